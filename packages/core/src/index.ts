@@ -1,0 +1,26 @@
+export type { TranscriptFormat } from './identify/detect-format.ts';
+export type { IdentifyInput, TranscriptIdentity } from './identify/identify-transcript.ts';
+export { IDENTIFY_HEAD_BYTES, identifyTranscript } from './identify/identify-transcript.ts';
+export type { TranscriptInput } from './input-chunks.ts';
+export type { Issue, IssueCode, IssueSeverity } from './issues.ts';
+export type { ParseOptions } from './parse-options.ts';
+export { DEFAULT_MAX_INLINE_CONTENT_BYTES, DEFAULT_MAX_LINE_BYTES } from './parse-options.ts';
+export type { LineIssue, ParseResult } from './parse-transcript.ts';
+export { parseTranscript } from './parse-transcript.ts';
+export { flatDefaultPrices } from './pricing/flat-default-prices.ts';
+export type { Price, PriceQuery, PriceTable } from './pricing/price-table.ts';
+export { COST_UNITS_PER_USD } from './pricing/price-table.ts';
+export type {
+  JsonObject,
+  JsonValue,
+  MessageType,
+  ParsedContentBlock,
+  PullRequestLink,
+  TranscriptMessage,
+  TranscriptMetadata,
+  TranscriptStats,
+} from './rows.ts';
+export type { TranscriptBatch } from './stream-transcript.ts';
+export { streamTranscript } from './stream-transcript.ts';
+export type { TranscriptSummary } from './transcript-parser.ts';
+export type { Usage } from './usage/usage.ts';

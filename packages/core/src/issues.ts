@@ -1,0 +1,38 @@
+/**
+ * What can be wrong with a place of a transcript. Errors lost something of the line; warnings were repaired or merely
+ * noted. The raw bytes keep everything in either case.
+ */
+export type IssueCode =
+  | 'invalid_json'
+  | 'truncated_last_line'
+  | 'missing_type'
+  | 'unknown_line_type'
+  | 'line_too_long'
+  | 'too_many_blocks'
+  | 'glued_objects'
+  | 'byte_order_mark'
+  | 'invalid_utf8'
+  | 'replaced_characters'
+  | 'missing_final_newline'
+  | 'invalid_timestamp'
+  | 'invalid_usage'
+  | 'invalid_content'
+  | 'identifier_truncated'
+  | 'nesting_too_deep'
+  | 'grouping_window_exceeded';
+
+export type IssueSeverity = 'error' | 'warning';
+
+/** A fault at a place of a transcript. `error` never quotes the transcript beyond the name of an unknown type. */
+export interface Issue {
+  code: IssueCode;
+  severity: IssueSeverity;
+  /** For people, e.g. `Invalid JSON`. */
+  error: string;
+  /** From 1. */
+  lineNumber: number;
+  /** Of the line's first byte in the raw object. */
+  byteOffset: number;
+  /** How often it occurs on this line, e.g. characters replaced. */
+  count: number;
+}

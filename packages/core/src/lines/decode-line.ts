@@ -1,0 +1,22 @@
+import { isUtf8 } from 'node:buffer';
+
+export interface DecodedLine {
+  text: string;
+  /** Byte sequences that were no UTF-8; each became U+FFFD. */
+  invalidSequenceCount: number;
+}
+
+/** Decodes a line's bytes as UTF-8, replacing what is invalid. */
+export function decodeLine(bytes: Buffer): DecodedLine {
+  const text = bytes.toString('utf8');
+  if (isUtf8(bytes)) return { text, invalidSequenceCount: 0 };
+  const replacements = countOccurrences(text, '\uFFFD');
+  const genuine = countOccurrences(bytes.toString('latin1'), '\u00EF\u00BF\u00BD');
+  return { text, invalidSequenceCount: Math.max(1, replacements - genuine) };
+}
+
+function countOccurrences(text: string, part: string): number {
+  let count = 0;
+  for (let index = text.indexOf(part); index !== -1; index = text.indexOf(part, index + part.length)) count++;
+  return count;
+}

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { limitJson, limitText } from '../lines/inline-limit.ts';
+import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readIdentifier, readObject } from '../records/fields.ts';
+import type { JsonObject, JsonValue, ParsedContentBlock } from '../rows.ts';
+
+/** A block as far as the line alone tells: without ids, order and place. */
+export type BlockContent = Omit<
+  ParsedContentBlock,
+  'id' | 'message_id' | 'session_id' | 'block_order' | 'line_number' | 'byte_offset' | 'byte_length'
+>;
+
+export interface BlockContext {
+  maxInlineContentBytes: number;
+  onNestingTooDeep: () => void;
+  onIdentifierCut: () => void;
+  /** An element that is no content block at all, e.g. a number. */
+  onInvalidContent: () => void;
+  onTooManyBlocks: (droppedCount: number) => void;
+}
+
+/** A line of 64 MiB could hold millions of empty blocks; the largest count seen in the field is 61. */
+export const MAX_BLOCKS_PER_LINE = 10_000;
+
+/** The blocks of a message's content: a string is one text block, null and the empty string are none. */
+export function toContentBlocks(content: JsonValue | undefined, context: BlockContext): BlockContent[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content === 'string') return [toTextBlock(content, context)];
+  const elements = Array.isArray(content) ? content : [content];
+  if (elements.length > MAX_BLOCKS_PER_LINE) context.onTooManyBlocks(elements.length - MAX_BLOCKS_PER_LINE);
+  return elements.slice(0, MAX_BLOCKS_PER_LINE).flatMap((element) => {
+    if (typeof element === 'string') return [toTextBlock(element, context)];
+    if (isJsonObject(element)) return [toBlock(element, context)];
+    context.onInvalidContent();
+    return [];
+  });
+}
+
+function toBlock(block: JsonObject, context: BlockContext): BlockContent {
+  const type = readIdentifier(block.type, context.onIdentifierCut);
+  switch (type) {
+    case 'text':
+      return toTextBlock(toText(block.text), context);
+    case 'thinking':
+      return toThinkingBlock(block, context);
+    case 'tool_use':
+      return toToolUseBlock(block, context);
+    case 'tool_result':
+      return toToolResultBlock(block, context);
+    case 'image':
+    case 'document':
+      return toMediaBlock(type, block, context);
+    default:
+      if (type === null) context.onInvalidContent();
+      return toOtherBlock(type ?? 'unknown', block, context);
+  }
+}
+
+function emptyBlock(blockType: string): BlockContent {
+  return {
+    block_type: blockType,
+    content_text: null,
+    thinking_text: null,
+    tool_name: null,
+    tool_use_id: null,
+    tool_input: null,
+    tool_result_id: null,
+    is_error: null,
+    result_text: null,
+    metadata: {},
+  };
+}
+
+function toTextBlock(text: string, context: BlockContext): BlockContent {
+  const block = emptyBlock('text');
+  block.content_text = toInlineText(text, block, context);
+  return block;
+}
+
+function toThinkingBlock(source: JsonObject, context: BlockContext): BlockContent {
+  const block = emptyBlock('thinking');
+  block.thinking_text = toInlineText(toText(source.thinking), block, context);
+  // The text is often withheld; the signature then shows that there was thinking.
+  if (typeof source.signature === 'string') block.metadata.signed = true;
+  return block;
+}
+
+function toToolUseBlock(source: JsonObject, context: BlockContext): BlockContent {
+  const block = emptyBlock('tool_use');
+  block.tool_name = readIdentifier(source.name, context.onIdentifierCut);
+  block.tool_use_id = readIdentifier(source.id, context.onIdentifierCut);
+  block.tool_input = toInlineJson(source.input ?? null, block, context);
+  return block;
+}
+
+function toToolResultBlock(source: JsonObject, context: BlockContext): BlockContent {
+  const block = emptyBlock('tool_result');
+  block.tool_result_id = readIdentifier(source.tool_use_id, context.onIdentifierCut);
+  block.is_error = source.is_error === true;
+  const content = source.content;
+  if (typeof content === 'string') {
+    block.result_text = toInlineText(content, block, context);
+  } else if (Array.isArray(content)) {
+    const texts = content.flatMap((part) => (typeof part === 'string' ? [part] : toTextOfPart(part)));
+    if (texts.length > 0) block.result_text = toInlineText(texts.join('\n'), block, context);
+    const others = content.filter((part) => typeof part !== 'string' && toTextOfPart(part).length === 0);
+    if (others.length > 0) {
+      block.metadata.other_parts = toInlineJson(others.map(withoutMediaData), block, context);
+    }
+  } else if (content !== undefined && content !== null) {
+    block.metadata.content = toInlineJson(withoutMediaData(content), block, context);
+  }
+  return block;
+}
+
+function toTextOfPart(part: JsonValue): string[] {
+  return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' ? [part.text] : [];
+}
+
+function toMediaBlock(type: 'image' | 'document', source: JsonObject, context: BlockContext): BlockContent {
+  const block = emptyBlock(type);
+  const media = readObject(source.source);
+  if (media?.type === 'text' && typeof media.data === 'string') {
+    block.content_text = toInlineText(media.data, block, context);
+    block.metadata.media_type = toText(media.media_type);
+  } else if (media !== undefined) {
+    Object.assign(block.metadata, toMediaDescription(media, context));
+  }
+  for (const field of ['title', 'context'] as const) {
+    const value = source[field];
+    if (typeof value === 'string') block.metadata[field] = cutCharacters(value, MAX_IDENTIFIER_LENGTH);
+  }
+  return block;
+}
+
+function toOtherBlock(type: string, source: JsonObject, context: BlockContext): BlockContent {
+  const block = emptyBlock(type);
+  const { type: _type, ...rest } = source;
+  block.tool_use_id = readIdentifier(source.id, context.onIdentifierCut);
+  block.tool_name = readIdentifier(source.name, context.onIdentifierCut);
+  block.tool_result_id = readIdentifier(source.tool_use_id, context.onIdentifierCut);
+  if (typeof source.is_error === 'boolean') block.is_error = source.is_error;
+  block.metadata.content = toInlineJson(withoutMediaData(rest), block, context);
+  return block;
+}
+
+function toMediaDescription(media: JsonObject, context: BlockContext): JsonObject {
+  const description = withoutMediaData(media);
+  return isJsonObject(description)
+    ? (toInlineJson(description, { metadata: {} }, context) as JsonObject)
+    : { source: description };
+}
+
+/**
+ * The value with every base64 source replaced by its description: media never go into rows, their bytes are found in
+ * the raw object at the block's line. Values nested too deep for this walk come back as they are; limitJson cuts them.
+ */
+function withoutMediaData(value: JsonValue, depth = 0): JsonValue {
+  if (typeof value !== 'object' || value === null || depth > MAX_MEDIA_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((child) => withoutMediaData(child, depth + 1));
+  const data = value.data;
+  if (value.type === 'base64' && typeof data === 'string') {
+    const bytes = Buffer.from(data, 'base64');
+    const { data: _data, ...rest } = value;
+    return { ...rest, byte_length: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withoutMediaData(child, depth + 1)]));
+}
+
+const MAX_MEDIA_DEPTH = 16;
+
+function toText(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function toInlineText(text: string, block: Pick<BlockContent, 'metadata'>, context: BlockContext): string {
+  const limited = limitText(text, context.maxInlineContentBytes);
+  markTruncated(block, limited.originalByteLength);
+  return limited.value;
+}
+
+function toInlineJson(value: JsonValue, block: Pick<BlockContent, 'metadata'>, context: BlockContext): JsonValue {
+  if (typeof value !== 'object' || value === null) {
+    return typeof value === 'string' ? toInlineText(value, block, context) : value;
+  }
+  const limited = limitJson(value, context.maxInlineContentBytes);
+  if (limited.isTooDeep) context.onNestingTooDeep();
+  markTruncated(block, limited.originalByteLength);
+  return limited.value;
+}
+
+function markTruncated(block: Pick<BlockContent, 'metadata'>, originalByteLength: number | undefined): void {
+  if (originalByteLength === undefined) return;
+  block.metadata.truncated = true;
+  block.metadata.original_byte_length = originalByteLength;
+}

@@ -1,0 +1,42 @@
+import { flatDefaultPrices } from './pricing/flat-default-prices.ts';
+import type { PriceTable } from './pricing/price-table.ts';
+
+export interface ParseOptions {
+  /** Longer texts and tool inputs are cut in the rows, in bytes of UTF-8. Default 262,144. */
+  maxInlineContentBytes?: number | undefined;
+  /** Longer lines are skipped with an error, without being held. Default 5 MiB. */
+  maxLineBytes?: number | undefined;
+  /** Called for each error, in the order of the lines, as it is found; not for warnings. */
+  onLineError?: ((lineNumber: number, error: string) => void) | undefined;
+  /** Ends the parse soon; the result then holds what was read so far. */
+  signal?: AbortSignal | undefined;
+  /**
+   * Which of the usages that a response's lines carry counts: the final one (default), or the first line's, which in
+   * most versions is a placeholder written when the response began.
+   */
+  usageFrom?: 'first' | 'final' | undefined;
+  /** Default: one flat rate for every model. */
+  prices?: PriceTable | undefined;
+  /** API responses kept open for later lines. Default 50,000. */
+  maxOpenMessages?: number | undefined;
+}
+
+export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
+export const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
+const DEFAULT_MAX_OPEN_MESSAGES = 50_000;
+
+export function resolveOptions(options: ParseOptions): {
+  maxInlineContentBytes: number;
+  maxLineBytes: number;
+  usageFrom: 'first' | 'final';
+  prices: PriceTable;
+  maxOpenMessages: number;
+} {
+  return {
+    maxInlineContentBytes: options.maxInlineContentBytes ?? DEFAULT_MAX_INLINE_CONTENT_BYTES,
+    maxLineBytes: options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES,
+    usageFrom: options.usageFrom ?? 'final',
+    prices: options.prices ?? flatDefaultPrices,
+    maxOpenMessages: options.maxOpenMessages ?? DEFAULT_MAX_OPEN_MESSAGES,
+  };
+}

@@ -1,0 +1,28 @@
+import { COST_UNITS_PER_USD, type PriceTable } from './price-table.ts';
+
+/** US dollars per million tokens: the list price of the Sonnet models, Claude Code's most used ones. */
+const USD_PER_MILLION = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+
+const UNITS_PER_TOKEN = {
+  input: toUnitsPerToken(USD_PER_MILLION.input),
+  output: toUnitsPerToken(USD_PER_MILLION.output),
+  cacheRead: toUnitsPerToken(USD_PER_MILLION.cacheRead),
+  cacheWrite: toUnitsPerToken(USD_PER_MILLION.cacheWrite),
+};
+
+function toUnitsPerToken(usdPerMillion: number): number {
+  return Math.round((usdPerMillion * COST_UNITS_PER_USD) / 1e6);
+}
+
+/** One rate for every model and date: an estimate, and marked as such by its basis `default`. */
+export const flatDefaultPrices: PriceTable = {
+  version: 'flat-default-1',
+  price({ usage }) {
+    const units =
+      usage.inputTokens * UNITS_PER_TOKEN.input +
+      usage.outputTokens * UNITS_PER_TOKEN.output +
+      usage.cacheReadTokens * UNITS_PER_TOKEN.cacheRead +
+      usage.cacheWriteTokens * UNITS_PER_TOKEN.cacheWrite;
+    return { costUsd: units / COST_UNITS_PER_USD, basis: 'default' };
+  },
+};

@@ -1,0 +1,136 @@
+import type { JsonObject, JsonValue, PullRequestLink, TranscriptMetadata } from '../../rows.ts';
+import { cutCharacters, parseTimestampMs, readIdentifier, readObject, readText } from '../fields.ts';
+
+const MAX_TITLE_LENGTH = 512;
+const MAX_DISTINCT_LINE_TYPES = 128;
+const MAX_MODELS = 64;
+const MAX_PULL_REQUESTS = 256;
+const SYNTHETIC_MODEL = '<synthetic>';
+
+export interface SessionFacts {
+  /** Takes note of what a line of any type tells of its session. */
+  observe(line: JsonObject, type: string): void;
+  observeModel(model: string): void;
+  toMetadata(): Omit<TranscriptMetadata, 'lineCount' | 'byteLength'>;
+  /** Milliseconds since 1970, or undefined while no line had a timestamp. */
+  readonly firstTimestampMs: number | undefined;
+  readonly lastTimestampMs: number | undefined;
+}
+
+/**
+ * Collects session metadata. Envelope fields (cwd, version, …) are the first line's that has them; metadata lines are
+ * written again as they change, so of those the last one counts.
+ */
+export function createSessionFacts(): SessionFacts {
+  const first: Record<'sessionId' | 'cwd' | 'version' | 'gitBranch' | 'entrypoint' | 'agentId', string | null> = {
+    sessionId: null,
+    cwd: null,
+    version: null,
+    gitBranch: null,
+    entrypoint: null,
+    agentId: null,
+  };
+  const firstFields = Object.keys(first) as (keyof typeof first)[];
+  const titles: Record<'custom' | 'generated' | 'summary', string | null> = {
+    custom: null,
+    generated: null,
+    summary: null,
+  };
+  const last: Record<'permissionMode' | 'agentName', string | null> = { permissionMode: null, agentName: null };
+  const models = new Set<string>();
+  const pullRequests = new Map<string, PullRequestLink>();
+  const lineTypes = new Map<string, number>();
+  let forkedFromSessionId: string | null = null;
+  let firstTimestampMs: number | undefined;
+  let lastTimestampMs: number | undefined;
+
+  const observeTimestamp = (value: JsonValue | undefined): void => {
+    const timeMs = parseTimestampMs(value);
+    if (timeMs === undefined) return;
+    if (firstTimestampMs === undefined || timeMs < firstTimestampMs) firstTimestampMs = timeMs;
+    if (lastTimestampMs === undefined || timeMs > lastTimestampMs) lastTimestampMs = timeMs;
+  };
+
+  const observeByType = (line: JsonObject, type: string): void => {
+    switch (type) {
+      case 'custom-title':
+        titles.custom = toTitle(line.customTitle) ?? titles.custom;
+        break;
+      case 'ai-title':
+        titles.generated = toTitle(line.aiTitle) ?? titles.generated;
+        break;
+      case 'summary':
+        titles.summary ??= toTitle(line.summary);
+        break;
+      case 'agent-name':
+        last.agentName = toTitle(line.agentName) ?? last.agentName;
+        break;
+      case 'pr-link': {
+        const link = toPullRequestLink(line);
+        const key = link.url ?? `${link.repository}#${link.number}`;
+        if (pullRequests.size < MAX_PULL_REQUESTS) pullRequests.set(key, link);
+        break;
+      }
+      default:
+    }
+  };
+
+  return {
+    observe(line, type) {
+      const countedType = lineTypes.size < MAX_DISTINCT_LINE_TYPES || lineTypes.has(type) ? type : 'other';
+      lineTypes.set(countedType, (lineTypes.get(countedType) ?? 0) + 1);
+      for (const field of firstFields) first[field] ??= readIdentifier(line[field], ignoreCut);
+      if (line.permissionMode !== undefined) {
+        last.permissionMode = readIdentifier(line.permissionMode, ignoreCut) ?? last.permissionMode;
+      }
+      forkedFromSessionId ??= readIdentifier(readObject(line.forkedFrom)?.sessionId, ignoreCut);
+      observeTimestamp(line.timestamp);
+      observeByType(line, type);
+    },
+    observeModel(model) {
+      if (model !== SYNTHETIC_MODEL && models.size < MAX_MODELS) models.add(model);
+    },
+    toMetadata() {
+      const titleSource = (['custom', 'generated', 'summary'] as const).find((source) => titles[source] !== null);
+      return {
+        ...first,
+        ...last,
+        firstTimestamp: toIsoTimestamp(firstTimestampMs),
+        lastTimestamp: toIsoTimestamp(lastTimestampMs),
+        title: titleSource === undefined ? null : titles[titleSource],
+        titleSource: titleSource ?? null,
+        models: [...models],
+        pullRequests: [...pullRequests.values()],
+        forkedFromSessionId,
+        lineTypes: Object.fromEntries(lineTypes),
+      };
+    },
+    get firstTimestampMs() {
+      return firstTimestampMs;
+    },
+    get lastTimestampMs() {
+      return lastTimestampMs;
+    },
+  };
+}
+
+export function toIsoTimestamp(timeMs: number | undefined): string | null {
+  return timeMs === undefined ? null : new Date(timeMs).toISOString();
+}
+
+function toTitle(value: JsonValue | undefined): string | null {
+  const text = readText(value)?.trim();
+  return text ? cutCharacters(text, MAX_TITLE_LENGTH) : null;
+}
+
+function toPullRequestLink(line: JsonObject): PullRequestLink {
+  const number = line.prNumber;
+  return {
+    number: typeof number === 'number' && Number.isSafeInteger(number) ? number : null,
+    url: readIdentifier(line.prUrl, ignoreCut),
+    repository: readIdentifier(line.prRepository, ignoreCut),
+  };
+}
+
+/** A cut here is reported where the same field enters a row. */
+function ignoreCut(): void {}

@@ -1,0 +1,49 @@
+import type { JsonObject, JsonValue } from '../rows.ts';
+
+/** Longest uuid, id, model, version, path… that goes into a row; Postgres can index far more than this. */
+export const MAX_IDENTIFIER_LENGTH = 512;
+
+export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function readObject(value: JsonValue | undefined): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** A non-empty string, or null. */
+export function readText(value: JsonValue | undefined): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/** A non-empty string of at most 512 characters, or null. A number counts as its digits. */
+export function readIdentifier(value: JsonValue | undefined, onCut: () => void): string | null {
+  const text = typeof value === 'number' ? String(value) : readText(value);
+  if (text === null || text.length <= MAX_IDENTIFIER_LENGTH) return text;
+  onCut();
+  return cutCharacters(text, MAX_IDENTIFIER_LENGTH);
+}
+
+/** The first `maxLength` UTF-16 units, one fewer where that would split a surrogate pair. */
+export function cutCharacters(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const last = text.charCodeAt(maxLength - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? maxLength - 1 : maxLength);
+}
+
+const ISO_TIMESTAMP =
+  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
+
+/** Milliseconds since 1970 of an ISO 8601 timestamp; without an offset it is UTC. Undefined where it is none. */
+export function parseTimestampMs(value: JsonValue | undefined): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  const match = ISO_TIMESTAMP.exec(value);
+  if (match === null) return undefined;
+  const offset = match[8];
+  const zone = offset === undefined || /z/i.test(offset) ? 'Z' : offset.replace(/^([+-]\d{2}):?(\d{2})$/, '$1:$2');
+  const milliseconds = (match[7] ?? '').slice(0, 3).padEnd(3, '0');
+  const timeMs = Date.parse(
+    `${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:${match[6] ?? '00'}.${milliseconds}${zone}`,
+  );
+  return Number.isNaN(timeMs) ? undefined : timeMs;
+}

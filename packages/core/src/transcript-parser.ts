@@ -1,0 +1,150 @@
+import { createUlidSequence } from './ids/ulid-sequence.ts';
+import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
+import { decodeLine } from './lines/decode-line.ts';
+import { createLineSplitter, type RawLine } from './lines/line-splitter.ts';
+import { parseJsonLine } from './lines/parse-json-line.ts';
+import { maySmuggleCharacters, toStorableJson } from './lines/storable-characters.ts';
+import { type BlockContext, toContentBlocks } from './messages/content-blocks.ts';
+import { toPromptText } from './messages/initial-prompt.ts';
+import { createMessageAssembler, type RowSink } from './messages/message-assembler.ts';
+import { createTranscriptTotals } from './messages/transcript-totals.ts';
+import { type ParseOptions, resolveOptions } from './parse-options.ts';
+import { toLineKind } from './records/claude-code/line-types.ts';
+import { toMessageRecord } from './records/claude-code/message-record.ts';
+import { createSessionFacts } from './records/claude-code/session-facts.ts';
+import { cutCharacters, isJsonObject } from './records/fields.ts';
+import type { JsonValue, MessageType, TranscriptMetadata, TranscriptStats } from './rows.ts';
+
+export interface TranscriptSummary {
+  stats: TranscriptStats;
+  metadata: TranscriptMetadata;
+}
+
+export interface TranscriptParser {
+  /** Parses the lines that the chunk completes; the rows go to the sink before it returns. */
+  push(chunk: Uint8Array): void;
+  /** Parses a last line that no line feed ended. To be called once, after the last chunk. */
+  finish(): void;
+  toSummary(): TranscriptSummary;
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const MAX_TYPE_LENGTH_IN_ERROR = 64;
+
+/**
+ * The heart of recount: bytes of a Claude Code transcript in, rows and issues out. Synchronous and pure; memory is
+ * bounded by `maxLineBytes` and `maxOpenMessages`.
+ */
+export function createTranscriptParser(
+  sessionId: string,
+  options: ParseOptions,
+  sink: RowSink & { addIssue(issue: Issue): void },
+): TranscriptParser {
+  const { maxLineBytes, maxInlineContentBytes, maxOpenMessages, usageFrom, prices } = resolveOptions(options);
+  const totals = createTranscriptTotals();
+  const facts = createSessionFacts();
+  const nextId = createUlidSequence(sessionId);
+  const assembler = createMessageAssembler({ sessionId, nextId, prices, usageFrom, maxOpenMessages }, totals, sink);
+  let initialPrompt: string | undefined;
+  let sidechainPrompt: string | undefined;
+  let isWindowExceeded = false;
+
+  let line: RawLine = { lineNumber: 0, byteOffset: 0, byteLength: 0, bytes: undefined, terminated: true };
+  const report = (code: IssueCode, severity: IssueSeverity, error: string, count = 1): void => {
+    sink.addIssue({ code, severity, error, lineNumber: line.lineNumber, byteOffset: line.byteOffset, count });
+  };
+  const warnIdentifierCut = (): void => report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
+  const usageReport = {
+    onInvalidUsage: (field: string) => report('invalid_usage', 'warning', `Usage field ${field} is no token count`),
+    onWindowExceeded: () => {
+      if (isWindowExceeded) return;
+      isWindowExceeded = true;
+      report(
+        'grouping_window_exceeded',
+        'warning',
+        `More than ${maxOpenMessages} responses: lines of older ones stay apart`,
+      );
+    },
+  };
+  const blockContext: BlockContext = {
+    maxInlineContentBytes,
+    onNestingTooDeep: () => report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored as JSON'),
+    onIdentifierCut: warnIdentifierCut,
+    onInvalidContent: () => report('invalid_content', 'warning', 'Content element without a type'),
+    onTooManyBlocks: (count) => report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
+  };
+
+  const readMessage = (value: Parameters<typeof toMessageRecord>[0], type: MessageType): void => {
+    const record = toMessageRecord(value, type, warnIdentifierCut);
+    if (record.timestampMs === undefined && value.timestamp !== undefined && value.timestamp !== null) {
+      report('invalid_timestamp', 'warning', 'Timestamp is not ISO 8601');
+    }
+    if (record.model !== null) facts.observeModel(record.model);
+    if (initialPrompt === undefined) {
+      if (record.isSidechain) sidechainPrompt ??= toPromptText(record);
+      else initialPrompt = toPromptText(record);
+    }
+    assembler.add(record, toContentBlocks(record.content, blockContext), line, usageReport);
+  };
+
+  const readValue = (value: JsonValue): void => {
+    const type = isJsonObject(value) ? value.type : undefined;
+    if (!isJsonObject(value) || typeof type !== 'string' || type === '') {
+      report('missing_type', 'error', 'Missing type field');
+      return;
+    }
+    const kind = toLineKind(type);
+    facts.observe(value, cutCharacters(type, MAX_TYPE_LENGTH_IN_ERROR));
+    if (kind === 'unknown') {
+      report('unknown_line_type', 'error', `Unknown line type: ${cutCharacters(type, MAX_TYPE_LENGTH_IN_ERROR)}`);
+    } else if (kind !== 'metadata') {
+      readMessage(value, kind);
+    }
+  };
+
+  const readLine = (rawLine: RawLine): void => {
+    line = rawLine;
+    if (rawLine.bytes === undefined) {
+      report('line_too_long', 'error', 'Line exceeds max size');
+      return;
+    }
+    const text = decodeText(rawLine.bytes);
+    if (text === '') return;
+    const { values, isBroken } = parseJsonLine(text);
+    if (values.length > 1) report('glued_objects', 'warning', 'Several JSON objects on one line', values.length);
+    const isSuspect = maySmuggleCharacters(text);
+    for (const value of values) {
+      const storable = isSuspect ? toStorableJson(value) : { value, replacedCount: 0 };
+      if (storable.replacedCount > 0) {
+        report('replaced_characters', 'warning', 'NUL or lone surrogate replaced', storable.replacedCount);
+      }
+      readValue(storable.value);
+    }
+    if (isBroken) report(rawLine.terminated ? 'invalid_json' : 'truncated_last_line', 'error', 'Invalid JSON');
+    else if (!rawLine.terminated) report('missing_final_newline', 'warning', 'No line feed after the last line');
+  };
+
+  const decodeText = (lineBytes: Buffer): string => {
+    let bytes = lineBytes;
+    if (line.byteOffset === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
+      report('byte_order_mark', 'warning', 'Byte order mark skipped');
+      bytes = bytes.subarray(3);
+    }
+    const { text, invalidSequenceCount } = decodeLine(bytes);
+    if (invalidSequenceCount > 0) report('invalid_utf8', 'warning', 'Invalid UTF-8 replaced', invalidSequenceCount);
+    return text.trim();
+  };
+
+  const splitter = createLineSplitter(maxLineBytes, readLine);
+  return {
+    push: splitter.push,
+    finish: splitter.finish,
+    toSummary() {
+      const durationMs = (facts.lastTimestampMs ?? 0) - (facts.firstTimestampMs ?? 0);
+      return {
+        stats: totals.toStats(initialPrompt ?? sidechainPrompt ?? null, durationMs),
+        metadata: { ...facts.toMetadata(), lineCount: splitter.lineCount, byteLength: splitter.byteCount },
+      };
+    },
+  };
+}

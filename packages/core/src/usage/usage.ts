@@ -1,0 +1,89 @@
+import { readObject } from '../records/fields.ts';
+import type { JsonObject, JsonValue } from '../rows.ts';
+
+/** Tokens of one API response by the classes that are priced apart, and what else its price depends on. */
+export interface Usage {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  /** All cache writes; the two below are parts of it where the transcript tells them apart. */
+  cacheWriteTokens: number;
+  cacheWrite5mTokens: number;
+  cacheWrite1hTokens: number;
+  webSearchRequests: number;
+  webFetchRequests: number;
+  thinkingTokens: number;
+  serviceTier: string | null;
+  speed: string | null;
+  inferenceGeo: string | null;
+}
+
+/** No API response comes near it; larger figures are faults, and would spoil every sum. */
+export const MAX_TOKENS_PER_FIELD = 1e12;
+
+/** Reads a `message.usage` object of the Anthropic API; a field that is no plausible count is 0 and reported. */
+export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
+  const count = (source: JsonObject | undefined, field: string): number => {
+    const value: JsonValue | undefined = source?.[field];
+    if (value === undefined || value === null) return 0;
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_TOKENS_PER_FIELD) {
+      return value;
+    }
+    onInvalid(field);
+    return 0;
+  };
+  const text = (field: string): string | null => {
+    const value = usage[field];
+    return typeof value === 'string' && value !== '' ? value.slice(0, 64) : null;
+  };
+  const cacheCreation = readObject(usage.cache_creation);
+  const serverToolUse = readObject(usage.server_tool_use);
+  return {
+    inputTokens: count(usage, 'input_tokens'),
+    outputTokens: count(usage, 'output_tokens'),
+    cacheReadTokens: count(usage, 'cache_read_input_tokens'),
+    cacheWriteTokens: count(usage, 'cache_creation_input_tokens'),
+    cacheWrite5mTokens: count(cacheCreation, 'ephemeral_5m_input_tokens'),
+    cacheWrite1hTokens: count(cacheCreation, 'ephemeral_1h_input_tokens'),
+    webSearchRequests: count(serverToolUse, 'web_search_requests'),
+    webFetchRequests: count(serverToolUse, 'web_fetch_requests'),
+    thinkingTokens: count(readObject(usage.output_tokens_details), 'thinking_tokens'),
+    serviceTier: text('service_tier'),
+    speed: text('speed'),
+    inferenceGeo: text('inference_geo'),
+  };
+}
+
+/** The final figure of a response whose lines each carry a usage: the maximum of every field. */
+export function toFinalUsage(earlier: Usage, later: Usage): Usage {
+  return {
+    inputTokens: Math.max(earlier.inputTokens, later.inputTokens),
+    outputTokens: Math.max(earlier.outputTokens, later.outputTokens),
+    cacheReadTokens: Math.max(earlier.cacheReadTokens, later.cacheReadTokens),
+    cacheWriteTokens: Math.max(earlier.cacheWriteTokens, later.cacheWriteTokens),
+    cacheWrite5mTokens: Math.max(earlier.cacheWrite5mTokens, later.cacheWrite5mTokens),
+    cacheWrite1hTokens: Math.max(earlier.cacheWrite1hTokens, later.cacheWrite1hTokens),
+    webSearchRequests: Math.max(earlier.webSearchRequests, later.webSearchRequests),
+    webFetchRequests: Math.max(earlier.webFetchRequests, later.webFetchRequests),
+    thinkingTokens: Math.max(earlier.thinkingTokens, later.thinkingTokens),
+    serviceTier: later.serviceTier ?? earlier.serviceTier,
+    speed: later.speed ?? earlier.speed,
+    inferenceGeo: later.inferenceGeo ?? earlier.inferenceGeo,
+  };
+}
+
+/** What a message's metadata keeps of its usage beside the four token columns; undefined where there is nothing. */
+export function toUsageMetadata(usage: Usage): JsonObject | undefined {
+  const details: JsonObject = {};
+  if (usage.cacheWrite5mTokens > 0) details.cache_write_5m = usage.cacheWrite5mTokens;
+  if (usage.cacheWrite1hTokens > 0) details.cache_write_1h = usage.cacheWrite1hTokens;
+  if (usage.webSearchRequests > 0) details.web_search_requests = usage.webSearchRequests;
+  if (usage.webFetchRequests > 0) details.web_fetch_requests = usage.webFetchRequests;
+  if (usage.thinkingTokens > 0) details.thinking_tokens = usage.thinkingTokens;
+  if (usage.serviceTier !== null && usage.serviceTier !== 'standard') details.service_tier = usage.serviceTier;
+  if (usage.speed !== null && usage.speed !== 'standard') details.speed = usage.speed;
+  if (usage.inferenceGeo !== null && usage.inferenceGeo !== '' && usage.inferenceGeo !== 'not_available') {
+    details.inference_geo = usage.inferenceGeo;
+  }
+  return Object.keys(details).length > 0 ? details : undefined;
+}

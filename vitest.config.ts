@@ -1,0 +1,35 @@
+import { defineConfig } from 'vitest/config';
+
+const files = (suffix: string) => [`{packages,apps,bench,test}/**/*.${suffix}`];
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: files('test.ts'),
+          exclude: ['**/node_modules/**', '**/*.integration.test.ts', '**/*.e2e.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: files('integration.test.ts'),
+          globalSetup: ['./test/src/postgres-global-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: files('e2e.test.ts'),
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
