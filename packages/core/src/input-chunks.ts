@@ -6,63 +6,87 @@ const MAX_CHUNK_BYTES = 256 * 1024;
 
 /**
  * The input as chunks of at most 256 KiB. Ends early, without an error, when `signal` aborts, also while the source
- * is silent. A source that fails throws its own error.
+ * is silent. A source that fails throws its own error; a chunk that is neither bytes nor text throws a TypeError.
  */
 export async function* toChunks(input: TranscriptInput, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
-  if (typeof input === 'string' || input instanceof Uint8Array) {
-    for (const chunk of toSlices(toBytes(input))) {
-      if (signal?.aborted) return;
-      yield chunk;
-    }
-    return;
-  }
-  const iterator = (input as AsyncIterable<Uint8Array | string>)[Symbol.asyncIterator]();
-  const aborted = toAbortPromise(signal);
+  const source = typeof input === 'string' || input instanceof Uint8Array ? toSingleChunk(input) : input;
+  const iterator = (source as AsyncIterable<Uint8Array | string>)[Symbol.asyncIterator]();
+  const encoder = createChunkEncoder();
   let isDone = false;
   try {
-    while (!signal?.aborted) {
-      const next = iterator.next();
-      const result = await (aborted === undefined ? next : Promise.race([next, aborted.promise]));
-      if (result === ABORTED) {
-        // The read may fail later, when nobody waits for it any more.
-        next.catch(() => undefined);
-        return;
+    while (!isDone) {
+      if (signal?.aborted) return;
+      const next = await nextOrAbort(iterator, signal);
+      if (next === ABORTED) return;
+      isDone = next.done === true;
+      const bytes = isDone ? encoder.finish() : encoder.encode(next.value);
+      for (let start = 0; start < bytes.length; start += MAX_CHUNK_BYTES) {
+        if (start > 0) await nextTurn();
+        if (signal?.aborted) return;
+        yield bytes.subarray(start, start + MAX_CHUNK_BYTES);
       }
-      if (result.done) {
-        isDone = true;
-        return;
-      }
-      yield* toSlices(toBytes(result.value));
     }
   } finally {
-    aborted?.dispose();
-    if (!isDone) closeSoon(iterator);
+    if (!isDone) void close(source, iterator);
   }
+}
+
+async function* toSingleChunk(chunk: Uint8Array | string): AsyncGenerator<Uint8Array | string> {
+  yield chunk;
 }
 
 const ABORTED = Symbol('aborted');
 
-function toAbortPromise(
+/**
+ * Listens anew for every chunk. To race the source against one promise that lasts as long as the signal would keep
+ * every chunk in memory: that promise never forgets who waits for it.
+ */
+function nextOrAbort<T>(
+  iterator: AsyncIterator<T>,
   signal: AbortSignal | undefined,
-): { promise: Promise<typeof ABORTED>; dispose: () => void } | undefined {
-  if (signal === undefined) return undefined;
-  const { promise, resolve } = Promise.withResolvers<typeof ABORTED>();
-  const onAbort = (): void => resolve(ABORTED);
-  signal.addEventListener('abort', onAbort, { once: true });
-  return { promise, dispose: () => signal.removeEventListener('abort', onAbort) };
+): Promise<IteratorResult<T> | typeof ABORTED> {
+  if (signal === undefined) return iterator.next();
+  const next = async (): Promise<IteratorResult<T>> => iterator.next();
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => resolve(ABORTED);
+    signal.addEventListener('abort', onAbort, { once: true });
+    next()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort));
+  });
 }
 
-/** Not awaited: a generator that is waiting for its own source would never answer. */
-function closeSoon(iterator: AsyncIterator<unknown>): void {
-  iterator.return?.().catch(() => undefined);
+/** Lets timers and I/O run, an abort among them, that would else wait until a large chunk is parsed. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
-function* toSlices(bytes: Uint8Array): Generator<Uint8Array> {
-  for (let start = 0; start < bytes.length; start += MAX_CHUNK_BYTES) {
-    yield bytes.subarray(start, start + MAX_CHUNK_BYTES);
+/**
+ * Not awaited: a generator that is waiting for its own source would never answer. A silent Node stream has to be
+ * destroyed, since its iterator's `return` waits for the pending read.
+ */
+async function close(source: object, iterator: AsyncIterator<unknown>): Promise<void> {
+  try {
+    if ('destroy' in source && typeof source.destroy === 'function') source.destroy();
+    await iterator.return?.();
+  } catch {
+    // The parse has ended, with its own error or none; how the abandoned source ends is nobody's business.
   }
 }
 
-function toBytes(chunk: Uint8Array | string): Uint8Array {
-  return typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+/** Text as UTF-8, also where a chunk ends between the halves of a surrogate pair. */
+function createChunkEncoder() {
+  let highSurrogate = '';
+  return {
+    encode(chunk: Uint8Array | string): Uint8Array {
+      if (chunk instanceof Uint8Array) return chunk;
+      if (typeof chunk !== 'string') throw new TypeError('A chunk of a transcript must be a Uint8Array or a string');
+      const text = highSurrogate + chunk;
+      highSurrogate = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
+      return Buffer.from(highSurrogate === '' ? text : text.slice(0, -1));
+    },
+    finish(): Uint8Array {
+      return Buffer.from(highSurrogate);
+    },
+  };
 }

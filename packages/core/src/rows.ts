@@ -56,7 +56,10 @@ export interface ParsedContentBlock {
   thinking_text: string | null;
   tool_name: string | null;
   tool_use_id: string | null;
-  /** The tool's input; a string holding the first bytes of its JSON where `metadata.truncated` is true. */
+  /**
+   * The tool's input. Where `metadata.truncated` is true: a string holding the first bytes of its JSON, or null for one
+   * nested too deep.
+   */
   tool_input: JsonValue;
   tool_result_id: string | null;
   is_error: boolean | null;

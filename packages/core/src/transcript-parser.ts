@@ -50,8 +50,16 @@ export function createTranscriptParser(
   let isWindowExceeded = false;
 
   let line: RawLine = { lineNumber: 0, byteOffset: 0, byteLength: 0, bytes: undefined, terminated: true };
+  const issuesOfLine = new Map<string, Issue>();
   const report = (code: IssueCode, severity: IssueSeverity, error: string, count = 1): void => {
-    sink.addIssue({ code, severity, error, lineNumber: line.lineNumber, byteOffset: line.byteOffset, count });
+    const known = issuesOfLine.get(error);
+    if (known !== undefined) {
+      known.count += count;
+      return;
+    }
+    const issue = { code, severity, error, lineNumber: line.lineNumber, byteOffset: line.byteOffset, count };
+    issuesOfLine.set(error, issue);
+    sink.addIssue(issue);
   };
   const warnIdentifierCut = (): void => report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
   const usageReport = {
@@ -68,7 +76,7 @@ export function createTranscriptParser(
   };
   const blockContext: BlockContext = {
     maxInlineContentBytes,
-    onNestingTooDeep: () => report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored as JSON'),
+    onNestingTooDeep: () => report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
     onIdentifierCut: warnIdentifierCut,
     onInvalidContent: () => report('invalid_content', 'warning', 'Content element without a type'),
     onTooManyBlocks: (count) => report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
@@ -104,12 +112,13 @@ export function createTranscriptParser(
 
   const readLine = (rawLine: RawLine): void => {
     line = rawLine;
+    issuesOfLine.clear();
     if (rawLine.bytes === undefined) {
       report('line_too_long', 'error', 'Line exceeds max size');
       return;
     }
     const text = decodeText(rawLine.bytes);
-    if (text === '') return;
+    if (text.trim() === '') return;
     const { values, isBroken } = parseJsonLine(text);
     if (values.length > 1) report('glued_objects', 'warning', 'Several JSON objects on one line', values.length);
     const isSuspect = maySmuggleCharacters(text);
@@ -126,13 +135,14 @@ export function createTranscriptParser(
 
   const decodeText = (lineBytes: Buffer): string => {
     let bytes = lineBytes;
-    if (line.byteOffset === 0 && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
+    // Not on the first line alone: files with a mark each may have been concatenated.
+    if (bytes[0] === BYTE_ORDER_MARK[0] && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
       report('byte_order_mark', 'warning', 'Byte order mark skipped');
       bytes = bytes.subarray(3);
     }
     const { text, invalidSequenceCount } = decodeLine(bytes);
     if (invalidSequenceCount > 0) report('invalid_utf8', 'warning', 'Invalid UTF-8 replaced', invalidSequenceCount);
-    return text.trim();
+    return text;
   };
 
   const splitter = createLineSplitter(maxLineBytes, readLine);

@@ -16,6 +16,8 @@ export interface TranscriptIdentity {
   isSubagent: boolean;
   parentSessionId: string | undefined;
   agentId: string | undefined;
+  /** Whether more of the transcript's beginning could still change the answer. */
+  isConclusive: boolean;
 }
 
 export interface IdentifyInput {
@@ -49,6 +51,10 @@ export function identifyTranscript({ sessionId, path, head }: IdentifyInput): Tr
     isSubagent,
     parentSessionId: cut(parentSessionId),
     agentId: cut(agentId),
+    isConclusive:
+      content.format !== undefined &&
+      (sessionId || pathIsTelling ? true : content.hasMessage) &&
+      content.sessionId !== undefined,
   };
 }
 
@@ -62,10 +68,11 @@ interface HeadContent {
   sessionId: string | undefined;
   /** Present where the first message line is a sub-agent's. */
   agentId: string | undefined;
+  hasMessage: boolean;
 }
 
 function readHead(head: Uint8Array): HeadContent {
-  const found: HeadContent = { format: undefined, sessionId: undefined, agentId: undefined };
+  const found: HeadContent = { format: undefined, sessionId: undefined, agentId: undefined, hasMessage: false };
   let firstMessage: JsonObject | undefined;
   const splitter = createLineSplitter(IDENTIFY_HEAD_BYTES, ({ bytes }) => {
     if (found.sessionId !== undefined && firstMessage !== undefined) return;
@@ -78,6 +85,7 @@ function readHead(head: Uint8Array): HeadContent {
   });
   splitter.push(head);
   splitter.finish();
+  found.hasMessage = firstMessage !== undefined;
   if (firstMessage?.isSidechain === true) found.agentId = readId(firstMessage.agentId);
   return found;
 }

@@ -31,23 +31,11 @@ export function isNestedDeeperThan(value: JsonValue, maxDepth: number): boolean 
 }
 
 /**
- * The value, or a string with the first `maxBytes` of its JSON where that is longer. Too deep nesting gives such a
- * string as well, or null where even `JSON.stringify` gives up.
+ * The value, or a string with the first `maxBytes` of its JSON where that is longer, or null where it is nested too
+ * deep.
  */
 export function limitJson(value: JsonValue, maxBytes: number): LimitedValue<JsonValue> & { isTooDeep: boolean } {
-  const isTooDeep = isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH);
-  const json = stringifyOrUndefined(value);
-  if (json === undefined) return { value: null, isTooDeep: true };
-  const limited = limitText(json, maxBytes);
-  if (limited.originalByteLength !== undefined || isTooDeep) return { ...limited, isTooDeep };
-  return { value, isTooDeep: false };
-}
-
-function stringifyOrUndefined(value: JsonValue): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    if (error instanceof RangeError) return undefined;
-    throw error;
-  }
+  if (isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH)) return { value: null, isTooDeep: true };
+  const limited = limitText(JSON.stringify(value), maxBytes);
+  return limited.originalByteLength === undefined ? { value, isTooDeep: false } : { ...limited, isTooDeep: false };
 }

@@ -1,4 +1,5 @@
 const LINE_FEED = 0x0a;
+const NOTHING = Buffer.alloc(0);
 
 /** One line's bytes, without its `\n`. The bytes are a view that is valid until the handler returns. */
 export interface RawLine {
@@ -27,37 +28,37 @@ export interface LineSplitter {
  * `maxLineBytes` of an unfinished line.
  */
 export function createLineSplitter(maxLineBytes: number, onLine: (line: RawLine) => void): LineSplitter {
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
-  let isTooLong = false;
+  let held = NOTHING;
+  /** Of the unfinished line; its bytes are in `held` unless they are more than `maxLineBytes`. */
+  let heldBytes = 0;
   let lineNumber = 0;
   let lineOffset = 0;
 
-  const emit = (lastPart: Buffer, terminated: boolean): void => {
-    const byteLength = pendingBytes + lastPart.length;
-    let bytes: Buffer | undefined;
-    if (!isTooLong && byteLength <= maxLineBytes) {
-      bytes = pending.length === 0 ? lastPart : Buffer.concat([...pending, lastPart], byteLength);
+  /** A copy: the reader may reuse the chunk, and a view would keep all of it alive for a few bytes. */
+  const hold = (part: Buffer): void => {
+    const byteLength = heldBytes + part.length;
+    if (byteLength > maxLineBytes) held = NOTHING;
+    else {
+      if (byteLength > held.length) {
+        const larger = Buffer.allocUnsafe(Math.min(Math.max(byteLength, 2 * held.length), maxLineBytes));
+        held.copy(larger, 0, 0, heldBytes);
+        held = larger;
+      }
+      part.copy(held, heldBytes);
     }
+    heldBytes = byteLength;
+  };
+
+  const emit = (lastPart: Buffer, terminated: boolean): void => {
+    const isWhole = heldBytes === 0;
+    if (!isWhole) hold(lastPart);
+    const byteLength = isWhole ? lastPart.length : heldBytes;
+    const bytes = isWhole ? lastPart : held.subarray(0, byteLength);
     lineNumber++;
     const byteOffset = lineOffset;
     lineOffset += byteLength + (terminated ? 1 : 0);
-    pending = [];
-    pendingBytes = 0;
-    isTooLong = false;
-    onLine({ lineNumber, byteOffset, byteLength, bytes, terminated });
-  };
-
-  const hold = (part: Buffer): void => {
-    pendingBytes += part.length;
-    if (isTooLong || pendingBytes > maxLineBytes) {
-      isTooLong = true;
-      pending = [];
-      return;
-    }
-    // A copy: the reader may reuse the chunk, and a view would keep all of it alive for a few bytes.
-    pending.push(Buffer.from(part));
-    if (pending.length === MAX_PENDING_PARTS) pending = [Buffer.concat(pending)];
+    heldBytes = 0;
+    onLine({ lineNumber, byteOffset, byteLength, bytes: byteLength > maxLineBytes ? undefined : bytes, terminated });
   };
 
   return {
@@ -71,16 +72,13 @@ export function createLineSplitter(maxLineBytes: number, onLine: (line: RawLine)
       if (start < buffer.length) hold(buffer.subarray(start));
     },
     finish() {
-      if (pendingBytes > 0) emit(Buffer.alloc(0), false);
+      if (heldBytes > 0) emit(NOTHING, false);
     },
     get lineCount() {
       return lineNumber;
     },
     get byteCount() {
-      return lineOffset + pendingBytes;
+      return lineOffset + heldBytes;
     },
   };
 }
-
-/** Bounds the bookkeeping for a long line that arrives in tiny chunks; concatenation stays linear enough below it. */
-const MAX_PENDING_PARTS = 1024;

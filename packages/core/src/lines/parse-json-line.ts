@@ -19,11 +19,14 @@ export function parseJsonLine(text: string): ParsedJsonLine {
   }
 }
 
+/** A line of 64 MiB could hold millions of empty objects; two are what is seen in the field. */
+const MAX_OBJECTS_PER_LINE = 100;
+
 function parseGluedObjects(text: string): ParsedJsonLine {
   const values: JsonValue[] = [];
   let start = skipWhitespace(text, 0);
   while (start < text.length) {
-    const end = findObjectEnd(text, start);
+    const end = values.length < MAX_OBJECTS_PER_LINE ? findObjectEnd(text, start) : -1;
     if (end === -1) return { values, isBroken: true };
     try {
       values.push(JSON.parse(text.slice(start, end)) as JsonValue);
@@ -35,9 +38,12 @@ function parseGluedObjects(text: string): ParsedJsonLine {
   return { values, isBroken: values.length === 0 };
 }
 
+/** Not NUL and other control characters: where a crash left them, the line is broken. */
+const JSON_WHITESPACE = ' \t\r\n';
+
 function skipWhitespace(text: string, from: number): number {
   let index = from;
-  while (index < text.length && text.charCodeAt(index) <= 0x20) index++;
+  while (index < text.length && JSON_WHITESPACE.includes(text.charAt(index))) index++;
   return index;
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { limitJson, limitText } from '../lines/inline-limit.ts';
+import { limitJson, limitText, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
 import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readIdentifier, readObject } from '../records/fields.ts';
 import type { JsonObject, JsonValue, ParsedContentBlock } from '../rows.ts';
 
@@ -48,7 +48,7 @@ function toBlock(block: JsonObject, context: BlockContext): BlockContent {
       return toToolResultBlock(block, context);
     case 'image':
     case 'document':
-      return toMediaBlock(type, block, context);
+      return toMediaBlock(type, block, context) ?? toOtherBlock(type, block, context);
     default:
       if (type === null) context.onInvalidContent();
       return toOtherBlock(type ?? 'unknown', block, context);
@@ -116,19 +116,22 @@ function toTextOfPart(part: JsonValue): string[] {
   return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' ? [part.text] : [];
 }
 
-function toMediaBlock(type: 'image' | 'document', source: JsonObject, context: BlockContext): BlockContent {
-  const block = emptyBlock(type);
+/** Undefined where the block has no `source` to describe. */
+function toMediaBlock(type: 'image' | 'document', source: JsonObject, context: BlockContext): BlockContent | undefined {
   const media = readObject(source.source);
-  if (media?.type === 'text' && typeof media.data === 'string') {
-    block.content_text = toInlineText(media.data, block, context);
-    block.metadata.media_type = toText(media.media_type);
-  } else if (media !== undefined) {
-    Object.assign(block.metadata, toMediaDescription(media, context));
-  }
+  if (media === undefined) return undefined;
+  const block = emptyBlock(type);
   for (const field of ['title', 'context'] as const) {
     const value = source[field];
     if (typeof value === 'string') block.metadata[field] = cutCharacters(value, MAX_IDENTIFIER_LENGTH);
   }
+  if (media.type === 'text' && typeof media.data === 'string') {
+    block.content_text = toInlineText(media.data, block, context);
+    block.metadata.media_type = cutCharacters(toText(media.media_type), MAX_IDENTIFIER_LENGTH);
+    return block;
+  }
+  const description = toInlineJson(withoutMediaData(media), block, context);
+  block.metadata = { ...(isJsonObject(description) ? description : { source: description }), ...block.metadata };
   return block;
 }
 
@@ -143,30 +146,25 @@ function toOtherBlock(type: string, source: JsonObject, context: BlockContext): 
   return block;
 }
 
-function toMediaDescription(media: JsonObject, context: BlockContext): JsonObject {
-  const description = withoutMediaData(media);
-  return isJsonObject(description)
-    ? (toInlineJson(description, { metadata: {} }, context) as JsonObject)
-    : { source: description };
-}
-
 /**
  * The value with every base64 source replaced by its description: media never go into rows, their bytes are found in
- * the raw object at the block's line. Values nested too deep for this walk come back as they are; limitJson cuts them.
+ * the raw object at the block's line. What is nested deeper than this walk goes is never stored: see limitJson.
  */
 function withoutMediaData(value: JsonValue, depth = 0): JsonValue {
-  if (typeof value !== 'object' || value === null || depth > MAX_MEDIA_DEPTH) return value;
+  if (typeof value !== 'object' || value === null || depth > MAX_STORED_JSON_DEPTH) return value;
   if (Array.isArray(value)) return value.map((child) => withoutMediaData(child, depth + 1));
-  const data = value.data;
-  if (value.type === 'base64' && typeof data === 'string') {
-    const bytes = Buffer.from(data, 'base64');
+  if (typeof value.data === 'string' && isMedia(value)) {
     const { data: _data, ...rest } = value;
+    const bytes = Buffer.from(value.data, 'base64');
     return { ...rest, byte_length: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
   }
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, withoutMediaData(child, depth + 1)]));
 }
 
-const MAX_MEDIA_DEPTH = 16;
+/** The Anthropic API names the encoding; MCP servers name the media type alone. */
+function isMedia(value: JsonObject): boolean {
+  return value.type === 'base64' || /^(image|audio|video)\//.test(toText(value.media_type ?? value.mimeType));
+}
 
 function toText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
@@ -183,13 +181,17 @@ function toInlineJson(value: JsonValue, block: Pick<BlockContent, 'metadata'>, c
     return typeof value === 'string' ? toInlineText(value, block, context) : value;
   }
   const limited = limitJson(value, context.maxInlineContentBytes);
-  if (limited.isTooDeep) context.onNestingTooDeep();
+  if (limited.isTooDeep) {
+    context.onNestingTooDeep();
+    block.metadata.truncated = true;
+  }
   markTruncated(block, limited.originalByteLength);
   return limited.value;
 }
 
+/** Of several texts that were cut, the length is that of the first: a tool result's text comes before its other parts. */
 function markTruncated(block: Pick<BlockContent, 'metadata'>, originalByteLength: number | undefined): void {
   if (originalByteLength === undefined) return;
   block.metadata.truncated = true;
-  block.metadata.original_byte_length = originalByteLength;
+  block.metadata.original_byte_length ??= originalByteLength;
 }

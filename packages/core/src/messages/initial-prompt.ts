@@ -17,9 +17,6 @@ const GENERATED_PREFIXES = [
   '[Request interrupted by user',
 ];
 
-const COMMAND_NAME = /<command-name>\s*(\S[^<]*?)\s*<\/command-name>/;
-const COMMAND_ARGUMENTS = /<command-args>([\s\S]*?)<\/command-args>/;
-
 /** What the user typed on this line, cut to 1,000 characters and `...`; undefined where it holds no such text. */
 export function toPromptText(record: MessageRecord): string | undefined {
   if (record.type !== 'user' || record.metadata.isMeta === true || record.metadata.isCompactSummary === true) {
@@ -50,8 +47,15 @@ function isTypedByUser(text: string): boolean {
 /** `/name arguments` of a slash command, which is stored as markup. */
 function toTypedCommand(text: string): string | undefined {
   if (!text.trimStart().startsWith('<command-')) return undefined;
-  const name = COMMAND_NAME.exec(text)?.[1];
-  if (name === undefined) return undefined;
-  const commandArguments = COMMAND_ARGUMENTS.exec(text)?.[1]?.trim() ?? '';
+  const name = toElementText(text, 'command-name');
+  if (name === '') return undefined;
+  const commandArguments = toElementText(text, 'command-args');
   return commandArguments === '' ? name : `${name} ${commandArguments}`;
+}
+
+/** Empty where there is no such element. No regular expression: on long texts that lack the end tag it takes minutes. */
+function toElementText(text: string, tag: string): string {
+  const start = text.indexOf(`<${tag}>`);
+  const end = text.indexOf(`</${tag}>`, start);
+  return start === -1 || end === -1 ? '' : text.slice(start + tag.length + 2, end).trim();
 }

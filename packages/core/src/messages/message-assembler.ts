@@ -69,9 +69,11 @@ export function createMessageAssembler(
     return { row, usage: undefined, blockCount: 0, lineCount: 1 };
   };
 
-  const applyUsage = (message: OpenMessage, usage: Usage): void => {
-    if (message.usage !== undefined && options.usageFrom === 'first') return;
-    message.usage = message.usage === undefined ? usage : toFinalUsage(message.usage, usage);
+  /** Prices the message anew even where the line brings no usage: it may have brought the model. */
+  const applyUsage = (message: OpenMessage, usage: Usage | undefined): void => {
+    if (message.usage === undefined) message.usage = usage;
+    else if (usage !== undefined && options.usageFrom === 'final') message.usage = toFinalUsage(message.usage, usage);
+    if (message.usage === undefined) return;
     const { row } = message;
     const before = { ...row };
     setUsageColumns(row, message.usage, options.prices);
@@ -92,7 +94,7 @@ export function createMessageAssembler(
         }
       }
       if (known !== undefined) mergeLine(message, record);
-      if (record.usage !== undefined) applyUsage(message, toUsage(record.usage, report.onInvalidUsage));
+      applyUsage(message, record.usage && toUsage(record.usage, report.onInvalidUsage));
       markUnfinalised(message);
       for (const content of blocks) {
         const block = toBlockRow(message, content, options, lastTimeMs, place);
@@ -159,7 +161,8 @@ function setUsageColumns(row: TranscriptMessage, usage: Usage, prices: PriceTabl
   row.cache_write = usage.cacheWriteTokens;
   row.cost_usd = prices.price({ model: row.model, timestamp: row.timestamp, usage }).costUsd;
   const details = toUsageMetadata(usage);
-  if (details !== undefined) row.metadata.usage = details;
+  if (details === undefined) delete row.metadata.usage;
+  else row.metadata.usage = details;
 }
 
 function markUnfinalised({ row, usage }: OpenMessage): void {

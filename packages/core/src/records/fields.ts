@@ -24,26 +24,35 @@ export function readIdentifier(value: JsonValue | undefined, onCut: () => void):
   return cutCharacters(text, MAX_IDENTIFIER_LENGTH);
 }
 
-/** The first `maxLength` UTF-16 units, one fewer where that would split a surrogate pair. */
+/**
+ * The first `maxLength` UTF-16 units, one fewer where that would split a surrogate pair. What is cut is a copy: a slice
+ * would keep the whole text in memory for as long as the row.
+ */
 export function cutCharacters(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   const last = text.charCodeAt(maxLength - 1);
-  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? maxLength - 1 : maxLength);
+  return Buffer.from(text.slice(0, last >= 0xd800 && last <= 0xdbff ? maxLength - 1 : maxLength)).toString();
 }
 
 const ISO_TIMESTAMP =
-  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}:?\d{2})?$/i;
+  /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i;
+/** Years of five digits are no timestamps to Postgres. */
+const MAX_TIMESTAMP_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Milliseconds since 1970 of an ISO 8601 timestamp; without an offset it is UTC. Undefined where it is none. */
+/**
+ * Milliseconds since 1970 of an ISO 8601 timestamp up to the year 9999; without an offset it is UTC. Undefined where it
+ * is none.
+ */
 export function parseTimestampMs(value: JsonValue | undefined): number | undefined {
   if (typeof value !== 'string') return undefined;
   const match = ISO_TIMESTAMP.exec(value);
   if (match === null) return undefined;
   const offset = match[8];
-  const zone = offset === undefined || /z/i.test(offset) ? 'Z' : offset.replace(/^([+-]\d{2}):?(\d{2})$/, '$1:$2');
+  const zone =
+    offset === undefined || /z/i.test(offset) ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(3).slice(-2) || '00'}`;
   const milliseconds = (match[7] ?? '').slice(0, 3).padEnd(3, '0');
   const timeMs = Date.parse(
     `${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:${match[6] ?? '00'}.${milliseconds}${zone}`,
   );
-  return Number.isNaN(timeMs) ? undefined : timeMs;
+  return timeMs >= 0 && timeMs <= MAX_TIMESTAMP_MS ? timeMs : undefined;
 }

@@ -1,4 +1,4 @@
-import { readObject } from '../records/fields.ts';
+import { cutCharacters, readObject } from '../records/fields.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
 
 /** Tokens of one API response by the classes that are priced apart, and what else its price depends on. */
@@ -18,8 +18,8 @@ export interface Usage {
   inferenceGeo: string | null;
 }
 
-/** No API response comes near it; larger figures are faults, and would spoil every sum. */
-export const MAX_TOKENS_PER_FIELD = 1e12;
+/** No API response comes near it; larger figures are faults. Costs in units of 1e-10 dollars stay exact integers. */
+export const MAX_TOKENS_PER_FIELD = 1e9;
 
 /** Reads a `message.usage` object of the Anthropic API; a field that is no plausible count is 0 and reported. */
 export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
@@ -34,7 +34,7 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
   };
   const text = (field: string): string | null => {
     const value = usage[field];
-    return typeof value === 'string' && value !== '' ? value.slice(0, 64) : null;
+    return typeof value === 'string' && value !== '' ? cutCharacters(value, 64) : null;
   };
   const cacheCreation = readObject(usage.cache_creation);
   const serverToolUse = readObject(usage.server_tool_use);

@@ -68,7 +68,7 @@ export function createSessionFacts(): SessionFacts {
       case 'pr-link': {
         const link = toPullRequestLink(line);
         const key = link.url ?? `${link.repository}#${link.number}`;
-        if (pullRequests.size < MAX_PULL_REQUESTS) pullRequests.set(key, link);
+        if (pullRequests.size < MAX_PULL_REQUESTS || pullRequests.has(key)) pullRequests.set(key, link);
         break;
       }
       default:

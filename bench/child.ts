@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+/** What a measured child process reports of itself. */
+export interface Measurement {
+  readonly milliseconds: number;
+  readonly peakRssBytes: number;
+}
+
+/**
+ * Runs a script of this folder in a Node process of its own, so that neither its memory nor its compiled code carries
+ * over to the next run. Its one line of output is a measurement.
+ */
+export async function measureInChild(script: string, ...args: string[]): Promise<Measurement> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [path, ...args]);
+  return JSON.parse(stdout) as Measurement;
+}
+
+/** The other end of {@link measureInChild}: times `run` that many times and prints the median and the peak memory. */
+export async function reportMeasurement(passes: number, run: () => Promise<void> | void): Promise<void> {
+  const times: number[] = [];
+  for (let pass = 0; pass < passes; pass += 1) {
+    const start = performance.now();
+    await run();
+    times.push(performance.now() - start);
+  }
+  const measurement: Measurement = {
+    milliseconds: median(times),
+    peakRssBytes: process.resourceUsage().maxRSS * 1024,
+  };
+  console.log(JSON.stringify(measurement));
+}
+
+/** The middle value, or the upper of the two; NaN for none. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}

@@ -1,0 +1,39 @@
+import { type Measurement, measureInChild, median } from './child.ts';
+import type { Fixture } from './fixtures.ts';
+
+export interface ParseFigures {
+  readonly fixture: string;
+  /** Speed against the floor: 1 would be as fast as bare `JSON.parse`. */
+  readonly ratio: number;
+  readonly floorMs: number;
+  readonly streamedMs: number;
+  /** Of the streaming process, Node's own included. */
+  readonly streamedPeakRssBytes: number;
+}
+
+const runs = 5;
+/** A small file is parsed again and again, so that the figure is not one of the compiler's warm-up. */
+const bytesPerRun = 50_000_000;
+
+/**
+ * Messages and content blocks out of the streaming parser, against `JSON.parse` over lines already split: medians of
+ * five runs, taken in turn so that a drift of the machine's speed meets both.
+ */
+export async function benchParse(fixture: Fixture): Promise<ParseFigures> {
+  const passes = String(Math.max(1, Math.round(bytesPerRun / fixture.bytes)));
+  const floor: Measurement[] = [];
+  const streamed: Measurement[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    floor.push(await measureInChild('./parse-child.ts', 'floor', fixture.path, passes));
+    streamed.push(await measureInChild('./parse-child.ts', 'streamed', fixture.path, passes));
+  }
+  const floorMs = median(floor.map((measurement) => measurement.milliseconds));
+  const streamedMs = median(streamed.map((measurement) => measurement.milliseconds));
+  return {
+    fixture: fixture.name,
+    ratio: floorMs / streamedMs,
+    floorMs,
+    streamedMs,
+    streamedPeakRssBytes: median(streamed.map((measurement) => measurement.peakRssBytes)),
+  };
+}

@@ -1,0 +1,81 @@
+import type { Random } from './random.ts';
+import { createTextSources, type TextSource } from './text.ts';
+
+/** One line of a transcript before it is written. */
+export type TranscriptRecord = Readonly<Record<string, unknown>>;
+
+/** What the lines of one session have in common, and what one line hands to the next. */
+export interface Session {
+  readonly random: Random;
+  readonly sessionId: string;
+  readonly cwd: string;
+  /** The text of one line: for about one line in eight with characters outside ASCII. */
+  text(): TextSource;
+  /** Envelope fields that stand before a line's own. */
+  envelope(): TranscriptRecord;
+  /** `uuid` and `timestamp` that close a line; the next envelope points back at it. */
+  stamp(): { readonly uuid: string; readonly timestamp: string };
+  /** Now, on the session's clock; now and then a second or two behind the line before. */
+  timestamp(): string;
+  uuid(): string;
+  /** Such as `msg_01` or `toolu_01` and 22 letters and digits. */
+  apiId(prefix: string): string;
+  path(): string;
+}
+
+const nonAsciiShare = 0.134;
+const startMs = Date.UTC(2026, 2, 14, 8, 30);
+const idCharacters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const folders = ['src/invoices', 'src/ledger', 'src/webhooks', 'test/integration', 'migrations', 'docs'] as const;
+const fileNames = ['close-period', 'apply-refund', 'verify-signature', 'allocate-number', 'read-cursor'] as const;
+
+export function createSession(random: Random, givenSessionId: string | undefined): Session {
+  const texts = createTextSources(random);
+  const cwd = '/home/dev/tidewater/ledger-service';
+  const sessionId = givenSessionId ?? createUuid(random);
+  let parentUuid: string | null = null;
+  let clockMs = startMs;
+
+  const timestamp = () => {
+    clockMs += random.length(900, 1.2, 600_000);
+    const lateMs = random.chance(0.03) ? random.integer(1, 2000) : 0;
+    return new Date(clockMs - lateMs).toISOString();
+  };
+
+  return {
+    random,
+    sessionId,
+    cwd,
+    text: () => (random.chance(nonAsciiShare) ? texts.unicode : texts.ascii),
+    envelope: () => ({
+      parentUuid,
+      isSidechain: false,
+      userType: 'external',
+      entrypoint: 'cli',
+      cwd,
+      sessionId,
+      version: '2.1.140',
+      gitBranch: 'fix/refund-rounding',
+      slug: 'patient-sorting-heron',
+    }),
+    stamp: () => {
+      const uuid = createUuid(random);
+      parentUuid = uuid;
+      return { uuid, timestamp: timestamp() };
+    },
+    timestamp,
+    uuid: () => createUuid(random),
+    apiId: (prefix) => {
+      let id = prefix;
+      for (let index = 0; index < 22; index += 1) id += idCharacters[random.integer(0, idCharacters.length - 1)];
+      return id;
+    },
+    path: () => `${cwd}/${random.pick(folders)}/${random.pick(fileNames)}.ts`,
+  };
+}
+
+function createUuid(random: Random): string {
+  const hex = () => random.uint32().toString(16).padStart(8, '0');
+  const [a, b, c, d] = [hex(), hex(), hex(), hex()];
+  return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-a${c.slice(1, 4)}-${c.slice(4)}${d}`;
+}

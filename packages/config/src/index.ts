@@ -1,0 +1,2 @@
+export * from './environment.ts';
+export * from './service-config.ts';

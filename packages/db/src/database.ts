@@ -1,0 +1,64 @@
+import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
+import pg from 'pg';
+
+/** Any drizzle handle: of a pool, of one connection, or of a transaction. */
+export type Database = Pick<NodePgDatabase, 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
+
+export interface DatabaseOptions {
+  connectionString: string;
+  /** Connections at most. Default 10. */
+  maxConnections?: number;
+  /** Shown in pg_stat_activity. */
+  applicationName?: string;
+  /** An idle connection broke, e.g. because the server restarted; the pool replaces it. */
+  onConnectionError?: (error: Error) => void;
+}
+
+export interface DatabasePool {
+  pool: pg.Pool;
+  database: NodePgDatabase;
+  /**
+   * Runs `work` in one transaction on one connection; `transaction` and `client` are the same connection, so that COPY
+   * on the client is part of the transaction. Commits when `work` resolves, rolls back when it throws.
+   */
+  withTransaction<T>(work: (transaction: Database, client: pg.PoolClient) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** Opens a pool; connects when first used. */
+export function createDatabasePool(options: DatabaseOptions): DatabasePool {
+  const pool = new pg.Pool({
+    connectionString: options.connectionString,
+    max: options.maxConnections ?? 10,
+    application_name: options.applicationName ?? 'recount',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  // Without a listener, a server restart would end the process.
+  pool.on('error', (error) => options.onConnectionError?.(error));
+  const database = drizzle(pool);
+  return {
+    pool,
+    database,
+    async withTransaction(work) {
+      const client = await pool.connect();
+      let failure: unknown;
+      // A connection that breaks between two queries reports it here; the next query then fails.
+      const onError = (error: Error): void => options.onConnectionError?.(error);
+      client.on('error', onError);
+      try {
+        return await drizzle(client).transaction((transaction) => work(transaction, client));
+      } catch (error) {
+        failure = error;
+        throw error;
+      } finally {
+        client.off('error', onError);
+        // A connection on which something failed may hold a half-sent COPY: not for reuse.
+        client.release(failure !== undefined);
+      }
+    },
+    close: () => pool.end(),
+  };
+}

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'drizzle-orm';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { migrate } from 'drizzle-orm/node-postgres/migrator';
+import pg from 'pg';
+import type { Database } from '../database.ts';
+
+const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.meta.url));
+
+/** Any constant will do, as long as nobody else in the database uses it. */
+const MIGRATION_LOCK = 7_262_891;
+
+/**
+ * Brings the database to this program's schema. Many processes may call it at once: one migrates, the others wait.
+ * Throws SchemaVersionError where a newer program has migrated the database already.
+ */
+export async function migrateDatabase(connectionString: string): Promise<void> {
+  const client = new pg.Client({ connectionString, application_name: 'recount migrate' });
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const database = drizzle(client);
+    const { applied, known } = await readMigrationCounts(database);
+    if (applied > known) throw new SchemaVersionError(applied, known);
+    await migrate(database, { migrationsFolder: MIGRATIONS_FOLDER });
+  } finally {
+    await client.end();
+  }
+}
+
+/** Throws SchemaVersionError where the database is older or newer than this program. */
+export async function checkSchemaVersion(database: Database): Promise<void> {
+  const { applied, known } = await readMigrationCounts(database);
+  if (applied !== known) throw new SchemaVersionError(applied, known);
+}
+
+export class SchemaVersionError extends Error {
+  override name = 'SchemaVersionError';
+
+  constructor(appliedCount: number, knownCount: number) {
+    super(
+      appliedCount > knownCount
+        ? `The database has schema version ${appliedCount}, this program knows ${knownCount}: install the newer recount that migrated it`
+        : `The database has schema version ${appliedCount}, this program needs ${knownCount}: run \`recount migrate\` first`,
+    );
+  }
+}
+
+async function readMigrationCounts(database: Database): Promise<{ applied: number; known: number }> {
+  const journal = JSON.parse(await readFile(`${MIGRATIONS_FOLDER}/meta/_journal.json`, 'utf8')) as {
+    entries: unknown[];
+  };
+  const { rows: found } = await database.execute<{ exists: boolean }>(
+    sql`SELECT to_regclass('drizzle.__drizzle_migrations') IS NOT NULL AS exists`,
+  );
+  if (!found[0]?.exists) return { applied: 0, known: journal.entries.length };
+  const { rows } = await database.execute<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM drizzle.__drizzle_migrations`,
+  );
+  return { applied: rows[0]?.count ?? 0, known: journal.entries.length };
+}

@@ -1,0 +1,24 @@
+import { and, count, eq, gte, inArray } from 'drizzle-orm';
+import type { Database } from '../database.ts';
+import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
+
+/** Transcripts by status; of all workspaces where none is named. */
+export async function countTranscriptsByStatus(
+  database: Database,
+  filter: { workspaceId?: string; ids?: readonly string[]; createdSince?: string } = {},
+): Promise<Record<TranscriptStatus, number>> {
+  const counts: Record<TranscriptStatus, number> = { queued: 0, processing: 0, ingested: 0, superseded: 0, failed: 0 };
+  const rows = await database
+    .select({ status: transcripts.status, count: count() })
+    .from(transcripts)
+    .where(
+      and(
+        filter.workspaceId === undefined ? undefined : eq(transcripts.workspace_id, filter.workspaceId),
+        filter.ids === undefined ? undefined : inArray(transcripts.id, [...filter.ids]),
+        filter.createdSince === undefined ? undefined : gte(transcripts.created_at, filter.createdSince),
+      ),
+    )
+    .groupBy(transcripts.status);
+  for (const row of rows) counts[row.status] = row.count;
+  return counts;
+}

@@ -1,0 +1,16 @@
+import { and, eq } from 'drizzle-orm';
+import type { Database } from '../database.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import type { TranscriptRow } from '../writes/insert-transcript.ts';
+
+export async function findTranscript(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<TranscriptRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(transcripts)
+    .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.id, transcriptId)));
+  return row;
+}

@@ -1,0 +1,49 @@
+import { and, asc, gt, inArray, lt, or, sql } from 'drizzle-orm';
+import type { Database } from '../database.ts';
+import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
+
+export type TranscriptReference = Pick<
+  typeof transcripts.$inferSelect,
+  'workspace_id' | 'id' | 'object_key' | 'size_bytes' | 'status'
+>;
+
+const PAGE_ROWS = 1000;
+
+/**
+ * Every transcript of every workspace, a page at a time: for maintenance only. `createdBefore` (ISO 8601) leaves out
+ * uploads that are still under way.
+ */
+export async function* listAllTranscripts(
+  database: Database,
+  filter: { statuses?: readonly TranscriptStatus[]; createdBefore?: string } = {},
+): AsyncGenerator<TranscriptReference> {
+  let last: TranscriptReference | undefined;
+  for (;;) {
+    const page: TranscriptReference[] = await database
+      .select({
+        workspace_id: transcripts.workspace_id,
+        id: transcripts.id,
+        object_key: transcripts.object_key,
+        size_bytes: transcripts.size_bytes,
+        status: transcripts.status,
+      })
+      .from(transcripts)
+      .where(
+        and(
+          filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
+          filter.createdBefore === undefined ? undefined : lt(transcripts.created_at, filter.createdBefore),
+          last === undefined
+            ? undefined
+            : or(
+                gt(transcripts.workspace_id, last.workspace_id),
+                and(sql`${transcripts.workspace_id} = ${last.workspace_id}`, gt(transcripts.id, last.id)),
+              ),
+        ),
+      )
+      .orderBy(asc(transcripts.workspace_id), asc(transcripts.id))
+      .limit(PAGE_ROWS);
+    yield* page;
+    last = page.at(-1);
+    if (page.length < PAGE_ROWS) return;
+  }
+}

@@ -1,0 +1,26 @@
+import { and, asc, eq, gt } from 'drizzle-orm';
+import type { Database } from '../database.ts';
+import { ingestIssues } from '../schema/messages.ts';
+
+export type IssueRow = typeof ingestIssues.$inferSelect;
+
+/** A transcript's issues in the order of its lines, at most `limit` after number `afterNumber`. */
+export async function listIssues(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+  page: { afterNumber?: number | undefined; limit: number },
+): Promise<IssueRow[]> {
+  return await database
+    .select()
+    .from(ingestIssues)
+    .where(
+      and(
+        eq(ingestIssues.workspace_id, workspaceId),
+        eq(ingestIssues.transcript_id, transcriptId),
+        page.afterNumber === undefined ? undefined : gt(ingestIssues.issue_number, page.afterNumber),
+      ),
+    )
+    .orderBy(asc(ingestIssues.issue_number))
+    .limit(page.limit);
+}

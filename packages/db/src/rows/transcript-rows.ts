@@ -1,0 +1,47 @@
+import type { Issue, ParsedContentBlock, TranscriptMessage, TranscriptSummary } from '@recount/core';
+import type { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import type { transcripts } from '../schema/transcripts.ts';
+
+export interface TranscriptKey {
+  workspaceId: string;
+  transcriptId: string;
+}
+
+export function toMessageRow(key: TranscriptKey, message: TranscriptMessage): typeof transcriptMessages.$inferInsert {
+  return { workspace_id: key.workspaceId, transcript_id: key.transcriptId, ...message };
+}
+
+export function toContentBlockRow(key: TranscriptKey, block: ParsedContentBlock): typeof contentBlocks.$inferInsert {
+  return { workspace_id: key.workspaceId, transcript_id: key.transcriptId, ...block };
+}
+
+export function toIssueRow(key: TranscriptKey, issueNumber: number, issue: Issue): typeof ingestIssues.$inferInsert {
+  return {
+    workspace_id: key.workspaceId,
+    transcript_id: key.transcriptId,
+    issue_number: issueNumber,
+    code: issue.code,
+    severity: issue.severity,
+    message: issue.error,
+    line_number: issue.lineNumber,
+    byte_offset: issue.byteOffset,
+    occurrence_count: issue.count,
+  };
+}
+
+/** What a parse's summary fills in on the transcript's own row. */
+export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
+  const { cwd, gitBranch, version, title, models, firstTimestamp, lastTimestamp, lineCount, ...rest } = metadata;
+  return {
+    ...stats,
+    project: cwd,
+    git_branch: gitBranch,
+    agent_version: version,
+    title,
+    models,
+    first_timestamp: firstTimestamp,
+    last_timestamp: lastTimestamp,
+    line_count: lineCount,
+    metadata: { ...rest },
+  } satisfies Partial<typeof transcripts.$inferInsert>;
+}

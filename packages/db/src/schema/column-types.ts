@@ -1,0 +1,16 @@
+import { customType, jsonb, numeric } from 'drizzle-orm/pg-core';
+
+/** An id: compared byte by byte, so that ULIDs sort by age in any database's collation. */
+export const identifier = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
+
+/** A point in time with milliseconds; ISO 8601 in UTC on the TypeScript side. */
+export const isoTimestamp = customType<{ data: string; driverData: string | Date }>({
+  dataType: () => 'timestamp (3) with time zone',
+  fromDriver: (value) => new Date(value).toISOString(),
+});
+
+/** US dollars, exact to 1e-10: the unit in which core sums costs. */
+export const usd = () => numeric({ precision: 20, scale: COST_SCALE, mode: 'number' });
+export const COST_SCALE = 10;
+
+export const jsonObject = () => jsonb().$type<Record<string, unknown>>();

@@ -1,0 +1,30 @@
+import { bigint, integer, text } from 'drizzle-orm/pg-core';
+import { isoTimestamp, jsonObject, usd } from './column-types.ts';
+
+/**
+ * What a parse found out about a transcript as a whole. A session's row carries the figures of its primary transcript.
+ * All null or zero until the transcript is ingested.
+ */
+export const transcriptFigures = () => ({
+  total_messages: integer().notNull().default(0),
+  user_messages: integer().notNull().default(0),
+  assistant_messages: integer().notNull().default(0),
+  tool_use_count: integer().notNull().default(0),
+  thinking_blocks: integer().notNull().default(0),
+  subagent_count: integer().notNull().default(0),
+  tokens_in: bigint({ mode: 'number' }).notNull().default(0),
+  tokens_out: bigint({ mode: 'number' }).notNull().default(0),
+  cache_read: bigint({ mode: 'number' }).notNull().default(0),
+  cache_write: bigint({ mode: 'number' }).notNull().default(0),
+  cost_estimate_usd: usd().notNull().default(0),
+  duration_ms: bigint({ mode: 'number' }).notNull().default(0),
+  initial_prompt: text(),
+  project: text(),
+  git_branch: text(),
+  agent_version: text(),
+  title: text(),
+  models: text().array().notNull().default([]),
+  first_timestamp: isoTimestamp(),
+  last_timestamp: isoTimestamp(),
+  metadata: jsonObject().notNull().default({}),
+});

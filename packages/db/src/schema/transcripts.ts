@@ -1,0 +1,86 @@
+import { sql } from 'drizzle-orm';
+import { type AnyPgColumn, bigint, boolean, index, integer, primaryKey, text, unique } from 'drizzle-orm/pg-core';
+import { identifier, isoTimestamp, jsonObject } from './column-types.ts';
+import { recountSchema } from './recount-schema.ts';
+import { transcriptFigures } from './transcript-figures.ts';
+import { workspaces } from './workspaces.ts';
+
+/**
+ * queued: stored, its job waits. processing: a worker has it. ingested: its rows are there. superseded: its bytes are
+ * the beginning of a longer transcript of the session, whose rows contain its own. failed: given up, see failure_reason.
+ */
+export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
+export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number];
+
+/** One uploaded file: raw object, state of its ingestion, and what the parse found. */
+export const transcripts = recountSchema.table(
+  'transcripts',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id),
+    id: identifier().notNull(),
+    session_id: identifier().notNull(),
+    agent: text().notNull(),
+    path: text(),
+    is_subagent: boolean().notNull().default(false),
+    parent_session_id: identifier(),
+    agent_id: text(),
+    sha256: text().notNull(),
+    size_bytes: bigint({ mode: 'number' }).notNull(),
+    object_key: text().notNull(),
+    status: text().$type<TranscriptStatus>().notNull().default('queued'),
+    is_diverged: boolean().notNull().default(false),
+    superseded_by: identifier(),
+    attempt_count: integer().notNull().default(0),
+    failure_reason: text(),
+    parser_version: text(),
+    price_version: text(),
+    line_count: integer().notNull().default(0),
+    content_block_count: integer().notNull().default(0),
+    error_count: integer().notNull().default(0),
+    warning_count: integer().notNull().default(0),
+    issue_counts: jsonObject().notNull().default({}),
+    ...transcriptFigures(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+    ingested_at: isoTimestamp(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspace_id, table.id] }),
+    unique('transcripts_session_content_unique').on(table.workspace_id, table.session_id, table.sha256),
+    index('transcripts_sha256').on(table.workspace_id, table.sha256),
+    index('transcripts_status').on(table.workspace_id, table.status, table.id),
+  ],
+);
+
+/** Sort key of sessions by time; those without any timestamp come last. */
+export const lastActivity = (lastTimestamp: AnyPgColumn) => sql`coalesce(${lastTimestamp}, '1970-01-01Z')`;
+
+/** One conversation of a person or machine with an agent, or of a sub-agent with its parent. */
+export const sessions = recountSchema.table(
+  'sessions',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id),
+    session_id: identifier().notNull(),
+    agent: text().notNull(),
+    is_subagent: boolean().notNull().default(false),
+    parent_session_id: identifier(),
+    agent_id: text(),
+    /** The longest transcript of the session that is no beginning of another; the figures below are its. */
+    primary_transcript_id: identifier().notNull(),
+    /** Ingested transcripts, the primary one included; more than one where versions diverged. */
+    transcript_count: integer().notNull().default(1),
+    ...transcriptFigures(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+    updated_at: isoTimestamp().notNull().default(sql`now()`),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspace_id, table.session_id] }),
+    index('sessions_last_activity').on(table.workspace_id, lastActivity(table.last_timestamp), table.session_id),
+    index('sessions_cost').on(table.workspace_id, table.cost_estimate_usd, table.session_id),
+    index('sessions_parent').on(table.workspace_id, table.parent_session_id),
+    index('sessions_project').on(table.workspace_id, table.project),
+  ],
+);

@@ -1,0 +1,37 @@
+import { sql } from 'drizzle-orm';
+import { index, primaryKey, text, unique } from 'drizzle-orm/pg-core';
+import { identifier, isoTimestamp } from './column-types.ts';
+import { recountSchema } from './recount-schema.ts';
+
+/** Tenants: no row of one is ever visible to another. */
+export const workspaces = recountSchema.table('workspaces', {
+  id: identifier().primaryKey(),
+  name: text().notNull().unique(),
+  created_at: isoTimestamp().notNull().default(sql`now()`),
+});
+
+export const API_KEY_SCOPES = ['ingest', 'read', 'admin'] as const;
+export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
+
+/** Keys are stored as SHA-256 only; `hint` is their last characters, for telling them apart. */
+export const apiKeys = recountSchema.table(
+  'api_keys',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id, { onDelete: 'cascade' }),
+    id: identifier().notNull(),
+    name: text().notNull(),
+    key_hash: text().notNull(),
+    hint: text().notNull(),
+    scopes: text().array().$type<ApiKeyScope[]>().notNull(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+    last_used_at: isoTimestamp(),
+    revoked_at: isoTimestamp(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspace_id, table.id] }),
+    unique('api_keys_key_hash_unique').on(table.key_hash),
+    index('api_keys_workspace_name').on(table.workspace_id, table.name),
+  ],
+);

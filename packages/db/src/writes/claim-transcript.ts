@@ -1,0 +1,24 @@
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Database } from '../database.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import type { TranscriptRow } from './insert-transcript.ts';
+
+/** Marks a transcript as being processed and counts the attempt; undefined where there is nothing (more) to do. */
+export async function claimTranscript(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<TranscriptRow | undefined> {
+  const [claimed] = await database
+    .update(transcripts)
+    .set({ status: 'processing', attempt_count: sql`${transcripts.attempt_count} + 1` })
+    .where(
+      and(
+        eq(transcripts.workspace_id, workspaceId),
+        eq(transcripts.id, transcriptId),
+        inArray(transcripts.status, ['queued', 'processing']),
+      ),
+    )
+    .returning();
+  return claimed;
+}

@@ -1,0 +1,39 @@
+import type { TranscriptSummary } from '@recount/core';
+import { and, eq, sql } from 'drizzle-orm';
+import type { Database } from '../database.ts';
+import { type TranscriptKey, toTranscriptFigures } from '../rows/transcript-rows.ts';
+import { transcripts } from '../schema/transcripts.ts';
+
+export interface IngestCounts {
+  contentBlocks: number;
+  errors: number;
+  warnings: number;
+  /** Occurrences by issue code. */
+  issuesByCode: Record<string, number>;
+}
+
+/** Marks a transcript as ingested and stores what the parse found out about the whole. */
+export async function completeTranscript(
+  transaction: Database,
+  key: TranscriptKey,
+  summary: TranscriptSummary,
+  counts: IngestCounts,
+  versions: { parser: string; prices: string },
+): Promise<void> {
+  await transaction
+    .update(transcripts)
+    .set({
+      ...toTranscriptFigures(summary),
+      status: 'ingested',
+      superseded_by: null,
+      failure_reason: null,
+      content_block_count: counts.contentBlocks,
+      error_count: counts.errors,
+      warning_count: counts.warnings,
+      issue_counts: counts.issuesByCode,
+      parser_version: versions.parser,
+      price_version: versions.prices,
+      ingested_at: sql`now()`,
+    })
+    .where(and(eq(transcripts.workspace_id, key.workspaceId), eq(transcripts.id, key.transcriptId)));
+}

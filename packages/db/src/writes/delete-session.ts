@@ -1,0 +1,23 @@
+import { and, eq } from 'drizzle-orm';
+import type { Database } from '../database.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
+import { deleteTranscriptRows } from './delete-transcript-rows.ts';
+import { lockSession } from './lock-session.ts';
+
+/**
+ * Deletes a session with all of its transcripts and their rows. Returns the keys of the raw objects, which the caller
+ * deletes after the commit; empty where the session does not exist.
+ */
+export async function deleteSession(transaction: Database, workspaceId: string, sessionId: string): Promise<string[]> {
+  await lockSession(transaction, workspaceId, sessionId);
+  const deleted = await transaction
+    .delete(transcripts)
+    .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.session_id, sessionId)))
+    .returning({ id: transcripts.id, object_key: transcripts.object_key });
+  const ids = deleted.map(({ id }) => id);
+  await deleteTranscriptRows(transaction, workspaceId, ids);
+  await transaction
+    .delete(sessions)
+    .where(and(eq(sessions.workspace_id, workspaceId), eq(sessions.session_id, sessionId)));
+  return deleted.map(({ object_key }) => object_key);
+}

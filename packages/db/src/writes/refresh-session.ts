@@ -1,0 +1,61 @@
+import { and, asc, desc, eq, inArray, ne, sql } from 'drizzle-orm';
+import type { Database } from '../database.ts';
+import { transcriptFigures } from '../schema/transcript-figures.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
+
+/**
+ * Makes the session's row follow from its ingested transcripts: the longest one is primary (ties by content hash, so
+ * that the order of arrival never matters), the others are marked diverged. Deletes the row where none is left.
+ * The caller holds the session's lock.
+ */
+export async function refreshSession(transaction: Database, workspaceId: string, sessionId: string): Promise<void> {
+  const ofSession = and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.session_id, sessionId));
+  const isIngested = and(ofSession, eq(transcripts.status, 'ingested'));
+  const versions = await transaction
+    .select()
+    .from(transcripts)
+    .where(isIngested)
+    .orderBy(desc(transcripts.size_bytes), asc(transcripts.sha256));
+  const [primary, ...diverged] = versions;
+  if (primary === undefined) {
+    await transaction
+      .delete(sessions)
+      .where(and(eq(sessions.workspace_id, workspaceId), eq(sessions.session_id, sessionId)));
+    return;
+  }
+  const isOther = sql<boolean>`(${transcripts.id} <> ${primary.id})`;
+  await transaction
+    .update(transcripts)
+    .set({ is_diverged: isOther })
+    .where(and(isIngested, ne(transcripts.is_diverged, isOther)));
+  await transaction
+    .update(transcripts)
+    .set({ is_diverged: false })
+    .where(and(ofSession, inArray(transcripts.status, ['superseded', 'failed']), eq(transcripts.is_diverged, true)));
+  const row = {
+    workspace_id: workspaceId,
+    session_id: sessionId,
+    agent: primary.agent,
+    is_subagent: primary.is_subagent,
+    parent_session_id: primary.parent_session_id,
+    agent_id: primary.agent_id,
+    primary_transcript_id: primary.id,
+    transcript_count: 1 + diverged.length,
+    ...pickFigures(primary),
+  };
+  await transaction
+    .insert(sessions)
+    .values(row)
+    .onConflictDoUpdate({
+      target: [sessions.workspace_id, sessions.session_id],
+      set: { ...row, updated_at: sql`now()` },
+    });
+}
+
+const FIGURE_NAMES = Object.keys(transcriptFigures()) as (keyof ReturnType<typeof transcriptFigures>)[];
+
+type Figures = Pick<typeof transcripts.$inferSelect, (typeof FIGURE_NAMES)[number]>;
+
+function pickFigures(row: typeof transcripts.$inferSelect): Figures {
+  return Object.fromEntries(FIGURE_NAMES.map((name) => [name, row[name]])) as Figures;
+}

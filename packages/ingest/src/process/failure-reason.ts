@@ -1,0 +1,44 @@
+const MAX_REASON_LENGTH = 500;
+
+/**
+ * SQLSTATE classes whose messages speak of the server or the statement, never of values: connection, transaction
+ * rollback, syntax and access, resources, object state, operator intervention.
+ */
+const VALUE_FREE_CLASSES = new Set(['08', '40', '42', '53', '55', '57']);
+
+interface DatabaseError extends Error {
+  code: string;
+  table?: string;
+  column?: string;
+  constraint?: string;
+}
+
+/**
+ * Says why an attempt failed without anything of the transcript: Postgres quotes offending values in its messages and
+ * drizzle the whole query, so of those only the error class and the names of the place are told.
+ */
+export function toFailureReason(error: unknown): string {
+  const databaseError = findDatabaseError(error);
+  if (databaseError !== undefined) {
+    const { code, message, table, column, constraint } = databaseError;
+    const place = [table, column, constraint].filter((name) => name !== undefined).join(', ');
+    const details = VALUE_FREE_CLASSES.has(code.slice(0, 2)) ? message : place;
+    return `Postgres error ${code}${details === '' ? '' : `: ${details}`}`.slice(0, MAX_REASON_LENGTH);
+  }
+  if (!(error instanceof Error)) return 'Unknown error';
+  const cause = error.cause instanceof Error ? error.cause : error;
+  const isQueryError = error.message.startsWith('Failed query');
+  const { name, message } = isQueryError ? cause : error;
+  return `${name}: ${isQueryError && cause === error ? 'query failed' : message}`.slice(0, MAX_REASON_LENGTH);
+}
+
+/** Looks through the causes for an error with an SQLSTATE. */
+function findDatabaseError(error: unknown): DatabaseError | undefined {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    const { code } = current as Partial<DatabaseError>;
+    if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && 'severity' in current) {
+      return current as unknown as DatabaseError;
+    }
+  }
+  return undefined;
+}

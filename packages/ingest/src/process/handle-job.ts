@@ -1,0 +1,69 @@
+import { claimTranscript, findTranscript, recordAttemptFailure, setTranscriptStatus } from '@recount/db';
+import type { IngestJob, JobOutcome } from '@recount/queue';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { toFailureReason } from './failure-reason.ts';
+import { type ProcessOptions, processTranscript } from './process-transcript.ts';
+
+/** What a worker reports of a job; never anything of the transcript's text. */
+export interface JobReport extends IngestJob {
+  outcome: JobOutcome['status'] | 'superseded' | 'gone';
+  durationMs: number;
+  sizeBytes?: number;
+  attempt?: number;
+  reason?: string;
+}
+
+type Deps = Pick<IngestDependencies, 'database' | 'rawStore'> & { onReport: (report: JobReport) => void };
+
+/** Ingests the transcript of a job. Does not throw: a failure is kept on the transcript and makes the job come back. */
+export async function handleJob(deps: Deps, job: IngestJob, options: ProcessOptions): Promise<JobOutcome> {
+  const startedAt = performance.now();
+  const report = (outcome: JobReport['outcome'], details: Partial<JobReport> = {}): void =>
+    deps.onReport({ ...job, outcome, durationMs: Math.round(performance.now() - startedAt), ...details });
+  if (options.signal?.aborted) {
+    report('handed-back');
+    return { status: 'handed-back' };
+  }
+  try {
+    const claimed = await claimTranscript(deps.database.database, job.workspaceId, job.transcriptId);
+    const result = claimed && (await processTranscript(deps, claimed, options));
+    const details = claimed && { sizeBytes: claimed.size_bytes, attempt: claimed.attempt_count };
+    report(result === undefined ? 'gone' : result === 'superseded' ? 'superseded' : 'done', details);
+    return { status: 'done' };
+  } catch (error) {
+    if (options.signal?.aborted) {
+      report('handed-back');
+      return { status: 'handed-back' };
+    }
+    const reason = toFailureReason(error);
+    await keepReason(deps, job, reason);
+    report('failed', { reason });
+    return { status: 'failed', reason };
+  }
+}
+
+/** The attempts are used up: the transcript is marked failed, or stays ingested where only a re-parse failed. */
+export async function handleDeadLetter(deps: Pick<Deps, 'database'>, job: IngestJob): Promise<void> {
+  const { database } = deps.database;
+  const transcript = await findTranscript(database, job.workspaceId, job.transcriptId);
+  if (transcript === undefined) return;
+  await setTranscriptStatus(
+    database,
+    job.workspaceId,
+    [job.transcriptId],
+    {
+      status: transcript.ingested_at === null ? 'failed' : 'ingested',
+      failure_reason: transcript.failure_reason ?? 'Every worker that took it ended before it was done',
+    },
+    ['queued', 'processing'],
+  );
+}
+
+/** Where even this fails, the database is away: the job comes back, and the next attempt will tell. */
+async function keepReason(deps: Deps, job: IngestJob, reason: string): Promise<void> {
+  try {
+    await recordAttemptFailure(deps.database.database, job.workspaceId, job.transcriptId, reason);
+  } catch (error) {
+    deps.onReport({ ...job, outcome: 'failed', durationMs: 0, reason: `Reason not stored: ${toFailureReason(error)}` });
+  }
+}

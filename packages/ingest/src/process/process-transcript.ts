@@ -1,0 +1,127 @@
+import { flatDefaultPrices, type PriceTable, streamTranscript } from '@recount/core';
+import {
+  completeTranscript,
+  type Database,
+  deleteTranscriptRows,
+  findTranscript,
+  listTranscripts,
+  lockSession,
+  refreshSession,
+  setTranscriptStatus,
+  type TranscriptRow,
+} from '@recount/db';
+import type { RawStore } from '@recount/storage';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { hashPrefixes } from './hash-prefixes.ts';
+import { findBeginnings, findExtension } from './session-versions.ts';
+import { createBatchWriter } from './write-batches.ts';
+
+/** Stored with every transcript, so that those read by an older parser can be found and read again. */
+export const PARSER_VERSION = '1';
+
+export interface ProcessOptions {
+  maxLineBytes: number;
+  maxInlineContentBytes?: number | undefined;
+  prices?: PriceTable | undefined;
+  /** Aborts between two batches; nothing of the transcript is then committed. */
+  signal?: AbortSignal | undefined;
+}
+
+/** The raw object is not what was uploaded: trying again may help, going on would store wrong numbers. */
+export class RawObjectMismatchError extends Error {
+  override name = 'RawObjectMismatchError';
+}
+
+type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
+
+/** Versions of one session that are compared with each other; no session has come near it. */
+const MAX_SESSION_VERSIONS = 10_000;
+
+/**
+ * Streams a claimed transcript from the raw store through the parser into Postgres, in one transaction: readers see
+ * the rows of before or those of after. Takes the session's lock first, so that versions of a session follow one
+ * another: a longer version replaces its beginnings, a beginning adds nothing, a diverged one stands beside the others.
+ * Returns what became of the transcript; undefined where it was deleted, or done by somebody else meanwhile.
+ */
+export async function processTranscript(
+  deps: Deps,
+  claimed: TranscriptRow,
+  options: ProcessOptions,
+): Promise<'ingested' | 'superseded' | undefined> {
+  const { workspace_id: workspaceId, session_id: sessionId } = claimed;
+  return await deps.database.withTransaction(async (transaction, client) => {
+    await lockSession(transaction, workspaceId, sessionId);
+    const transcript = await findTranscript(transaction, workspaceId, claimed.id);
+    if (transcript?.status !== 'processing') return undefined;
+    const others = await listOtherVersions(transaction, transcript);
+    await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
+
+    const extension = await findExtension(deps.rawStore, transcript, others);
+    if (extension !== undefined) {
+      await supersede(transaction, workspaceId, [transcript.id], extension.id);
+      await refreshSession(transaction, workspaceId, sessionId);
+      return 'superseded';
+    }
+    const writer = createBatchWriter(transaction, client, { workspaceId, transcriptId: transcript.id });
+    const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, options);
+    const { summary, counts } = writer.toResult();
+    await completeTranscript(transaction, { workspaceId, transcriptId: transcript.id }, summary, counts, {
+      parser: PARSER_VERSION,
+      prices: (options.prices ?? flatDefaultPrices).version,
+    });
+    const beginnings = findBeginnings(hashesByLength, others).map(({ id }) => id);
+    await deleteTranscriptRows(transaction, workspaceId, beginnings);
+    await supersede(transaction, workspaceId, beginnings, transcript.id);
+    await refreshSession(transaction, workspaceId, sessionId);
+    return 'ingested';
+  });
+}
+
+async function listOtherVersions(transaction: Database, transcript: TranscriptRow): Promise<TranscriptRow[]> {
+  const filter = { sessionId: transcript.session_id, statuses: ['ingested'] as const };
+  const versions = await listTranscripts(transaction, transcript.workspace_id, filter, { limit: MAX_SESSION_VERSIONS });
+  return versions.filter(({ id }) => id !== transcript.id);
+}
+
+/** Parses the raw object into the writer; returns its hashes at the lengths of the other versions. */
+async function parseInto(
+  writer: ReturnType<typeof createBatchWriter>,
+  rawStore: RawStore,
+  transcript: TranscriptRow,
+  others: readonly TranscriptRow[],
+  options: ProcessOptions,
+): Promise<ReadonlyMap<number, string>> {
+  const raw = await rawStore.get(transcript.object_key, { signal: options.signal });
+  const hashes = hashPrefixes(
+    raw,
+    others.map(({ size_bytes }) => size_bytes),
+  );
+  await writer.writeAll(
+    streamTranscript(transcript.session_id, hashes.chunks, {
+      maxLineBytes: options.maxLineBytes,
+      maxInlineContentBytes: options.maxInlineContentBytes,
+      prices: options.prices,
+      signal: options.signal,
+    }),
+  );
+  options.signal?.throwIfAborted();
+  const sha256 = hashes.toDigest();
+  if (sha256 !== transcript.sha256) {
+    throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${transcript.sha256}`);
+  }
+  return hashes.byLength;
+}
+
+async function supersede(
+  transaction: Database,
+  workspaceId: string,
+  transcriptIds: readonly string[],
+  supersededBy: string,
+): Promise<void> {
+  await setTranscriptStatus(transaction, workspaceId, transcriptIds, {
+    status: 'superseded',
+    superseded_by: supersededBy,
+    failure_reason: null,
+    ingested_at: null,
+  });
+}

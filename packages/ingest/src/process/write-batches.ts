@@ -1,0 +1,61 @@
+import type { TranscriptBatch, TranscriptSummary } from '@recount/core';
+import { type Database, type IngestCounts, type TranscriptKey, writeBatch } from '@recount/db';
+
+/** Issues stored with their place; beyond it they are only counted. */
+const MAX_STORED_ISSUES = 1000;
+
+type Client = Parameters<typeof writeBatch>[1];
+type Batches = AsyncGenerator<TranscriptBatch, TranscriptSummary>;
+
+export interface BatchWriter {
+  /** Writes every batch; the next one is parsed while Postgres takes the one before. */
+  writeAll(batches: Batches): Promise<void>;
+  toResult(): { summary: TranscriptSummary; counts: IngestCounts };
+}
+
+/** Writes a transcript's batches on its transaction's connection and counts what it wrote. */
+export function createBatchWriter(transaction: Database, client: Client, key: TranscriptKey): BatchWriter {
+  const issuesByCode: Record<string, number> = {};
+  const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, issuesByCode };
+  let storedIssueCount = 0;
+  let summary: TranscriptSummary | undefined;
+
+  const write = async (batch: TranscriptBatch): Promise<void> => {
+    counts.contentBlocks += batch.contentBlocks.length;
+    for (const { code, severity, count } of batch.issues) {
+      if (severity === 'error') counts.errors++;
+      else counts.warnings++;
+      issuesByCode[code] = (issuesByCode[code] ?? 0) + count;
+    }
+    const issues = batch.issues.slice(0, MAX_STORED_ISSUES - storedIssueCount);
+    const issueNumber = storedIssueCount;
+    storedIssueCount += issues.length;
+    await writeBatch(transaction, client, key, { ...batch, issues }, issueNumber);
+  };
+
+  return {
+    async writeAll(batches) {
+      let writing: Promise<void> = Promise.resolve();
+      try {
+        for (;;) {
+          const next = await batches.next();
+          await writing;
+          if (next.done) {
+            summary = next.value;
+            return;
+          }
+          writing = write(next.value);
+          // Awaited a turn later; until then a failure must not count as unhandled.
+          writing.catch(() => undefined);
+        }
+      } finally {
+        // The connection must be quiet before the transaction ends, and the source closed.
+        await Promise.allSettled([writing, batches.return(undefined as never)]);
+      }
+    },
+    toResult() {
+      if (summary === undefined) throw new Error('The batches have not been written');
+      return { summary, counts };
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
+import { ReceiveError } from './receive-error.ts';
+
+export interface MeasureOptions {
+  sessionId?: string | undefined;
+  path?: string | undefined;
+  /** Where the uploader names the agent, other formats are not refused. */
+  agent?: string | undefined;
+  maxBytes: number;
+}
+
+export interface MeasuredBody {
+  /** The body's bytes, unchanged; fails with a ReceiveError where they cannot be accepted. */
+  chunks: AsyncIterable<Uint8Array>;
+  /** To be called once, after the last chunk. */
+  toResult(): { sha256: string; sizeBytes: number; identity: TranscriptIdentity };
+}
+
+const FIRST_LOOK_BYTES = 16 * 1024;
+
+/** Hashes, counts and identifies a transcript while it streams by. Holds only its first bytes, until they suffice. */
+export function measureBody(body: AsyncIterable<Uint8Array>, options: MeasureOptions): MeasuredBody {
+  const hash = createHash('sha256');
+  const head = createHead(options);
+  let sizeBytes = 0;
+
+  async function* measure(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      sizeBytes += chunk.length;
+      if (sizeBytes > options.maxBytes) {
+        throw new ReceiveError('too-large', `The transcript is larger than ${options.maxBytes} bytes`);
+      }
+      hash.update(chunk);
+      head.add(chunk);
+      yield chunk;
+    }
+    head.finish();
+  }
+
+  return {
+    chunks: measure(),
+    toResult: () => ({ sha256: hash.digest('hex'), sizeBytes, identity: head.finish() }),
+  };
+}
+
+/** Collects a transcript's beginning until it tells whose it is; looks again each time it has grown fourfold. */
+function createHead(options: MeasureOptions): { add(chunk: Uint8Array): void; finish(): TranscriptIdentity } {
+  const { sessionId, path } = options;
+  let parts: Uint8Array[] = [];
+  let length = 0;
+  let nextLookBytes = FIRST_LOOK_BYTES;
+  let identity: TranscriptIdentity | undefined;
+  let isDone = false;
+
+  const look = (): TranscriptIdentity => {
+    identity = identifyTranscript({ sessionId, path, head: Buffer.concat(parts) });
+    if (options.agent === undefined && identity.format !== undefined && identity.format !== 'claude-code') {
+      throw new ReceiveError(
+        'unsupported-format',
+        `This is a ${identity.format} transcript; recount reads those of claude-code so far`,
+      );
+    }
+    isDone = identity.isConclusive || length >= IDENTIFY_HEAD_BYTES;
+    if (isDone) parts = [];
+    return identity;
+  };
+
+  return {
+    add(chunk) {
+      if (isDone) return;
+      // A copy: the body's buffer may be reused.
+      const part = Uint8Array.from(chunk.subarray(0, IDENTIFY_HEAD_BYTES - length));
+      parts.push(part);
+      length += part.length;
+      if (length < nextLookBytes) return;
+      nextLookBytes = Math.min(length * 4, IDENTIFY_HEAD_BYTES);
+      look();
+    },
+    finish() {
+      const result = isDone && identity !== undefined ? identity : look();
+      isDone = true;
+      parts = [];
+      return result;
+    },
+  };
+}

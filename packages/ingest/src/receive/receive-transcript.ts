@@ -1,0 +1,91 @@
+import { insertTranscript, type TranscriptRow } from '@recount/db';
+import { rawObjectKey } from '@recount/storage';
+import { monotonicFactory } from 'ulid';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { measureBody } from './measure-body.ts';
+import { ReceiveError } from './receive-error.ts';
+
+export interface ReceiveRequest {
+  workspaceId: string;
+  /** Decoded bytes of the transcript. */
+  body: AsyncIterable<Uint8Array>;
+  /** Overrules what path and content say. */
+  sessionId?: string | undefined;
+  /** Original path; decides main session or sub-agent. */
+  path?: string | undefined;
+  agent?: string | undefined;
+  maxBytes: number;
+  /** Jobs of higher priority are taken first. Default 0. */
+  priority?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface ReceiveResult {
+  transcript: TranscriptRow;
+  isDuplicate: boolean;
+}
+
+export const DEFAULT_MAX_TRANSCRIPT_BYTES = 2 * 1024 ** 3;
+const MAX_SESSION_ID_LENGTH = 512;
+const MAX_PATH_LENGTH = 4096;
+const AGENT = 'claude-code';
+
+const newTranscriptId = monotonicFactory();
+
+/**
+ * Accepts a transcript: streams it to the raw store, then inserts its row and its job in one transaction. When this
+ * resolves, the transcript is durable and will be ingested. The same bytes of the same session again are a duplicate:
+ * the second copy and job are not kept.
+ *
+ * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors; after
+ * the latter an object without a row may stay behind, which `recount doctor` finds.
+ */
+export async function receiveTranscript(deps: IngestDependencies, request: ReceiveRequest): Promise<ReceiveResult> {
+  checkSessionId(request.sessionId);
+  const path = request.path?.slice(0, MAX_PATH_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
+  const id = newTranscriptId();
+  const objectKey = rawObjectKey({ workspaceId: request.workspaceId, transcriptId: id });
+  const measured = measureBody(request.body, { ...request, path });
+  await deps.rawStore.put(objectKey, measured.chunks, { signal: request.signal });
+
+  const { sha256, sizeBytes, identity } = measured.toResult();
+  if (identity.sessionId === undefined) {
+    await deps.rawStore.delete(objectKey);
+    throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
+  }
+  const { sessionId } = identity;
+  const result = await deps.database.withTransaction(async (transaction) => {
+    const inserted = await insertTranscript(transaction, {
+      workspace_id: request.workspaceId,
+      id,
+      session_id: sessionId,
+      agent: AGENT,
+      path: path ?? null,
+      is_subagent: identity.isSubagent,
+      parent_session_id: identity.parentSessionId ?? null,
+      agent_id: identity.agentId ?? null,
+      sha256,
+      size_bytes: sizeBytes,
+      object_key: objectKey,
+    });
+    if (!inserted.isDuplicate) {
+      const job = { workspaceId: request.workspaceId, transcriptId: id };
+      await deps.queue.enqueue(transaction, job, { priority: request.priority ?? 0 });
+    }
+    return inserted;
+  });
+  // No row names this copy, and none ever will: its id is used up.
+  if (result.isDuplicate) await deps.rawStore.delete(objectKey);
+  return { transcript: result.row, isDuplicate: result.isDuplicate };
+}
+
+function checkSessionId(sessionId: string | undefined): void {
+  if (sessionId === undefined) return;
+  const isValid = sessionId !== '' && sessionId.length <= MAX_SESSION_ID_LENGTH && !/\p{Cc}/u.test(sessionId);
+  if (!isValid) {
+    throw new ReceiveError(
+      'invalid-session-id',
+      `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character`,
+    );
+  }
+}

@@ -1,0 +1,37 @@
+import { Client, escapeIdentifier } from 'pg';
+
+const connectTimeoutMs = 5_000;
+
+/** Runs something with a connection of its own, which is closed afterwards. */
+export async function withClient<T>(connectionString: string, run: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString, connectionTimeoutMillis: connectTimeoutMs });
+  // A connection lost during a query also rejects the query; the event alone would end the process.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await run(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The same server, user and options with another database. */
+export function toDatabaseUrl(serverUrl: string, database: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${encodeURIComponent(database)}`;
+  return url.href;
+}
+
+/** Creates a database, as a copy of `template` where one is named, and returns its connection string. */
+export async function createDatabase(serverUrl: string, name: string, template?: string): Promise<string> {
+  const from = template === undefined ? '' : ` TEMPLATE ${escapeIdentifier(template)}`;
+  await withClient(serverUrl, (client) => client.query(`CREATE DATABASE ${escapeIdentifier(name)}${from}`));
+  return toDatabaseUrl(serverUrl, name);
+}
+
+/** Drops a database with the connections to it. One that is not there is fine. */
+export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  await withClient(serverUrl, (client) =>
+    client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`),
+  );
+}

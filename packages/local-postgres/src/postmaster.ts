@@ -1,0 +1,75 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LocalPostgresError } from './local-postgres-error.ts';
+import { type PostmasterPid, parsePostmasterPid } from './postmaster-pid.ts';
+import { readCommandLine } from './read-command-line.ts';
+
+const fastShutdownTimeoutMs = 20_000;
+const immediateShutdownTimeoutMs = 10_000;
+const pollIntervalMs = 20;
+
+/** Every server is started as `…/postgres -D <directory> …`, by this package and by pg_ctl alike. */
+export async function isPostmasterOf(dataDirectory: string, pid: number): Promise<boolean> {
+  return `${await readCommandLine(pid)} `.includes(`/postgres -D ${dataDirectory} `);
+}
+
+async function readPidFile(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The server that runs on a data directory, whoever started it. A `postmaster.pid` that names any other process is
+ * removed: PostgreSQL would take a process that got the number by chance, say after a reboot, for a running server.
+ */
+export async function findPostmaster(dataDirectory: string): Promise<PostmasterPid | undefined> {
+  const path = join(dataDirectory, 'postmaster.pid');
+  const text = await readPidFile(path);
+  if (text === undefined) return undefined;
+  const postmaster = parsePostmasterPid(text);
+  if (postmaster !== undefined && (await isPostmasterOf(dataDirectory, postmaster.pid))) return postmaster;
+  // Another process may be starting a server this very moment, and its file be new or half written.
+  await sleep(pollIntervalMs);
+  if ((await readPidFile(path)) === text) await rm(path, { force: true });
+  return undefined;
+}
+
+/** Waits until the process is gone; false where it still runs after `timeoutMs`. */
+export async function waitForExit(dataDirectory: string, pid: number, timeoutMs: number): Promise<boolean> {
+  const deadline = performance.now() + timeoutMs;
+  while (await isPostmasterOf(dataDirectory, pid)) {
+    if (performance.now() > deadline) return false;
+    await sleep(pollIntervalMs);
+  }
+  return true;
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/**
+ * Stops a server: fast shutdown, which ends sessions and writes a checkpoint, and immediate shutdown where that takes
+ * longer than 20 s. One that no longer runs is fine.
+ * @throws LocalPostgresError where the server runs on for another 10 s
+ */
+export async function stopPostmaster(dataDirectory: string, pid: number): Promise<void> {
+  for (const [signal, timeoutMs] of [
+    ['SIGINT', fastShutdownTimeoutMs],
+    ['SIGQUIT', immediateShutdownTimeoutMs],
+  ] as const) {
+    if (!(await isPostmasterOf(dataDirectory, pid))) return;
+    sendSignal(pid, signal);
+    if (await waitForExit(dataDirectory, pid, timeoutMs)) return;
+  }
+  throw new LocalPostgresError(`PostgreSQL (process ${pid}, data in ${dataDirectory}) does not stop.`);
+}

@@ -1,0 +1,67 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
+import type { ServerAccount } from './server-account.ts';
+import { serverEnvironment } from './server-environment.ts';
+import { createServerLog } from './server-log.ts';
+
+/** Values from rows stay out of the log: no statements, no DETAIL with the failing row. */
+const privateLogging = { log_min_error_statement: 'panic', log_error_verbosity: 'terse' };
+
+export interface SpawnPostgresOptions {
+  programsDirectory: string;
+  account: ServerAccount | undefined;
+  dataDirectory: string;
+  port: number;
+  settings: Readonly<Record<string, string>>;
+  onLog: (line: string) => void;
+}
+
+export interface PostgresProcess {
+  pid: number;
+  /** The end of what the server logged so far. */
+  logTail(): string;
+}
+
+/**
+ * Starts a server that listens on 127.0.0.1 alone. It may not accept connections yet, and may still fail. Where this
+ * process exits, by an uncaught error too, the server is told to stop.
+ * @throws LocalPostgresError where the program cannot be run at all
+ */
+export async function spawnPostgres(options: SpawnPostgresOptions): Promise<PostgresProcess> {
+  const settings = {
+    ...privateLogging,
+    ...options.settings,
+    listen_addresses: '127.0.0.1',
+    port: String(options.port),
+    unix_socket_directories: '',
+  };
+  const commandArguments = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(
+    join(options.programsDirectory, 'bin', 'postgres'),
+    ['-D', options.dataDirectory, ...commandArguments],
+    {
+      ...options.account,
+      cwd: '/',
+      env: serverEnvironment,
+      // A process group of its own: Ctrl-C reaches recount alone, which stops the server when its own work is done.
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  const log = createServerLog(options.onLog);
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => log.append(text));
+  try {
+    await once(child, 'spawn');
+  } catch (cause) {
+    throw new LocalPostgresError(`postgres cannot be run: ${(cause as Error).message}. ${useYourOwnDatabase}`, {
+      cause,
+    });
+  }
+  const stopAtExit = () => child.kill('SIGINT');
+  process.once('exit', stopAtExit);
+  child.once('exit', () => process.off('exit', stopAtExit));
+  if (child.pid === undefined) throw new LocalPostgresError(`postgres cannot be run. ${useYourOwnDatabase}`);
+  return { pid: child.pid, logTail: log.tail };
+}

@@ -1,0 +1,267 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { isUsable } from './account-access.ts';
+import { withClient } from './databases.ts';
+import { LocalPostgresError } from './local-postgres-error.ts';
+import { findNativePackage, provideUsablePrograms } from './postgres-binaries.ts';
+import { provideCluster } from './postgres-cluster.ts';
+import { findPostmaster, waitForExit } from './postmaster.ts';
+import { type LocalPostgres, startLocalPostgres } from './start-local-postgres.ts';
+
+const isRoot = process.getuid?.() === 0;
+/** `daemon`: initdb demands that its user has a name. */
+const ordinaryAccount = { uid: 1, gid: 1 };
+const unsafe = { fsync: 'off' };
+const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 } as const;
+
+async function createDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'local-postgres-'));
+  onTestFinished(() => rm(directory, removal));
+  return directory;
+}
+
+async function start(directory: string, settings: Record<string, string> = unsafe): Promise<LocalPostgres> {
+  const server = await startLocalPostgres({ directory, settings });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+/** Another process that starts a server, which ends with the test whatever happens. */
+function spawnHolder(directory: string, ...more: string[]): ChildProcess {
+  const script = join(import.meta.dirname, 'fixtures', 'hold-local-postgres.ts');
+  const holder = spawn(process.execPath, [script, directory, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(async () => {
+    if (holder.exitCode !== null || holder.signalCode !== null) return;
+    holder.kill('SIGTERM');
+    await once(holder, 'exit');
+  });
+  return holder;
+}
+
+async function readServer(holder: ChildProcess): Promise<Omit<LocalPostgres, 'stop'>> {
+  if (holder.stdout === null) throw new Error('the holder has no output');
+  const exited = once(holder, 'exit').then(([code]) => Promise.reject(new Error(`the holder exited with ${code}`)));
+  const [text] = await Promise.race([once(holder.stdout, 'data'), exited]);
+  return JSON.parse(String(text));
+}
+
+async function end(holder: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  holder.kill(signal);
+  await once(holder, 'exit');
+}
+
+async function readValue(connectionString: string, sql: string): Promise<unknown> {
+  const { rows } = await withClient(connectionString, (client) => client.query<{ value: unknown }>(sql));
+  return rows[0]?.value;
+}
+
+const dataOf = (server: Pick<LocalPostgres, 'directory'>) => join(server.directory, 'cluster', 'data');
+
+describe('startLocalPostgres', () => {
+  test('keeps its data from one start to the next, and its port and password to this machine', async () => {
+    const directory = await createDirectory();
+    const first = await startLocalPostgres({ directory });
+    onTestFinished(() => first.stop());
+    await withClient(first.connectionString, (client) => client.query('CREATE TABLE kept AS SELECT 42 AS value'));
+    expect(
+      await readValue(
+        first.connectionString,
+        `SELECT jsonb_build_object('database', current_database(), 'provider', datlocprovider, 'locale', datlocale,
+           'encoding', pg_encoding_to_char(encoding), 'checksums', current_setting('data_checksums'),
+           'fsync', current_setting('fsync'), 'addresses', current_setting('listen_addresses'),
+           'sockets', current_setting('unix_socket_directories')) AS value
+         FROM pg_database WHERE datname = current_database()`,
+      ),
+    ).toEqual({
+      database: 'recount',
+      provider: 'b',
+      locale: 'C.UTF-8',
+      encoding: 'UTF8',
+      checksums: 'on',
+      fsync: 'on',
+      addresses: '127.0.0.1',
+      sockets: '',
+    });
+    const withWrongPassword = first.connectionString.replace(/:[0-9a-f]{48}@/, ':wrong@');
+    await expect(readValue(withWrongPassword, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+    expect((await stat(join(directory, 'cluster', 'password'))).mode & 0o777).toBe(0o600);
+
+    await Promise.all([first.stop(), first.stop()]);
+    await first.stop();
+    await expect(readValue(first.connectionString, 'SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+
+    const second = await start(directory);
+    expect(await readValue(second.connectionString, 'SELECT value FROM kept')).toBe(42);
+    expect(await readValue(second.connectionString, `SELECT current_setting('fsync') AS value`)).toBe('off');
+  });
+
+  test('logs errors without the values of the statement', async () => {
+    const lines: string[] = [];
+    const options = { directory: await createDirectory(), settings: unsafe, onLog: (line: string) => lines.push(line) };
+    const server = await startLocalPostgres(options);
+    onTestFinished(() => server.stop());
+    const insert = `INSERT INTO t VALUES (1, 'a secret'), (1, 'a secret')`;
+    await expect(
+      withClient(server.connectionString, (client) => client.query(`CREATE TABLE t (k int UNIQUE, v text); ${insert}`)),
+    ).rejects.toMatchObject({ code: '23505' });
+    await server.stop();
+    expect(lines.join('\n')).toContain('duplicate key');
+    expect(lines.join('\n')).not.toContain('secret');
+  });
+
+  test('lets two starts at once share one server', async () => {
+    const directory = await createDirectory();
+    const [one, other] = await Promise.all([start(directory), start(directory)]);
+    expect(one.connectionString).toBe(other.connectionString);
+    expect(await readdir(directory)).not.toContainEqual(expect.stringContaining('.tmp'));
+  });
+
+  test('does initdb again where it was killed half-way', async () => {
+    const directory = await createDirectory();
+    const holder = spawnHolder(directory);
+    const partial = /^cluster\..*\.tmp$/;
+    while (!(await readdir(directory)).some((entry) => partial.test(entry))) await sleep(5);
+    await end(holder, 'SIGKILL');
+    expect(await readdir(directory)).toEqual([expect.stringMatching(partial)]);
+    const server = await start(directory);
+    expect(await readValue(server.connectionString, 'SELECT 1 AS value')).toBe(1);
+    expect((await readdir(directory)).sort()).toEqual(['cluster', 'owner.pid']);
+  });
+
+  test('starts where postmaster.pid is of a process that is no server of this cluster', async () => {
+    const directory = await createDirectory();
+    const first = await start(directory);
+    await first.stop();
+    const lockFile = `${process.pid}\n${dataOf(first)}\n1795300883\n${first.port}\n\n127.0.0.1\n`;
+    await writeFile(join(dataOf(first), 'postmaster.pid'), lockFile);
+    const second = await start(directory);
+    expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);
+  });
+
+  test('starts where a crash left an empty postmaster.pid', async () => {
+    const directory = await createDirectory();
+    const first = await start(directory);
+    await first.stop();
+    await writeFile(join(dataOf(first), 'postmaster.pid'), '');
+    const second = await start(directory);
+    expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);
+  });
+});
+
+describe('a server of another process', () => {
+  test('is adopted and stopped where that process was killed', async () => {
+    const directory = await createDirectory();
+    const holder = spawnHolder(directory);
+    const held = await readServer(holder);
+    await end(holder, 'SIGKILL');
+    const adopted = await start(directory);
+    expect(adopted.connectionString).toBe(held.connectionString);
+    // Its log goes nowhere now; that must not disturb it.
+    await expect(readValue(adopted.connectionString, 'SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
+    await adopted.stop();
+    expect(await findPostmaster(dataOf(adopted))).toBeUndefined();
+  });
+
+  test('is shared and left running while that process lives', async () => {
+    const directory = await createDirectory();
+    const holder = spawnHolder(directory);
+    const held = await readServer(holder);
+    const shared = await start(directory);
+    expect(shared.connectionString).toBe(held.connectionString);
+    await shared.stop();
+    expect(await readValue(held.connectionString, 'SELECT 1 AS value')).toBe(1);
+    await end(holder, 'SIGTERM');
+    expect(await findPostmaster(dataOf(held))).toBeUndefined();
+  });
+
+  test('stops where that process exits without stopping it', async () => {
+    const holder = spawnHolder(await createDirectory());
+    const held = await readServer(holder);
+    const postmaster = await findPostmaster(dataOf(held));
+    await end(holder, 'SIGHUP');
+    expect(await waitForExit(dataOf(held), postmaster?.pid ?? 0, 10_000)).toBe(true);
+  });
+});
+
+describe('failures', () => {
+  test('tell what the server said', async () => {
+    const failing = start(await createDirectory(), { fsync: 'perhaps' });
+    await expect(failing).rejects.toThrow(LocalPostgresError);
+    await expect(failing).rejects.toThrow(/parameter "fsync" requires a Boolean value.*DATABASE_URL/s);
+  });
+
+  test('tell what initdb said, and leave no cluster', async () => {
+    const directory = await createDirectory();
+    await mkdir(join(directory, 'bin'));
+    await writeFile(join(directory, 'bin', 'initdb'), '#!/bin/sh\necho no space left >&2; exit 1\n', { mode: 0o755 });
+    const options = { programsDirectory: directory, account: undefined, timeoutMs: 5_000, syncToDisk: false };
+    await expect(provideCluster(directory, options)).rejects.toThrow(/initdb failed: no space left.*DATABASE_URL/s);
+    expect(await readdir(directory)).toEqual(['bin']);
+  });
+
+  test('leave a directory alone that holds other files', async () => {
+    const directory = await createDirectory();
+    await writeFile(join(directory, 'letter.txt'), '');
+    await chmod(directory, 0o755);
+    await expect(start(directory)).rejects.toThrow('holds other files');
+    expect((await stat(directory)).mode & 0o777).toBe(0o755);
+  });
+
+  test('name the platforms and packages that are missing', async () => {
+    await expect(findNativePackage('aix-ppc64')).rejects.toThrow(/no bundled PostgreSQL for aix-ppc64.*DATABASE_URL/s);
+    const elsewhere = process.platform === 'darwin' ? 'linux-x64' : 'darwin-arm64';
+    await expect(findNativePackage(elsewhere)).rejects.toThrow(/programs are missing.*DATABASE_URL/s);
+  });
+});
+
+describe.runIf(isRoot)('as root', () => {
+  test('keeps the cluster below /var/lib where its own account cannot reach the directory', async () => {
+    const directory = join(await createDirectory(), 'home', 'postgres');
+    const server = await start(directory);
+    onTestFinished(() => rm(server.directory, removal));
+    expect(server.directory).toMatch(/^\/var\/lib\/recount\/postgres-[0-9a-f]{12}$/);
+    expect(await readFile(join(directory, 'where-the-data-are.txt'), 'utf8')).toContain(server.directory);
+    expect((await stat(dataOf(server))).uid).toBe(65_534);
+    await server.stop();
+    const again = await start(directory);
+    expect(again.directory).toBe(server.directory);
+  });
+
+  test('copies programs that its own account cannot reach', async () => {
+    const { nativeDirectory } = await findNativePackage(`${process.platform}-${process.arch}`);
+    const copyDirectory = await createDirectory();
+    await chmod(copyDirectory, 0o755);
+    const closed = join(await createDirectory(), 'native');
+    await promisify(execFile)('cp', ['-a', nativeDirectory, closed]);
+    await chmod(join(closed, 'lib'), 0o700);
+    const copyPath = join(copyDirectory, 'native');
+    for (const _ of ['copied', 'found']) {
+      expect(await provideUsablePrograms(closed, ordinaryAccount, copyPath)).toBe(copyPath);
+    }
+    const { stdout } = await promisify(execFile)(join(copyPath, 'bin', 'postgres'), ['--version'], {
+      ...ordinaryAccount,
+      cwd: '/',
+    });
+    expect(stdout).toContain('postgres (PostgreSQL)');
+    expect(await readdir(copyDirectory)).toEqual(['native']);
+  });
+
+  test('an ordinary user gets everything in place', async (context) => {
+    const { nativeDirectory } = await findNativePackage(`${process.platform}-${process.arch}`);
+    if (!(await isUsable(stat, nativeDirectory, ordinaryAccount))) context.skip('only root can read this checkout');
+    const home = await createDirectory();
+    await chown(home, ordinaryAccount.uid, ordinaryAccount.gid);
+    const directory = join(home, '.recount', 'postgres');
+    const held = await readServer(spawnHolder(directory, String(ordinaryAccount.uid)));
+    expect(held.directory).toBe(directory);
+    expect(await readValue(held.connectionString, 'SELECT 1 AS value')).toBe(1);
+    expect(await stat(directory)).toMatchObject({ uid: ordinaryAccount.uid, mode: 0o40700 });
+    expect((await stat(dataOf(held))).uid).toBe(ordinaryAccount.uid);
+  });
+});

@@ -1,0 +1,4 @@
+export type { IngestJob, JobOutcome, JobQueue, JobQueueOptions, WorkOptions } from './job-queue.ts';
+export { createJobQueue } from './job-queue.ts';
+export { migrateQueue } from './migrate-queue.ts';
+export { MAX_ATTEMPTS } from './queue-options.ts';

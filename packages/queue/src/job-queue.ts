@@ -1,0 +1,134 @@
+import type { Database } from '@recount/db';
+import { sql } from 'drizzle-orm';
+import { fromDrizzle, type JobResult, PgBoss } from 'pg-boss';
+import { DEAD_LETTER_QUEUE, INGEST_QUEUE } from './queue-options.ts';
+
+/** Names the transcript to be ingested; everything else is read from its row. */
+export interface IngestJob {
+  workspaceId: string;
+  transcriptId: string;
+}
+
+/** What a handler makes of a job: done, to be tried again later, or to be given to another worker now. */
+export type JobOutcome = { status: 'done' } | { status: 'failed'; reason: string } | { status: 'handed-back' };
+
+export interface WorkOptions {
+  /** Jobs under way at once in this process. */
+  concurrency: number;
+  /** Idle time between looks at the queue; new jobs ring a bell besides. */
+  pollIntervalMs?: number;
+}
+
+export interface JobQueue {
+  start(): Promise<void>;
+  /** Enqueues within the caller's transaction: the job is there if and only if that commits. */
+  enqueue(transaction: Database, job: IngestJob, options?: { priority?: number }): Promise<void>;
+  /** Starts taking jobs. The handler must not throw. */
+  work(options: WorkOptions, handler: (job: IngestJob) => Promise<JobOutcome>): Promise<void>;
+  /** Starts taking jobs whose attempts are used up. A handler that throws gets the job again. */
+  workDeadLetters(handler: (job: IngestJob) => Promise<void>): Promise<void>;
+  /** Whether a job for the transcript waits or is under way. */
+  hasJob(job: IngestJob): Promise<boolean>;
+  /** Takes no more jobs, waits for those under way at most `graceMs`, and closes the connections. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface JobQueueOptions {
+  connectionString: string;
+  /** Workers supervise the queue: they bring back the jobs of dead ones. Senders need not. */
+  role: 'sender' | 'worker';
+  onError: (error: Error) => void;
+  maxConnections?: number;
+}
+
+/** Jobs taken at a time by each worker loop: enough to hide the round trips, few enough to be handed back quickly. */
+const JOBS_PER_FETCH = 10;
+const SUPERVISE_SECONDS = 2;
+const DEFAULT_POLL_INTERVAL_MS = 1000;
+const PENDING_STATES = new Set(['created', 'retry', 'active']);
+
+/** A pg-boss queue of ingest jobs. Needs `migrateQueue` to have run. */
+export function createJobQueue(options: JobQueueOptions): JobQueue {
+  const isWorker = options.role === 'worker';
+  const boss = new PgBoss({
+    connectionString: options.connectionString,
+    application_name: `recount queue ${options.role}`,
+    max: options.maxConnections ?? (isWorker ? 4 : 2),
+    migrate: false,
+    createSchema: false,
+    schedule: false,
+    supervise: isWorker,
+    superviseIntervalSeconds: SUPERVISE_SECONDS,
+    monitorIntervalSeconds: SUPERVISE_SECONDS,
+    queueCacheIntervalSeconds: SUPERVISE_SECONDS,
+    useListenNotify: isWorker,
+  });
+  boss.on('error', options.onError);
+
+  const handBack = async (job: IngestJob): Promise<void> => {
+    await boss.send(INGEST_QUEUE, job);
+  };
+
+  return {
+    async start() {
+      await boss.start();
+    },
+    async enqueue(transaction, job, sendOptions = {}) {
+      const id = await boss.send(INGEST_QUEUE, job, {
+        db: fromDrizzle(transaction, sql),
+        priority: sendOptions.priority ?? 0,
+      });
+      if (id === null) throw new Error('The queue refused the job');
+    },
+    async work({ concurrency, pollIntervalMs }, handler) {
+      const pollSeconds = (pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS) / 1000;
+      await boss.work<
+        IngestJob,
+        unknown,
+        {
+          batchSize: number;
+          localConcurrency: number;
+          pollingIntervalSeconds: number;
+          notifyPollingIntervalSeconds: number;
+          burstWhenBatchFull: true;
+          perJobResults: true;
+        }
+      >(
+        INGEST_QUEUE,
+        {
+          batchSize: JOBS_PER_FETCH,
+          localConcurrency: concurrency,
+          pollingIntervalSeconds: pollSeconds,
+          notifyPollingIntervalSeconds: pollSeconds,
+          burstWhenBatchFull: true,
+          perJobResults: true,
+        },
+        async (jobs) => {
+          const results: JobResult[] = [];
+          for (const { id, data } of jobs) {
+            const outcome = await handler(data);
+            if (outcome.status === 'handed-back') await handBack(data);
+            results.push(
+              outcome.status === 'failed'
+                ? { id, status: 'failed', output: { reason: outcome.reason } }
+                : { id, status: 'completed' },
+            );
+          }
+          return results;
+        },
+      );
+    },
+    async workDeadLetters(handler) {
+      await boss.work<IngestJob>(DEAD_LETTER_QUEUE, { pollingIntervalSeconds: 1 }, async (jobs) => {
+        for (const { data } of jobs) await handler(data);
+      });
+    },
+    async hasJob(job) {
+      const jobs = await boss.findJobs<IngestJob>(INGEST_QUEUE, { data: job });
+      return jobs.some(({ state }) => PENDING_STATES.has(state));
+    },
+    async stop(graceMs) {
+      await boss.stop({ graceful: graceMs > 0, timeout: Math.max(1000, graceMs), close: true });
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { addAbortSignal, Readable } from 'node:stream';
+
+/** Chunks of bytes; breaking off the iteration ends the source where it can be ended. */
+export type Chunks = AsyncIterable<Buffer>;
+
+/**
+ * Reads until `headBytes` bytes are there, or the source ends, and gives them together with chunks that start over at the
+ * first byte. Tells formats apart however small the chunks come.
+ */
+export async function peekHead(
+  source: Chunks,
+  headBytes: number,
+): Promise<{ head: Buffer; chunks: AsyncGenerator<Buffer> }> {
+  const iterator = source[Symbol.asyncIterator]();
+  const parts: Buffer[] = [];
+  let length = 0;
+  while (length < headBytes) {
+    const next = await iterator.next();
+    if (next.done) break;
+    parts.push(next.value);
+    length += next.value.length;
+  }
+  const head = Buffer.concat(parts, length);
+  return { head, chunks: resume(head, iterator) };
+}
+
+async function* resume(head: Buffer, iterator: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    if (head.length > 0) yield head;
+    for (;;) {
+      const next = await iterator.next();
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}
+
+/** At most the first `maxBytes` bytes, in one buffer. */
+export async function readAtMost(source: Chunks, maxBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of source) {
+    parts.push(chunk.subarray(0, maxBytes - length));
+    length += Math.min(chunk.length, maxBytes - length);
+    if (length === maxBytes) break;
+  }
+  return Buffer.concat(parts, length);
+}
+
+/**
+ * A stream over a generator of chunks, none of them empty. Unlike `Readable.from`, destroying it does not wait for a read in
+ * flight: `release` ends what the generator reads from, at once.
+ */
+export function toReadable(chunks: AsyncGenerator<Buffer>, signal: AbortSignal, release: () => void): Readable {
+  const stream = new Readable({
+    read() {
+      chunks.next().then(
+        (next) => stream.push(next.done ? null : next.value),
+        (error: Error) => stream.destroy(error),
+      );
+    },
+    destroy(error, callback) {
+      release();
+      // Frees what a generator waiting at a yield holds; one that waits for a read ends by `release`.
+      chunks.return(undefined).catch(() => {});
+      callback(error);
+    },
+  });
+  // Ending the whole reading must not crash a process that has dropped one of the streams; whoever reads it still sees the error.
+  stream.on('error', () => {});
+  return addAbortSignal(signal, stream);
+}
+
+/** Destroys the stream and waits until its descriptor or socket is given back. */
+export async function closeStream(stream: Readable): Promise<void> {
+  if (stream.closed) return;
+  const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
+  // A stream still opening, or failing just now, reports it here; nobody reads it any more.
+  stream.on('error', () => {});
+  stream.destroy();
+  await closed;
+}

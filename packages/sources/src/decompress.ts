@@ -1,0 +1,134 @@
+import type { Transform } from 'node:stream';
+import {
+  constants,
+  createGunzip,
+  createInflateRaw,
+  createZstdDecompress,
+  type Gunzip,
+  type InflateRaw,
+  type ZstdDecompress,
+} from 'node:zlib';
+import type { Chunks } from './byte-stream.ts';
+import { SourceError } from './source-error.ts';
+
+export type Compression = 'gzip' | 'zstd' | 'deflate';
+
+/** Three times as fast as the default of 16 KiB. */
+const OUTPUT_CHUNK_BYTES = 1024 ** 2;
+/** 2^27 = 128 MiB, the most that `zstd` itself decodes without being told to. */
+const MAX_ZSTD_WINDOW_LOG = 27;
+/** A new decoder costs 0.1 ms, however short its frame. */
+const MAX_FRAMES = 1_000_000;
+
+type Zlib = (Gunzip | InflateRaw | ZstdDecompress) & Transform;
+
+const CREATE_ZLIB: Readonly<Record<Compression, () => Zlib>> = {
+  gzip: () => createGunzip({ chunkSize: OUTPUT_CHUNK_BYTES }),
+  deflate: () => createInflateRaw({ chunkSize: OUTPUT_CHUNK_BYTES }),
+  zstd: () =>
+    createZstdDecompress({
+      chunkSize: OUTPUT_CHUNK_BYTES,
+      params: { [constants.ZSTD_d_windowLogMax]: MAX_ZSTD_WINDOW_LOG },
+    }),
+};
+
+/**
+ * Decompresses all gzip members or zstd frames of a source. Every byte that could be decoded comes before the error: a stream
+ * pipeline would drop what its buffers hold when a decoder fails, and with it the last members of a truncated archive.
+ *
+ * @throws SourceError `truncated`, `corrupt` or `limit-exceeded`
+ */
+export async function* decompress(source: Chunks, compression: Compression): AsyncGenerator<Buffer> {
+  let decoder: Decoder | undefined;
+  let frames = 0;
+  try {
+    for await (const chunk of source) {
+      let rest = chunk;
+      while (rest.length > 0) {
+        if (decoder === undefined) {
+          // Gzip files may be padded with zeros, as on tapes.
+          if (compression === 'gzip' && frames > 0) rest = withoutLeadingZeros(rest);
+          if (rest.length === 0) break;
+          frames += 1;
+          if (frames > MAX_FRAMES)
+            throw new SourceError('limit-exceeded', `more than ${MAX_FRAMES} ${compression} frames`);
+          decoder = createDecoder(compression);
+        }
+        rest = rest.subarray(yield* decoder.decode(rest));
+        // Node's decoders stop where a frame ends in mid-chunk, and the zstd one would silently ignore all that follows.
+        if (rest.length > 0) {
+          decoder.destroy();
+          decoder = undefined;
+        }
+      }
+    }
+    if (decoder !== undefined) yield* decoder.finish();
+  } finally {
+    decoder?.destroy();
+  }
+}
+
+interface Decoder {
+  /** Yields what comes of the bytes and returns how many of them were used: fewer than given where a frame ends. */
+  decode(bytes: Buffer): AsyncGenerator<Buffer, number>;
+  /** @throws SourceError where the frame is not complete */
+  finish(): AsyncGenerator<Buffer, void>;
+  destroy(): void;
+}
+
+function createDecoder(compression: Compression): Decoder {
+  const zlib = CREATE_ZLIB[compression]();
+  let failure: Error | undefined;
+  let wake = () => {};
+  zlib.on('readable', () => wake());
+  zlib.on('error', (error) => {
+    failure = error;
+    wake();
+  });
+
+  /** Yields all output of one step, which is over when it has called `done` and nothing is left to read. */
+  async function* run(step: (done: (error?: Error | null) => void) => void): AsyncGenerator<Buffer, void> {
+    let isDone = false;
+    step((error) => {
+      isDone = true;
+      failure ??= error ?? undefined;
+      wake();
+    });
+    for (;;) {
+      const output: Buffer | null = zlib.read();
+      if (output !== null) yield output;
+      else if (failure !== undefined) throw toDecompressionError(failure, compression);
+      else if (isDone) return;
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  }
+
+  return {
+    async *decode(bytes) {
+      const before = zlib.bytesWritten;
+      yield* run((done) => zlib.write(bytes, done));
+      return zlib.bytesWritten - before;
+    },
+    finish: () =>
+      run((done) => {
+        zlib.once('end', () => done());
+        zlib.end();
+      }),
+    destroy: () => zlib.destroy(),
+  };
+}
+
+function toDecompressionError(error: Error & { code?: string }, compression: Compression): SourceError {
+  return error.code === 'Z_BUF_ERROR'
+    ? new SourceError('truncated', `the ${compression} data ends too early`, { cause: error })
+    : new SourceError('corrupt', `the ${compression} data is damaged (${error.code ?? error.name})`, { cause: error });
+}
+
+function withoutLeadingZeros(bytes: Buffer): Buffer {
+  const start = bytes.findIndex((byte) => byte !== 0);
+  return start < 0 ? bytes.subarray(bytes.length) : bytes.subarray(start);
+}

@@ -1,0 +1,68 @@
+import { closeStream, readAtMost } from './byte-stream.ts';
+import { type ContentFormat, detectFormat, HEAD_BYTES } from './content-format.ts';
+import { createTranscriptStream, decodeBytes } from './decode-bytes.ts';
+import { readTar } from './read-tar.ts';
+import { readZip } from './read-zip.ts';
+import { SourceError, toSourceError } from './source-error.ts';
+import { toFailed, toSkipped, type UnplacedItem } from './source-item.ts';
+import { classifyName } from './source-name.ts';
+import type { StoredObject } from './stored-object.ts';
+import { type ReadContext, toTranscript } from './transcript-item.ts';
+
+/** Enough stored bytes to hold `HEAD_BYTES` decoded ones behind any gzip header that occurs. */
+const SNIFF_BYTES = 64 * 1024;
+
+/** One object: a transcript, or the members of an archive. A fault of the object is its last item. */
+export async function* readObject(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
+  try {
+    yield* readByFormat(object, context);
+  } catch (error) {
+    const failure = toSourceError(error);
+    if (context.signal.aborted || !(failure instanceof SourceError)) throw error;
+    yield toFailed(object.location, failure);
+  }
+}
+
+async function* readByFormat(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
+  const named = classifyName(object.path);
+  // A transcript found by its name is not opened to be looked at: on S3 that would cost a request for each.
+  const needsLook = object.isExplicit || named !== 'transcript';
+  const { stored, decoded } = needsLook ? await sniff(object) : { stored: 'other', decoded: 'other' };
+  if (stored === 'unsupported') throw new SourceError('unsupported', 'a kind of compression that is not supported');
+  if (stored === 'zip') yield* readZip(object, context);
+  else if (decoded === 'tar') yield* readTar(object, context);
+  else if (decoded === 'zip') yield toSkipped(object.location, 'nested-archive');
+  else if (named === 'tar') yield* readTar(object, context);
+  else if (named === 'zip') yield* readZip(object, context);
+  else yield toPlainTranscript(object, context);
+}
+
+/** The format of the stored bytes, and that of what they decode to. */
+async function sniff(object: StoredObject): Promise<{ stored: ContentFormat; decoded: ContentFormat }> {
+  if (object.sizeBytes === 0) return { stored: 'other', decoded: 'other' };
+  const stream = await object.open({ start: 0, end: Math.min(object.sizeBytes, SNIFF_BYTES) });
+  const head = await readAtMost(stream, SNIFF_BYTES).finally(() => closeStream(stream));
+  const stored = detectFormat(head);
+  return { stored, decoded: detectFormat(await decodeHead(head)) };
+}
+
+async function decodeHead(head: Buffer): Promise<Buffer> {
+  async function* once(): AsyncGenerator<Buffer> {
+    yield head;
+  }
+  const unlimited = { maxDecodedBytes: Number.POSITIVE_INFINITY, maxExpansionRatio: Number.POSITIVE_INFINITY };
+  try {
+    return await readAtMost(decodeBytes(once(), unlimited), HEAD_BYTES);
+  } catch {
+    // Damaged, or cut by SNIFF_BYTES before enough was decoded: reading it in earnest reports the former.
+    return Buffer.alloc(0);
+  }
+}
+
+function toPlainTranscript(object: StoredObject, context: ReadContext): UnplacedItem {
+  const open = async () => {
+    const stored = await object.open();
+    return createTranscriptStream(stored, context, () => stored.destroy());
+  };
+  return toTranscript({ ...object, reopenable: true, open }, context.limits);
+}

@@ -1,0 +1,64 @@
+import type { S3Client } from '@aws-sdk/client-s3';
+import { listObjects } from './list-objects.ts';
+import { readObject } from './read-object.ts';
+import type { SourceItem } from './source-item.ts';
+import { DEFAULT_SOURCE_LIMITS, type SourceLimits } from './source-limits.ts';
+import type { ListContext } from './stored-object.ts';
+
+export interface ReadSourcesOptions {
+  /** Skips what was last modified before this time. An older archive is skipped whole; unknown times are not older. */
+  sinceMs?: number;
+  limits?: Partial<SourceLimits>;
+  /** Aborting makes the iterator throw the reason and ends all streams opened from it. */
+  signal?: AbortSignal;
+  /** Needed for `s3://` paths alone; a function is called for each such path. */
+  s3?: S3Client | (() => S3Client);
+}
+
+/**
+ * Finds the transcripts in files, folders, tar and zip archives and S3 prefixes, in a fixed order: paths as given, folders
+ * sorted with `<session>.jsonl` right before `<session>/`, archives in their own order. Nothing is written to disk, and memory
+ * does not grow with the input, but for the names of the folders being read.
+ *
+ * Names ending in `.jsonl` or `.ndjson`, also with `.gz` or `.zst`, are transcripts; in the paths themselves any file is that
+ * is not an archive. Whether content is compressed, and what archive it is, its first bytes tell, not its name. Symbolic links
+ * are followed in the given paths only.
+ *
+ * Whatever cannot be read becomes a `failed` item and the reading goes on; only an abort throws. Leaving the loop early ends
+ * all streams opened from it; after its natural end those of `reopenable` sources live on.
+ */
+export async function* readSources(
+  paths: readonly string[],
+  options: ReadSourcesOptions = {},
+): AsyncGenerator<SourceItem, void> {
+  const leaving = new AbortController();
+  const signal = options.signal ? AbortSignal.any([options.signal, leaving.signal]) : leaving.signal;
+  const context = toListContext(options, signal);
+  let consumedInputBytes = 0;
+  let isComplete = false;
+  try {
+    for await (const listed of listObjects(paths, context)) {
+      signal.throwIfAborted();
+      if (listed.kind !== 'object') {
+        yield { ...listed, consumedInputBytes };
+        continue;
+      }
+      const position = { bytes: 0 };
+      for await (const item of readObject(listed, { ...context, position })) {
+        signal.throwIfAborted();
+        yield { ...item, consumedInputBytes: consumedInputBytes + Math.min(position.bytes, listed.sizeBytes) };
+      }
+      consumedInputBytes += listed.sizeBytes;
+    }
+    isComplete = true;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    if (!isComplete) leaving.abort();
+  }
+}
+
+export function toListContext(options: ReadSourcesOptions, signal: AbortSignal): ListContext {
+  return { sinceMs: options.sinceMs, limits: { ...DEFAULT_SOURCE_LIMITS, ...options.limits }, signal, s3: options.s3 };
+}

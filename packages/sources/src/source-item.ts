@@ -1,0 +1,67 @@
+import type { Readable } from 'node:stream';
+import type { SourceError } from './source-error.ts';
+
+interface ItemPlace {
+  /** For people: `/a/b.jsonl`, `/a/b.tar.gz!member/path.jsonl` or `s3://bucket/key`; control characters replaced. */
+  location: string;
+  /**
+   * Stored (compressed) bytes of the input that lie before this item. Never falls from one item to the next; against
+   * `inputBytes` of `measureInput` it gives rate and time left.
+   */
+  consumedInputBytes: number;
+}
+
+export interface TranscriptSource extends ItemPlace {
+  kind: 'transcript';
+  /**
+   * The name that decides session and sub-agent, without a `.gz` or `.zst` ending: the file's path, the S3 key, or the
+   * path of the archive member. Of keys and members only the harmless segments remain: no root, drive, `.` or `..`.
+   */
+  path: string;
+  /** Decoded bytes as far as file or archive tell; more come out if the content proves to be compressed. */
+  sizeBytes?: number;
+  modifiedAtMs?: number;
+  /** False for a tar member: it opens once, before the iterator moves on. */
+  reopenable: boolean;
+  /**
+   * The decoded bytes. Rejects, or the stream fails, with a `SourceError`: a stream that ends without an error is whole.
+   * Destroying the stream frees its descriptor or socket.
+   */
+  open(): Promise<Readable>;
+}
+
+export type SkipReason =
+  | 'not-a-transcript'
+  | 'older-than-since'
+  | 'link'
+  | 'not-a-file'
+  | 'nested-archive'
+  | 'too-deep'
+  | 'empty-folder';
+
+export interface SkippedSource extends ItemPlace {
+  kind: 'skipped';
+  reason: SkipReason;
+}
+
+/** Could not be read, wholly or from some point on; what came before it stays good. */
+export interface FailedSource extends ItemPlace {
+  kind: 'failed';
+  error: SourceError;
+}
+
+export type SourceItem = TranscriptSource | SkippedSource | FailedSource;
+
+/** An item before its place in the whole input is known. */
+export type UnplacedItem =
+  | Omit<TranscriptSource, 'consumedInputBytes'>
+  | Omit<SkippedSource, 'consumedInputBytes'>
+  | Omit<FailedSource, 'consumedInputBytes'>;
+
+export function toSkipped(location: string, reason: SkipReason): Omit<SkippedSource, 'consumedInputBytes'> {
+  return { kind: 'skipped', location, reason };
+}
+
+export function toFailed(location: string, error: SourceError): Omit<FailedSource, 'consumedInputBytes'> {
+  return { kind: 'failed', location, error };
+}

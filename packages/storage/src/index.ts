@@ -1,0 +1,12 @@
+export { createRawStore } from './create-raw-store.ts';
+export { createFolderRawStore } from './folder-raw-store.ts';
+export { parseRawObjectKey, type RawObjectKeyParts, rawObjectKey, workspacePrefix } from './raw-object-key.ts';
+export {
+  type ByteRange,
+  type RawObjectInfo,
+  type RawStore,
+  RawStoreError,
+  type RawStoreErrorCode,
+} from './raw-store.ts';
+export type { S3Credentials } from './s3-client.ts';
+export { createS3RawStore, type S3RawStoreOptions } from './s3-raw-store.ts';

@@ -1,0 +1,98 @@
+import type { Readable } from 'node:stream';
+
+export interface RawObjectInfo {
+  key: string;
+  sizeBytes: number;
+  modifiedAtMs: number;
+}
+
+/**
+ * The bytes from `startByte` up to, but not including, `endByteExclusive` (left out: the object's end).
+ * An end beyond the object is the object's end; a start at or beyond it is `invalid-range`.
+ */
+export interface ByteRange {
+  startByte: number;
+  endByteExclusive?: number;
+}
+
+/**
+ * Where raw transcript bytes live. Keys come from `rawObjectKey`: unique to an upload, so nothing is overwritten on
+ * purpose (a put to a key in use replaces the object).
+ *
+ * Every method rejects with a `RawStoreError`, save for two errors that are passed on unchanged: what the body of a
+ * put threw, and the `reason` of an aborted signal.
+ */
+export interface RawStore {
+  /**
+   * Stores the body's bytes and resolves once they are complete and durable; until then nothing is visible under the key.
+   *
+   * If the body throws or the signal aborts, nothing stays. After a failure of the store itself the object may be
+   * there (a lost answer looks like a lost request), but only ever whole.
+   *
+   * Memory is bounded, whatever the size of the body. Chunks are held until they are written, so the body must not reuse
+   * their memory. If put ends early it calls the body's `return()`, which destroys a Node stream.
+   */
+  put(
+    key: string,
+    body: AsyncIterable<Uint8Array>,
+    options?: { signal?: AbortSignal | undefined },
+  ): Promise<{ sizeBytes: number }>;
+  /**
+   * Rejects before there is a stream with `not-found`, `invalid-range` and the like. A failure later, or an end before
+   * the last byte, is a RawStoreError on the stream; an abort is an AbortError on it.
+   * The stream holds a file or a connection until it has ended or is destroyed.
+   */
+  get(key: string, options?: { range?: ByteRange | undefined; signal?: AbortSignal | undefined }): Promise<Readable>;
+  stat(key: string): Promise<RawObjectInfo | undefined>;
+  /** Deletes the object if it is there. */
+  delete(key: string): Promise<void>;
+  /** The objects whose key starts with `prefix` (`''`: all), in no particular order, read page by page. */
+  list(prefix: string): AsyncIterable<RawObjectInfo>;
+  /** For readiness: one cheap call that fails where a put would fail for want of a bucket, a folder or credentials. */
+  check(): Promise<void>;
+  /**
+   * Removes what puts cut off by a crash left behind (temporary files, unfinished multipart uploads), where nothing
+   * was written for `olderThanMs`; on S3, where the upload began that long ago. Resolves to the number removed.
+   */
+  abortStaleUploads(olderThanMs: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+/**
+ * - `not-found`: no object under the key
+ * - `invalid-key`, `invalid-range`, `invalid-location`: the argument is at fault
+ * - `denied`: credentials or permissions
+ * - `store-missing`: the bucket or folder itself is not there
+ * - `out-of-space`: the disk or quota is full
+ * - `unavailable`: anything else, from a refused connection to an error never seen before
+ */
+export type RawStoreErrorCode =
+  | 'not-found'
+  | 'invalid-key'
+  | 'invalid-range'
+  | 'invalid-location'
+  | 'denied'
+  | 'store-missing'
+  | 'out-of-space'
+  | 'unavailable';
+
+const FINAL_CODES: ReadonlySet<RawStoreErrorCode> = new Set([
+  'not-found',
+  'invalid-key',
+  'invalid-range',
+  'invalid-location',
+]);
+
+/** The one error class of the port. Messages name keys, buckets and folders, never content. */
+export class RawStoreError extends Error {
+  override readonly name = 'RawStoreError';
+  readonly code: RawStoreErrorCode;
+  /** Whether the same call may succeed later: false only where no change of the store's state or set-up can help it. */
+  readonly retryable: boolean;
+
+  constructor(code: RawStoreErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.retryable = !FINAL_CODES.has(code);
+  }
+}

@@ -1,0 +1,215 @@
+import { Readable } from 'node:stream';
+import {
+  AbortMultipartUploadCommand,
+  type AbortMultipartUploadCommandInput,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  paginateListObjectsV2,
+  type S3Client,
+} from '@aws-sdk/client-s3';
+import { Upload } from '@aws-sdk/lib-storage';
+import { assertByteRange } from './byte-range.ts';
+import { createCheckedDownload } from './checked-download.ts';
+import { assertKeyPrefix, assertObjectKey, isObjectKey } from './object-key-rules.ts';
+import { parseRawObjectKey } from './raw-object-key.ts';
+import { type ByteRange, type RawObjectInfo, type RawStore, RawStoreError } from './raw-store.ts';
+import { createS3Client, type S3ClientOptions } from './s3-client.ts';
+import { isS3Error, toS3Error } from './s3-errors.ts';
+import { listMultipartUploads } from './s3-multipart-uploads.ts';
+import { writeBody } from './write-body.ts';
+
+/** A put holds the parts in flight, one that is gathered, and the copy that joins it: about 40 MiB. */
+const PART_BYTES = 8 * 1024 * 1024;
+const PARTS_IN_FLIGHT = 3;
+const READ_AHEAD_BYTES = 64 * 1024;
+const CONTENT_TYPE = 'application/x-ndjson';
+
+export interface S3RawStoreOptions extends S3ClientOptions {
+  bucket: string;
+  /** Put before every key, with a slash in between. */
+  prefix?: string | undefined;
+  /** Left out: the bucket's default encryption. */
+  serverSideEncryption?: 'AES256' | 'aws:kms' | undefined;
+}
+
+/** Raw objects in a bucket of S3 or of a server that speaks its protocol. Throws `invalid-key` for an unsafe prefix. */
+export function createS3RawStore(options: S3RawStoreOptions): RawStore {
+  const client = createS3Client(options);
+  const Bucket = options.bucket;
+  const keyPrefix = options.prefix ? `${options.prefix}/` : '';
+  assertKeyPrefix(keyPrefix);
+
+  const objectAt = (key: string): { Bucket: string; Key: string } => {
+    assertObjectKey(key);
+    return { Bucket, Key: keyPrefix + key };
+  };
+
+  async function put(
+    key: string,
+    body: AsyncIterable<Uint8Array>,
+    { signal }: { signal?: AbortSignal | undefined } = {},
+  ): Promise<{ sizeBytes: number }> {
+    const object = objectAt(key);
+    const sizeBytes = await writeBody(body, signal, (chunks, bytesRead) =>
+      withS3Errors(key, signal, async () => {
+        await upload(client, options.serverSideEncryption, object, chunks).catch(async (error: unknown) => {
+          // The answer to an earlier, successful attempt was lost: the SDK's retry then finds the upload gone.
+          const isComplete = isS3Error(error, 'NoSuchUpload') && (await stat(key))?.sizeBytes === bytesRead();
+          if (!isComplete) throw error;
+        });
+        if (!signal?.aborted) return;
+        await deleteObject(key);
+        throw signal.reason;
+      }),
+    );
+    return { sizeBytes };
+  }
+
+  async function get(
+    key: string,
+    { range, signal }: { range?: ByteRange | undefined; signal?: AbortSignal | undefined } = {},
+  ): Promise<Readable> {
+    const object = objectAt(key);
+    if (range) assertByteRange(range);
+    signal?.throwIfAborted();
+    const output = await withS3Errors(key, signal, () =>
+      client.send(new GetObjectCommand({ ...object, ...(range && { Range: toRangeHeader(range) }) }), {
+        ...(signal && { abortSignal: signal }),
+      }),
+    );
+    return createCheckedDownload(toBody(output, key, range), {
+      expectedBytes: output.ContentLength,
+      toError: (error) => toS3Error(error, key),
+      signal,
+    });
+  }
+
+  async function stat(key: string): Promise<RawObjectInfo | undefined> {
+    const object = objectAt(key);
+    try {
+      const output = await client.send(new HeadObjectCommand(object));
+      return toRawObjectInfo(key, output.ContentLength, output.LastModified);
+    } catch (error) {
+      const failure = toS3Error(error, key);
+      if (failure.code === 'not-found') return undefined;
+      throw failure;
+    }
+  }
+
+  async function deleteObject(key: string): Promise<void> {
+    const object = objectAt(key);
+    try {
+      await client.send(new DeleteObjectCommand(object));
+    } catch (error) {
+      const failure = toS3Error(error, key);
+      if (failure.code !== 'not-found') throw failure;
+    }
+  }
+
+  async function* list(prefix: string): AsyncGenerator<RawObjectInfo> {
+    assertKeyPrefix(prefix);
+    try {
+      for await (const page of paginateListObjectsV2({ client }, { Bucket, Prefix: keyPrefix + prefix })) {
+        for (const object of page.Contents ?? []) {
+          const key = object.Key?.slice(keyPrefix.length) ?? '';
+          if (isObjectKey(key)) yield toRawObjectInfo(key, object.Size, object.LastModified);
+        }
+      }
+    } catch (error) {
+      throw toS3Error(error, `bucket ${Bucket}`);
+    }
+  }
+
+  /** Listing names the bucket or the credentials as the cause, where the bodiless answer of HeadBucket cannot. */
+  async function check(): Promise<void> {
+    const command = new ListObjectsV2Command({ Bucket, Prefix: keyPrefix, MaxKeys: 1 });
+    await withS3Errors(`bucket ${Bucket}`, undefined, () => client.send(command));
+  }
+
+  async function abortStaleUploads(olderThanMs: number): Promise<number> {
+    let aborted = 0;
+    await withS3Errors(`bucket ${Bucket}`, undefined, async () => {
+      for await (const { Key, UploadId, Initiated } of listMultipartUploads(client, Bucket, keyPrefix)) {
+        // Other programs may have uploads in the bucket.
+        const isOurs = Key !== undefined && parseRawObjectKey(Key.slice(keyPrefix.length)) !== undefined;
+        if (!isOurs || Initiated === undefined || Date.now() - Initiated.getTime() < olderThanMs) continue;
+        aborted += await abortUpload({ Bucket, Key, UploadId });
+      }
+    });
+    return aborted;
+  }
+
+  /** The number aborted: 0 where the upload has ended in the meantime. */
+  async function abortUpload(multipartUpload: AbortMultipartUploadCommandInput): Promise<number> {
+    try {
+      await client.send(new AbortMultipartUploadCommand(multipartUpload));
+      return 1;
+    } catch (error) {
+      if (isS3Error(error, 'NoSuchUpload')) return 0;
+      throw error;
+    }
+  }
+
+  return { put, get, stat, delete: deleteObject, list, check, abortStaleUploads, close: async () => client.destroy() };
+}
+
+/** Rethrows the signal's reason after an abort, and anything else as a RawStoreError. */
+async function withS3Errors<T>(
+  subject: string,
+  signal: AbortSignal | undefined,
+  operation: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await operation();
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw toS3Error(error, subject);
+  }
+}
+
+/**
+ * The signal is not given to Upload: on an abort it would reject at once and clean up, or complete, behind the caller's
+ * back. The chunks end the upload instead: it awaits the parts in flight, then aborts what it began.
+ */
+async function upload(
+  client: S3Client,
+  serverSideEncryption: S3RawStoreOptions['serverSideEncryption'],
+  object: { Bucket: string; Key: string },
+  chunks: AsyncGenerator<Uint8Array>,
+): Promise<void> {
+  await new Upload({
+    client,
+    partSize: PART_BYTES,
+    queueSize: PARTS_IN_FLIGHT,
+    params: {
+      ...object,
+      Body: Readable.from(chunks, { objectMode: false, highWaterMark: READ_AHEAD_BYTES }),
+      ContentType: CONTENT_TYPE,
+      ...(serverSideEncryption && { ServerSideEncryption: serverSideEncryption }),
+    },
+  }).done();
+}
+
+const toRangeHeader = ({ startByte, endByteExclusive }: ByteRange): string =>
+  `bytes=${startByte}-${endByteExclusive === undefined ? '' : endByteExclusive - 1}`;
+
+/** Throws where a server ignored the range and sends the whole object. */
+function toBody(output: GetObjectCommandOutput, key: string, range: ByteRange | undefined): Readable {
+  const body = output.Body;
+  if (!(body instanceof Readable)) throw new RawStoreError('unavailable', `S3: no body for ${key}`);
+  if (range && !output.ContentRange?.startsWith(`bytes ${range.startByte}-`)) {
+    body.destroy();
+    throw new RawStoreError('unavailable', `S3: the answer for ${key} is not of the byte range asked for`);
+  }
+  return body;
+}
+
+function toRawObjectInfo(key: string, sizeBytes: number | undefined, modifiedAt: Date | undefined): RawObjectInfo {
+  if (sizeBytes === undefined || modifiedAt === undefined) {
+    throw new RawStoreError('unavailable', `S3: no size or modification time for ${key}`);
+  }
+  return { key, sizeBytes, modifiedAtMs: modifiedAt.getTime() };
+}

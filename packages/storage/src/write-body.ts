@@ -1,0 +1,66 @@
+/**
+ * Runs `write` over the chunks of a put's body and resolves to their number of bytes.
+ *
+ * When `write` fails because the body threw, that very error is rethrown, however the libraries in between wrapped it;
+ * after an abort, the signal's reason. An abort also ends a read of the body that never would have.
+ */
+export async function writeBody(
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+  write: (chunks: AsyncGenerator<Uint8Array>, bytesRead: () => number) => Promise<void>,
+): Promise<number> {
+  signal?.throwIfAborted();
+  const iterator = body[Symbol.asyncIterator]();
+  let sizeBytes = 0;
+  let bodyFailure: { error: unknown } | undefined;
+
+  async function* readChunks(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        const step = await readNext(iterator, signal).catch((error: unknown) => {
+          bodyFailure = { error };
+          throw error;
+        });
+        if (step.done) return;
+        sizeBytes += step.value.byteLength;
+        yield step.value;
+      }
+    } finally {
+      closeIterator(iterator);
+    }
+  }
+
+  try {
+    await write(readChunks(), () => sizeBytes);
+  } catch (error) {
+    if (bodyFailure) throw bodyFailure.error;
+    signal?.throwIfAborted();
+    throw error;
+  }
+  if (bodyFailure) throw bodyFailure.error;
+  return sizeBytes;
+}
+
+function readNext(
+  iterator: AsyncIterator<Uint8Array>,
+  signal: AbortSignal | undefined,
+): Promise<IteratorResult<Uint8Array>> {
+  if (!signal) return iterator.next();
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const rejectWithReason = () => reject(signal.reason);
+    signal.addEventListener('abort', rejectWithReason, { once: true });
+    iterator
+      .next()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', rejectWithReason));
+  });
+}
+
+/**
+ * Not awaited: a generator answers `return()` only after its pending `next()`, which after an abort may never come.
+ * Its failure tells nothing new: the body was given up for an error that the put reports, or was at its end.
+ */
+function closeIterator(iterator: AsyncIterator<Uint8Array>): void {
+  iterator.return?.().catch(() => undefined);
+}

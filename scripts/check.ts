@@ -1,0 +1,82 @@
+import { parseArgs } from 'node:util';
+import { type CheckResult, checks } from './checks.ts';
+import { createCommandRunner } from './run-command.ts';
+
+const root = `${import.meta.dirname}/..`;
+const checkNames = checks.map((check) => check.name);
+const interruptedExitCode = 130;
+
+const help = `Usage: node scripts/check.ts [--only NAME,NAME]
+
+Runs every check, also after one that failed, and exits with 1 where any failed.
+
+  --only NAME,NAME  run only these of: ${checkNames.join(', ')}
+  --help            print this text
+`;
+
+interface FinishedCheck extends CheckResult {
+  name: string;
+  durationMs: number;
+}
+
+function parseNames(only: string | undefined): string[] {
+  if (only === undefined) return checkNames;
+  const names = only.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !checkNames.includes(name));
+  if (unknown.length > 0)
+    throw new Error(`--only: unknown check ${unknown.join(', ')}; known: ${checkNames.join(', ')}`);
+  return names;
+}
+
+const toSeconds = (durationMs: number) => `${(durationMs / 1_000).toFixed(1)} s`;
+
+function toSummaryLine({ name, durationMs, passed, failed, skipped }: FinishedCheck): string {
+  const verdict = failed > 0 ? 'FAILED' : 'passed';
+  const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`;
+  return `${verdict}  ${name.padEnd(12)} ${toSeconds(durationMs).padStart(8)}  ${counts}`;
+}
+
+function toClosingLine(finished: FinishedCheck[]): string {
+  const sum = (key: keyof CheckResult) => finished.reduce((total, check) => total + check[key], 0);
+  const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : '';
+  return `${sum('passed')} passed, ${sum('failed')} failed${skipped}`;
+}
+
+async function runChecks(names: string[], interruption: AbortSignal): Promise<FinishedCheck[]> {
+  const deps = { root, runCommand: createCommandRunner({ directory: root, interruption }) };
+  const finished: FinishedCheck[] = [];
+  for (const check of checks) {
+    if (!names.includes(check.name) || interruption.aborted) continue;
+    console.log(`\n== ${check.name}: ${check.title}`);
+    const startMs = performance.now();
+    const result = await check.run(deps);
+    const durationMs = performance.now() - startMs;
+    console.log(`== ${check.name} ${result.failed > 0 ? 'FAILED' : 'passed'} in ${toSeconds(durationMs)}`);
+    finished.push({ name: check.name, durationMs, ...result });
+  }
+  return finished;
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({ options: { only: { type: 'string' }, help: { type: 'boolean' } } });
+  if (values.help) {
+    console.log(help);
+    return 0;
+  }
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());
+  const finished = await runChecks(parseNames(values.only), interruption.signal);
+  if (interruption.signal.aborted) {
+    console.error('interrupted');
+    return interruptedExitCode;
+  }
+  console.log(`\n${finished.map(toSummaryLine).join('\n')}\n\n${toClosingLine(finished)}`);
+  return finished.some((check) => check.failed > 0) ? 1 : 0;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

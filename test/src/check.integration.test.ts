@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+
+interface FakeRepository {
+  /** What the programs of node_modules/.bin do, as shell scripts. Those of vitest get the path of the report as $report. */
+  programs?: Record<string, string>;
+  lockfile?: string;
+}
+
+const writeReport = (counts: Record<string, number>) => `echo '${JSON.stringify(counts)}' > "$report"`;
+
+async function createRepository({ programs = {}, lockfile = '' }: FakeRepository): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'recount-check-test-'));
+  onTestFinished(() => rm(root, { recursive: true, force: true }));
+  await cp(join(import.meta.dirname, '..', '..', 'scripts'), join(root, 'scripts'), { recursive: true });
+  await writeFile(join(root, 'package.json'), '{ "type": "module" }');
+  await writeFile(join(root, 'pnpm-lock.yaml'), lockfile);
+  const bin = join(root, 'node_modules', '.bin');
+  await mkdir(bin, { recursive: true });
+  const findReport = `for argument; do report="\${argument#--outputFile.json=}"; done`;
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFile(join(bin, name), `#!/bin/sh\n${findReport}\n${script}\n`, { mode: 0o755 });
+  }
+  return root;
+}
+
+function spawnCheck(root: string, programArguments: string[]): ChildProcess {
+  return spawn(process.execPath, [join(root, 'scripts', 'check.ts'), ...programArguments]);
+}
+
+async function check(repository: FakeRepository, only: string) {
+  const child = spawnCheck(await createRepository(repository), ['--only', only]);
+  if (child.stdout === null || child.stderr === null) throw new Error('no output');
+  const [output, errors, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { exitCode, output, errors, closingLine: output.trimEnd().split('\n').at(-1) };
+}
+
+test('sums the tests of vitest and counts every other check as one', async () => {
+  const programs = {
+    biome: 'exit 0',
+    vitest: writeReport({ numPassedTests: 20, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 }),
+  };
+  expect(await check({ programs }, 'format,unit,lint')).toMatchObject({
+    exitCode: 0,
+    closingLine: '22 passed, 0 failed',
+  });
+});
+
+test('goes on after a failure and names what was skipped', async () => {
+  const programs = {
+    biome: 'exit 1',
+    vitest: `${writeReport({ numPassedTests: 5, numFailedTests: 2, numPendingTests: 3, numTodoTests: 1 })}; exit 1`,
+  };
+  const result = await check({ programs }, 'format,lockfile,integration');
+  expect(result).toMatchObject({ exitCode: 1, closingLine: '6 passed, 3 failed, 4 skipped' });
+  expect(result.output).toMatch(/== format FAILED .*== lockfile passed .*== integration FAILED /s);
+});
+
+test.each([
+  ['fails outside its tests', `${writeReport({ numPassedTests: 5, numFailedTests: 0 })}; exit 1`, '5 passed, 1 failed'],
+  ['executes no test', writeReport({ numPassedTests: 0, numPendingTests: 2 }), '0 passed, 1 failed, 2 skipped'],
+  ['leaves no report', 'exit 0', '0 passed, 1 failed'],
+])('fails where vitest %s', async (_name, vitest, closingLine) => {
+  expect(await check({ programs: { vitest } }, 'e2e')).toMatchObject({ exitCode: 1, closingLine });
+});
+
+test('fails where a program is missing', async () => {
+  const result = await check({}, 'boundaries');
+  expect(result).toMatchObject({ exitCode: 1, closingLine: '0 passed, 1 failed' });
+  expect(result.errors).toContain('turbo cannot be run');
+});
+
+test('refuses a lock file that names a host', async () => {
+  const deprecated = '    deprecated: see https://project.example/news\n';
+  expect(await check({ lockfile: deprecated }, 'lockfile')).toMatchObject({ exitCode: 0 });
+  const lockfile = `${deprecated}    resolution: {tarball: https://registry.example/a.tgz}\n`;
+  const result = await check({ lockfile }, 'lockfile');
+  expect(result).toMatchObject({ exitCode: 1, closingLine: '0 passed, 1 failed' });
+  expect(result.errors).toContain('pnpm-lock.yaml:2: resolution');
+});
+
+test('refuses an unknown check', async () => {
+  expect(await check({}, 'lint,unity')).toMatchObject({ exitCode: 1, errors: expect.stringContaining('unity') });
+});
+
+test('ends the running program when it is interrupted, and starts no other', async () => {
+  const root = await createRepository({
+    programs: { biome: 'echo $$ > pid; while :; do sleep 0.05; done', vitest: 'touch vitest-ran' },
+  });
+  const child = spawnCheck(root, ['--only', 'format,unit']);
+  const readPid = () => readFile(join(root, 'pid'), 'utf8');
+  await expect.poll(readPid, { timeout: 10_000 }).toMatch(/\d\n/);
+  const pid = Number(await readPid());
+  child.kill('SIGINT');
+  expect(await once(child, 'exit')).toEqual([130, null]);
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  await expect(readFile(join(root, 'vitest-ran'))).rejects.toThrow('ENOENT');
+});

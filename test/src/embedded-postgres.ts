@@ -1,0 +1,55 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startLocalPostgres } from '@recount/local-postgres';
+import type { PostgresTestServer } from './postgres-test-server.ts';
+
+const directoryPattern = /^recount-test-postgres-(\d+)-/;
+const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const;
+/** Test data need not survive a crash, and are written faster for it. */
+const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+async function removeServer(directory: string): Promise<void> {
+  try {
+    const server = await startLocalPostgres({ directory, settings });
+    await server.stop();
+    await Promise.all([server.directory, directory].map((path) => rm(path, removal)));
+  } catch (error) {
+    // Another run may be removing it at this moment; the tests do not depend on it.
+    console.warn(`${directory}, left behind by a killed test run, cannot be removed: ${(error as Error).message}`);
+  }
+}
+
+/** Stops the servers of test runs that were killed, and removes their data: nobody else ever would. */
+async function removeAbandonedServers(): Promise<void> {
+  for (const entry of await readdir(tmpdir())) {
+    const starterPid = directoryPattern.exec(entry)?.[1];
+    if (starterPid === undefined || isRunning(Number(starterPid))) continue;
+    const directory = join(tmpdir(), entry);
+    if ((await stat(directory)).uid === process.getuid?.()) await removeServer(directory);
+  }
+}
+
+/** Runs the bundled PostgreSQL on a temporary directory. */
+export async function startEmbeddedPostgres(): Promise<PostgresTestServer> {
+  await removeAbandonedServers();
+  const directory = await mkdtemp(join(tmpdir(), `recount-test-postgres-${process.pid}-`));
+  const server = await startLocalPostgres({ directory, settings });
+  return {
+    description: 'the bundled server, as neither TEST_DATABASE_URL is set nor a container engine runs',
+    serverUrl: server.connectionString,
+    stop: async () => {
+      await server.stop();
+      await Promise.all([server.directory, directory].map((path) => rm(path, removal)));
+    },
+  };
+}

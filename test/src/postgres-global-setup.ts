@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto';
+import { migrateDatabase } from '@recount/db';
+import { createDatabase, dropDatabase } from '@recount/local-postgres';
+import type {} from '@recount/local-postgres/testing';
+import { migrateQueue } from '@recount/queue';
+import type { TestProject } from 'vitest/node';
+import { startPostgresTestServer } from './postgres-test-server.ts';
+
+/**
+ * Prepares a migrated database for tests to copy, and returns the function that removes it with its server.
+ * Its name is unique, so that runs may share the server of TEST_DATABASE_URL.
+ */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const server = await startPostgresTestServer(process.env);
+  const template = `recount_template_${randomBytes(8).toString('hex')}`;
+  const teardown = async () => {
+    try {
+      await dropDatabase(server.serverUrl, template);
+    } finally {
+      await server.stop();
+    }
+  };
+  try {
+    console.log(`PostgreSQL for the tests: ${server.description}`);
+    const connectionString = await createDatabase(server.serverUrl, template);
+    await migrateDatabase(connectionString);
+    await migrateQueue(connectionString);
+  } catch (error) {
+    await teardown();
+    throw error;
+  }
+  project.provide('postgres', { serverUrl: server.serverUrl, template });
+  return teardown;
+}

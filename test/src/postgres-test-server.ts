@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
+import { startEmbeddedPostgres } from './embedded-postgres.ts';
+
+const containerImage = 'postgres:18-alpine';
+const postgresPort = 5432;
+
+export interface PostgresTestServer {
+  /** What was chosen and why, for the person who watches the tests. */
+  description: string;
+  /** Of a user who may create databases. */
+  serverUrl: string;
+  stop(): Promise<void>;
+}
+
+async function hasContainerEngine(): Promise<boolean> {
+  try {
+    await getContainerRuntimeClient();
+    return true;
+  } catch {
+    // It throws exactly where no engine answers, which is a normal place to run tests.
+    return false;
+  }
+}
+
+async function startContainer(): Promise<PostgresTestServer> {
+  const password = randomBytes(16).toString('hex');
+  const container = await new GenericContainer(containerImage)
+    .withEnvironment({ POSTGRES_PASSWORD: password })
+    .withCommand(['postgres', '-c', 'fsync=off', '-c', 'synchronous_commit=off', '-c', 'full_page_writes=off'])
+    .withTmpFs({ '/var/lib/postgresql': 'rw' })
+    .withExposedPorts(postgresPort)
+    // The image starts the server once to set it up and then again.
+    .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
+    .start();
+  const address = `${container.getHost()}:${container.getMappedPort(postgresPort)}`;
+  return {
+    description: `a container of ${containerImage}`,
+    serverUrl: `postgres://postgres:${password}@${address}/postgres`,
+    stop: async () => {
+      await container.stop();
+    },
+  };
+}
+
+/** A PostgreSQL for tests: the one of TEST_DATABASE_URL, else a container where an engine runs, else the bundled one. */
+export async function startPostgresTestServer(environment: NodeJS.ProcessEnv): Promise<PostgresTestServer> {
+  const { TEST_DATABASE_URL: serverUrl } = environment;
+  if (serverUrl) return { description: 'the server of TEST_DATABASE_URL', serverUrl, stop: async () => {} };
+  if (await hasContainerEngine()) return startContainer();
+  return startEmbeddedPostgres();
+}
