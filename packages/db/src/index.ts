@@ -22,5 +22,6 @@ export * from './writes/lock-session.ts';
 export * from './writes/record-attempt-failure.ts';
 export * from './writes/refresh-session.ts';
 export * from './writes/set-transcript-status.ts';
+export * from './writes/supersede-transcripts.ts';
 export * from './writes/workspaces-and-keys.ts';
 export * from './writes/write-batch.ts';

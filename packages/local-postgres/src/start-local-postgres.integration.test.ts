@@ -12,6 +12,7 @@ import { LocalPostgresError } from './local-postgres-error.ts';
 import { findNativePackage, provideUsablePrograms } from './postgres-binaries.ts';
 import { provideCluster } from './postgres-cluster.ts';
 import { findPostmaster, waitForExit } from './postmaster.ts';
+import { chooseServerAccount } from './server-account.ts';
 import { type LocalPostgres, startLocalPostgres } from './start-local-postgres.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -21,7 +22,8 @@ const unsafe = { fsync: 'off' };
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 } as const;
 
 async function createDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'local-postgres-'));
+  // A name by which the next run removes what a killed one left.
+  const directory = await mkdtemp(join(tmpdir(), `recount-test-postgres-${process.pid}-`));
   onTestFinished(() => rm(directory, removal));
   return directory;
 }
@@ -106,9 +108,9 @@ describe('startLocalPostgres', () => {
     const options = { directory: await createDirectory(), settings: unsafe, onLog: (line: string) => lines.push(line) };
     const server = await startLocalPostgres(options);
     onTestFinished(() => server.stop());
-    const insert = `INSERT INTO t VALUES (1, 'a secret'), (1, 'a secret')`;
+    const insert = `INSERT INTO t VALUES ('a secret'), ('a secret')`;
     await expect(
-      withClient(server.connectionString, (client) => client.query(`CREATE TABLE t (k int UNIQUE, v text); ${insert}`)),
+      withClient(server.connectionString, (client) => client.query(`CREATE TABLE t (v text UNIQUE); ${insert}`)),
     ).rejects.toMatchObject({ code: '23505' });
     await server.stop();
     expect(lines.join('\n')).toContain('duplicate key');
@@ -138,7 +140,9 @@ describe('startLocalPostgres', () => {
     const directory = await createDirectory();
     const first = await start(directory);
     await first.stop();
-    const lockFile = `${process.pid}\n${dataOf(first)}\n1795300883\n${first.port}\n\n127.0.0.1\n`;
+    const stranger = spawn('sleep', ['60'], { ...chooseServerAccount(process.getuid?.()), stdio: 'ignore' });
+    onTestFinished(() => void stranger.kill());
+    const lockFile = `${stranger.pid}\n${dataOf(first)}\n1795300883\n${first.port}\n\n127.0.0.1\n`;
     await writeFile(join(dataOf(first), 'postmaster.pid'), lockFile);
     const second = await start(directory);
     expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);

@@ -7,6 +7,8 @@ import { createZip } from './testing/zip-writer.ts';
 test('tells the formats by their first bytes', async () => {
   expect(detectFormat(gzipSync('a'))).toBe('gzip');
   expect(detectFormat(zstdCompressSync('a'))).toBe('zstd');
+  expect(detectFormat(gzipSync('a').subarray(0, 1))).toBe('gzip');
+  expect(detectFormat(zstdCompressSync('a').subarray(0, 3))).toBe('zstd');
   expect(detectFormat(Buffer.from([0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]))).toBe('zstd');
   expect(detectFormat(createZip([{ name: 'a', content: 'a' }]))).toBe('zip');
   expect(detectFormat(createZip([]))).toBe('zip');
@@ -15,7 +17,7 @@ test('tells the formats by their first bytes', async () => {
 });
 
 test('takes all else, short content too, for what it is', () => {
-  for (const content of ['', '{', 'PK', '{"type":"user"}\n', '\u001f']) {
+  for (const content of ['', '{', 'PK', '{"type":"user"}\n', `${'x'.repeat(257)}u`]) {
     expect(detectFormat(Buffer.from(content))).toBe('other');
   }
 });

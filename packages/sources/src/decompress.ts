@@ -15,6 +15,8 @@ export type Compression = 'gzip' | 'zstd' | 'deflate';
 
 /** Three times as fast as the default of 16 KiB. */
 const OUTPUT_CHUNK_BYTES = 1024 ** 2;
+/** Where the data is damaged, what this many bytes before it decode to may be lost. 64 KiB would be a fifth faster. */
+const INPUT_STEP_BYTES = 16 * 1024;
 /** 2^27 = 128 MiB, the most that `zstd` itself decodes without being told to. */
 const MAX_ZSTD_WINDOW_LOG = 27;
 /** A new decoder costs 0.1 ms, however short its frame. */
@@ -33,8 +35,8 @@ const CREATE_ZLIB: Readonly<Record<Compression, () => Zlib>> = {
 };
 
 /**
- * Decompresses all gzip members or zstd frames of a source. Every byte that could be decoded comes before the error: a stream
- * pipeline would drop what its buffers hold when a decoder fails, and with it the last members of a truncated archive.
+ * Decompresses all gzip members or zstd frames of a source. Where it is cut short, every byte that could be decoded comes before
+ * the error: a stream pipeline would drop what its buffers hold, and with it the last members of a truncated archive.
  *
  * @throws SourceError `truncated`, `corrupt` or `limit-exceeded`
  */
@@ -54,9 +56,11 @@ export async function* decompress(source: Chunks, compression: Compression): Asy
             throw new SourceError('limit-exceeded', `more than ${MAX_FRAMES} ${compression} frames`);
           decoder = createDecoder(compression);
         }
-        rest = rest.subarray(yield* decoder.decode(rest));
-        // Node's decoders stop where a frame ends in mid-chunk, and the zstd one would silently ignore all that follows.
-        if (rest.length > 0) {
+        const step = rest.subarray(0, INPUT_STEP_BYTES);
+        const usedBytes = yield* decoder.decode(step);
+        rest = rest.subarray(usedBytes);
+        // Node's decoders stop where a frame ends, and the zstd one would silently ignore all that follows.
+        if (usedBytes < step.length) {
           decoder.destroy();
           decoder = undefined;
         }

@@ -50,6 +50,7 @@ export async function* readSources(
       }
       consumedInputBytes += listed.sizeBytes;
     }
+    signal.throwIfAborted();
     isComplete = true;
   } catch (error) {
     signal.throwIfAborted();

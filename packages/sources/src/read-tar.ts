@@ -67,8 +67,10 @@ export async function* readTar(object: StoredObject, context: ReadContext): Asyn
 async function feed(source: Chunks, extract: Extract): Promise<void> {
   let wake = () => {};
   for (const event of ['drain', 'close']) extract.on(event, () => wake());
+  let sizeBytes = 0;
   let trailingZeroBytes = 0;
   for await (const chunk of source) {
+    sizeBytes += chunk.length;
     trailingZeroBytes = countTrailingZeros(chunk, trailingZeroBytes);
     const drained = new Promise<void>((resolve) => {
       wake = resolve;
@@ -78,7 +80,7 @@ async function feed(source: Chunks, extract: Extract): Promise<void> {
     await drained;
   }
   // Cut between two members it would otherwise pass for whole.
-  if (trailingZeroBytes < TAR_BLOCK_BYTES) {
+  if (trailingZeroBytes < TAR_BLOCK_BYTES || sizeBytes % TAR_BLOCK_BYTES !== 0) {
     throw new SourceError('truncated', 'the tar archive ends without its end mark: later members may be missing');
   }
   extract.end(null);

@@ -37,6 +37,9 @@ export function toTranscript(candidate: TranscriptCandidate, limits: SourceLimit
   if (sizeBytes > limits.maxTranscriptBytes) {
     return toFailed(location, new SourceError('limit-exceeded', `larger than ${limits.maxTranscriptBytes} bytes`));
   }
+  if (sizeBytes === 0 && hasCompressionEnding(path)) {
+    return toFailed(location, new SourceError('truncated', 'compressed by its name, yet empty'));
+  }
   return {
     kind: 'transcript',
     location,

@@ -16,7 +16,7 @@ export interface TranscriptIdentity {
   isSubagent: boolean;
   parentSessionId: string | undefined;
   agentId: string | undefined;
-  /** Whether more of the transcript's beginning could still change the answer. */
+  /** False where more of the transcript's beginning could still change the answer. */
   isConclusive: boolean;
 }
 
@@ -52,9 +52,7 @@ export function identifyTranscript({ sessionId, path, head }: IdentifyInput): Tr
     parentSessionId: cut(parentSessionId),
     agentId: cut(agentId),
     isConclusive:
-      content.format !== undefined &&
-      (sessionId || pathIsTelling ? true : content.hasMessage) &&
-      content.sessionId !== undefined,
+      content.format !== undefined && content.sessionId !== undefined && (pathIsTelling || content.hasMessage),
   };
 }
 

@@ -6,7 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { createBinaryRowEncoder } from './binary-row-encoder.ts';
 
 /** Encoded bytes handed to the socket at a time. */
-const FLUSH_BYTES = 512 * 1024;
+const FLUSH_BYTES = 128 * 1024;
 
 /**
  * Writes rows by binary COPY on a transaction's own connection, so that they commit or vanish with it. Resolves when

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, ne, sql } from 'drizzle-orm';
+import { and, asc, desc, eq, ne, sql } from 'drizzle-orm';
 import type { Database } from '../database.ts';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
@@ -28,10 +28,6 @@ export async function refreshSession(transaction: Database, workspaceId: string,
     .update(transcripts)
     .set({ is_diverged: isOther })
     .where(and(isIngested, ne(transcripts.is_diverged, isOther)));
-  await transaction
-    .update(transcripts)
-    .set({ is_diverged: false })
-    .where(and(ofSession, inArray(transcripts.status, ['superseded', 'failed']), eq(transcripts.is_diverged, true)));
   const row = {
     workspace_id: workspaceId,
     session_id: sessionId,

@@ -5,9 +5,7 @@ import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 interface StatusChange {
   status: TranscriptStatus;
   failure_reason?: string | null;
-  superseded_by?: string | null;
   attempt_count?: number;
-  ingested_at?: null;
 }
 
 /** Sets the status of transcripts, where `from` is given only of those that have one of these; returns how many. */

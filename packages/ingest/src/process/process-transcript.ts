@@ -7,7 +7,7 @@ import {
   listTranscripts,
   lockSession,
   refreshSession,
-  setTranscriptStatus,
+  supersedeTranscripts,
   type TranscriptRow,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
@@ -54,14 +54,13 @@ export async function processTranscript(
     const transcript = await findTranscript(transaction, workspaceId, claimed.id);
     if (transcript?.status !== 'processing') return undefined;
     const others = await listOtherVersions(transaction, transcript);
-    await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
-
     const extension = await findExtension(deps.rawStore, transcript, others);
     if (extension !== undefined) {
-      await supersede(transaction, workspaceId, [transcript.id], extension.id);
+      await supersedeTranscripts(transaction, workspaceId, [transcript.id], extension.id);
       await refreshSession(transaction, workspaceId, sessionId);
       return 'superseded';
     }
+    await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
     const writer = createBatchWriter(transaction, client, { workspaceId, transcriptId: transcript.id });
     const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, options);
     const { summary, counts } = writer.toResult();
@@ -70,8 +69,7 @@ export async function processTranscript(
       prices: (options.prices ?? flatDefaultPrices).version,
     });
     const beginnings = findBeginnings(hashesByLength, others).map(({ id }) => id);
-    await deleteTranscriptRows(transaction, workspaceId, beginnings);
-    await supersede(transaction, workspaceId, beginnings, transcript.id);
+    await supersedeTranscripts(transaction, workspaceId, beginnings, transcript.id);
     await refreshSession(transaction, workspaceId, sessionId);
     return 'ingested';
   });
@@ -110,18 +108,4 @@ async function parseInto(
     throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${transcript.sha256}`);
   }
   return hashes.byLength;
-}
-
-async function supersede(
-  transaction: Database,
-  workspaceId: string,
-  transcriptIds: readonly string[],
-  supersededBy: string,
-): Promise<void> {
-  await setTranscriptStatus(transaction, workspaceId, transcriptIds, {
-    status: 'superseded',
-    superseded_by: supersededBy,
-    failure_reason: null,
-    ingested_at: null,
-  });
 }

@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { JsonValue } from '../rows.ts';
+import { nestedArrays } from '../testing/transcript-lines.ts';
+import { isNestedDeeperThan, limitJson, limitText, MAX_STORED_JSON_DEPTH } from './inline-limit.ts';
+
+const nested = (depth: number): JsonValue => JSON.parse(nestedArrays(depth)) as JsonValue;
+
+describe('limitText', () => {
+  it.each([
+    ['one byte', 'a', 1],
+    ['two bytes', 'é', 2],
+    ['three bytes', '日', 3],
+    ['four bytes', '🎉', 4],
+  ])('cuts before a character of %s that does not fit wholly', (_name, character, size) => {
+    const text = `ab${character}c`;
+    expect(limitText(text, size + 3)).toEqual({ value: text });
+    expect(limitText(text, size + 2)).toEqual({ value: `ab${character}`, originalByteLength: size + 3 });
+    for (let maxBytes = 2; maxBytes < size + 2; maxBytes++) {
+      expect(limitText(text, maxBytes)).toEqual({ value: 'ab', originalByteLength: size + 3 });
+    }
+  });
+
+  it('gives the empty text where nothing fits', () => {
+    expect(limitText('🎉', 3)).toEqual({ value: '', originalByteLength: 4 });
+    expect(limitText('a', 0)).toEqual({ value: '', originalByteLength: 1 });
+    expect(limitText('', 0)).toEqual({ value: '' });
+  });
+
+  it('gives the longest beginning that fits, in whole characters', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('a', 'é', '日', '🎉', '\0') }), fc.nat({ max: 40 }), (text, maxBytes) => {
+        const { value, originalByteLength } = limitText(text, maxBytes);
+        expect(text.startsWith(value)).toBe(true);
+        expect(Buffer.byteLength(value)).toBeLessThanOrEqual(maxBytes);
+        expect(originalByteLength).toBe(value === text ? undefined : Buffer.byteLength(text));
+        const [next] = text.slice(value.length);
+        const following = next === undefined ? undefined : String.fromCodePoint(text.codePointAt(value.length) ?? 0);
+        if (following !== undefined) expect(Buffer.byteLength(value + following)).toBeGreaterThan(maxBytes);
+      }),
+    );
+  });
+});
+
+describe('isNestedDeeperThan', () => {
+  it('counts objects and arrays alike', () => {
+    expect(isNestedDeeperThan({ a: [{ b: 1 }] }, 3)).toBe(false);
+    expect(isNestedDeeperThan({ a: [{ b: 1 }] }, 2)).toBe(true);
+    expect(isNestedDeeperThan('text', 0)).toBe(false);
+    expect(isNestedDeeperThan(null, 0)).toBe(false);
+  });
+
+  it('stands nesting of any depth', () => {
+    expect(isNestedDeeperThan(nested(100_000), MAX_STORED_JSON_DEPTH)).toBe(true);
+  });
+});
+
+describe('limitJson', () => {
+  it('gives the value itself up to the limit, beyond it the beginning of its JSON', () => {
+    const value = { a: 'é' };
+    expect(limitJson(value, 10)).toEqual({ value, isTooDeep: false });
+    expect(limitJson(value, 9)).toEqual({ value: '{"a":"é"', originalByteLength: 10, isTooDeep: false });
+    expect(limitJson(value, 7)).toEqual({ value: '{"a":"', originalByteLength: 10, isTooDeep: false });
+  });
+
+  it('gives null for what is nested too deep, however deep', () => {
+    const deepest = nested(MAX_STORED_JSON_DEPTH);
+    expect(limitJson(deepest, 10_000)).toEqual({ value: deepest, isTooDeep: false });
+    for (const depth of [MAX_STORED_JSON_DEPTH + 1, 100_000]) {
+      expect(limitJson(nested(depth), 10_000)).toEqual({ value: null, isTooDeep: true });
+    }
+  });
+});

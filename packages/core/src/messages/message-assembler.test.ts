@@ -1,0 +1,247 @@
+import { describe, expect, it, vi } from 'vitest';
+import { createUlidSequence } from '../ids/ulid-sequence.ts';
+import { flatDefaultPrices } from '../pricing/flat-default-prices.ts';
+import type { PriceTable } from '../pricing/price-table.ts';
+import { toMessageRecord } from '../records/claude-code/message-record.ts';
+import type { JsonObject, MessageType, ParsedContentBlock, TranscriptMessage } from '../rows.ts';
+import { assistantLine, only, toUsageFields, userLine } from '../testing/transcript-lines.ts';
+import { toContentBlocks } from './content-blocks.ts';
+import { createMessageAssembler } from './message-assembler.ts';
+import { createTranscriptTotals } from './transcript-totals.ts';
+
+interface Options {
+  usageFrom?: 'first' | 'final';
+  maxOpenMessages?: number;
+  prices?: PriceTable;
+}
+
+function assemble(lines: readonly JsonObject[], options: Options = {}) {
+  const messages: TranscriptMessage[] = [];
+  const blocks: ParsedContentBlock[] = [];
+  const changes: string[] = [];
+  const invalidFields: string[] = [];
+  const onWindowExceeded = vi.fn();
+  const totals = createTranscriptTotals();
+  const assembler = createMessageAssembler(
+    {
+      sessionId: 's',
+      nextId: createUlidSequence('s'),
+      prices: flatDefaultPrices,
+      usageFrom: 'final',
+      maxOpenMessages: 100,
+      ...options,
+    },
+    totals,
+    {
+      addMessage: (message) => messages.push(message),
+      addBlock: (block) => blocks.push(block),
+      changeMessage: (message) => changes.push(message.id),
+    },
+  );
+  const ignore = () => {};
+  const context = {
+    maxInlineContentBytes: 1000,
+    onNestingTooDeep: ignore,
+    onIdentifierCut: ignore,
+    onInvalidContent: ignore,
+    onTooManyBlocks: ignore,
+  };
+  for (const [index, line] of lines.entries()) {
+    const record = toMessageRecord(line, line.type as MessageType, ignore);
+    const place = { lineNumber: index + 1, byteOffset: index * 100, byteLength: 99 };
+    assembler.add(record, toContentBlocks(record.content, context), place, {
+      onInvalidUsage: (field) => invalidFields.push(field),
+      onWindowExceeded,
+    });
+  }
+  return { messages, blocks, changes, invalidFields, onWindowExceeded, stats: totals.toStats(null, 0) };
+}
+
+const text = (value: string): JsonObject => ({ type: 'text', text: value });
+
+describe('createMessageAssembler', () => {
+  it('joins the lines of one response at the place of the first, however far apart', () => {
+    const { messages, blocks, changes } = assemble([
+      assistantLine('m1', [text('a')], {}, { uuid: 'u1', requestId: 'r1' }),
+      assistantLine('m2', [text('b')]),
+      userLine('c'),
+      assistantLine('m1', [{ type: 'tool_use', name: 'Bash' }, text('d')], {}, { uuid: 'u4' }),
+      assistantLine('m1', [{ type: 'thinking', thinking: 'e' }]),
+    ]);
+    expect(messages.map((message) => [message.ordinal, message.provider_message_id, message.line_number])).toEqual([
+      [0, 'm1', 1],
+      [1, 'm2', 2],
+      [2, null, 3],
+    ]);
+    expect(messages[0]).toMatchObject({
+      uuid: 'u1',
+      request_id: 'r1',
+      byte_offset: 0,
+      byte_length: 99,
+      has_text: true,
+      has_tool_use: true,
+      has_thinking: true,
+      has_tool_result: false,
+      metadata: { line_count: 3 },
+    });
+    const blocksOfFirst = blocks.filter((block) => block.message_id === messages[0]?.id);
+    expect(blocksOfFirst.map((block) => [block.block_order, block.block_type, block.line_number])).toEqual([
+      [0, 'text', 1],
+      [1, 'tool_use', 4],
+      [2, 'text', 4],
+      [3, 'thinking', 5],
+    ]);
+    expect(blocksOfFirst.map((block) => block.byte_offset)).toEqual([0, 300, 300, 400]);
+    expect(changes).toEqual([messages[0]?.id, messages[0]?.id]);
+  });
+
+  it('keeps lines without an id apart', () => {
+    const { messages, changes } = assemble([assistantLine(null, 'a'), assistantLine('', 'b'), assistantLine(null, 'a')]);
+    expect(messages.map((message) => message.provider_message_id)).toEqual([null, null, null]);
+    expect(changes).toEqual([]);
+  });
+
+  it('joins no line that is not an assistant line', () => {
+    const line = { type: 'user', message: { id: 'm1', content: 'a', usage: toUsageFields(5, 5) } };
+    const { messages } = assemble([line, line, assistantLine('m1', 'b')]);
+    expect(messages.map((message) => message.message_type)).toEqual(['user', 'user', 'assistant']);
+    expect(messages[0]).toMatchObject({ tokens_in: null, tokens_out: null, cost_usd: null, cache_read: null });
+  });
+
+  it('fills gaps from later lines, and takes the last stop reason', () => {
+    const { messages } = assemble([
+      assistantLine('m1', 'a', { stop_reason: null }),
+      assistantLine('m1', 'b', { model: 'x', stop_reason: 'tool_use' }, { requestId: 'r', timestamp: '2025-06-01T00:00:00Z' }),
+      assistantLine('m1', 'c', { model: 'y', stop_reason: 'end_turn' }, { requestId: 'q', isApiErrorMessage: true }),
+      assistantLine('m1', 'd', { stop_reason: null }),
+    ]);
+    expect(only(messages)).toMatchObject({
+      model: 'x',
+      request_id: 'r',
+      timestamp: '2025-06-01T00:00:00.000Z',
+      stop_reason: 'end_turn',
+      metadata: { isApiErrorMessage: true, line_count: 4 },
+    });
+  });
+});
+
+describe('usage of a message', () => {
+  const lines = [
+    assistantLine('m1', 'a', { usage: toUsageFields(10, 1, 100, 7) }),
+    assistantLine('m1', 'b', { usage: null }),
+    assistantLine('m1', 'c', { usage: toUsageFields(10, 90, 100, 0) }),
+    assistantLine('m1', 'd', { usage: toUsageFields(10, 40, 100, 7) }),
+  ];
+
+  it('is the final figure: the maximum of each field, never the sum', () => {
+    const { messages, stats } = assemble(lines);
+    const expected = { tokens_in: 10, tokens_out: 90, cache_read: 100, cache_write: 7 };
+    expect(only(messages)).toMatchObject({ ...expected, cost_usd: 0.00143625 });
+    expect(stats).toMatchObject({ ...expected, cost_estimate_usd: 0.00143625 });
+  });
+
+  it('is that of the first line that has one, on demand', () => {
+    const { messages, stats } = assemble([assistantLine('m1', 'x'), ...lines], { usageFrom: 'first' });
+    expect(only(messages)).toMatchObject({ tokens_in: 10, tokens_out: 1, cache_write: 7 });
+    expect(stats.tokens_out).toBe(1);
+  });
+
+  it('is null where no line has any, and zero where it says so', () => {
+    for (const usage of [null, [], 'x', 5, true]) {
+      expect(only(assemble([assistantLine('m1', 'a', { usage })]).messages)).toMatchObject({
+        tokens_in: null,
+        cost_usd: null,
+      });
+    }
+    expect(only(assemble([assistantLine('m1', 'a', { usage: {} })]).messages)).toMatchObject({
+      tokens_in: 0,
+      tokens_out: 0,
+      cache_read: 0,
+      cache_write: 0,
+      cost_usd: 0,
+    });
+  });
+
+  it('counts what is no token count as none, and reports it', () => {
+    const { messages, invalidFields } = assemble([
+      assistantLine('m1', 'a', { usage: { input_tokens: -5, output_tokens: 1.5, cache_read_input_tokens: '12' } }),
+    ]);
+    expect(only(messages)).toMatchObject({ tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 0 });
+    expect(invalidFields).toEqual(['input_tokens', 'output_tokens', 'cache_read_input_tokens']);
+  });
+
+  it('keeps the details, and drops those that the final figure contradicts', () => {
+    const priority = { ...toUsageFields(1, 1), service_tier: 'priority' };
+    const standard = { ...toUsageFields(1, 9), service_tier: 'standard' };
+    const first = assistantLine('m1', 'a', { usage: priority });
+    expect(only(assemble([first]).messages).metadata).toMatchObject({ usage: { service_tier: 'priority' } });
+    const { metadata } = only(assemble([first, assistantLine('m1', 'b', { usage: standard })]).messages);
+    expect(metadata).toEqual({ line_count: 2 });
+  });
+
+  it('is priced by the model, also where a later line brings it', () => {
+    const prices: PriceTable = {
+      version: 'test',
+      price: ({ model, timestamp }) =>
+        model === 'x' && timestamp !== null ? { costUsd: 2, basis: 'default' } : { costUsd: null, basis: 'unpriced' },
+    };
+    const usage = toUsageFields(1, 20);
+    const timestamp = '2025-06-01T00:00:00Z';
+    const first = assistantLine('m1', 'a', { usage });
+    const later = assistantLine('m1', 'b', { model: 'x' }, { timestamp });
+    for (const usageFrom of ['first', 'final'] as const) {
+      expect(assemble([first], { prices, usageFrom })).toMatchObject({
+        messages: [{ cost_usd: null }],
+        stats: { cost_estimate_usd: 0 },
+      });
+      expect(assemble([first, later], { prices, usageFrom })).toMatchObject({
+        messages: [{ cost_usd: 2 }],
+        stats: { cost_estimate_usd: 2 },
+      });
+    }
+  });
+
+  it('is marked unfinalised while it is plainly a placeholder', () => {
+    const marked = (usage: JsonObject, stop_reason: string | null = null) =>
+      only(assemble([assistantLine('m1', 'a', { usage, stop_reason })]).messages).metadata.usage_unfinalised;
+    expect(marked(toUsageFields(10, 1))).toBe(true);
+    expect(marked(toUsageFields(10, 8))).toBe(true);
+    expect(marked(toUsageFields(10, 9))).toBeUndefined();
+    expect(marked(toUsageFields(10, 0))).toBeUndefined();
+    expect(marked(toUsageFields(10, 1), 'end_turn')).toBeUndefined();
+    const placeholder = assistantLine('m1', 'a', { usage: toUsageFields(10, 1) });
+    for (const final of [{ usage: toUsageFields(10, 50) }, { stop_reason: 'end_turn' }]) {
+      const { metadata } = only(assemble([placeholder, assistantLine('m1', 'b', final)]).messages);
+      expect(metadata).toEqual({ line_count: 2 });
+    }
+  });
+});
+
+describe('the window of open messages', () => {
+  it('lets the message go that was seen longest ago, and says so', () => {
+    const { messages, onWindowExceeded } = assemble(
+      ['m1', 'm2', 'm1', 'm3', 'm1', 'm2'].map((id) => assistantLine(id, id)),
+      { maxOpenMessages: 2 },
+    );
+    expect(messages.map((message) => message.provider_message_id)).toEqual(['m1', 'm2', 'm3', 'm2']);
+    expect(messages[0]?.metadata.line_count).toBe(3);
+    expect(onWindowExceeded).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('ids', () => {
+  it('ascend over messages and blocks, also where time runs backwards or is missing', () => {
+    const at = (timestamp?: string) => userLine([text('a'), text('b')], timestamp === undefined ? {} : { timestamp });
+    const { messages, blocks } = assemble([
+      at(),
+      at('2025-06-02T00:00:00Z'),
+      at('2025-06-01T00:00:00Z'),
+      at('never'),
+      at('2025-06-03T00:00:00Z'),
+    ]);
+    for (const ids of [messages.map(({ id }) => id), blocks.map(({ id }) => id)]) {
+      expect(ids).toEqual([...new Set(ids)].sort());
+    }
+    expect(messages[1]?.id.slice(0, 10)).toBe(createUlidSequence('')(Date.UTC(2025, 5, 2)).slice(0, 10));
+  });
+});

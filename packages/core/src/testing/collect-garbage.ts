@@ -1,0 +1,11 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** Collects all garbage, that of finished promises included. */
+export async function collectGarbage(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+}

@@ -1,0 +1,41 @@
+import type { JsonObject, JsonValue } from '../rows.ts';
+
+/** NDJSON: objects as JSON, strings as they are. */
+export function toJsonl(...lines: readonly (JsonObject | string)[]): string {
+  return lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('');
+}
+
+export function userLine(content: JsonValue, fields: JsonObject = {}): JsonObject {
+  return { type: 'user', message: { role: 'user', content }, ...fields };
+}
+
+/** An assistant line; `message` adds to its message: usage, model, stop_reason. */
+export function assistantLine(
+  id: string | null,
+  content: JsonValue,
+  message: JsonObject = {},
+  fields: JsonObject = {},
+): JsonObject {
+  return { type: 'assistant', message: { id, role: 'assistant', content, ...message }, ...fields };
+}
+
+export function toUsageFields(input: number, output: number, cacheRead = 0, cacheWrite = 0): JsonObject {
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_input_tokens: cacheRead,
+    cache_creation_input_tokens: cacheWrite,
+  };
+}
+
+/** The one element of a list that has to have just one. */
+export function only<T>(values: readonly T[]): T {
+  const [value] = values;
+  if (value === undefined || values.length !== 1) throw new Error(`Expected one element, got ${values.length}`);
+  return value;
+}
+
+/** JSON of an array in arrays, `depth` of them: too deep for JSON.stringify to write. */
+export function nestedArrays(depth: number): string {
+  return '['.repeat(depth) + ']'.repeat(depth);
+}

@@ -1,0 +1,77 @@
+import type { TranscriptFormat } from '@recount/core';
+import type { SkipReason } from '@recount/sources';
+
+/** Why something found is not ingested: by the reasons of sources, or by what its content is. */
+export type BackfillSkipReason = SkipReason | 'empty' | 'unknown-format' | `not-yet-known:${TranscriptFormat}`;
+
+/**
+ * What became of one item. `queued`: stored, and not seen in a final state. `superseded`: its bytes are the beginning of
+ * a longer transcript of the session. `new`: would be stored, were this not a dry run.
+ */
+export type BackfillOutcome =
+  | 'queued'
+  | 'ingested'
+  | 'superseded'
+  | 'already-there'
+  | 'new'
+  | 'skipped'
+  | 'failed';
+
+export interface BackfillFailure {
+  location: string;
+  /** For people; nothing of a transcript's text. */
+  reason: string;
+}
+
+/** Failures kept with their place; beyond it they are only counted. */
+export const MAX_KEPT_FAILURES = 1000;
+
+export interface BackfillReport {
+  /** Transcripts of known agents and what could not be read: the sum of the seven counts below. */
+  found: number;
+  queued: number;
+  ingested: number;
+  superseded: number;
+  /** Stored by an earlier backfill or upload, or twice in this one. */
+  alreadyThere: number;
+  /** Dry run only. */
+  new: number;
+  failed: number;
+  failures: BackfillFailure[];
+  skipped: number;
+  skippedByReason: Partial<Record<BackfillSkipReason, number>>;
+  /** Decoded bytes of what was read as a transcript. */
+  readBytes: number;
+  /** Stored (compressed) bytes that the sources have gone through. */
+  consumedInputBytes: number;
+  /** Ended by its signal: a second run goes on where this one was. */
+  isInterrupted: boolean;
+}
+
+export function createReport(): BackfillReport {
+  return {
+    found: 0,
+    queued: 0,
+    ingested: 0,
+    superseded: 0,
+    alreadyThere: 0,
+    new: 0,
+    failed: 0,
+    failures: [],
+    skipped: 0,
+    skippedByReason: {},
+    readBytes: 0,
+    consumedInputBytes: 0,
+    isInterrupted: false,
+  };
+}
+
+export function countSkipped(report: BackfillReport, reason: BackfillSkipReason): void {
+  report.skipped += 1;
+  report.skippedByReason[reason] = (report.skippedByReason[reason] ?? 0) + 1;
+}
+
+export function countFailed(report: BackfillReport, failure: BackfillFailure): void {
+  report.failed += 1;
+  if (report.failures.length < MAX_KEPT_FAILURES) report.failures.push(failure);
+}

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
+import { type RetryPolicy, withRetries } from './with-retries.ts';
+
+export interface FollowedTranscript {
+  location: string;
+  /** Stored by this run, rather than found to be there. */
+  isOurs: boolean;
+}
+
+export interface FollowOptions {
+  onSettled(followed: FollowedTranscript, stored: StoredTranscript): void;
+  /** The transcript was deleted before it was ingested. */
+  onGone(followed: FollowedTranscript): void;
+  /** Nothing was settled for a while: perhaps no worker runs. Called once a lull. */
+  onStalled(waitingCount: number): void;
+  retryPolicy: RetryPolicy;
+  pollIntervalMs: number;
+  stallMs: number;
+  signal: AbortSignal;
+}
+
+export interface IngestionFollower {
+  follow(transcriptId: string, followed: FollowedTranscript): void;
+  /** Resolves when fewer than `count` are being waited for; rejects with what ended the polling, or when it is aborted. */
+  waitForLessThan(count: number): Promise<void>;
+}
+
+const SLOWEST_POLL_INTERVAL_MS = 2000;
+const SLOWDOWN = 1.5;
+
+/** Asks for the state of transcripts until each is in a final one, a page at a time, the longest waiting first. */
+export function followIngestion(target: BackfillTarget, options: FollowOptions): IngestionFollower {
+  const { signal, retryPolicy } = options;
+  const waiting = new Map<string, FollowedTranscript>();
+
+  /** Looks at one page; returns whether anything in it was settled. */
+  const poll = async (): Promise<boolean> => {
+    const ids = [...waiting.keys().take(MAX_STATUS_IDS)];
+    const found = await withRetries(() => target.readStatuses(ids, signal), retryPolicy, signal);
+    const byId = new Map(found.map((stored) => [stored.transcriptId, stored]));
+    let isAnySettled = false;
+    for (const id of ids) {
+      const followed = waiting.get(id);
+      const stored = byId.get(id);
+      if (followed === undefined) continue;
+      waiting.delete(id);
+      if (stored?.status === 'queued' || stored?.status === 'processing') {
+        // To the end, so that a page of slow ones does not hide the others.
+        waiting.set(id, followed);
+        continue;
+      }
+      isAnySettled = true;
+      if (stored === undefined) options.onGone(followed);
+      else options.onSettled(followed, stored);
+    }
+    return isAnySettled;
+  };
+
+  let settledAtMs = performance.now();
+  let intervalMs = options.pollIntervalMs;
+  const pollAndSleep = async (): Promise<void> => {
+    if (await poll()) {
+      settledAtMs = performance.now();
+      intervalMs = options.pollIntervalMs;
+      return;
+    }
+    if (performance.now() - settledAtMs > options.stallMs) {
+      options.onStalled(waiting.size);
+      settledAtMs = Number.POSITIVE_INFINITY;
+    }
+    await sleep(intervalMs, undefined, { signal });
+    intervalMs = Math.min(intervalMs * SLOWDOWN, SLOWEST_POLL_INTERVAL_MS);
+  };
+
+  /** One loop at a time polls, whoever waits for it. */
+  let polling: Promise<void> | undefined;
+  return {
+    follow(transcriptId, followed) {
+      if (waiting.size === 0) settledAtMs = performance.now();
+      waiting.set(transcriptId, followed);
+    },
+    async waitForLessThan(count) {
+      while (waiting.size >= count) {
+        signal.throwIfAborted();
+        polling ??= pollAndSleep().finally(() => {
+          polling = undefined;
+        });
+        await polling;
+      }
+    },
+  };
+}

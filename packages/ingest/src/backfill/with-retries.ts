@@ -1,0 +1,41 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BackfillTargetError } from './backfill-target.ts';
+
+export interface RetryPolicy {
+  /** The first one included. */
+  maxAttempts: number;
+  /** Before the second attempt; twice as long before each further one. */
+  baseDelayMs: number;
+  maxDelayMs: number;
+}
+
+/** Half a minute in all: a server that restarts is back by then. */
+export const DEFAULT_RETRY_POLICY: Readonly<RetryPolicy> = { maxAttempts: 7, baseDelayMs: 500, maxDelayMs: 10_000 };
+
+/** A target may ask for longer waits than the policy's, but not for any. */
+const MAX_RETRY_AFTER_MS = 5 * 60 * 1000;
+
+/** Runs `attempt` again while it fails as `unavailable`; throws its last error, or the reason of the aborted signal. */
+export async function withRetries<Result>(
+  attempt: () => Promise<Result>,
+  policy: RetryPolicy,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await attempt();
+    } catch (error) {
+      signal?.throwIfAborted();
+      const isRetryable = error instanceof BackfillTargetError && error.code === 'unavailable';
+      if (!isRetryable || count >= policy.maxAttempts) throw error;
+      await sleep(toDelayMs(count, error.retryAfterMs, policy), undefined, { signal });
+    }
+  }
+}
+
+/** Spread over the half below the full delay, so that many uploaders do not come back at the same moment. */
+function toDelayMs(count: number, retryAfterMs: number | undefined, policy: RetryPolicy): number {
+  if (retryAfterMs !== undefined) return Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
+  const delayMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (count - 1));
+  return delayMs * (1 - Math.random() / 2);
+}

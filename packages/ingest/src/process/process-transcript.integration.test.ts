@@ -1,0 +1,219 @@
+import { findSession, listMessages } from '@recount/db';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deleteSession } from '../maintain/delete-session.ts';
+import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { runDoctor } from '../maintain/run-doctor.ts';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toLine,
+  toTranscript,
+} from '../testing/test-installation.ts';
+import { handleDeadLetter, handleJob } from './handle-job.ts';
+
+let installation: TestInstallation;
+let sessionNumber = 0;
+const newSession = (): string => `session-${++sessionNumber}`;
+beforeAll(async () => {
+  installation = await createTestInstallation();
+});
+afterAll(() => installation.close());
+
+const readMessages = (transcriptId: string) =>
+  listMessages(installation.database.database, TEST_WORKSPACE, transcriptId, { limit: 1000 });
+const readSession = (session: string) => findSession(installation.database.database, TEST_WORKSPACE, session);
+
+/** What a reader can see of a session, without ids and times of arrival. */
+async function readState(session: string) {
+  const { rows } = await installation.database.pool.query(
+    `SELECT t.sha256, t.status, t.is_diverged, t.total_messages, t.tokens_out, t.cost_estimate_usd,
+            (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.transcript_id = t.id) AS message_rows,
+            (SELECT count(*)::int FROM recount.content_blocks b WHERE b.transcript_id = t.id) AS block_rows,
+            s.total_messages AS session_messages, s.transcript_count, (s.primary_transcript_id = t.id) AS is_primary
+     FROM recount.transcripts t LEFT JOIN recount.sessions s USING (workspace_id, session_id)
+     WHERE t.session_id = $1 ORDER BY t.sha256`,
+    [session],
+  );
+  return rows;
+}
+
+describe('processTranscript', () => {
+  it('writes what the parser found, with its place in the raw object', async () => {
+    const session = newSession();
+    const text = toTranscript(session, 6);
+    const { transcript } = await installation.receive(text);
+    await installation.work();
+    const rows = await readMessages(transcript.id);
+    expect(rows.map(({ message }) => message.ordinal)).toEqual([0, 1, 2, 3, 4, 5]);
+    for (const { message, blocks } of rows) {
+      const line = Buffer.from(text).subarray(message.byte_offset, message.byte_offset + message.byte_length);
+      expect(JSON.parse(line.toString()).uuid).toBe(message.uuid);
+      expect(blocks).toHaveLength(1);
+    }
+    expect(await readSession(session)).toMatchObject({
+      total_messages: 6,
+      tokens_in: 30,
+      tokens_out: 101 + 103 + 105,
+      cache_read: 3000,
+      cost_estimate_usd: (30 * 3 + 309 * 15 + 3000 * 0.3) / 1e6,
+      project: '/home/ada/app',
+      initial_prompt: 'prompt 0',
+    });
+  });
+
+  it('reaches the same state from any order of a session’s versions', async () => {
+    const base = toTranscript('S', 8);
+    const versions = (session: string): string[] => {
+      const text = base.replaceAll('"S"', `"${session}"`);
+      const lines = text.split('\n').slice(0, -1);
+      return [
+        text,
+        `${lines.slice(0, 3).join('\n')}\n`,
+        // Cut within a line, as when a file is read while it is written.
+        text.slice(0, Math.floor(text.length / 2)),
+        // A fork under the same id, and the beginning of it.
+        `${lines.slice(0, 4).join('\n')}\n${toLine(session, 50)}${toLine(session, 51)}${toLine(session, 52)}`,
+        `${lines.slice(0, 4).join('\n')}\n${toLine(session, 50)}`,
+        // An edited file.
+        text.replace('prompt 0', 'prompt X'),
+      ];
+    };
+    const reference = newSession();
+    for (const text of versions(reference)) await installation.receive(text, { sessionId: reference });
+    await installation.work();
+    const toComparable = (rows: Awaited<ReturnType<typeof readState>>) =>
+      rows.map(({ sha256: _hash, ...row }) => row).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+    const expected = toComparable(await readState(reference));
+    expect(expected.filter(({ status }) => status === 'superseded')).toHaveLength(3);
+    expect(expected.filter(({ is_diverged }) => is_diverged)).toHaveLength(2);
+
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray([0, 1, 2, 3, 4, 5], { minLength: 6 }),
+        fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }),
+        async (order, workAfter) => {
+          const session = newSession();
+          const texts = versions(session);
+          for (const [index, version] of order.entries()) {
+            await installation.receive(texts[version] ?? '', { sessionId: session });
+            if (workAfter[index]) await installation.work();
+          }
+          await installation.work();
+          expect(toComparable(await readState(session))).toEqual(expected);
+        },
+      ),
+      { numRuns: 15 },
+    );
+  });
+
+  it('leaves nothing of an aborted or failing run, and the rows of before untouched', async () => {
+    const session = newSession();
+    const { transcript } = await installation.receive(toTranscript(session, 6));
+    await installation.work();
+    const before = await readMessages(transcript.id);
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    await requeueTranscript(installation, job, ['ingested']);
+    installation.jobs.length = 0;
+
+    const reports: string[] = [];
+    const deps = { ...installation, onReport: ({ outcome }: { outcome: string }) => reports.push(outcome) };
+    const controller = new AbortController();
+    controller.abort();
+    expect(await handleJob(deps, job, { maxLineBytes: 1024, signal: controller.signal })).toEqual({
+      status: 'handed-back',
+    });
+    await installation.rawStore.delete(transcript.object_key);
+    await installation.rawStore.put(
+      transcript.object_key,
+      (async function* () {
+        yield Buffer.from('{"type":"user","message":{"content":"tampered"}}\n');
+      })(),
+    );
+    const outcome = await handleJob(deps, job, { maxLineBytes: 1024 });
+    expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringContaining('SHA-256') });
+    expect(await readMessages(transcript.id)).toEqual(before);
+    await handleDeadLetter(installation, job);
+    expect(await installation.find(transcript.id)).toMatchObject({
+      status: 'ingested',
+      failure_reason: expect.stringContaining('SHA-256'),
+    });
+    expect(reports).toEqual(['handed-back', 'failed']);
+    await deleteSession(installation, TEST_WORKSPACE, session);
+  });
+
+  it('marks a transcript that was never ingested as failed when its attempts are used up', async () => {
+    const session = newSession();
+    const { transcript } = await installation.receive(toTranscript(session, 2));
+    installation.jobs.length = 0;
+    await installation.rawStore.delete(transcript.object_key);
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    const outcome = await handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
+    expect(outcome.status).toBe('failed');
+    await handleDeadLetter(installation, job);
+    expect(await installation.find(transcript.id)).toMatchObject({ status: 'failed', attempt_count: 1 });
+    expect(await readSession(session)).toBeUndefined();
+    await deleteSession(installation, TEST_WORKSPACE, session);
+  });
+
+  it('ingests a transcript once when two workers have its job', async () => {
+    const session = newSession();
+    const { transcript } = await installation.receive(toTranscript(session, 40));
+    installation.jobs.length = 0;
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    const deps = { ...installation, onReport: () => undefined };
+    const outcomes = await Promise.all(Array.from({ length: 4 }, () => handleJob(deps, job, { maxLineBytes: 1e6 })));
+    expect(outcomes.every(({ status }) => status === 'done')).toBe(true);
+    expect(await readMessages(transcript.id)).toHaveLength(40);
+  });
+});
+
+describe('deleteSession', () => {
+  it('leaves no row and no object', async () => {
+    const session = newSession();
+    await installation.receive(toTranscript(session, 4));
+    await installation.receive(toTranscript(session, 5).replace('prompt 0', 'fork'));
+    await installation.work();
+    const before = await installation.listObjectKeys();
+    expect(await deleteSession(installation, TEST_WORKSPACE, session)).toBe(true);
+    expect((await installation.listObjectKeys()).length).toBe(before.length - 2);
+    expect(await readState(session)).toEqual([]);
+    expect(await readSession(session)).toBeUndefined();
+    expect(await deleteSession(installation, TEST_WORKSPACE, session)).toBe(false);
+  });
+});
+
+describe('runDoctor', () => {
+  it('finds and mends orphan objects and lost jobs, and tells missing objects', async () => {
+    const session = newSession();
+    const lost = await installation.receive(toTranscript(session, 3));
+    const missing = await installation.receive(toTranscript(session, 5));
+    installation.jobs.length = 0;
+    await installation.rawStore.delete(missing.transcript.object_key);
+    const orphanKey = `workspaces/${TEST_WORKSPACE}/transcripts/01J0000000000000000000ZZZZ.jsonl`;
+    await installation.rawStore.put(
+      orphanKey,
+      (async function* () {
+        yield Buffer.from('x');
+      })(),
+    );
+    const examine = async (fix: boolean) => {
+      const findings = [];
+      for await (const finding of runDoctor(installation, { fix, nowMs: Date.now() + 1000, minAgeMs: 0 })) {
+        findings.push(finding);
+      }
+      return findings;
+    };
+    const expected = (fixed: boolean) => [
+      expect.objectContaining({ kind: 'orphan-object', objectKey: orphanKey, fixed }),
+      expect.objectContaining({ kind: 'lost-job', transcriptId: lost.transcript.id, fixed }),
+      expect.objectContaining({ kind: 'missing-object', transcriptId: missing.transcript.id }),
+      expect.objectContaining({ kind: 'lost-job', transcriptId: missing.transcript.id, fixed }),
+    ];
+    expect(await examine(false)).toEqual(expected(false));
+    expect(await examine(true)).toEqual(expected(true));
+    expect(await installation.listObjectKeys()).not.toContain(orphanKey);
+    expect(installation.jobs).toHaveLength(2);
+  });
+});

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createDatabasePool,
+  type DatabasePool,
+  ensureWorkspace,
+  findTranscript,
+  type TranscriptRow,
+} from '@recount/db';
+import { createTestDatabase } from '@recount/local-postgres/testing';
+import type { IngestJob } from '@recount/queue';
+import { createFolderRawStore, type RawStore } from '@recount/storage';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { handleJob } from '../process/handle-job.ts';
+import { type ReceiveRequest, type ReceiveResult, receiveTranscript } from '../receive/receive-transcript.ts';
+
+export const TEST_WORKSPACE = '01J00000000000000000000001';
+
+export interface TestInstallation extends IngestDependencies {
+  database: DatabasePool;
+  rawStore: RawStore;
+  /** Jobs enqueued and not yet taken, in order. */
+  jobs: IngestJob[];
+  receive(text: string | Uint8Array, request?: Partial<ReceiveRequest>): Promise<ReceiveResult>;
+  /** Ingests what waits, in the order of the queue. */
+  work(): Promise<void>;
+  find(transcriptId: string): Promise<TranscriptRow | undefined>;
+  listObjectKeys(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/** A database, a folder store and a queue in memory: everything but the queue is the real thing. */
+export async function createTestInstallation(): Promise<TestInstallation> {
+  const testDatabase = await createTestDatabase();
+  const directory = await mkdtemp(join(tmpdir(), 'recount-ingest-'));
+  const database = createDatabasePool({ connectionString: testDatabase.connectionString });
+  const rawStore = createFolderRawStore({ directory });
+  await ensureWorkspace(database.database, TEST_WORKSPACE, 'test');
+  const jobs: IngestJob[] = [];
+  const queue: IngestDependencies['queue'] = {
+    enqueue: async (_transaction, job) => {
+      jobs.push(job);
+    },
+    hasJob: async ({ transcriptId }) => jobs.some((job) => job.transcriptId === transcriptId),
+  };
+  const deps = { database, rawStore, queue };
+  return {
+    ...deps,
+    jobs,
+    receive: (text, request = {}) =>
+      receiveTranscript(deps, {
+        workspaceId: TEST_WORKSPACE,
+        body: toBody(text),
+        maxBytes: 1024 * 1024 * 1024,
+        ...request,
+      }),
+    async work() {
+      for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+        const outcome = await handleJob({ ...deps, onReport: () => undefined }, job, { maxLineBytes: 1024 * 1024 });
+        if (outcome.status === 'failed') throw new Error(outcome.reason);
+      }
+    },
+    find: (transcriptId) => findTranscript(database.database, TEST_WORKSPACE, transcriptId),
+    async listObjectKeys() {
+      const keys: string[] = [];
+      for await (const { key } of rawStore.list('')) keys.push(key);
+      return keys.sort();
+    },
+    async close() {
+      await database.close();
+      await rawStore.close();
+      await testDatabase.drop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+async function* toBody(text: string | Uint8Array): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let start = 0; start < bytes.length; start += 1000) yield bytes.subarray(start, start + 1000);
+}
+
+/** A line of a transcript: a prompt, or an answer with usage. */
+export function toLine(session: string, index: number, fields: Record<string, unknown> = {}): string {
+  const timestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
+  const envelope = { sessionId: session, uuid: `uuid-${index}`, parentUuid: null, timestamp, cwd: '/home/ada/app' };
+  const message =
+    index % 2 === 0
+      ? { type: 'user', message: { role: 'user', content: `prompt ${index}` } }
+      : {
+          type: 'assistant',
+          requestId: `req-${index}`,
+          message: {
+            id: `msg-${index}`,
+            role: 'assistant',
+            model: 'claude-sonnet-4-5',
+            stop_reason: 'end_turn',
+            content: [{ type: 'text', text: `answer ${index}` }],
+            usage: { input_tokens: 10, output_tokens: 100 + index, cache_read_input_tokens: 1000 },
+          },
+        };
+  return `${JSON.stringify({ ...envelope, ...message, ...fields })}\n`;
+}
+
+export function toTranscript(session: string, lineCount: number): string {
+  return Array.from({ length: lineCount }, (_, index) => toLine(session, index)).join('');
+}
