@@ -147,8 +147,7 @@ function createEntryContent(entry: Entry, context: ReadContext, toFailure: (erro
   let isOver = false;
   return {
     async open() {
-      if (isOver)
-        throw new SourceError('closed', 'the reader has moved on: a tar member opens while it is the current item');
+      if (isOver) throw new SourceError('closed', 'a tar member opens while it is the current item');
       if (stream !== undefined) throw new SourceError('closed', 'a tar member opens once');
       stream = createTranscriptStream(chunks, context, () => {});
       return stream;

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { identifyTranscript, streamTranscript } from '@recount/core';
+import type { DatabasePool } from '../database.ts';
+import { completeTranscript } from '../writes/complete-transcript.ts';
+import { insertTranscript } from '../writes/insert-transcript.ts';
+import { refreshSession } from '../writes/refresh-session.ts';
+import { writeBatch } from '../writes/write-batch.ts';
+
+/** Ingests a transcript as a worker does, but from memory, and without looking at other versions of its session. */
+export async function ingestTranscript(
+  pool: DatabasePool,
+  key: { workspaceId: string; transcriptId: string },
+  { path, bytes }: { path: string; bytes: Uint8Array },
+): Promise<void> {
+  const identity = identifyTranscript({ path, head: bytes });
+  const sessionId = identity.sessionId ?? path;
+  await pool.withTransaction(async (transaction, client) => {
+    await insertTranscript(transaction, {
+      workspace_id: key.workspaceId,
+      id: key.transcriptId,
+      session_id: sessionId,
+      agent: 'claude-code',
+      path,
+      is_subagent: identity.isSubagent,
+      parent_session_id: identity.parentSessionId ?? null,
+      agent_id: identity.agentId ?? null,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      size_bytes: bytes.length,
+      object_key: `${key.workspaceId}/${key.transcriptId}`,
+    });
+    const batches = streamTranscript(sessionId, bytes);
+    const counts = { contentBlocks: 0, errors: 0, warnings: 0, issuesByCode: {} as Record<string, number> };
+    let issueNumber = 0;
+    let next = await batches.next();
+    for (; !next.done; next = await batches.next()) {
+      await writeBatch(transaction, client, key, next.value, issueNumber);
+      issueNumber += next.value.issues.length;
+      counts.contentBlocks += next.value.contentBlocks.length;
+      for (const { code, severity, count } of next.value.issues) {
+        if (severity === 'error') counts.errors++;
+        else counts.warnings++;
+        counts.issuesByCode[code] = (counts.issuesByCode[code] ?? 0) + count;
+      }
+    }
+    await completeTranscript(transaction, key, next.value, counts, { parser: 'test', prices: 'test' });
+    await refreshSession(transaction, key.workspaceId, sessionId);
+  });
+}
