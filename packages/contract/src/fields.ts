@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** Postgres stores no NUL; everything else a text may hold is allowed. */
+export const MAX_SESSION_ID_LENGTH = 512;
+export const MAX_PATH_LENGTH = 4096;
+
+/** A text to compare with stored ones, which hold no NUL: Postgres knows none. */
 export const text = (maxLength: number) =>
   z
     .string()
@@ -8,36 +11,35 @@ export const text = (maxLength: number) =>
     .max(maxLength)
     .refine((value) => !value.includes('\0'), 'NUL characters are not allowed');
 
-export const MAX_SESSION_ID_LENGTH = 512;
-export const MAX_PATH_LENGTH = 4096;
-
-export const sessionId = text(MAX_SESSION_ID_LENGTH).describe(
-  'Session id as the agent gave it; a sub-agent has its own, made of its parent session and agent id',
+export const sessionIdField = text(MAX_SESSION_ID_LENGTH).describe(
+  'Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id',
 );
 
-export const transcriptId = z
+export const transcriptIdField = z
   .string()
-  .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'Not a transcript id (ULID)')
-  .describe('Transcript id, a ULID')
-  .meta({ examples: ['01JCZ8Q4M2V7T3N5R9W0XYABCD'] });
+  .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'Not a ULID')
+  .describe('Transcript id, a ULID');
 
-export const sha256 = z
+export const sha256Field = z
   .string()
   .regex(/^[0-9a-f]{64}$/, 'Not a SHA-256 in lower-case hexadecimal')
   .describe('SHA-256 of the decoded bytes, in lower-case hexadecimal');
 
-export const timestamp = z.iso.datetime().describe('ISO 8601, UTC, with milliseconds');
+export const timestampField = z.iso.datetime().describe('ISO 8601, UTC, with milliseconds');
 
-export const count = z.int().min(0);
+export const countField = z.int().min(0);
 
 const EARLIEST_MS = Date.UTC(1900, 0, 1);
-const LATEST_MS = Date.UTC(9999, 11, 31);
+const END_MS = Date.UTC(10_000, 0, 1);
 
-/** A moment in a query: a date (midnight UTC), or a date and time with `Z` or an offset. Gives ISO 8601 in UTC. */
-export const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]).overwrite((value) => {
-  const ms = Date.parse(value);
-  return ms >= EARLIEST_MS && ms < LATEST_MS ? new Date(ms).toISOString() : value;
-});
+/** A moment in a query, turned into ISO 8601 in UTC. */
+export const momentField = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()])
+  .refine((value) => {
+    const ms = Date.parse(value);
+    return ms >= EARLIEST_MS && ms < END_MS;
+  }, 'Not a moment of the years 1900 to 9999')
+  .transform((value) => new Date(value).toISOString());
 
 /** `true` or `false` in a query. */
-export const flag = z.enum(['true', 'false']).transform((value) => value === 'true');
+export const flagField = z.enum(['true', 'false']).transform((value) => value === 'true');

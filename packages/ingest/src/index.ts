@@ -1,3 +1,25 @@
+export type {
+  BackfillFailure,
+  BackfillOutcome,
+  BackfillReport,
+  BackfillSkipReason,
+} from './backfill/backfill-report.ts';
+export type { BackfillEvent } from './backfill/backfill-tally.ts';
+export {
+  type BackfillTarget,
+  BackfillTargetError,
+  type BackfillTargetErrorCode,
+  type Delivery,
+  type StoredTranscript,
+} from './backfill/backfill-target.ts';
+export { createDirectTarget } from './backfill/direct-target.ts';
+export {
+  type BackfillDeps,
+  type BackfillOptions,
+  DEFAULT_BACKFILL_CONCURRENCY,
+  MAX_BACKFILL_CONCURRENCY,
+  runBackfill,
+} from './backfill/run-backfill.ts';
 export type { IngestDependencies } from './ingest-dependencies.ts';
 export { deleteSession } from './maintain/delete-session.ts';
 export { requeueTranscript } from './maintain/requeue-transcript.ts';

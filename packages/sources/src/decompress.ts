@@ -13,8 +13,8 @@ import { SourceError } from './source-error.ts';
 
 export type Compression = 'gzip' | 'zstd' | 'deflate';
 
-/** Three times as fast as the default of 16 KiB. */
-const OUTPUT_CHUNK_BYTES = 1024 ** 2;
+/** As fast as 1 MiB, three times the default of 16 KiB; from 1 MiB on the buffer itself costs small transcripts 0.3 ms each. */
+const OUTPUT_CHUNK_BYTES = 256 * 1024;
 /** Where the data is damaged, what this many bytes before it decode to may be lost. 64 KiB would be a fifth faster. */
 const INPUT_STEP_BYTES = 16 * 1024;
 /** 2^27 = 128 MiB, the most that `zstd` itself decodes without being told to. */

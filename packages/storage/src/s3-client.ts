@@ -29,6 +29,7 @@ export interface S3ClientOptions {
 export function createS3Client(options: S3ClientOptions): S3Client {
   const { region, endpoint, forcePathStyle, credentials } = options;
   return new S3Client({
+    ...(process.env.NOEXPECT ? { expectContinueHeader: false } : {}),
     ...(region !== undefined && { region }),
     // AWS checks the sums that the SDK adds by default; other servers may reject them, or store them as content.
     ...(endpoint !== undefined && {

@@ -8,14 +8,7 @@ export type BackfillSkipReason = SkipReason | 'empty' | 'unknown-format' | `not-
  * What became of one item. `queued`: stored, and not seen in a final state. `superseded`: its bytes are the beginning of
  * a longer transcript of the session. `new`: would be stored, were this not a dry run.
  */
-export type BackfillOutcome =
-  | 'queued'
-  | 'ingested'
-  | 'superseded'
-  | 'already-there'
-  | 'new'
-  | 'skipped'
-  | 'failed';
+export type BackfillOutcome = 'queued' | 'ingested' | 'superseded' | 'already-there' | 'new' | 'skipped' | 'failed';
 
 export interface BackfillFailure {
   location: string;
@@ -27,8 +20,9 @@ export interface BackfillFailure {
 export const MAX_KEPT_FAILURES = 1000;
 
 export interface BackfillReport {
-  /** Transcripts of known agents and what could not be read: the sum of the seven counts below. */
+  /** Transcripts of known agents, and what could not be read: the sum of the six counts that follow. */
   found: number;
+  /** Stored by this run, and not seen in a final state. */
   queued: number;
   ingested: number;
   superseded: number;
@@ -64,14 +58,4 @@ export function createReport(): BackfillReport {
     consumedInputBytes: 0,
     isInterrupted: false,
   };
-}
-
-export function countSkipped(report: BackfillReport, reason: BackfillSkipReason): void {
-  report.skipped += 1;
-  report.skippedByReason[reason] = (report.skippedByReason[reason] ?? 0) + 1;
-}
-
-export function countFailed(report: BackfillReport, failure: BackfillFailure): void {
-  report.failed += 1;
-  if (report.failures.length < MAX_KEPT_FAILURES) report.failures.push(failure);
 }

@@ -36,7 +36,7 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
 
   /** Looks at one page; returns whether anything in it was settled. */
   const poll = async (): Promise<boolean> => {
-    const ids = [...waiting.keys().take(MAX_STATUS_IDS)];
+    const ids = [...waiting.keys()].slice(0, MAX_STATUS_IDS);
     const found = await withRetries(() => target.readStatuses(ids, signal), retryPolicy, signal);
     const byId = new Map(found.map((stored) => [stored.transcriptId, stored]));
     let isAnySettled = false;

@@ -24,16 +24,18 @@ const LINE_FEED = 0x0a;
 /**
  * Reads a source until it is known whose transcript it is, and where possible what its bytes hash to; gives the reason
  * where it is none to be ingested. One of at most `maxHeldBytes` is read once and held; a longer one is read to its end
- * and opened anew to be delivered, or, where it opens only once, kept open behind its beginning. Rejects with a SourceError.
+ * and opened anew to be delivered, or, where it opens only once, kept open behind its beginning. Rejects with a SourceError,
+ * or with the reason of the aborted signal.
  */
 export async function readContent(
   source: TranscriptSource,
   maxHeldBytes: number,
+  signal: AbortSignal,
 ): Promise<SourceContent | BackfillSkipReason> {
   const stream = await source.open();
   let isKeptOpen = false;
   try {
-    const chunks: AsyncIterator<Uint8Array> = stream[Symbol.asyncIterator]();
+    const chunks = abortable(stream, signal);
     const beginning = await readBeginning(chunks, maxHeldBytes);
     const { held, isWhole } = beginning;
     const head = Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES);
@@ -63,7 +65,15 @@ function toSkipReason(
   return hasTellingLine && !(isSubagent && parentSessionId !== undefined) ? 'unknown-format' : undefined;
 }
 
-async function readBeginning(chunks: AsyncIterator<Uint8Array>, maxHeldBytes: number): Promise<Beginning> {
+/** Read step by step, without `return`: breaking off in between leaves the stream as it is. */
+async function* abortable(stream: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  for await (const chunk of stream) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
+}
+
+async function readBeginning(chunks: AsyncGenerator<Uint8Array>, maxHeldBytes: number): Promise<Beginning> {
   const held: Uint8Array[] = [];
   let heldBytes = 0;
   while (heldBytes <= maxHeldBytes) {
@@ -77,7 +87,7 @@ async function readBeginning(chunks: AsyncIterator<Uint8Array>, maxHeldBytes: nu
 
 async function measure(
   held: readonly Uint8Array[],
-  rest: AsyncIterator<Uint8Array> | undefined,
+  rest: AsyncGenerator<Uint8Array> | undefined,
 ): Promise<{ sha256: string; sizeBytes: number }> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
@@ -100,7 +110,7 @@ async function* reopen(source: TranscriptSource): AsyncGenerator<Uint8Array> {
 
 async function* resume(
   held: Uint8Array[],
-  rest: AsyncIterator<Uint8Array>,
+  rest: AsyncGenerator<Uint8Array>,
   stream: Readable,
 ): AsyncGenerator<Uint8Array> {
   try {

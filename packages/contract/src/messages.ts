@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { countField, timestampField, transcriptIdField } from './fields.ts';
+import { nextCursorField, pageQueryFields } from './paging.ts';
+
+/** Place in the raw transcript, of messages and content blocks alike. */
+const placeFields = {
+  line_number: z.int().min(1).describe('From 1, over all lines'),
+  byte_offset: countField.describe('Where the line starts in the raw transcript'),
+  byte_length: countField.describe('Of the line, without its line feed'),
+};
+
+const metadata = z.record(z.string(), z.unknown());
+
+export const contentBlockSchema = z
+  .object({
+    id: z.string(),
+    block_order: countField.describe('Position within the message, from 0'),
+    block_type: z.string().describe('`text`, `thinking`, `tool_use`, `tool_result`, `image`, …'),
+    content_text: z.string().nullable(),
+    thinking_text: z.string().nullable(),
+    tool_name: z.string().nullable(),
+    tool_use_id: z.string().nullable(),
+    tool_input: z
+      .unknown()
+      .describe('Any JSON; where `metadata.truncated` is true, a string with the beginning of the JSON'),
+    tool_result_id: z.string().nullable().describe('`tool_use_id` of the tool use that this is the result of'),
+    is_error: z.boolean().nullable(),
+    result_text: z.string().nullable(),
+    metadata: metadata.describe(
+      '`truncated` and `original_byte_length` where a text was cut; `GET …/lines/{byte_offset}` has the whole',
+    ),
+    ...placeFields,
+  })
+  .meta({ id: 'ContentBlock', description: 'One content block of a message' });
+
+export type ContentBlock = z.infer<typeof contentBlockSchema>;
+
+const tokens = countField.nullable();
+
+export const messageSchema = z
+  .object({
+    id: z.string().describe('ULID, the same after every re-parse; ascending'),
+    ordinal: countField.describe('Position among the messages, from 0 without gaps'),
+    message_type: z.enum(['user', 'assistant', 'system', 'summary']),
+    role: z.string().nullable(),
+    model: z.string().nullable(),
+    tokens_in: tokens.describe('Input tokens, without cached ones; null where the record carries no usage'),
+    tokens_out: tokens,
+    cache_read: tokens,
+    cache_write: tokens,
+    cost_usd: z.number().nullable().describe('US dollars; null where there is no usage or no price'),
+    timestamp: timestampField.nullable(),
+    has_text: z.boolean(),
+    has_thinking: z.boolean(),
+    has_tool_use: z.boolean(),
+    has_tool_result: z.boolean(),
+    metadata,
+    provider_message_id: z.string().nullable(),
+    request_id: z.string().nullable(),
+    uuid: z.string().nullable(),
+    parent_uuid: z.string().nullable(),
+    is_sidechain: z.boolean(),
+    agent_id: z.string().nullable(),
+    stop_reason: z.string().nullable(),
+    ...placeFields,
+    content_blocks: z.array(contentBlockSchema),
+  })
+  .meta({ id: 'Message', description: 'One message of a transcript with its content blocks' });
+
+export type Message = z.infer<typeof messageSchema>;
+
+export const messageListQuerySchema = z.strictObject({
+  transcript_id: transcriptIdField
+    .optional()
+    .describe('Another transcript of the session than its primary one, where versions diverged'),
+  ...pageQueryFields,
+});
+
+/** As a client writes it. */
+export type MessageListQuery = z.input<typeof messageListQuerySchema>;
+
+export const messageListSchema = z
+  .object({
+    session_id: z.string(),
+    transcript_id: transcriptIdField.describe('Whose messages these are'),
+    messages: z.array(messageSchema),
+    next_cursor: nextCursorField,
+  })
+  .meta({
+    id: 'MessageList',
+    description: 'Messages in their order. Long messages make a page shorter than `limit`',
+  });
+
+export type MessageList = z.infer<typeof messageListSchema>;

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** Every kind of problem this API answers with: the slug ends its `type`, and stays what it is across versions. */
+export const PROBLEMS = {
+  'invalid-request': { status: 400, title: 'The request is not valid' },
+  'invalid-cursor': { status: 400, title: 'The cursor is not one of this list' },
+  'broken-encoding': { status: 400, title: 'The body is not what its Content-Encoding says' },
+  'upload-aborted': { status: 400, title: 'The body ended before it was complete' },
+  'malformed-multipart': { status: 400, title: 'The multipart body cannot be read' },
+  'missing-key': { status: 401, title: 'No API key' },
+  'invalid-key': { status: 401, title: 'The API key is not valid' },
+  'missing-scope': { status: 403, title: 'The API key lacks a scope' },
+  'not-found': { status: 404, title: 'Not found' },
+  'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
+  'upload-idle': { status: 408, title: 'The upload stood still for too long' },
+  'no-rows': { status: 409, title: 'The transcript has no rows of its own' },
+  'transcript-too-large': { status: 413, title: 'The transcript is too large' },
+  'uri-too-long': { status: 414, title: 'The URI is too long' },
+  'unsupported-encoding': { status: 415, title: 'The Content-Encoding is not supported' },
+  'unsupported-media-type': { status: 415, title: 'The Content-Type is not supported' },
+  'range-not-satisfiable': { status: 416, title: 'The range lies outside the transcript' },
+  'unidentified-transcript': { status: 422, title: 'It cannot be told whose transcript this is' },
+  'unsupported-format': { status: 422, title: 'The transcript is of an agent not yet known' },
+  'invalid-session-id': { status: 422, title: 'The session id is not valid' },
+  'too-many-failed-keys': { status: 429, title: 'Too many requests with a wrong API key' },
+  'too-many-requests': { status: 429, title: 'Too many requests' },
+  'too-many-uploads': { status: 429, title: 'Too many uploads at once' },
+  'headers-too-large': { status: 431, title: 'The request headers are too large' },
+  'internal-error': { status: 500, title: 'Internal error' },
+  'store-unavailable': { status: 503, title: 'The raw store is away' },
+  'database-unavailable': { status: 503, title: 'The database is away' },
+  'not-ready': { status: 503, title: 'Not ready' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemSlug = keyof typeof PROBLEMS;
+
+const TYPE_PREFIX = 'urn:recount:problem:';
+
+/** The `type` of a problem, e.g. `urn:recount:problem:not-found`. */
+export const toProblemType = (slug: ProblemSlug): string => TYPE_PREFIX + slug;
+
+/** The slug of a problem's `type`; undefined for one this version does not know. */
+export function toProblemSlug(type: string): ProblemSlug | undefined {
+  const slug = type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : '';
+  return Object.hasOwn(PROBLEMS, slug) ? (slug as ProblemSlug) : undefined;
+}
+
+export const fieldErrorSchema = z
+  .object({
+    location: z.enum(['query', 'path', 'headers', 'body']),
+    field: z.string().describe('Name of the parameter'),
+    message: z.string(),
+  })
+  .meta({ id: 'FieldError', description: 'One parameter that is not valid, and why' });
+
+export type FieldError = z.infer<typeof fieldErrorSchema>;
+
+/** The members of RFC 9457; what a kind of problem adds is optional elsewhere. */
+export const problemFields = {
+  type: z.string().describe('Kind of problem, `urn:recount:problem:<slug>`: for programs, stable'),
+  title: z.string().describe('The kind of problem in words'),
+  status: z.int().describe('HTTP status'),
+  detail: z.string().describe('What is wrong this time, and what to do about it'),
+  request_id: z.string().describe('Also in the header X-Request-Id and in the log of the server'),
+  errors: z.array(fieldErrorSchema).optional().describe('With `invalid-request`: the parameters at fault'),
+};
+
+export const problemSchema = z
+  .object(problemFields)
+  .meta({ id: 'Problem', description: 'An error, as RFC 9457 has it (application/problem+json)' });
+
+export type Problem = z.infer<typeof problemSchema>;

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import {
+  countField,
+  flagField,
+  MAX_PATH_LENGTH,
+  momentField,
+  sessionIdField,
+  text,
+  timestampField,
+  transcriptIdField,
+} from './fields.ts';
+import { figureFields } from './figures.ts';
+import { nextCursorField, pageQueryFields } from './paging.ts';
+import { transcriptSchema } from './transcripts.ts';
+
+const MAX_FILTER_LENGTH = 1000;
+
+export const SESSION_SORTS = [
+  'last_timestamp',
+  'first_timestamp',
+  'cost_estimate_usd',
+  'tokens_out',
+  'total_messages',
+  'duration_ms',
+] as const;
+
+export const sessionParamsSchema = z.object({ session_id: sessionIdField });
+
+const sessionPageFields = {
+  sort: z.enum(SESSION_SORTS).default('last_timestamp').describe('What the list is sorted by'),
+  order: z.enum(['asc', 'desc']).default('desc'),
+  ...pageQueryFields,
+};
+
+export const sessionListQuerySchema = z.strictObject({
+  agent: text(MAX_FILTER_LENGTH).optional().describe('Agent, e.g. `claude-code`'),
+  project: text(MAX_PATH_LENGTH).optional().describe('Working directory, the whole of it'),
+  branch: text(MAX_FILTER_LENGTH).optional().describe('Git branch'),
+  model: text(MAX_FILTER_LENGTH).optional().describe('Sessions that used this model'),
+  from: momentField.optional().describe('Sessions with activity at or after this moment, ISO 8601'),
+  to: momentField.optional().describe('Sessions that began before this moment, ISO 8601'),
+  prompt: text(MAX_FILTER_LENGTH).optional().describe('Part of the first prompt, in upper or lower case'),
+  parent_session_id: sessionIdField.optional().describe('Sub-agents of this session'),
+  is_subagent: flagField.optional().describe('Only sub-agents, or only main sessions'),
+  ...sessionPageFields,
+});
+
+/** As a client writes it. */
+export type SessionListQuery = z.input<typeof sessionListQuerySchema>;
+
+export const subagentListQuerySchema = z.strictObject(sessionPageFields);
+
+const sessionFields = {
+  session_id: sessionIdField,
+  agent: z.string(),
+  is_subagent: z.boolean(),
+  parent_session_id: z.string().nullable(),
+  agent_id: z.string().nullable().describe('Of a sub-agent'),
+  primary_transcript_id: transcriptIdField.describe('The longest transcript of the session; the figures are its own'),
+  transcript_count: countField.describe('Ingested transcripts; more than one where versions diverged'),
+  ...figureFields,
+  created_at: timestampField,
+  updated_at: timestampField,
+};
+
+export const sessionSchema = z
+  .object(sessionFields)
+  .meta({ id: 'Session', description: 'One conversation with an agent, or of a sub-agent with its parent' });
+
+export type Session = z.infer<typeof sessionSchema>;
+
+export const sessionListSchema = z
+  .object({ sessions: z.array(sessionSchema), next_cursor: nextCursorField })
+  .meta({ id: 'SessionList', description: 'A page of sessions' });
+
+export type SessionList = z.infer<typeof sessionListSchema>;
+
+export const sessionDetailSchema = z
+  .object({
+    ...sessionFields,
+    transcripts: z
+      .array(transcriptSchema)
+      .describe('Its transcripts in the order of their upload, superseded and diverged ones included'),
+    transcripts_next_cursor: nextCursorField.describe(
+      'Where there are more: `cursor` for `GET /v1/transcripts` with this `session_id`',
+    ),
+  })
+  .meta({ id: 'SessionDetail', description: 'A session with its transcripts' });
+
+export type SessionDetail = z.infer<typeof sessionDetailSchema>;

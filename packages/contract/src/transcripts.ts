@@ -1,0 +1,109 @@
+import { z } from 'zod';
+import { countField, sessionIdField, sha256Field, timestampField, transcriptIdField } from './fields.ts';
+import { figureFields } from './figures.ts';
+import { nextCursorField, pageQueryFields } from './paging.ts';
+
+export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
+
+export const transcriptStatusSchema = z.enum(TRANSCRIPT_STATUSES).meta({
+  id: 'TranscriptStatus',
+  description: [
+    '`queued`: stored, waits for a worker.',
+    '`processing`: a worker has it.',
+    '`ingested`: its rows are there.',
+    '`superseded`: its bytes are the beginning of a longer transcript of the session, whose rows contain its own.',
+    '`failed`: given up, see `failure_reason`.',
+  ].join(' '),
+});
+
+export type TranscriptStatus = z.infer<typeof transcriptStatusSchema>;
+
+export const transcriptParamsSchema = z.object({ transcript_id: transcriptIdField });
+
+export const transcriptLineParamsSchema = z.object({
+  transcript_id: transcriptIdField,
+  byte_offset: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .describe('`byte_offset` of a message, content block or issue: where its line starts in the raw transcript'),
+});
+
+export const transcriptSchema = z
+  .object({
+    id: transcriptIdField,
+    session_id: sessionIdField,
+    agent: z.string(),
+    path: z.string().nullable().describe('Where the file lay, as the uploader said'),
+    is_subagent: z.boolean(),
+    parent_session_id: z.string().nullable(),
+    agent_id: z.string().nullable().describe('Of a sub-agent'),
+    sha256: sha256Field,
+    size_bytes: countField,
+    status: transcriptStatusSchema,
+    is_diverged: z
+      .boolean()
+      .describe('Ingested beside the primary transcript of its session, which neither extends nor begins it'),
+    superseded_by: z.string().nullable().describe('Id of the longer transcript that contains this one'),
+    attempt_count: countField.describe('How often a worker has begun to ingest it'),
+    failure_reason: z.string().nullable(),
+    parser_version: z.string().nullable(),
+    price_version: z.string().nullable(),
+    line_count: countField,
+    content_block_count: countField,
+    error_count: countField.describe('Issues that lost something of a line'),
+    warning_count: countField.describe('Issues that were repaired or merely noted'),
+    issue_counts: z.record(z.string(), countField).describe('Occurrences by issue code'),
+    ...figureFields,
+    created_at: timestampField,
+    ingested_at: timestampField.nullable().describe('Null while it has no rows'),
+  })
+  .meta({ id: 'Transcript', description: 'One uploaded file: state of its ingestion, and what the parse found' });
+
+export type Transcript = z.infer<typeof transcriptSchema>;
+
+const statusFilter = z.union([transcriptStatusSchema, z.array(transcriptStatusSchema)]);
+
+export const transcriptListQuerySchema = z.strictObject({
+  status: statusFilter.optional().describe('Only these statuses; may be given several times'),
+  session_id: sessionIdField.optional(),
+  sha256: sha256Field.optional(),
+  ...pageQueryFields,
+});
+
+/** As a client writes it. */
+export type TranscriptListQuery = z.input<typeof transcriptListQuerySchema>;
+
+export const transcriptListSchema = z
+  .object({ transcripts: z.array(transcriptSchema), next_cursor: nextCursorField })
+  .meta({ id: 'TranscriptList', description: 'Transcripts in the order of their upload' });
+
+export type TranscriptList = z.infer<typeof transcriptListSchema>;
+
+export const issueSchema = z
+  .object({
+    issue_number: countField,
+    code: z.string(),
+    severity: z.enum(['error', 'warning']),
+    message: z.string(),
+    line_number: z.int().min(1),
+    byte_offset: countField.describe('Where the line starts in the raw transcript'),
+    occurrence_count: z.int().min(1).describe('How often it occurs on this line'),
+  })
+  .meta({ id: 'Issue', description: 'A fault at a place of a transcript' });
+
+export type Issue = z.infer<typeof issueSchema>;
+
+export const issueListQuerySchema = z.strictObject(pageQueryFields);
+
+export const issueListSchema = z
+  .object({ issues: z.array(issueSchema), next_cursor: nextCursorField })
+  .meta({ id: 'IssueList', description: 'Issues in the order of the lines; the first 1,000 of a transcript are kept' });
+
+export type IssueList = z.infer<typeof issueListSchema>;
+
+export const reparseReceiptSchema = z
+  .object({ transcript_id: transcriptIdField, session_id: sessionIdField, status: transcriptStatusSchema })
+  .meta({ id: 'ReparseReceipt', description: 'A transcript that will be ingested again' });
+
+export type ReparseReceipt = z.infer<typeof reparseReceiptSchema>;

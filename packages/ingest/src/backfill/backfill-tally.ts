@@ -1,0 +1,59 @@
+import {
+  type BackfillFailure,
+  type BackfillOutcome,
+  type BackfillReport,
+  type BackfillSkipReason,
+  createReport,
+  MAX_KEPT_FAILURES,
+} from './backfill-report.ts';
+import type { StoredTranscript } from './backfill-target.ts';
+
+export type BackfillEvent =
+  /** Counts changed, or more input was consumed. */
+  | { kind: 'progress' }
+  /** `transcript` is there once the target has it. An item that is waited for has two: `queued`, and how that ended. */
+  | { kind: 'outcome'; location: string; outcome: BackfillOutcome; reason?: string; transcript?: StoredTranscript }
+  /** Nothing of what waits was ingested for a while: perhaps no worker runs. */
+  | { kind: 'stalled'; waitingCount: number };
+
+export type OnBackfillEvent = (event: BackfillEvent, report: Readonly<BackfillReport>) => void;
+
+export interface BackfillTally {
+  report: BackfillReport;
+  emit(event: BackfillEvent): void;
+  count(location: string, outcome: Exclude<BackfillOutcome, 'skipped' | 'failed'>, transcript?: StoredTranscript): void;
+  countSkipped(location: string, reason: BackfillSkipReason): void;
+  countFailed(failure: BackfillFailure, transcript?: StoredTranscript): void;
+}
+
+const COUNTERS = {
+  queued: 'queued',
+  ingested: 'ingested',
+  superseded: 'superseded',
+  'already-there': 'alreadyThere',
+  new: 'new',
+} as const;
+
+/** Keeps a run's report and tells of each change. */
+export function createTally(onEvent: OnBackfillEvent | undefined): BackfillTally {
+  const report = createReport();
+  const emit = (event: BackfillEvent): void => onEvent?.(event, report);
+  return {
+    report,
+    emit,
+    count(location, outcome, transcript) {
+      report[COUNTERS[outcome]] += 1;
+      emit({ kind: 'outcome', location, outcome, ...(transcript && { transcript }) });
+    },
+    countSkipped(location, reason) {
+      report.skipped += 1;
+      report.skippedByReason[reason] = (report.skippedByReason[reason] ?? 0) + 1;
+      emit({ kind: 'outcome', location, outcome: 'skipped', reason });
+    },
+    countFailed({ location, reason }, transcript) {
+      report.failed += 1;
+      if (report.failures.length < MAX_KEPT_FAILURES) report.failures.push({ location, reason });
+      emit({ kind: 'outcome', location, outcome: 'failed', reason, ...(transcript && { transcript }) });
+    },
+  };
+}

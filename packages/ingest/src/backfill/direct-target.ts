@@ -1,0 +1,56 @@
+import { listTranscripts, type TranscriptRow } from '@recount/db';
+import { RawStoreError } from '@recount/storage';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { toFailureReason } from '../process/failure-reason.ts';
+import { ReceiveError } from '../receive/receive-error.ts';
+import { DEFAULT_MAX_TRANSCRIPT_BYTES, receiveTranscript } from '../receive/receive-transcript.ts';
+import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from './backfill-target.ts';
+
+/** Behind what people upload while a backfill runs. */
+const BACKFILL_PRIORITY = -1;
+
+/** Brings transcripts straight to raw store and database, without an API in between. */
+export function createDirectTarget(
+  deps: IngestDependencies,
+  { workspaceId, maxBytes = DEFAULT_MAX_TRANSCRIPT_BYTES }: { workspaceId: string; maxBytes?: number },
+): BackfillTarget {
+  const { database } = deps.database;
+  return {
+    find: ({ sessionId, sha256 }) =>
+      withTargetErrors(async () => {
+        const [row] = await listTranscripts(database, workspaceId, { sessionId, sha256 }, { limit: 1 });
+        return row && toStoredTranscript(row);
+      }),
+    receive: ({ path, open }, signal) =>
+      withTargetErrors(async () => {
+        const request = { workspaceId, path, body: open(), maxBytes, priority: BACKFILL_PRIORITY, signal };
+        const { transcript, isDuplicate } = await receiveTranscript(deps, request);
+        return { transcript: toStoredTranscript(transcript), isDuplicate };
+      }),
+    readStatuses: (ids) =>
+      withTargetErrors(async () => {
+        const rows = await listTranscripts(database, workspaceId, { ids }, { limit: ids.length });
+        return rows.map(toStoredTranscript);
+      }),
+  };
+}
+
+function toStoredTranscript(row: TranscriptRow): StoredTranscript {
+  const { id, session_id, status, failure_reason } = row;
+  return { transcriptId: id, sessionId: session_id, status, failureReason: failure_reason };
+}
+
+async function withTargetErrors<Result>(operation: () => Promise<Result>): Promise<Result> {
+  try {
+    return await operation();
+  } catch (error) {
+    throw toTargetError(error);
+  }
+}
+
+/** Unrecognised faults count as passing ones, as everywhere: of the database above all. */
+function toTargetError(cause: unknown): BackfillTargetError {
+  if (cause instanceof ReceiveError) return new BackfillTargetError('rejected', cause.message, { cause });
+  const isFinal = cause instanceof RawStoreError && !cause.retryable;
+  return new BackfillTargetError(isFinal ? 'rejected' : 'unavailable', toFailureReason(cause), { cause });
+}

@@ -1,0 +1,82 @@
+import type { BackfillTally } from './backfill-tally.ts';
+import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
+import { type FollowedTranscript, type FollowOptions, followIngestion } from './follow-ingestion.ts';
+import { withRetries } from './with-retries.ts';
+
+export interface SettleOptions extends Pick<FollowOptions, 'retryPolicy' | 'pollIntervalMs' | 'stallMs' | 'signal'> {
+  waitsForIngestion: boolean;
+  /** What ended the asking. */
+  onError(error: unknown): void;
+}
+
+export interface IngestionSettler {
+  /** The target has a transcript: it counts now where its state is final or nobody waits, else when it is. */
+  accept(location: string, stored: StoredTranscript, isOurs: boolean): void;
+  /** Resolves when few enough transcripts wait to be ingested. */
+  waitForRoom(): Promise<void>;
+  /** Resolves when none waits. */
+  finish(): Promise<void>;
+}
+
+/** Stored and not yet ingested: more are not sent. */
+const MAX_WAITING = 1000;
+/** Ingested transcripts that are looked at again in the end. */
+const MAX_RECHECKED = 100_000;
+
+/** Counts what becomes of the transcripts that a target has. */
+export function settleIngestion(
+  target: BackfillTarget,
+  tally: BackfillTally,
+  options: SettleOptions,
+): IngestionSettler {
+  const { report } = tally;
+  const { retryPolicy, signal } = options;
+  const ingestedIds: string[] = [];
+
+  const settle = ({ location, isOurs }: FollowedTranscript, stored: StoredTranscript): void => {
+    if (isOurs) report.queued -= 1;
+    if (stored.status === 'failed') {
+      tally.countFailed({ location, reason: stored.failureReason ?? 'its ingestion was given up' }, stored);
+    } else if (!isOurs) tally.count(location, 'already-there', stored);
+    else tally.count(location, stored.status === 'superseded' ? 'superseded' : 'ingested', stored);
+    const isIngested = isOurs && stored.status === 'ingested';
+    if (isIngested && ingestedIds.length < MAX_RECHECKED) ingestedIds.push(stored.transcriptId);
+  };
+  const follower = followIngestion(target, {
+    ...options,
+    onSettled: settle,
+    onGone({ location, isOurs }) {
+      if (isOurs) report.queued -= 1;
+      tally.countFailed({ location, reason: 'deleted before it was ingested' });
+    },
+    onStalled: (waitingCount) => tally.emit({ kind: 'stalled', waitingCount }),
+  });
+
+  /** A version may have been ingested before a later one, of which it is the beginning, replaced it. */
+  const recheckIngested = async (): Promise<void> => {
+    for (let index = 0; index < ingestedIds.length; index += MAX_STATUS_IDS) {
+      const ids = ingestedIds.slice(index, index + MAX_STATUS_IDS);
+      const found = await withRetries(() => target.readStatuses(ids, signal), retryPolicy, signal);
+      const supersededCount = found.filter(({ status }) => status === 'superseded').length;
+      report.ingested -= supersededCount;
+      report.superseded += supersededCount;
+    }
+  };
+
+  return {
+    accept(location, stored, isOurs) {
+      const isFinal = stored.status !== 'queued' && stored.status !== 'processing';
+      if (isOurs) tally.count(location, 'queued', stored);
+      if (isFinal) settle({ location, isOurs }, stored);
+      else if (options.waitsForIngestion) {
+        follower.follow(stored.transcriptId, { location, isOurs });
+        follower.waitForLessThan(1).catch(options.onError);
+      } else if (!isOurs) tally.count(location, 'already-there', stored);
+    },
+    waitForRoom: () => follower.waitForLessThan(MAX_WAITING),
+    async finish() {
+      await follower.waitForLessThan(1);
+      await recheckIngested();
+    },
+  };
+}
