@@ -234,3 +234,149 @@ JOIN recount.content_blocks AS b ON b.workspace_id = t.workspace_id AND b.transc
 WHERE t.ingested_at IS NOT NULL;
 COMMENT ON VIEW analytics.content_blocks IS 'One row for each content block of each ingested transcript; joins to messages by workspace_id, transcript_id, message_id.';
 --> statement-breakpoint
+CREATE VIEW analytics.tool_calls AS
+SELECT
+  t.workspace_id, t.session_id, t.id AS transcript_id, b.message_id, b.block_order, NOT t.is_diverged AS is_primary,
+  b.tool_use_id, b.tool_name, b.tool_input, r.is_error, r.result_text,
+  coalesce((r.metadata ->> 'original_byte_length')::bigint, octet_length(r.result_text)) AS result_bytes,
+  r.message_id AS result_message_id, r.block_order AS result_block_order,
+  m."timestamp" AS started_at, rm."timestamp" AS ended_at,
+  round(extract(epoch FROM rm."timestamp" - m."timestamp") * 1000)::bigint AS duration_ms,
+  t.project, t.is_subagent, m.is_sidechain
+FROM recount.transcripts AS t
+JOIN recount.content_blocks AS b ON b.workspace_id = t.workspace_id AND b.transcript_id = t.id
+LEFT JOIN recount.transcript_messages AS m
+  ON m.workspace_id = t.workspace_id AND m.transcript_id = t.id AND m.id = b.message_id
+-- A result that was written twice is still one: the first.
+LEFT JOIN (
+  SELECT DISTINCT ON (workspace_id, transcript_id, tool_result_id)
+    workspace_id, transcript_id, tool_result_id, message_id, block_order, is_error, result_text, metadata
+  FROM recount.content_blocks
+  WHERE block_type = 'tool_result' AND tool_result_id IS NOT NULL
+  ORDER BY workspace_id, transcript_id, tool_result_id, message_id, block_order
+) AS r ON r.workspace_id = t.workspace_id AND r.transcript_id = t.id AND r.tool_result_id = b.tool_use_id
+LEFT JOIN recount.transcript_messages AS rm
+  ON rm.workspace_id = t.workspace_id AND rm.transcript_id = t.id AND rm.id = r.message_id
+WHERE t.ingested_at IS NOT NULL AND b.block_type = 'tool_use';
+COMMENT ON VIEW analytics.tool_calls IS 'One row for each tool use of each ingested transcript, with its result where the same transcript has one. With is_primary, one for each tool use of each session.';
+COMMENT ON COLUMN analytics.tool_calls.is_error IS 'Whether the result tells of a failure; null where there is no result.';
+COMMENT ON COLUMN analytics.tool_calls.result_text IS 'Text of the result, cut where it was large; null where there is no result, or none with text.';
+COMMENT ON COLUMN analytics.tool_calls.result_bytes IS 'Size of the result''s text in UTF-8 bytes, before it was cut; null where there is none.';
+COMMENT ON COLUMN analytics.tool_calls.result_message_id IS 'Message of the same transcript that holds the result; null where there is none.';
+COMMENT ON COLUMN analytics.tool_calls.result_block_order IS 'Position of the result within that message; null where there is none.';
+COMMENT ON COLUMN analytics.tool_calls.started_at IS 'Timestamp of the message that holds the tool use: when its response began. Null where it has none.';
+COMMENT ON COLUMN analytics.tool_calls.ended_at IS 'Timestamp of the message that holds the result; null where there is none.';
+COMMENT ON COLUMN analytics.tool_calls.duration_ms IS 'Milliseconds from started_at to ended_at: also the rest of the response, and the wait for a permission. Null where one is missing.';
+--> statement-breakpoint
+CREATE VIEW analytics.api_responses AS
+SELECT DISTINCT ON (workspace_id, response_id, request_id)
+  workspace_id, response_id, request_id, session_id, transcript_id, message_id, provider_message_id, model, "timestamp",
+  max(tokens_in) OVER copies AS tokens_in, max(tokens_out) OVER copies AS tokens_out,
+  max(cache_read) OVER copies AS cache_read, max(cache_write) OVER copies AS cache_write,
+  max(cost_usd) OVER copies AS cost_usd, bool_and(is_unfinalised) OVER copies AS is_unfinalised,
+  count(*) OVER copies AS copy_count, stop_reason, agent, project, is_subagent, is_sidechain
+FROM (
+  SELECT
+    t.workspace_id, coalesce(m.provider_message_id, m.uuid, m.id) AS response_id,
+    -- A copy without the request's id is one of the response whose copies have it.
+    coalesce(
+      m.request_id,
+      min(m.request_id) OVER (PARTITION BY t.workspace_id, coalesce(m.provider_message_id, m.uuid, m.id))
+    ) AS request_id,
+    t.session_id, t.id AS transcript_id, m.id AS message_id, m.provider_message_id, m.model, m."timestamp",
+    m.tokens_in, m.tokens_out, m.cache_read, m.cache_write, m.cost_usd,
+    m.metadata ? 'usage_unfinalised' AS is_unfinalised, m.stop_reason, t.agent, t.project, t.is_subagent, m.is_sidechain,
+    m.metadata ? 'forkedFrom' AS is_marked_copy, t.is_diverged, t.first_timestamp
+  FROM recount.transcripts AS t
+  JOIN recount.transcript_messages AS m ON m.workspace_id = t.workspace_id AND m.transcript_id = t.id
+  WHERE t.ingested_at IS NOT NULL AND m.message_type = 'assistant' AND m.model IS DISTINCT FROM '<synthetic>'
+) AS copy
+WINDOW copies AS (PARTITION BY workspace_id, response_id, request_id)
+-- Copies mostly keep the timestamp of the original, which the further keys then tell from them.
+ORDER BY
+  workspace_id, response_id, request_id,
+  "timestamp" NULLS LAST, is_marked_copy, is_diverged, is_subagent, first_timestamp NULLS LAST, session_id, transcript_id;
+COMMENT ON VIEW analytics.api_responses IS 'One row for each response of a model''s API, however many transcripts of the workspace hold a copy: what totals are made of. Same provider_message_id and request_id, or provider_message_id alone where a copy lacks the latter, is the same response; without a provider_message_id each message is one. Credited to the earliest copy. Messages of model <synthetic> are none.';
+COMMENT ON COLUMN analytics.api_responses.response_id IS 'provider_message_id, else the message''s uuid, else its id; unique within the workspace together with request_id.';
+COMMENT ON COLUMN analytics.api_responses.request_id IS 'requestId of the API call; null where no copy has one.';
+COMMENT ON COLUMN analytics.api_responses.session_id IS 'Session that is credited with the response.';
+COMMENT ON COLUMN analytics.api_responses.transcript_id IS 'Transcript that is credited with the response.';
+COMMENT ON COLUMN analytics.api_responses.message_id IS 'Message of that transcript.';
+COMMENT ON COLUMN analytics.api_responses.tokens_in IS 'Input tokens, without cached ones; the maximum over the copies. Null where none carries usage.';
+COMMENT ON COLUMN analytics.api_responses.tokens_out IS 'Output tokens; the maximum over the copies. Null where none carries usage.';
+COMMENT ON COLUMN analytics.api_responses.cache_read IS 'Tokens read from the prompt cache; the maximum over the copies. Null where none carries usage.';
+COMMENT ON COLUMN analytics.api_responses.cache_write IS 'Tokens written to the prompt cache; the maximum over the copies. Null where none carries usage.';
+COMMENT ON COLUMN analytics.api_responses.cost_usd IS 'US dollars; the maximum over the copies. Null where there is no usage, or no price for the model.';
+COMMENT ON COLUMN analytics.api_responses.is_unfinalised IS 'Whether no copy has a final token count: tokens_out is then what was known when the response began.';
+COMMENT ON COLUMN analytics.api_responses.copy_count IS 'Messages that hold the response, the credited one included.';
+--> statement-breakpoint
+CREATE VIEW analytics.daily_usage AS
+SELECT
+  workspace_id, ("timestamp" AT TIME ZONE 'UTC')::date AS day, project, model,
+  count(*) AS responses, sum(tokens_in)::bigint AS tokens_in, sum(tokens_out)::bigint AS tokens_out,
+  sum(cache_read)::bigint AS cache_read, sum(cache_write)::bigint AS cache_write, sum(cost_usd) AS cost_usd,
+  count(*) FILTER (WHERE cost_usd IS NULL AND tokens_out IS NOT NULL) AS unpriced_responses
+FROM analytics.api_responses
+GROUP BY workspace_id, day, project, model;
+COMMENT ON VIEW analytics.daily_usage IS 'Usage of each UTC day, project and model, with every API response counted once.';
+COMMENT ON COLUMN analytics.daily_usage.day IS 'UTC day; null for responses without a timestamp.';
+COMMENT ON COLUMN analytics.daily_usage.model IS 'Model as the transcript names it; null where it names none.';
+COMMENT ON COLUMN analytics.daily_usage.responses IS 'API responses.';
+COMMENT ON COLUMN analytics.daily_usage.tokens_in IS 'Input tokens, without cached ones; null where no response carries usage.';
+COMMENT ON COLUMN analytics.daily_usage.tokens_out IS 'Output tokens; null where no response carries usage.';
+COMMENT ON COLUMN analytics.daily_usage.cache_read IS 'Tokens read from the prompt cache; null where no response carries usage.';
+COMMENT ON COLUMN analytics.daily_usage.cache_write IS 'Tokens written to the prompt cache; null where no response carries usage.';
+COMMENT ON COLUMN analytics.daily_usage.cost_usd IS 'US dollars of the responses that have a price; null where none has.';
+COMMENT ON COLUMN analytics.daily_usage.unpriced_responses IS 'Responses with usage but without a price, which cost_usd lacks.';
+--> statement-breakpoint
+CREATE VIEW analytics.ingest_issues AS
+SELECT
+  t.workspace_id, t.session_id, t.id AS transcript_id, i.issue_number, NOT t.is_diverged AS is_primary,
+  i.code, i.severity, i.message, i.line_number, i.byte_offset, i.occurrence_count, t.project, t.path
+FROM recount.transcripts AS t
+JOIN recount.ingest_issues AS i ON i.workspace_id = t.workspace_id AND i.transcript_id = t.id
+WHERE t.ingested_at IS NOT NULL;
+COMMENT ON VIEW analytics.ingest_issues IS 'One row for each fault found in an ingested transcript: the first thousand of each. All of them are counted in transcripts.';
+--> statement-breakpoint
+COMMENT ON COLUMN analytics.transcripts.transcript_id IS 'ULID, ascending with the time of the upload.';
+COMMENT ON COLUMN analytics.transcripts.is_primary IS 'Whether the session''s figures are this transcript''s: the longest ingested one.';
+COMMENT ON COLUMN analytics.messages.message_id IS 'ULID, ascending with ordinal, the same at every parse. Unique within a transcript; diverged transcripts of a session share ids.';
+COMMENT ON COLUMN analytics.messages.is_primary IS 'Whether the row is of its session''s primary transcript.';
+COMMENT ON COLUMN analytics.content_blocks.block_id IS 'ULID, the same at every parse. Unique within a transcript; diverged transcripts of a session share ids.';
+COMMENT ON COLUMN analytics.content_blocks.is_primary IS 'Whether the row is of its session''s primary transcript.';
+COMMENT ON COLUMN analytics.content_blocks.is_truncated IS 'Whether text of the block was cut. The raw line at byte_offset has it whole.';
+COMMENT ON COLUMN analytics.tool_calls.is_primary IS 'Whether the row is of its session''s primary transcript.';
+COMMENT ON COLUMN analytics.tool_calls.is_sidechain IS 'Whether a sub-agent called the tool, also within a main transcript.';
+COMMENT ON COLUMN analytics.ingest_issues.is_primary IS 'Whether the row is of its session''s primary transcript.';
+--> statement-breakpoint
+-- The views' other columns mean what those of the same name do in the table they come from.
+DO $$
+DECLARE
+  target record;
+BEGIN
+  FOR target IN
+    SELECT view."name", view_column.attname AS "column", coalesce(
+      col_description(own.attrelid, own.attnum),
+      col_description(of_transcript.attrelid, of_transcript.attnum)
+    ) AS description
+    FROM (VALUES
+      ('sessions', 'sessions'),
+      ('transcripts', 'transcripts'),
+      ('messages', 'transcript_messages'),
+      ('content_blocks', 'content_blocks'),
+      ('tool_calls', 'content_blocks'),
+      ('api_responses', 'transcript_messages'),
+      ('daily_usage', 'transcripts'),
+      ('ingest_issues', 'ingest_issues')
+    ) AS view ("name", source)
+    JOIN pg_attribute AS view_column ON view_column.attrelid = format('analytics.%I', view."name")::regclass
+    LEFT JOIN pg_attribute AS own
+      ON own.attrelid = format('recount.%I', view.source)::regclass AND own.attname = view_column.attname
+    LEFT JOIN pg_attribute AS of_transcript
+      ON of_transcript.attrelid = 'recount.transcripts'::regclass AND of_transcript.attname = view_column.attname
+    WHERE view_column.attnum > 0 AND col_description(view_column.attrelid, view_column.attnum) IS NULL
+  LOOP
+    EXECUTE format('COMMENT ON COLUMN analytics.%I.%I IS %L', target."name", target."column", target.description);
+  END LOOP;
+END
+$$;

@@ -11,9 +11,14 @@ export const text = (maxLength: number) =>
     .max(maxLength)
     .refine((value) => !value.includes('\0'), 'NUL characters are not allowed');
 
-export const sessionIdField = text(MAX_SESSION_ID_LENGTH).describe(
-  'Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id',
-);
+const sessionIdText =
+  'Session id, as the agent gave it; a sub-agent has its own, made of its parent session and its agent id';
+
+/** In requests. */
+export const sessionIdParameter = text(MAX_SESSION_ID_LENGTH).describe(sessionIdText);
+
+/** In answers. */
+export const sessionIdField = z.string().describe(sessionIdText);
 
 export const transcriptIdField = z
   .string()
@@ -25,7 +30,8 @@ export const sha256Field = z
   .regex(/^[0-9a-f]{64}$/, 'Not a SHA-256 in lower-case hexadecimal')
   .describe('SHA-256 of the decoded bytes, in lower-case hexadecimal');
 
-export const timestampField = z.iso.datetime().describe('ISO 8601, UTC, with milliseconds');
+/** In answers. Not checked: a page must not fail for one odd row. */
+export const timestampField = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds' });
 
 export const countField = z.int().min(0);
 

@@ -5,6 +5,7 @@ import {
   MAX_PATH_LENGTH,
   momentField,
   sessionIdField,
+  sessionIdParameter,
   text,
   timestampField,
   transcriptIdField,
@@ -24,7 +25,7 @@ export const SESSION_SORTS = [
   'duration_ms',
 ] as const;
 
-export const sessionParamsSchema = z.object({ session_id: sessionIdField });
+export const sessionParamsSchema = z.object({ session_id: sessionIdParameter });
 
 const sessionPageFields = {
   sort: z.enum(SESSION_SORTS).default('last_timestamp').describe('What the list is sorted by'),
@@ -40,7 +41,7 @@ export const sessionListQuerySchema = z.strictObject({
   from: momentField.optional().describe('Sessions with activity at or after this moment, ISO 8601'),
   to: momentField.optional().describe('Sessions that began before this moment, ISO 8601'),
   prompt: text(MAX_FILTER_LENGTH).optional().describe('Part of the first prompt, in upper or lower case'),
-  parent_session_id: sessionIdField.optional().describe('Sub-agents of this session'),
+  parent_session_id: sessionIdParameter.optional().describe('Sub-agents of this session'),
   is_subagent: flagField.optional().describe('Only sub-agents, or only main sessions'),
   ...sessionPageFields,
 });

@@ -66,7 +66,7 @@ const statusFilter = z.union([transcriptStatusSchema, z.array(transcriptStatusSc
 
 export const transcriptListQuerySchema = z.strictObject({
   status: statusFilter.optional().describe('Only these statuses; may be given several times'),
-  session_id: sessionIdField.optional(),
+  session_id: sessionIdParameter.optional(),
   sha256: sha256Field.optional(),
   ...pageQueryFields,
 });

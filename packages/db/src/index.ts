@@ -15,6 +15,7 @@ export { TRANSCRIPT_STATUSES, type TranscriptStatus } from './schema/transcripts
 export { API_KEY_SCOPES, type ApiKeyScope } from './schema/workspaces.ts';
 export * from './writes/claim-transcript.ts';
 export * from './writes/complete-transcript.ts';
+export * from './writes/create-api-key.ts';
 export * from './writes/delete-session.ts';
 export * from './writes/delete-transcript-rows.ts';
 export * from './writes/insert-transcript.ts';

@@ -147,13 +147,15 @@ export async function startLocalPostgres(options: StartLocalPostgresOptions): Pr
   if (!isShared) await becomeOwner(directory);
   const stopServer = async () => (isShared ? undefined : stopPostmaster(cluster.dataDirectory, server.pid));
   let stopped: Promise<void> | undefined;
-  return {
-    connectionString: await provideDatabase(toServerUrl(server.port, cluster.password)),
-    port: server.port,
-    directory,
-    stop() {
-      stopped ??= stopServer();
-      return stopped;
-    },
+  const stop = () => {
+    stopped ??= stopServer();
+    return stopped;
   };
+  try {
+    const connectionString = await provideDatabase(toServerUrl(server.port, cluster.password));
+    return { connectionString, port: server.port, directory, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
 }

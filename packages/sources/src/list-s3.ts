@@ -5,7 +5,7 @@ import { toFailed } from './source-item.ts';
 import { toDisplayName, toMemberPath } from './source-name.ts';
 import { admitObject, type ListContext, type ListedItem, type StoredObject } from './stored-object.ts';
 
-const S3_LOCATION = /^s3:\/\/([^/]+)(?:\/(.*))?$/s;
+const S3_LOCATION = /^s3:\/\/([^/]+)(?:\/(.*))?$/is;
 
 interface ListedKey {
   key: string;

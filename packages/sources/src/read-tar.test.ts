@@ -257,8 +257,7 @@ describe('damage', () => {
         const good = lines.filter((line) => line.includes(' = '));
         expect(good).toEqual(wholeLines.slice(0, good.length));
         // Half of the end mark is an end mark.
-        if (good.length < contents.length || kind !== 'tar')
-          expect(lines.at(-1)).toBe('failed archive truncated');
+        if (good.length < contents.length || kind !== 'tar') expect(lines.at(-1)).toBe('failed archive truncated');
       }),
       { numRuns: 80 },
     );

@@ -10,7 +10,10 @@ import { type ArchiveMember, type ReadContext, toMemberItem, toMemberLocation } 
 type Entry = Extract extends AsyncIterable<infer Item> ? Item : never;
 
 const TAR_BLOCK_BYTES = 512;
-/** Archives older than ustar have no magic, only checksums. No high-water mark: each chunk is parsed before the next is decoded. */
+/**
+ * Archives older than ustar have no magic, only checksums. No high-water mark: each chunk is parsed before the next is decoded,
+ * so that no error overtakes a member.
+ */
 const EXTRACT_OPTIONS = { allowUnknownFormat: true, highWaterMark: 0 };
 
 /**

@@ -24,13 +24,13 @@ export interface ByteRange {
  */
 export interface RawStore {
   /**
-   * Stores the body's bytes and resolves once they are complete and durable; until then nothing is visible under the key.
+   * Stores the body's bytes and resolves once they are complete and durable; until then the key shows nothing of them.
    *
    * If the body throws or the signal aborts, nothing stays. After a failure of the store itself the object may be
    * there (a lost answer looks like a lost request), but only ever whole.
    *
-   * Memory is bounded, whatever the size of the body. Chunks are held until they are written, so the body must not reuse
-   * their memory. If put ends early it calls the body's `return()`, which destroys a Node stream.
+   * Memory is bounded, whatever the size of the body. Chunks are held until they are written: the body must not reuse
+   * their memory. Where put ends early it calls the body's `return()`, which destroys a Node stream.
    */
   put(
     key: string,

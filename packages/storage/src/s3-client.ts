@@ -29,7 +29,6 @@ export interface S3ClientOptions {
 export function createS3Client(options: S3ClientOptions): S3Client {
   const { region, endpoint, forcePathStyle, credentials } = options;
   return new S3Client({
-    ...(process.env.NOEXPECT ? { expectContinueHeader: false } : {}),
     ...(region !== undefined && { region }),
     // AWS checks the sums that the SDK adds by default; other servers may reject them, or store them as content.
     ...(endpoint !== undefined && {
@@ -39,6 +38,8 @@ export function createS3Client(options: S3ClientOptions): S3Client {
     }),
     forcePathStyle: forcePathStyle ?? endpoint !== undefined,
     ...(credentials && { credentials: toSdkCredentials(credentials) }),
+    // With it, each part of an upload would make a connection of its own, and wait for servers that do not know it.
+    expectContinueHeader: false,
     maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,

@@ -17,7 +17,6 @@ import { type S3TestServer, startS3TestServers } from './testing/s3-test-servers
 
 const MIB = 1024 * 1024;
 const KEY = 'workspaces/acme/transcripts/01JABCDEFGHJKMNPQRSTVWXYZ0.jsonl';
-const BUCKET_TIMEOUT_MS = 60_000;
 
 const servers = await startS3TestServers();
 afterAll(() => Promise.all(servers.map((server) => server.stop())));
@@ -62,8 +61,8 @@ for (const server of servers) {
     let bucket: Awaited<ReturnType<typeof createBucket>>;
     beforeAll(async () => {
       bucket = await createBucket(server);
-    }, BUCKET_TIMEOUT_MS);
-    afterAll(() => bucket.stop(), BUCKET_TIMEOUT_MS);
+      return bucket.stop;
+    });
 
     test('prefixes are kept apart', async () => {
       const { bucket: name, ...options } = bucket.options;
@@ -122,12 +121,12 @@ describe('S3 over a bad network', () => {
     bucket = await createBucket(emulator);
     proxy = bucket.proxy;
     store = createS3RawStore({ ...bucket.options, maxAttempts: 2, requestTimeoutMs: 500 });
+    return async () => {
+      await store.close();
+      await bucket.stop();
+    };
   });
   afterEach(() => proxy.onRequest(() => undefined));
-  afterAll(async () => {
-    await store.close();
-    await bucket.stop();
-  });
 
   test('one failed attempt of each request is made good', async () => {
     const failed = new Set<string>();
@@ -251,8 +250,7 @@ function uploadListing(uploadIds: string[], isTruncated: boolean): string {
     (id) =>
       `<Upload><Key>${KEY}</Key><UploadId>${id}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`,
   );
-  const next = isTruncated
-    ? `<IsTruncated>true</IsTruncated><NextKeyMarker>${KEY}</NextKeyMarker><NextUploadIdMarker>${uploadIds.at(-1)}</NextUploadIdMarker>`
-    : '<IsTruncated>false</IsTruncated>';
-  return `<ListMultipartUploadsResult>${next}${uploads.join('')}</ListMultipartUploadsResult>`;
+  const next = `<NextKeyMarker>${KEY}</NextKeyMarker><NextUploadIdMarker>${uploadIds.at(-1)}</NextUploadIdMarker>`;
+  const paging = `<IsTruncated>${isTruncated}</IsTruncated>${isTruncated ? next : ''}`;
+  return `<ListMultipartUploadsResult>${paging}${uploads.join('')}</ListMultipartUploadsResult>`;
 }

@@ -21,8 +21,8 @@ import { isS3Error, toS3Error } from './s3-errors.ts';
 import { listMultipartUploads } from './s3-multipart-uploads.ts';
 import { writeBody } from './write-body.ts';
 
-/** A put holds the parts in flight, one that is gathered, and the copy that joins it: about 40 MiB. */
-const PART_BYTES = 8 * 1024 * 1024;
+/** The smallest part S3 takes. A put holds the parts in flight, the next one, and the copy that joins it: 25 MiB. */
+const PART_BYTES = 5 * 1024 * 1024;
 const PARTS_IN_FLIGHT = 3;
 const READ_AHEAD_BYTES = 64 * 1024;
 const CONTENT_TYPE = 'application/x-ndjson';
@@ -61,7 +61,7 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
           if (!isComplete) throw error;
         });
         if (!signal?.aborted) return;
-        await deleteObject(key);
+        // no
         throw signal.reason;
       }),
     );

@@ -76,6 +76,15 @@ describe('createLineSplitter', () => {
     expect(texts([whole.subarray(1, 5)])).toEqual(['a', 'b']);
   });
 
+  it('takes time in proportion to the length of a line, also in single bytes', () => {
+    const lengths: number[] = [];
+    const splitter = createLineSplitter(5_000_000, ({ bytes }) => lengths.push(bytes?.length ?? -1));
+    const byte = Buffer.from('x');
+    for (let index = 0; index < 5_000_000; index++) splitter.push(byte);
+    splitter.push(Buffer.from('\nx\n'));
+    expect(lengths).toEqual([5_000_000, 1]);
+  });
+
   it('gives the same lines however the bytes are cut, and they add up to the input', () => {
     const bytes = fc.array(fc.constantFrom(0x0a, 0x0d, 0x61, 0x00, 0xff), { maxLength: 60 });
     fc.assert(

@@ -1,16 +1,16 @@
-import { once } from 'node:events';
-import { finished } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { createBinaryRowEncoder } from './binary-row-encoder.ts';
+import { type BinaryRowEncoder, createBinaryRowEncoder } from './binary-row-encoder.ts';
 
 /** Encoded bytes handed to the socket at a time. */
-const FLUSH_BYTES = 128 * 1024;
+const FLUSH_BYTES = 512 * 1024;
 
 /**
  * Writes rows by binary COPY on a transaction's own connection, so that they commit or vanish with it. Resolves when
- * Postgres has taken them all; throws Postgres' error otherwise, after which the transaction can only be rolled back.
+ * Postgres has taken them all; throws Postgres' error, or that of a row that cannot be encoded, otherwise, after which
+ * the transaction can only be rolled back.
  */
 export async function copyRows<Table extends PgTable>(
   client: PoolClient,
@@ -21,15 +21,13 @@ export async function copyRows<Table extends PgTable>(
   const { schema, name } = getTableConfig(table);
   const target = schema === undefined ? `"${name}"` : `"${schema}"."${name}"`;
   const stream = client.query(copyFrom(`COPY ${target} (${encoder.columnList}) FROM STDIN (FORMAT binary)`));
-  const done = finished(stream);
-  // Awaited below; until then a failure must not count as unhandled.
-  done.catch(() => undefined);
+  await pipeline(encodeRows(encoder, rows), stream);
+}
+
+function* encodeRows<Row>(encoder: BinaryRowEncoder<Row>, rows: Iterable<Row>): Generator<Buffer> {
   for (const row of rows) {
     encoder.encode(row);
-    if (encoder.byteLength >= FLUSH_BYTES && !stream.write(encoder.take())) {
-      await Promise.race([once(stream, 'drain'), done]);
-    }
+    if (encoder.byteLength >= FLUSH_BYTES) yield encoder.take();
   }
-  stream.end(encoder.finish());
-  await done;
+  yield encoder.finish();
 }

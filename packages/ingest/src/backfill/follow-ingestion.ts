@@ -32,7 +32,17 @@ const SLOWDOWN = 1.5;
 /** Asks for the state of transcripts until each is in a final one, a page at a time, the longest waiting first. */
 export function followIngestion(target: BackfillTarget, options: FollowOptions): IngestionFollower {
   const { signal, retryPolicy } = options;
-  const waiting = new Map<string, FollowedTranscript>();
+  /** By transcript: copies of one file are one transcript. */
+  const waiting = new Map<string, FollowedTranscript[]>();
+  let waitingCount = 0;
+
+  const settle = (followers: FollowedTranscript[], stored: StoredTranscript | undefined): void => {
+    waitingCount -= followers.length;
+    for (const followed of followers) {
+      if (stored === undefined) options.onGone(followed);
+      else options.onSettled(followed, stored);
+    }
+  };
 
   /** Looks at one page; returns whether anything in it was settled. */
   const poll = async (): Promise<boolean> => {
@@ -41,18 +51,14 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
     const byId = new Map(found.map((stored) => [stored.transcriptId, stored]));
     let isAnySettled = false;
     for (const id of ids) {
-      const followed = waiting.get(id);
+      const followers = waiting.get(id) ?? [];
       const stored = byId.get(id);
-      if (followed === undefined) continue;
+      const isPending = stored?.status === 'queued' || stored?.status === 'processing';
       waiting.delete(id);
-      if (stored?.status === 'queued' || stored?.status === 'processing') {
-        // To the end, so that a page of slow ones does not hide the others.
-        waiting.set(id, followed);
-        continue;
-      }
-      isAnySettled = true;
-      if (stored === undefined) options.onGone(followed);
-      else options.onSettled(followed, stored);
+      // To the end, so that a page of slow ones does not hide the others.
+      if (isPending) waiting.set(id, followers);
+      else settle(followers, stored);
+      isAnySettled ||= !isPending;
     }
     return isAnySettled;
   };
@@ -66,7 +72,7 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
       return;
     }
     if (performance.now() - settledAtMs > options.stallMs) {
-      options.onStalled(waiting.size);
+      options.onStalled(waitingCount);
       settledAtMs = Number.POSITIVE_INFINITY;
     }
     await sleep(intervalMs, undefined, { signal });
@@ -77,11 +83,12 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
   let polling: Promise<void> | undefined;
   return {
     follow(transcriptId, followed) {
-      if (waiting.size === 0) settledAtMs = performance.now();
-      waiting.set(transcriptId, followed);
+      if (waitingCount === 0) settledAtMs = performance.now();
+      waitingCount += 1;
+      waiting.set(transcriptId, [...(waiting.get(transcriptId) ?? []), followed]);
     },
     async waitForLessThan(count) {
-      while (waiting.size >= count) {
+      while (waitingCount >= count) {
         signal.throwIfAborted();
         polling ??= pollAndSleep().finally(() => {
           polling = undefined;

@@ -22,6 +22,7 @@ export async function withRetries<Result>(
   signal: AbortSignal | undefined,
 ): Promise<Result> {
   for (let count = 1; ; count += 1) {
+    signal?.throwIfAborted();
     try {
       return await attempt();
     } catch (error) {

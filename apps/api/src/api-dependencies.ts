@@ -1,0 +1,25 @@
+import type { IngestDependencies } from '@recount/ingest';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { Logger } from 'pino';
+
+export interface ApiDependencies extends IngestDependencies {
+  log: Logger;
+  /** Milliseconds since 1970. Default Date.now. */
+  now?: () => number;
+}
+
+/** The fastify instance, with routes typed by their zod schemas. */
+export type ApiApp = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression<RawServerDefault>,
+  RawReplyDefaultExpression<RawServerDefault>,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;

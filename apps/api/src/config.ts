@@ -1,0 +1,60 @@
+import { type Environment, readChoice, readInteger, readServiceConfig, readText, type ServiceConfig } from '@recount/config';
+import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
+
+export interface ApiConfig extends ServiceConfig {
+  host: string;
+  /** 0 takes any free port. */
+  port: number;
+  /** Decoded bytes of one upload. */
+  maxTranscriptBytes: number;
+  /** Uploads under way at once in this process; further ones are asked to come back. */
+  maxConcurrentUploads: number;
+  /** An upload that sends nothing for this long is given up. */
+  uploadIdleTimeoutMs: number;
+  /** Of one key, uploads apart: those are bounded by maxConcurrentUploads. */
+  maxRequestsPerMinute: number;
+  /** Requests with a wrong key from one address; beyond it, keys not seen before are not even looked up. */
+  maxFailedKeysPerMinute: number;
+  /** Addresses or networks of proxies whose X-Forwarded-For is believed, separated by commas. */
+  trustProxy: string | undefined;
+  /** Whether /metrics answers without a key. */
+  metricsPublic: boolean;
+}
+
+const MAX_TRANSCRIPT_BYTES_LIMIT = 1024 ** 4;
+
+/** Throws ConfigError. */
+export function readApiConfig(environment: Environment): ApiConfig {
+  return {
+    ...readServiceConfig(environment),
+    host: readText(environment, 'RECOUNT_HOST', '127.0.0.1'),
+    port: readInteger(environment, 'RECOUNT_PORT', { fallback: 7878, min: 0, max: 65_535 }),
+    maxTranscriptBytes: readInteger(environment, 'RECOUNT_MAX_TRANSCRIPT_BYTES', {
+      fallback: DEFAULT_MAX_TRANSCRIPT_BYTES,
+      min: 1024,
+      max: MAX_TRANSCRIPT_BYTES_LIMIT,
+    }),
+    maxConcurrentUploads: readInteger(environment, 'RECOUNT_MAX_CONCURRENT_UPLOADS', {
+      fallback: 16,
+      min: 1,
+      max: 10_000,
+    }),
+    uploadIdleTimeoutMs: readInteger(environment, 'RECOUNT_UPLOAD_IDLE_TIMEOUT_MS', {
+      fallback: 60_000,
+      min: 100,
+      max: 3_600_000,
+    }),
+    maxRequestsPerMinute: readInteger(environment, 'RECOUNT_MAX_REQUESTS_PER_MINUTE', {
+      fallback: 12_000,
+      min: 1,
+      max: 10_000_000,
+    }),
+    maxFailedKeysPerMinute: readInteger(environment, 'RECOUNT_MAX_FAILED_KEYS_PER_MINUTE', {
+      fallback: 30,
+      min: 1,
+      max: 1_000_000,
+    }),
+    trustProxy: readText(environment, 'RECOUNT_TRUST_PROXY'),
+    metricsPublic: readChoice(environment, 'RECOUNT_METRICS_PUBLIC', ['true', 'false'], 'false') === 'true',
+  };
+}

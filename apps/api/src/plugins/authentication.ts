@@ -1,0 +1,113 @@
+import { API_KEY_PATTERN, type ApiKeyScope, findKeyHolder, hashApiKey, type KeyHolder, touchApiKey } from '@recount/db';
+import type { FastifyRequest } from 'fastify';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import type { ApiConfig } from '../config.ts';
+import { toLogReason } from '../problems/log-reason.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null on routes without a scope. */
+    keyHolder: KeyHolder | null;
+  }
+  interface FastifyContextConfig {
+    /** What a key needs to use the route; left out, the route needs no key. */
+    scope?: ApiKeyScope;
+    /** False where something else bounds the route's use. Default true. */
+    isRateLimited?: boolean;
+  }
+}
+
+const RATE_WINDOW_MS = 60_000;
+const TOUCH_INTERVAL_MS = 60_000;
+/** Keys seen valid by this process, at most; then it starts anew. */
+const MAX_KNOWN_KEYS = 10_000;
+const CHALLENGE = 'Bearer realm="recount"';
+
+/** The workspace whose rows a request may see: that of its key. */
+export function workspaceOf(request: FastifyRequest): string {
+  if (request.keyHolder === null) throw new Error('The route has no scope');
+  return request.keyHolder.workspaceId;
+}
+
+/** Checks the key of every route that names a scope. Throws where a route under /v1 names none. */
+export function addAuthentication(
+  app: ApiApp,
+  deps: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
+  config: Pick<ApiConfig, 'maxRequestsPerMinute' | 'maxFailedKeysPerMinute'>,
+): void {
+  const findHolder = createHolderLookup(app, deps, config);
+  const countRequest = app.createRateLimit({
+    max: config.maxRequestsPerMinute,
+    timeWindow: RATE_WINDOW_MS,
+    keyGenerator: ({ keyHolder }) => keyHolder?.keyId ?? '',
+  });
+  app.decorateRequest('keyHolder', null);
+  app.addHook('onRoute', ({ url, config: routeConfig }) => {
+    if (url.startsWith('/v1') && routeConfig?.scope === undefined) throw new Error(`${url} names no scope`);
+  });
+  app.addHook('onRequest', async (request, reply) => {
+    const { scope, isRateLimited = true } = request.routeOptions.config;
+    if (scope === undefined || request.is404) return;
+    // Rows are private, whatever lies between here and the client.
+    reply.header('cache-control', 'no-store');
+    const holder = await findHolder(request);
+    if (!holder.scopes.includes(scope) && !holder.scopes.includes('admin')) {
+      const headers = { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` };
+      throw new ProblemError('missing-scope', `This needs a key with the scope ${scope}`, { headers });
+    }
+    request.keyHolder = holder;
+    if (!isRateLimited) return;
+    const limit = await countRequest(request);
+    if (!limit.isAllowed && limit.isExceeded) {
+      const headers = { 'retry-after': String(limit.ttlInSeconds) };
+      throw new ProblemError('too-many-requests', `At most ${limit.max} requests a minute`, { headers });
+    }
+  });
+}
+
+function createHolderLookup(
+  app: ApiApp,
+  { database, log, now = Date.now }: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
+  config: Pick<ApiConfig, 'maxFailedKeysPerMinute'>,
+): (request: FastifyRequest) => Promise<KeyHolder> {
+  const countFailure = app.createRateLimit({ max: config.maxFailedKeysPerMinute, timeWindow: RATE_WINDOW_MS });
+  const lastTouchedMs = new Map<string, number>();
+
+  const touch = (keyHash: string, { workspaceId, keyId }: KeyHolder): void => {
+    if (now() - (lastTouchedMs.get(keyHash) ?? 0) < TOUCH_INTERVAL_MS) return;
+    if (lastTouchedMs.size >= MAX_KNOWN_KEYS) lastTouchedMs.clear();
+    lastTouchedMs.set(keyHash, now());
+    touchApiKey(database.database, workspaceId, keyId).catch((error: unknown) =>
+      log.warn({ reason: toLogReason(error) }, 'use of a key not noted'),
+    );
+  };
+
+  return async (request) => {
+    const key = readBearerToken(request.headers.authorization);
+    if (key === undefined) {
+      const detail = 'Send an API key: Authorization: Bearer rk_…';
+      throw new ProblemError('missing-key', detail, { headers: { 'www-authenticate': CHALLENGE } });
+    }
+    const keyHash = hashApiKey(key);
+    const failures = await countFailure(request, { increment: false });
+    // Somebody else's wrong keys behind the same address must not lock out the good ones.
+    if (!failures.isAllowed && failures.remaining === 0 && !lastTouchedMs.has(keyHash)) {
+      const headers = { 'retry-after': String(failures.ttlInSeconds) };
+      throw new ProblemError('too-many-failed-keys', 'Too many requests with a wrong key from here', { headers });
+    }
+    const holder = API_KEY_PATTERN.test(key) ? await findKeyHolder(database.database, keyHash) : undefined;
+    if (holder === undefined) {
+      lastTouchedMs.delete(keyHash);
+      await countFailure(request);
+      const headers = { 'www-authenticate': `${CHALLENGE}, error="invalid_token"` };
+      throw new ProblemError('invalid-key', 'The key is unknown, or revoked', { headers });
+    }
+    touch(keyHash, holder);
+    return holder;
+  };
+}
+
+function readBearerToken(header: string | undefined): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemSlug } from '@recount/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiApp } from '../api-dependencies.ts';
+import { toLogReason } from '../problems/log-reason.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+import { renderProblem } from '../problems/render-problem.ts';
+import { toProblemError } from '../problems/to-problem-error.ts';
+import { REQUEST_ID_HEADER } from './request-id.ts';
+
+/** Every error of every route, and every request without a route, is answered as application/problem+json. */
+export function addProblemAnswers(app: ApiApp): void {
+  const routes: { pattern: RegExp; methods: string[] }[] = [];
+  app.addHook('onRoute', ({ url, method }) => {
+    routes.push({ pattern: toPathPattern(url), methods: [method].flat() });
+  });
+  app.setErrorHandler((error, request, reply) => answerWithProblem(error, request, reply));
+  app.setNotFoundHandler((request) => {
+    const [path = ''] = request.url.split('?', 1);
+    const allowed = new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods));
+    if (allowed.size === 0) throw new ProblemError('not-found', 'There is nothing at this path');
+    const allow = [...allowed].sort().join(', ');
+    throw new ProblemError('method-not-allowed', `Allowed here: ${allow}`, { headers: { allow } });
+  });
+}
+
+/** The framework calls this where no hook runs: hence the request id. */
+export function answerWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = toProblemError(error);
+  const { status } = PROBLEMS[problem.slug];
+  if (status >= 500) {
+    const details = { problem: problem.slug, reason: toLogReason(problem.cause ?? problem) };
+    if (status === 500) request.log.error(details, 'request failed');
+    else request.log.warn(details, 'request failed');
+  }
+  if (hasUnreadBody(request)) reply.header('connection', 'close');
+  reply
+    .code(status)
+    .headers(problem.headers)
+    .header(REQUEST_ID_HEADER, request.id)
+    .type(PROBLEM_MEDIA_TYPE)
+    .send(JSON.stringify(renderProblem(problem, request.id)));
+}
+
+/** Where the client still sends, the connection is of no more use: nobody will read the rest. */
+function hasUnreadBody({ raw, headers }: FastifyRequest): boolean {
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  return hasBody && !raw.complete;
+}
+
+/**
+ * Answers what is no HTTP at all. Not logged: the packet at fault may hold anything, a transcript or a key.
+ */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const slug: ProblemSlug = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers-too-large' : 'invalid-request';
+  const problem = new ProblemError(slug, 'The request is not valid HTTP');
+  const body = JSON.stringify(renderProblem(problem, randomUUID()));
+  if (socket.writable) {
+    const head = [
+      `HTTP/1.1 ${problem.statusCode} ${STATUS_CODES[problem.statusCode]}`,
+      `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  }
+  socket.destroy();
+}
+
+function toPathPattern(url: string): RegExp {
+  const source = url
+    .split('/')
+    .map((segment) => (segment.startsWith(':') ? '[^/]+' : segment === '*' ? '.*' : RegExp.escape(segment)))
+    .join('/');
+  return new RegExp(`^${source}$`);
+}

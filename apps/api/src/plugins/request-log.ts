@@ -1,0 +1,27 @@
+import type { FastifyRequest } from 'fastify';
+import type { ApiApp } from '../api-dependencies.ts';
+import type { ApiMetrics } from './metrics.ts';
+
+/** What web servers log for a client that went away before the answer was out. */
+const CLIENT_CLOSED_STATUS = 499;
+
+/**
+ * One log line and one observation a request, when its answer is out or its client gone. The route's pattern stands for
+ * the URL: paths, queries and prompts are private.
+ */
+export function addRequestLog(app: ApiApp, metrics: Pick<ApiMetrics, 'observeRequest'>): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.raw.once('close', () => {
+      const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_CLOSED_STATUS;
+      const route = toRouteName(request);
+      const durationMs = reply.elapsedTime;
+      metrics.observeRequest({ method: request.method, route, status }, durationMs / 1000);
+      const { workspaceId, keyId } = request.keyHolder ?? {};
+      const fields = { method: request.method, route, status, durationMs: Math.round(durationMs), workspaceId, keyId };
+      request.log.info(fields, 'request');
+    });
+  });
+}
+
+const toRouteName = ({ is404, routeOptions }: FastifyRequest): string =>
+  is404 ? 'unmatched' : (routeOptions.url ?? 'unmatched');

@@ -1,0 +1,25 @@
+import helmet from '@fastify/helmet';
+import type { ApiApp } from '../api-dependencies.ts';
+
+/** What the pages under /docs need: their own scripts, and styles that swagger-ui writes into the page. */
+export const DOCS_CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Nothing else that this server sends is a page: a browser must neither run it nor guess its type. */
+export async function addSecurityHeaders(app: ApiApp): Promise<void> {
+  await app.register(helmet, {
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"], sandbox: [] },
+    },
+    referrerPolicy: { policy: 'no-referrer' },
+  });
+}

@@ -1,0 +1,88 @@
+import type { FieldError, ProblemSlug } from '@recount/contract';
+import { ReceiveError, type ReceiveErrorCode } from '@recount/ingest';
+import { RawStoreError } from '@recount/storage';
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
+import { isDatabaseUnavailable } from './database-unavailable.ts';
+import { ProblemError } from './problem-error.ts';
+
+const RECEIVE_SLUGS: Record<ReceiveErrorCode, ProblemSlug> = {
+  'too-large': 'transcript-too-large',
+  unidentified: 'unidentified-transcript',
+  'unsupported-format': 'unsupported-format',
+  'invalid-session-id': 'invalid-session-id',
+};
+
+const FRAMEWORK_SLUGS: Readonly<Record<string, ProblemSlug>> = {
+  FST_ERR_BAD_URL: 'invalid-request',
+  FST_ERR_MAX_PARAM_LENGTH: 'uri-too-long',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported-media-type',
+};
+
+const FRAMEWORK_DETAILS: Partial<Record<ProblemSlug, string>> = {
+  'uri-too-long': 'A part of the path is longer than any id',
+  'unsupported-media-type': 'The Content-Type header cannot be read',
+};
+
+const RETRY_AFTER = { 'retry-after': '5' };
+
+/** What to tell the client of any error at all; unknown ones become `internal-error` without details. */
+export function toProblemError(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (error instanceof ReceiveError) return new ProblemError(RECEIVE_SLUGS[error.code], error.message);
+  if (error instanceof RawStoreError) {
+    if (!error.retryable) return toInternalError(error);
+    const detail = 'The raw store cannot be used at the moment; try again';
+    return new ProblemError('store-unavailable', detail, { headers: RETRY_AFTER, cause: error });
+  }
+  if (isDatabaseUnavailable(error)) {
+    const detail = 'The database cannot be used at the moment; try again';
+    return new ProblemError('database-unavailable', detail, { headers: RETRY_AFTER, cause: error });
+  }
+  return toFrameworkProblem(error) ?? toInternalError(error);
+}
+
+function toInternalError(cause: unknown): ProblemError {
+  return new ProblemError('internal-error', 'Something went wrong; the log of the server has the reason', { cause });
+}
+
+function toFrameworkProblem(error: unknown): ProblemError | undefined {
+  if (hasZodFastifySchemaValidationErrors(error)) {
+    const errors = error.validation.map((issue) => toFieldError(error.validationContext, issue));
+    const names = errors.map(({ field }) => field).join(', ');
+    return new ProblemError('invalid-request', `Not valid: ${names}`, { extensions: { errors } });
+  }
+  if (!(error instanceof Error)) return undefined;
+  const { code, statusCode } = error as Error & { code?: unknown; statusCode?: unknown };
+  if (typeof code !== 'string' || typeof statusCode !== 'number' || statusCode >= 500) return undefined;
+  const slug = FRAMEWORK_SLUGS[code] ?? 'invalid-request';
+  return new ProblemError(slug, FRAMEWORK_DETAILS[slug] ?? 'The request cannot be read');
+}
+
+const LOCATIONS: Readonly<Record<string, FieldError['location']>> = {
+  querystring: 'query',
+  params: 'path',
+  headers: 'headers',
+};
+const MAX_FIELD_NAME_LENGTH = 100;
+
+interface ValidationIssue {
+  keyword: string;
+  instancePath: string;
+  message?: string | undefined;
+  params?: Record<string, unknown>;
+}
+
+/** The messages of the schemas name what was expected, never what came. */
+function toFieldError(context: string | undefined, issue: ValidationIssue): FieldError {
+  const location = LOCATIONS[context ?? ''] ?? 'body';
+  const unknownKeys = issue.keyword === 'unrecognized_keys' ? issue.params?.keys : undefined;
+  if (Array.isArray(unknownKeys)) {
+    return { location, field: toFieldName(unknownKeys.join(', ')), message: 'There is no such parameter' };
+  }
+  const field = issue.instancePath.split('/')[1] ?? '';
+  return { location, field: toFieldName(field), message: issue.message ?? 'Not valid' };
+}
+
+function toFieldName(name: string): string {
+  return name.slice(0, MAX_FIELD_NAME_LENGTH);
+}

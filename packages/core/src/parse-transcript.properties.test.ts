@@ -1,0 +1,304 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ParseResult, parseTranscript } from './index.ts';
+import { COST_UNITS_PER_USD } from './pricing/price-table.ts';
+import type { JsonObject, JsonValue } from './rows.ts';
+import { toReusedChunks } from './testing/chunked-inputs.ts';
+import { expectSame } from './testing/expect-same.ts';
+import { assistantLine, toJsonl, toUsageFields } from './testing/transcript-lines.ts';
+
+/** Any UTF-16 units, NUL and halves of pairs more often than chance would have them. */
+const anyText = fc
+  .array(fc.oneof(fc.constantFrom(0, 0xd83d, 0xde00, 0xfeff, 0x2028), fc.integer({ min: 0, max: 0xffff })), {
+    maxLength: 12,
+  })
+  .map((units) => String.fromCharCode(...units));
+
+const anyKey = fc.oneof(fc.constantFrom('__proto__', 'constructor', 'type', 'text', 'data', 'id', 'content'), anyText);
+
+const anyJson = fc.letrec<{ value: JsonValue }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    fc.oneof(anyText, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null)),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(anyKey, tie('value'), { maxKeys: 4 }),
+  ),
+})).value;
+
+const anyBlock = fc.oneof(
+  anyJson,
+  fc.record(
+    {
+      type: fc.constantFrom('text', 'thinking', 'tool_use', 'tool_result', 'image', 'document', 'server_tool_use', 'new'),
+      text: anyJson,
+      thinking: anyJson,
+      name: fc.oneof(fc.constantFrom('Task', 'Agent', 'Bash'), anyJson),
+      id: anyJson,
+      input: anyJson,
+      tool_use_id: anyJson,
+      content: anyJson,
+      is_error: anyJson,
+      source: anyJson,
+    },
+    { requiredKeys: ['type'] },
+  ),
+);
+
+const anyTokens = fc.oneof(fc.nat({ max: 2_000_000 }), fc.constantFrom(1e9, 0, -1, 0.5, '7', null, 1e300));
+
+const anyUsage = fc.record(
+  {
+    input_tokens: anyTokens,
+    output_tokens: anyTokens,
+    cache_read_input_tokens: anyTokens,
+    cache_creation_input_tokens: anyTokens,
+    cache_creation: fc.oneof(anyJson, fc.record({ ephemeral_1h_input_tokens: anyTokens })),
+    service_tier: anyJson,
+  },
+  { requiredKeys: [] },
+);
+
+/** A message line whose every field may be right, wrong or missing. */
+const anyMessage = fc.record(
+  {
+    type: fc.constantFrom('user', 'assistant', 'assistant', 'system', 'summary'),
+    message: fc.oneof(
+      anyJson,
+      fc.record(
+        {
+          id: fc.oneof(fc.constantFrom('m1', 'm2', 'm3'), anyJson),
+          model: anyJson,
+          role: anyJson,
+          content: fc.oneof(anyJson, fc.array(anyBlock, { maxLength: 4 })),
+          usage: fc.oneof(anyUsage, anyJson),
+          stop_reason: anyJson,
+        },
+        { requiredKeys: [] },
+      ),
+    ),
+    timestamp: fc.oneof(fc.constantFrom('2025-06-01T00:00:00Z', '2024-01-01T00:00:00.5+01:00', 'never'), anyJson),
+    uuid: anyJson,
+    content: anyJson,
+    summary: anyJson,
+    isSidechain: anyJson,
+    toolUseResult: anyJson,
+    forkedFrom: anyJson,
+    error: anyJson,
+    cwd: anyJson,
+  },
+  { requiredKeys: ['type'] },
+) as fc.Arbitrary<JsonObject>;
+
+const messageLine = anyMessage.map((line) => JSON.stringify(line));
+const metadataLine = fc.constantFrom('progress', 'mode', 'pr-link').map((type) => JSON.stringify({ type }));
+const emptyLine = fc.constantFrom('', ' ', '\r', '\t \r');
+const faultyLine = fc.oneof(
+  fc.constantFrom('{"type":"new-type"}', '{"type":null}', '{}', '[]', '0', '{"type":"user"', '"x', '\0', '{]}'),
+  fc.string().map((text) => `!${text.replaceAll('\n', '')}`),
+);
+
+function expectSoundRows({ messages, contentBlocks, stats, metadata, errors, warnings }: ParseResult): void {
+  expect(messages.map(({ ordinal }) => ordinal)).toEqual(messages.map((_, index) => index));
+  const messageIds = messages.map(({ id }) => id);
+  expect(messageIds).toEqual([...new Set(messageIds)].sort());
+  const blockIds = contentBlocks.map(({ id }) => id);
+  expect(blockIds).toEqual([...new Set(blockIds)].sort());
+  for (const message of messages) {
+    const blocks = contentBlocks.filter(({ message_id }) => message_id === message.id);
+    expect(blocks.map(({ block_order }) => block_order)).toEqual(blocks.map((_, index) => index));
+    const has = (...types: string[]) => blocks.some(({ block_type }) => types.includes(block_type));
+    expect(message).toMatchObject({
+      has_text: has('text'),
+      has_thinking: has('thinking', 'redacted_thinking'),
+      has_tool_use: has('tool_use'),
+      has_tool_result: has('tool_result'),
+    });
+  }
+  expect(contentBlocks.every(({ message_id }) => messageIds.includes(message_id))).toBe(true);
+
+  const sum = (values: (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
+  const toolUses = contentBlocks.filter(({ block_type }) => block_type === 'tool_use');
+  const costUnits = messages.map(({ cost_usd }) => BigInt(Math.round((cost_usd ?? 0) * COST_UNITS_PER_USD)));
+  expect(stats).toMatchObject({
+    total_messages: messages.length,
+    user_messages: messages.filter(({ message_type }) => message_type === 'user').length,
+    assistant_messages: messages.filter(({ message_type }) => message_type === 'assistant').length,
+    tool_use_count: toolUses.length,
+    subagent_count: toolUses.filter(({ tool_name }) => tool_name === 'Task' || tool_name === 'Agent').length,
+    thinking_blocks: contentBlocks.filter(({ block_type }) => /^(redacted_)?thinking$/.test(block_type)).length,
+    tokens_in: sum(messages.map(({ tokens_in }) => tokens_in)),
+    tokens_out: sum(messages.map(({ tokens_out }) => tokens_out)),
+    cache_read: sum(messages.map(({ cache_read }) => cache_read)),
+    cache_write: sum(messages.map(({ cache_write }) => cache_write)),
+    cost_estimate_usd: Number(costUnits.reduce((total, units) => total + units, 0n)) / COST_UNITS_PER_USD,
+  });
+  expectStorable({ messages, contentBlocks, stats, metadata, errors, warnings } as unknown as JsonValue);
+}
+
+function expectStorable(value: JsonValue): void {
+  if (typeof value === 'string') {
+    if (!value.isWellFormed() || value.includes('\0')) expect.fail(`not storable: ${JSON.stringify(value)}`);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const [key, child] of Object.entries(value)) {
+      expectStorable(key);
+      expectStorable(child);
+    }
+  }
+}
+
+const sumOf = (values: number[]) => values.reduce((total, value) => total + value, 0);
+
+/** Records that made a message: those of a response's later lines have no row of their own. */
+const messageRecordCount = ({ messages }: ParseResult) =>
+  sumOf(messages.map(({ metadata }) => (metadata.line_count as number | undefined) ?? 1));
+
+describe('any bytes', () => {
+  it('parse without throwing, the same in chunks of any size, and account for every line', async () => {
+    const bytes = fc.array(
+      fc.oneof(
+        fc.uint8Array({ maxLength: 20 }),
+        fc.constantFrom('\n', '\r\n', '\uFEFF', '{"type":"user"}', '"\\u0000"', '{"type":"user","message":"é').map((text) =>
+          Buffer.from(text),
+        ),
+      ),
+      { maxLength: 20 },
+    );
+    await fc.assert(
+      fc.asyncProperty(bytes, fc.integer({ min: 1, max: 30 }), async (parts, size) => {
+        const input = Buffer.concat(parts);
+        const result = await parseTranscript('s', input, { maxLineBytes: 60 });
+        expectSame(await parseTranscript('s', toReusedChunks(input, size), { maxLineBytes: 60 }), result);
+        expectSoundRows(result);
+
+        const lines = input.toString('latin1').split('\n');
+        if (lines.at(-1) === '') lines.pop();
+        expect(result.metadata).toMatchObject({ lineCount: lines.length, byteLength: input.length });
+        const accounted = new Set([
+          ...result.messages.map(({ line_number }) => line_number),
+          ...result.errors.map(({ lineNumber }) => lineNumber),
+        ]);
+        for (const [index, line] of lines.entries()) {
+          const isEmpty = Buffer.from(line, 'latin1').toString().trim() === '' && line.length <= 60;
+          expect(accounted.has(index + 1)).toBe(!isEmpty);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('any lines', () => {
+  it('are all accounted for: messages, metadata, errors and empty lines', async () => {
+    const line = fc.oneof(
+      messageLine.map((text) => ({ kind: 'message' as const, text })),
+      metadataLine.map((text) => ({ kind: 'metadata' as const, text })),
+      emptyLine.map((text) => ({ kind: 'empty' as const, text })),
+      faultyLine.map((text) => ({ kind: 'error' as const, text })),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { maxLength: 15 }), async (lines) => {
+        const result = await parseTranscript('s', toJsonl(...lines.map(({ text }) => text)));
+        const count = (kind: string) => lines.filter((candidate) => candidate.kind === kind).length;
+        expect(result.metadata.lineCount).toBe(lines.length);
+        expect(messageRecordCount(result)).toBe(count('message'));
+        expect(result.errors.map(({ lineNumber }) => lineNumber)).toEqual(
+          lines.flatMap(({ kind }, index) => (kind === 'error' ? [index + 1] : [])),
+        );
+        const { progress = 0, mode = 0, 'pr-link': links = 0 } = result.metadata.lineTypes;
+        expect(progress + mode + links).toBe(count('metadata'));
+        expectSoundRows(result);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('of JSON never throw, whatever they hold', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(anyJson, anyMessage), { maxLength: 8 }), async (values) => {
+        const input = toJsonl(...values.map((value) => JSON.stringify(value)));
+        const result = await parseTranscript('s', input, { maxInlineContentBytes: 16 });
+        expect(result.metadata.lineCount).toBe(values.length);
+        expect(result.errors.map(({ code }) => code)).not.toContain('invalid_json');
+        expectSoundRows(result);
+        for (const { content_text, thinking_text, result_text, tool_input } of result.contentBlocks) {
+          for (const text of [content_text, thinking_text, result_text]) {
+            expect(Buffer.byteLength(text ?? '')).toBeLessThanOrEqual(16);
+          }
+          if (typeof tool_input === 'string') expect(Buffer.byteLength(tool_input)).toBeLessThanOrEqual(16);
+          else expect(Buffer.byteLength(JSON.stringify(tool_input))).toBeLessThanOrEqual(16);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('rows', () => {
+  it('point exactly at their line', async () => {
+    const line = fc.record({ text: anyText, isGap: fc.boolean(), end: fc.constantFrom('\n', '\r\n', '\n\n') });
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { maxLength: 10 }), async (lines) => {
+        const records = lines.map(({ text, isGap, end }, index) => {
+          const id = isGap ? null : `m${index % 3}`;
+          return JSON.stringify(assistantLine(id, [{ type: 'text', text: `${index}${text}` }], {}, { uuid: `u${index}` })) + end;
+        });
+        const input = Buffer.from(records.join(''));
+        const { messages, contentBlocks } = await parseTranscript('s', input);
+        const lineOf = (row: { byte_offset: number; byte_length: number }) =>
+          JSON.parse(input.subarray(row.byte_offset, row.byte_offset + row.byte_length).toString());
+        for (const message of messages) {
+          expect(lineOf(message).uuid).toBe(message.uuid);
+          const before = input.subarray(0, message.byte_offset).toString('latin1').split('\n');
+          expect(message.line_number).toBe(before.length);
+          expect(before.at(-1)).toBe('');
+        }
+        for (const block of contentBlocks) {
+          const [source] = lineOf(block).message.content;
+          expect(block.content_text).toBe(source.text.toWellFormed().replaceAll('\0', '\uFFFD'));
+        }
+        expect(contentBlocks).toHaveLength(lines.length);
+      }),
+    );
+  });
+
+  it('have the same usage however the lines of several responses are interleaved', async () => {
+    const usage = fc.tuple(fc.nat(1e6), fc.nat(1e6), fc.nat(1e6), fc.nat(1e6));
+    const responses = fc.array(fc.array(usage, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 5 });
+    const interleaved = responses.chain((groups) => {
+      const order = groups.flatMap((group, index) => group.map(() => index));
+      return fc.tuple(
+        fc.constant(groups),
+        fc.shuffledSubarray(order.map((_, position) => position), { minLength: order.length }).map((positions) =>
+          positions.map((position) => order[position] ?? 0),
+        ),
+      );
+    });
+    await fc.assert(
+      fc.asyncProperty(interleaved, async ([groups, order]) => {
+        const used = groups.map(() => 0);
+        const lines = order.map((group) => {
+          const position = used[group] ?? 0;
+          used[group] = position + 1;
+          const tokens = groups[group]?.[position] ?? [0, 0, 0, 0];
+          return assistantLine(`m${group}`, 'x', { usage: toUsageFields(...tokens) });
+        });
+        const result = await parseTranscript('s', toJsonl(...lines));
+        expectSoundRows(result);
+        const figures = Object.fromEntries(
+          result.messages.map(({ provider_message_id, tokens_in, tokens_out, cache_read, cache_write }) => [
+            provider_message_id,
+            [tokens_in, tokens_out, cache_read, cache_write],
+          ]),
+        );
+        expect(figures).toEqual(
+          Object.fromEntries(
+            groups.map((group, index) => [
+              `m${index}`,
+              [0, 1, 2, 3].map((field) => Math.max(...group.map((tokens) => tokens[field] ?? 0))),
+            ]),
+          ),
+        );
+      }),
+    );
+  });
+});

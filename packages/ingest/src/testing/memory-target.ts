@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { SourceItem, TranscriptSource } from '@recount/sources';
+import type { BackfillTarget, Delivery, StoredTranscript } from '../backfill/backfill-target.ts';
+import { toTranscript } from './test-installation.ts';
+
+export interface MemoryTarget extends BackfillTarget {
+  stored: (StoredTranscript & { path: string; sha256: string })[];
+  /** How many deliveries were under way at once, at most. */
+  maxUnderWay: number;
+  /** Called before each delivery is read; may throw. */
+  beforeReceive: (delivery: Delivery) => void | Promise<void>;
+  /** The state in which a transcript is stored, and the one it is in when it is asked for. */
+  firstStatus: StoredTranscript['status'];
+  laterStatus: StoredTranscript['status'];
+  askedIds: number;
+}
+
+/** Takes every body for a transcript of the session that its path names. */
+export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): MemoryTarget {
+  let underWay = 0;
+  const target: MemoryTarget = {
+    stored: [],
+    maxUnderWay: 0,
+    askedIds: 0,
+    beforeReceive: () => {},
+    firstStatus: 'queued',
+    laterStatus: 'ingested',
+    async find({ sha256 }) {
+      return target.stored.find((transcript) => transcript.sha256 === sha256);
+    },
+    async receive(delivery) {
+      underWay += 1;
+      target.maxUnderWay = Math.max(target.maxUnderWay, underWay);
+      try {
+        await target.beforeReceive(delivery);
+        const hash = createHash('sha256');
+        for await (const chunk of delivery.open()) hash.update(chunk);
+        const sha256 = hash.digest('hex');
+        const existing = target.stored.find((transcript) => transcript.sha256 === sha256);
+        if (existing !== undefined) return { transcript: existing, isDuplicate: true };
+        const transcriptId = `transcript-${target.stored.length}`;
+        const { path } = delivery;
+        const transcript = {
+          transcriptId,
+          sessionId: path,
+          status: target.firstStatus,
+          failureReason: null,
+          path,
+          sha256,
+        };
+        target.stored.push(transcript);
+        return { transcript, isDuplicate: false };
+      } finally {
+        underWay -= 1;
+      }
+    },
+    async readStatuses(ids) {
+      target.askedIds += ids.length;
+      const found = target.stored.filter(({ transcriptId }) => ids.includes(transcriptId));
+      return found.map((transcript) => ({ ...transcript, status: target.laterStatus }));
+    },
+    ...settings,
+  };
+  return target;
+}
+
+/** A source of the given content, by default a transcript of its own. */
+export function toSource(
+  name: string,
+  { content = toTranscript(name, 4), ...fields }: Partial<TranscriptSource> & { content?: string } = {},
+): TranscriptSource {
+  return {
+    kind: 'transcript',
+    location: `/home/ada/${name}.jsonl`,
+    path: `/home/ada/${name}.jsonl`,
+    consumedInputBytes: 0,
+    reopenable: true,
+    open: async () => Readable.from([Buffer.from(content)]),
+    ...fields,
+  };
+}
+
+export async function* toItems(items: Iterable<SourceItem>): AsyncGenerator<SourceItem> {
+  yield* items;
+}
