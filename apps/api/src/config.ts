@@ -1,4 +1,11 @@
-import { type Environment, readChoice, readInteger, readServiceConfig, readText, type ServiceConfig } from '@recount/config';
+import {
+  type Environment,
+  readChoice,
+  readInteger,
+  readServiceConfig,
+  readText,
+  type ServiceConfig,
+} from '@recount/config';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
 
 export interface ApiConfig extends ServiceConfig {

@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { countField, sessionIdField, sha256Field, timestampField, transcriptIdField } from './fields.ts';
+import {
+  countField,
+  sessionIdField,
+  sessionIdParameter,
+  sha256Field,
+  timestampField,
+  transcriptIdField,
+} from './fields.ts';
 import { figureFields } from './figures.ts';
 import { nextCursorField, pageQueryFields } from './paging.ts';
 

@@ -102,7 +102,9 @@ describe('the end of a source', () => {
 
   it('is not asked for after the last chunk, nor needed', async () => {
     const onReturn = vi.fn();
-    const source = { [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: 0 }), return: onReturn }) };
+    const source = {
+      [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: 0 }), return: onReturn }),
+    };
     expect(await read(source as AsyncIterable<never>)).toHaveLength(0);
     expect(onReturn).not.toHaveBeenCalled();
   });

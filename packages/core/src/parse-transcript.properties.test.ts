@@ -29,7 +29,16 @@ const anyBlock = fc.oneof(
   anyJson,
   fc.record(
     {
-      type: fc.constantFrom('text', 'thinking', 'tool_use', 'tool_result', 'image', 'document', 'server_tool_use', 'new'),
+      type: fc.constantFrom(
+        'text',
+        'thinking',
+        'tool_use',
+        'tool_result',
+        'image',
+        'document',
+        'server_tool_use',
+        'new',
+      ),
       text: anyJson,
       thinking: anyJson,
       name: fc.oneof(fc.constantFrom('Task', 'Agent', 'Bash'), anyJson),
@@ -157,9 +166,9 @@ describe('any bytes', () => {
     const bytes = fc.array(
       fc.oneof(
         fc.uint8Array({ maxLength: 20 }),
-        fc.constantFrom('\n', '\r\n', '\uFEFF', '{"type":"user"}', '"\\u0000"', '{"type":"user","message":"é').map((text) =>
-          Buffer.from(text),
-        ),
+        fc
+          .constantFrom('\n', '\r\n', '\uFEFF', '{"type":"user"}', '"\\u0000"', '{"type":"user","message":"é')
+          .map((text) => Buffer.from(text)),
       ),
       { maxLength: 20 },
     );
@@ -240,7 +249,10 @@ describe('rows', () => {
       fc.asyncProperty(fc.array(line, { maxLength: 10 }), async (lines) => {
         const records = lines.map(({ text, isGap, end }, index) => {
           const id = isGap ? null : `m${index % 3}`;
-          return JSON.stringify(assistantLine(id, [{ type: 'text', text: `${index}${text}` }], {}, { uuid: `u${index}` })) + end;
+          return (
+            JSON.stringify(assistantLine(id, [{ type: 'text', text: `${index}${text}` }], {}, { uuid: `u${index}` })) +
+            end
+          );
         });
         const input = Buffer.from(records.join(''));
         const { messages, contentBlocks } = await parseTranscript('s', input);
@@ -268,9 +280,12 @@ describe('rows', () => {
       const order = groups.flatMap((group, index) => group.map(() => index));
       return fc.tuple(
         fc.constant(groups),
-        fc.shuffledSubarray(order.map((_, position) => position), { minLength: order.length }).map((positions) =>
-          positions.map((position) => order[position] ?? 0),
-        ),
+        fc
+          .shuffledSubarray(
+            order.map((_, position) => position),
+            { minLength: order.length },
+          )
+          .map((positions) => positions.map((position) => order[position] ?? 0)),
       );
     });
     await fc.assert(

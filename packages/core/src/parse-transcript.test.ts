@@ -447,7 +447,12 @@ describe('rules 5 and 6: usage and cost', () => {
   });
 
   it('report tokens that are none', async () => {
-    const usage = { input_tokens: -1, output_tokens: 2.5, cache_read_input_tokens: '7', cache_creation_input_tokens: 9 };
+    const usage = {
+      input_tokens: -1,
+      output_tokens: 2.5,
+      cache_read_input_tokens: '7',
+      cache_creation_input_tokens: 9,
+    };
     const { messages, warnings } = await parse([assistantLine('m', 'a', { usage })]);
     expect(only(messages)).toMatchObject({ tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 9 });
     expect(warnings.map(({ code, error }) => [code, error])).toEqual([

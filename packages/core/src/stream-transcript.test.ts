@@ -52,20 +52,23 @@ const longTranscript = Buffer.from(
 );
 
 describe('streamTranscript', () => {
-  it.each([100, 5000, 64 * 1024, 10_000_000])('gives the rows of parseTranscript in chunks of %d bytes', async (size) => {
-    const whole = await parseTranscript('s', longTranscript);
-    const { batches, summary } = await collect(toReusedChunks(longTranscript, size));
-    expect(batches.length).toBeGreaterThan(1);
-    expectSame(toTable(batches), whole.messages);
-    expectSame(
-      batches.flatMap((batch) => batch.contentBlocks),
-      whole.contentBlocks,
-    );
-    expect(batches.flatMap((batch) => batch.issues)).toEqual(
-      whole.errors.map((error) => ({ ...error, severity: 'error' })),
-    );
-    expect(summary).toEqual({ stats: whole.stats, metadata: whole.metadata });
-  });
+  it.each([100, 5000, 64 * 1024, 10_000_000])(
+    'gives the rows of parseTranscript in chunks of %d bytes',
+    async (size) => {
+      const whole = await parseTranscript('s', longTranscript);
+      const { batches, summary } = await collect(toReusedChunks(longTranscript, size));
+      expect(batches.length).toBeGreaterThan(1);
+      expectSame(toTable(batches), whole.messages);
+      expectSame(
+        batches.flatMap((batch) => batch.contentBlocks),
+        whole.contentBlocks,
+      );
+      expect(batches.flatMap((batch) => batch.issues)).toEqual(
+        whole.errors.map((error) => ({ ...error, severity: 'error' })),
+      );
+      expect(summary).toEqual({ stats: whole.stats, metadata: whole.metadata });
+    },
+  );
 
   it('hands over the late lines of a message that has left as an update, once a batch', async () => {
     const { batches } = await collect(toReusedChunks(longTranscript, 100));
@@ -102,12 +105,16 @@ describe('streamTranscript', () => {
     const line = Buffer.from(toJsonl(userLine('x'.repeat(100_000))));
     const { batches } = await collect(toPiecesOf(line, 100));
     expect(batches.length).toBeGreaterThanOrEqual(Math.floor((line.length * 100) / (BATCH_BYTES + line.length)));
-    for (const { messages } of batches) expect(messages.length * line.length).toBeLessThan(BATCH_BYTES + line.length * 2);
+    for (const { messages } of batches)
+      expect(messages.length * line.length).toBeLessThan(BATCH_BYTES + line.length * 2);
   });
 
   it('yields nothing for nothing', async () => {
     expect(await collect('')).toMatchObject({ batches: [], summary: { stats: { total_messages: 0 } } });
-    expect(await collect('\n\n')).toMatchObject({ batches: [], summary: { metadata: { lineCount: 2, byteLength: 2 } } });
+    expect(await collect('\n\n')).toMatchObject({
+      batches: [],
+      summary: { metadata: { lineCount: 2, byteLength: 2 } },
+    });
   });
 
   it('closes the source where the consumer leaves or fails', async () => {

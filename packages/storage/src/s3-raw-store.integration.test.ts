@@ -12,7 +12,7 @@ import type { RawStore } from './raw-store.ts';
 import { describeRawStoreContract } from './raw-store-contract.ts';
 import { createS3Client } from './s3-client.ts';
 import { createS3RawStore, type S3RawStoreOptions } from './s3-raw-store.ts';
-import { type S3Proxy, s3ErrorAnswer, startS3Proxy } from './testing/s3-proxy.ts';
+import { type Fault, type S3Proxy, s3ErrorAnswer, startS3Proxy } from './testing/s3-proxy.ts';
 import { type S3TestServer, startS3TestServers } from './testing/s3-test-servers.ts';
 
 const MIB = 1024 * 1024;
@@ -229,28 +229,38 @@ describe('S3 over a bad network', () => {
     await expect(store.get(KEY, { range: { startByte: 4 } })).rejects.toMatchObject({ code: 'unavailable' });
   });
 
-  test('follows the pages of a listing of multipart uploads', async () => {
+  test('aborts stale uploads of raw objects alone, on every page of the listing', async () => {
     const aborted: string[] = [];
+    const now = new Date().toISOString();
+    const longAgo = '2020-01-01T00:00:00.000Z';
+    const firstPage = [
+      { id: 'u1', key: KEY, initiated: longAgo },
+      { id: 'u2', key: 'workspaces/other-program', initiated: longAgo },
+      { id: 'u3', key: KEY, initiated: longAgo },
+    ];
+    const secondPage = [
+      { id: 'u4', key: KEY, initiated: now },
+      { id: 'u5', key: KEY, initiated: longAgo },
+    ];
     proxy.onRequest((request) => {
-      if (request.startsWith('DELETE')) {
-        aborted.push(new URL(request.slice('DELETE '.length), 'http://proxy').searchParams.get('uploadId') ?? '');
-        return aborted.length === 2 ? s3ErrorAnswer(404, 'NoSuchUpload') : { kind: 'answer', status: 204, body: '' };
+      if (!request.startsWith('DELETE')) {
+        return request.includes('upload-id-marker=u3') ? uploadListing(secondPage) : uploadListing(firstPage, 'u3');
       }
-      const isSecondPage = request.includes('upload-id-marker=u2');
-      const uploads = isSecondPage ? ['u3'] : ['u1', 'u2'];
-      return { kind: 'answer', status: 200, body: uploadListing(uploads, !isSecondPage) };
+      aborted.push(new URL(request.slice('DELETE '.length), 'http://proxy').searchParams.get('uploadId') ?? '');
+      return aborted.length === 2 ? s3ErrorAnswer(404, 'NoSuchUpload') : { kind: 'answer', status: 204, body: '' };
     });
     expect(await store.abortStaleUploads(60_000)).toBe(2);
-    expect(aborted).toEqual(['u1', 'u2', 'u3']);
+    expect(aborted).toEqual(['u1', 'u3', 'u5']);
   });
 });
 
-function uploadListing(uploadIds: string[], isTruncated: boolean): string {
-  const uploads = uploadIds.map(
-    (id) =>
-      `<Upload><Key>${KEY}</Key><UploadId>${id}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`,
+function uploadListing(uploads: { id: string; key: string; initiated: string }[], nextMarker?: string): Fault {
+  const entries = uploads.map(
+    ({ id, key, initiated }) =>
+      `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>${initiated}</Initiated></Upload>`,
   );
-  const next = `<NextKeyMarker>${KEY}</NextKeyMarker><NextUploadIdMarker>${uploadIds.at(-1)}</NextUploadIdMarker>`;
-  const paging = `<IsTruncated>${isTruncated}</IsTruncated>${isTruncated ? next : ''}`;
-  return `<ListMultipartUploadsResult>${paging}${uploads.join('')}</ListMultipartUploadsResult>`;
+  const next = `<NextKeyMarker>${KEY}</NextKeyMarker><NextUploadIdMarker>${nextMarker}</NextUploadIdMarker>`;
+  const paging = nextMarker ? `<IsTruncated>true</IsTruncated>${next}` : '<IsTruncated>false</IsTruncated>';
+  const body = `<ListMultipartUploadsResult>${paging}${entries.join('')}</ListMultipartUploadsResult>`;
+  return { kind: 'answer', status: 200, body };
 }

@@ -61,7 +61,7 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
           if (!isComplete) throw error;
         });
         if (!signal?.aborted) return;
-        // no
+        await deleteObject(key);
         throw signal.reason;
       }),
     );

@@ -9,7 +9,6 @@ export async function writeBody(
   signal: AbortSignal | undefined,
   write: (chunks: AsyncGenerator<Uint8Array>, bytesRead: () => number) => Promise<void>,
 ): Promise<number> {
-  signal?.throwIfAborted();
   const iterator = body[Symbol.asyncIterator]();
   let sizeBytes = 0;
   let bodyFailure: { error: unknown } | undefined;

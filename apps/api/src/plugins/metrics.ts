@@ -15,7 +15,11 @@ const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2
 const COUNT_INTERVAL_MS = 10_000;
 
 /** A registry of its own, so that several APIs may live in one process. */
-export function createMetrics({ database, log, now = Date.now }: Omit<ApiDependencies, 'rawStore' | 'queue'>): ApiMetrics {
+export function createMetrics({
+  database,
+  log,
+  now = Date.now,
+}: Omit<ApiDependencies, 'rawStore' | 'queue'>): ApiMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });

@@ -8,7 +8,9 @@ const main = Buffer.from(
   toJsonl({ type: 'summary', summary: 'x' }, userLine('hi', { sessionId: 'from-line', isSidechain: false })),
 );
 const subagent = Buffer.from(
-  toJsonl(userLine('hi', { sessionId: 'parent-from-line', isSidechain: true, agentId: 'a1', uuid: 'u', parentUuid: null })),
+  toJsonl(
+    userLine('hi', { sessionId: 'parent-from-line', isSidechain: true, agentId: 'a1', uuid: 'u', parentUuid: null }),
+  ),
 );
 
 describe('identifyTranscript', () => {

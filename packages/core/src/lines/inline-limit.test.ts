@@ -29,15 +29,19 @@ describe('limitText', () => {
 
   it('gives the longest beginning that fits, in whole characters', () => {
     fc.assert(
-      fc.property(fc.string({ unit: fc.constantFrom('a', 'é', '日', '🎉', '\0') }), fc.nat({ max: 40 }), (text, maxBytes) => {
-        const { value, originalByteLength } = limitText(text, maxBytes);
-        expect(text.startsWith(value)).toBe(true);
-        expect(Buffer.byteLength(value)).toBeLessThanOrEqual(maxBytes);
-        expect(originalByteLength).toBe(value === text ? undefined : Buffer.byteLength(text));
-        const [next] = text.slice(value.length);
-        const following = next === undefined ? undefined : String.fromCodePoint(text.codePointAt(value.length) ?? 0);
-        if (following !== undefined) expect(Buffer.byteLength(value + following)).toBeGreaterThan(maxBytes);
-      }),
+      fc.property(
+        fc.string({ unit: fc.constantFrom('a', 'é', '日', '🎉', '\0') }),
+        fc.nat({ max: 40 }),
+        (text, maxBytes) => {
+          const { value, originalByteLength } = limitText(text, maxBytes);
+          expect(text.startsWith(value)).toBe(true);
+          expect(Buffer.byteLength(value)).toBeLessThanOrEqual(maxBytes);
+          expect(originalByteLength).toBe(value === text ? undefined : Buffer.byteLength(text));
+          const [next] = text.slice(value.length);
+          const following = next === undefined ? undefined : String.fromCodePoint(text.codePointAt(value.length) ?? 0);
+          if (following !== undefined) expect(Buffer.byteLength(value + following)).toBeGreaterThan(maxBytes);
+        },
+      ),
     );
   });
 });

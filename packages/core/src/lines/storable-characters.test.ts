@@ -88,8 +88,8 @@ describe('toStorableJson', () => {
 
 describe('maySmuggleCharacters', () => {
   it('knows the escapes in every spelling', () => {
-    for (const escape of ['\\u0000', '\\ud83d', '\\uD83D', '\\uDc00', '\\udFFF']) {
-      expect(maySmuggleCharacters(`{"a":"${escape}"}`)).toBe(true);
+    for (const spelling of ['\\u0000', '\\ud83d', '\\uD83D', '\\uDc00', '\\udFFF']) {
+      expect(maySmuggleCharacters(`{"a":"${spelling}"}`)).toBe(true);
     }
     expect(maySmuggleCharacters('{"a":"\\u001b \\uD7FF \\ue000 \\n u0000"}')).toBe(false);
   });

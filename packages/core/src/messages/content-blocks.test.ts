@@ -284,7 +284,14 @@ describe('every other block', () => {
     '__proto__',
     'constructor',
   ])('is kept under its own name: %s', (type) => {
-    const rest: JsonObject = { id: 's1', name: 'web_search', tool_use_id: 's2', is_error: true, data: 'opaque', n: [1] };
+    const rest: JsonObject = {
+      id: 's1',
+      name: 'web_search',
+      tool_use_id: 's2',
+      is_error: true,
+      data: 'opaque',
+      n: [1],
+    };
     expect(readOne({ type, ...rest })).toEqual({
       ...emptyBlock,
       block_type: type,

@@ -96,7 +96,11 @@ describe('createMessageAssembler', () => {
   });
 
   it('keeps lines without an id apart', () => {
-    const { messages, changes } = assemble([assistantLine(null, 'a'), assistantLine('', 'b'), assistantLine(null, 'a')]);
+    const { messages, changes } = assemble([
+      assistantLine(null, 'a'),
+      assistantLine('', 'b'),
+      assistantLine(null, 'a'),
+    ]);
     expect(messages.map((message) => message.provider_message_id)).toEqual([null, null, null]);
     expect(changes).toEqual([]);
   });
@@ -111,7 +115,12 @@ describe('createMessageAssembler', () => {
   it('fills gaps from later lines, and takes the last stop reason', () => {
     const { messages } = assemble([
       assistantLine('m1', 'a', { stop_reason: null }),
-      assistantLine('m1', 'b', { model: 'x', stop_reason: 'tool_use' }, { requestId: 'r', timestamp: '2025-06-01T00:00:00Z' }),
+      assistantLine(
+        'm1',
+        'b',
+        { model: 'x', stop_reason: 'tool_use' },
+        { requestId: 'r', timestamp: '2025-06-01T00:00:00Z' },
+      ),
       assistantLine('m1', 'c', { model: 'y', stop_reason: 'end_turn' }, { requestId: 'q', isApiErrorMessage: true }),
       assistantLine('m1', 'd', { stop_reason: null }),
     ]);

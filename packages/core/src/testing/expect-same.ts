@@ -1,3 +1,4 @@
+// biome-ignore lint/style/noRestrictedImports: test support, not part of the package.
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 

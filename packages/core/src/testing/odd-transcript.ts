@@ -1,11 +1,19 @@
 import type { JsonObject } from '../rows.ts';
 import { assistantLine, toUsageFields, userLine } from './transcript-lines.ts';
 
-const at = (second: number): JsonObject => ({ timestamp: new Date(Date.UTC(2025, 5, 1) + second * 1000).toISOString() });
+const at = (second: number): JsonObject => ({
+  timestamp: new Date(Date.UTC(2025, 5, 1) + second * 1000).toISOString(),
+});
 
 const records: readonly (JsonObject | string)[] = [
   { type: 'summary', summary: 'Größe der Datei' },
-  userLine('Hello 👋 wörld \u2028 and \u2029', { ...at(3), uuid: 'u1', cwd: '/srv/app', sessionId: 's1', version: '2.1.0' }),
+  userLine('Hello 👋 wörld \u2028 and \u2029', {
+    ...at(3),
+    uuid: 'u1',
+    cwd: '/srv/app',
+    sessionId: 's1',
+    version: '2.1.0',
+  }),
   '',
   assistantLine('msg_1', [{ type: 'text', text: 'Ich prüfe 日本語 🎉' }], { usage: toUsageFields(10, 1, 5, 7) }, at(4)),
   userLine([{ type: 'tool_result', tool_use_id: 't1', content: [{ type: 'text', text: 'a' }, 'b'] }], at(2)),

@@ -1,8 +1,9 @@
-const INITIAL_BYTES = 256 * 1024;
+const MIN_BYTES = 64 * 1024;
+const MAX_KEPT_BYTES = 1024 * 1024;
 /** A UTF-16 unit takes at most three bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
-/** Growing buffer for network byte order, reused between takes as long as it stays small. */
+/** Growing buffer for network byte order. */
 export interface BinaryBuffer {
   readonly byteLength: number;
   writeByte(value: number): void;
@@ -13,17 +14,18 @@ export interface BinaryBuffer {
   writeBytes(bytes: Buffer): void;
   /** UTF-8 with its byte length before it, and `firstByte`, counted in the length, where given. */
   writeSizedText(text: string, firstByte?: number): void;
-  /** A copy of the bytes written since the last take. */
+  /** The bytes written since the last take, which are the caller's from now on. */
   take(): Buffer;
 }
 
 export function createBinaryBuffer(): BinaryBuffer {
-  let bytes = Buffer.allocUnsafe(INITIAL_BYTES);
+  let bytes = Buffer.allocUnsafe(0);
   let length = 0;
+  let nextBytes = MIN_BYTES;
 
   const ensure = (extraBytes: number): void => {
     if (length + extraBytes <= bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(bytes.length * 2, length + extraBytes));
+    const grown = Buffer.allocUnsafe(Math.max(nextBytes, bytes.length * 2, length + extraBytes));
     bytes.copy(grown, 0, 0, length);
     bytes = grown;
   };
@@ -55,7 +57,9 @@ export function createBinaryBuffer(): BinaryBuffer {
       length += source.copy(bytes, length);
     },
     writeSizedText(text, firstByte) {
-      ensure(5 + text.length * MAX_BYTES_PER_UNIT);
+      // Counting the bytes reads the text once more: only where the buffer may have to grow.
+      const maxBytes = text.length * MAX_BYTES_PER_UNIT;
+      ensure(5 + (length + 5 + maxBytes <= bytes.length ? maxBytes : Buffer.byteLength(text)));
       const lengthAt = length;
       length += 4;
       if (firstByte !== undefined) length = bytes.writeUInt8(firstByte, length);
@@ -63,9 +67,10 @@ export function createBinaryBuffer(): BinaryBuffer {
       bytes.writeInt32BE(length - lengthAt - 4, lengthAt);
     },
     take() {
-      const taken = Buffer.from(bytes.subarray(0, length));
+      const taken = bytes.subarray(0, length);
+      nextBytes = Math.min(bytes.length, MAX_KEPT_BYTES);
+      bytes = Buffer.allocUnsafe(0);
       length = 0;
-      if (bytes.length > INITIAL_BYTES * 16) bytes = Buffer.allocUnsafe(INITIAL_BYTES);
       return taken;
     },
   };

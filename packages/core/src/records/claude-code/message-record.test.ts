@@ -62,7 +62,9 @@ describe('toMessageRecord', () => {
     const wrong: JsonValue[] = [null, true, [], {}, ''];
     for (const value of wrong) {
       const line = { uuid: value, parentUuid: value, requestId: value, agentId: value, timestamp: value, message: {} };
-      expect(read({ ...line, isSidechain: 'true', message: { id: value, model: value, usage: 5 } }, 'assistant')).toEqual({
+      expect(
+        read({ ...line, isSidechain: 'true', message: { id: value, model: value, usage: 5 } }, 'assistant'),
+      ).toEqual({
         type: 'assistant',
         messageId: null,
         requestId: null,
@@ -165,7 +167,9 @@ describe('metadata of a message', () => {
   });
 
   it('takes __proto__ for a name like any other', () => {
-    const metadata = metadataOf(JSON.parse('{"__proto__":{"isMeta":true},"forkedFrom":{"__proto__":"x"}}') as JsonObject);
+    const metadata = metadataOf(
+      JSON.parse('{"__proto__":{"isMeta":true},"forkedFrom":{"__proto__":"x"}}') as JsonObject,
+    );
     expect(JSON.stringify(metadata)).toBe('{"forkedFrom":{"__proto__":"x"}}');
   });
 });

@@ -117,7 +117,12 @@ describe('createSessionFacts', () => {
   });
 
   it('counts lines by type, names that mean something to JavaScript included', () => {
-    const { lineTypes } = metadataOf({ type: 'user' }, { type: '__proto__' }, { type: 'constructor' }, { type: 'user' });
+    const { lineTypes } = metadataOf(
+      { type: 'user' },
+      { type: '__proto__' },
+      { type: 'constructor' },
+      { type: 'user' },
+    );
     expect(Object.entries(lineTypes)).toEqual([
       ['user', 2],
       ['__proto__', 1],

@@ -1,0 +1,91 @@
+import rateLimit from '@fastify/rate-limit';
+import { MAX_SESSION_ID_LENGTH } from '@recount/contract';
+import { type FastifyBaseLogger, fastify } from 'fastify';
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import packageJson from '../package.json' with { type: 'json' };
+import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
+import type { ApiConfig } from './config.ts';
+import { addAuthentication } from './plugins/authentication.ts';
+import { createMetrics } from './plugins/metrics.ts';
+import { addOpenapi } from './plugins/openapi.ts';
+import { addProblemAnswers, answerClientError, answerWithProblem } from './plugins/problem-answers.ts';
+import { addRequestId, toRequestId } from './plugins/request-id.ts';
+import { addRequestLog } from './plugins/request-log.ts';
+import { addSecurityHeaders } from './plugins/security-headers.ts';
+import { toLogReason } from './problems/log-reason.ts';
+import { addOperationsRoutes } from './routes/operations.ts';
+import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
+import { addSessionRoutes } from './routes/sessions.ts';
+import { addTranscriptRoutes } from './routes/transcripts.ts';
+import { addUploadRoutes } from './routes/uploads.ts';
+
+const HEADERS_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+/** Cuts connections on which nothing at all happens, whatever they wait for; silent uploads end sooner. */
+const MIN_SOCKET_TIMEOUT_MS = 10 * 60_000;
+/** A character of a session id is at most 9 of a URL: three bytes of UTF-8, each as %XX. */
+const MAX_PARAMETER_LENGTH = 9 * MAX_SESSION_ID_LENGTH;
+
+/** Assembles the API without starting it: it may be injected into, or told to listen. Owns none of `deps`. */
+export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Promise<ApiApp> {
+  const app: ApiApp = fastify({
+    // The framework's own log lines would hold URLs and stacks.
+    loggerInstance: deps.log.child(
+      {},
+      { serializers: { err: toLogReason, req: omit, res: omit } },
+    ) as FastifyBaseLogger,
+    disableRequestLogging: true,
+    genReqId: toRequestId,
+    ...(config.trustProxy !== undefined && { trustProxy: config.trustProxy }),
+    // No limit in total: a large upload may take its time.
+    requestTimeout: 0,
+    connectionTimeout: Math.max(MIN_SOCKET_TIMEOUT_MS, 2 * config.uploadIdleTimeoutMs),
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    return503OnClosing: false,
+    frameworkErrors: answerWithProblem,
+    clientErrorHandler: answerClientError,
+  }).withTypeProvider<ZodTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  // Only uploads have a body; any other one is left unread.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  answerExpectations(app);
+  closeConnectionsWhenClosing(app);
+
+  const metrics = createMetrics(deps);
+  addRequestId(app);
+  addRequestLog(app, metrics);
+  addProblemAnswers(app);
+  await addSecurityHeaders(app);
+  await app.register(rateLimit, { global: false });
+  addAuthentication(app, deps, config);
+  await addOpenapi(app, packageJson.version);
+
+  await addUploadRoutes(app, { ...deps, metrics }, config);
+  addTranscriptRoutes(app, deps);
+  addRawTranscriptRoutes(app, deps);
+  addSessionRoutes(app, deps);
+  addOperationsRoutes(app, { ...deps, metrics }, config);
+  return app;
+}
+
+const omit = (): undefined => undefined;
+
+/** `Expect: 100-continue` is answered by the route that reads the body: so a refused client need not send it. */
+function answerExpectations(app: ApiApp): void {
+  app.server.on('checkContinue', (request, response) => app.routing(request, response));
+}
+
+/** Requests under way are finished; their connections are not kept for further ones. */
+function closeConnectionsWhenClosing(app: ApiApp): void {
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close');
+  });
+}

@@ -1,0 +1,26 @@
+/** A part of a representation: from `startByte` up to, but not including, `endByteExclusive`. */
+export interface SatisfiableRange {
+  startByte: number;
+  endByteExclusive: number;
+}
+
+/**
+ * What a Range header asks of `sizeBytes` bytes. Undefined where it is to be ignored (RFC 9110: no header, another unit,
+ * not well-formed, or several ranges, which this server does not serve), `unsatisfiable` where no byte lies in it.
+ */
+export function parseByteRange(
+  header: string | undefined,
+  sizeBytes: number,
+): SatisfiableRange | 'unsatisfiable' | undefined {
+  const [, first = '', last = ''] = /^bytes=[ \t]*(\d{0,16})-(\d{0,16})[ \t]*$/i.exec(header ?? '') ?? [];
+  if (first === '' && last === '') return undefined;
+  if (first === '') {
+    const lengthBytes = Math.min(Number(last), sizeBytes);
+    return lengthBytes === 0 ? 'unsatisfiable' : { startByte: sizeBytes - lengthBytes, endByteExclusive: sizeBytes };
+  }
+  const startByte = Number(first);
+  const endByteExclusive = last === '' ? sizeBytes : Number(last) + 1;
+  if (endByteExclusive <= startByte && last !== '') return undefined;
+  if (startByte >= sizeBytes) return 'unsatisfiable';
+  return { startByte, endByteExclusive: Math.min(endByteExclusive, sizeBytes) };
+}

@@ -1,0 +1,95 @@
+import swagger, { type SwaggerTransform, type SwaggerTransformObject } from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import { PROBLEM_MEDIA_TYPE, problemSchema } from '@recount/contract';
+import type { FastifySchema } from 'fastify';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import type { ZodType } from 'zod';
+import type { ApiApp } from '../api-dependencies.ts';
+import { uploadRequestBody } from '../uploads/upload-documentation.ts';
+import { DOCS_CONTENT_SECURITY_POLICY } from './security-headers.ts';
+
+const DESCRIPTION = `Upload transcripts of coding agents, and read what became of them.
+
+Every request under /v1 needs an API key: \`Authorization: Bearer rk_…\`. A key belongs to a workspace and sees nothing of
+others; what it may do is its scopes: \`ingest\`, \`read\`, \`admin\` (which includes the others).
+
+Errors are problem documents (RFC 9457). Lists come in pages: give \`next_cursor\` back as \`cursor\`.`;
+
+const SECURITY_SCHEME = 'apiKey';
+
+/** The response documentation of a problem. */
+export const problemResponse = (description: string, schema: ZodType = problemSchema) => ({
+  description,
+  content: { [PROBLEM_MEDIA_TYPE]: { schema } },
+});
+
+/** The response documentation of bytes. */
+export const bytesResponse = (description: string, mediaType: string, schema: ZodType) => ({
+  description,
+  content: { [mediaType]: { schema } },
+});
+
+/** Serves /openapi.json and the pages at /docs, which need nothing from elsewhere. Before any route is added. */
+export async function addOpenapi(app: ApiApp, version: string): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'recount', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
+      tags: [
+        { name: 'transcripts', description: 'Uploaded files' },
+        { name: 'sessions', description: 'What the transcripts tell' },
+        { name: 'operations', description: 'For those who run recount' },
+      ],
+      components: { securitySchemes: { [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer' } } },
+    },
+    convertConstToEnum: false,
+    transform: documentRoute,
+    transformObject: completeDocument,
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: DOCS_CONTENT_SECURITY_POLICY,
+    uiConfig: { deepLinking: true, tryItOutEnabled: true },
+  });
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+}
+
+/** Adds what the route's scope implies, and the problems that any such route may answer with. */
+const documentRoute: SwaggerTransform = (document) => {
+  const { schema, route } = document;
+  const scope = route.config?.scope;
+  if (!schema || schema.hide || schema.tags === undefined) return jsonSchemaTransform(document);
+  const described: FastifySchema = {
+    ...schema,
+    ...(scope !== undefined && {
+      description: `${schema.description ?? ''}\n\nScope: \`${scope}\``.trim(),
+      security: [{ [SECURITY_SCHEME]: [] }],
+    }),
+    response: {
+      ...(schema.response as Record<string, unknown>),
+      ...(scope !== undefined && {
+        400: problemResponse('A parameter is not valid, or the body cannot be read'),
+        401: problemResponse('No API key, or not a valid one'),
+        403: problemResponse(`The key lacks the scope \`${scope}\``),
+        429: problemResponse('Too many requests; Retry-After tells when to come back'),
+        500: problemResponse('A fault of the server'),
+        503: problemResponse('Database or raw store are away; Retry-After tells when to come back'),
+      }),
+    },
+  };
+  return jsonSchemaTransform({ ...document, schema: described });
+};
+
+type Paths = Record<string, Record<string, Record<string, unknown>>>;
+
+/** Adds the one request body, and drops the schemas that nothing refers to: each comes in a second form for requests. */
+const completeDocument: SwaggerTransformObject = (document) => {
+  const complete = jsonSchemaTransformObject(document) as { paths: Paths; components: { schemas: object } };
+  const upload = complete.paths['/v1/transcripts']?.post;
+  if (upload !== undefined) upload.requestBody = uploadRequestBody;
+  const { schemas } = complete.components;
+  for (const name of Object.keys(schemas)) {
+    if (!JSON.stringify(complete).includes(`"#/components/schemas/${name}"`)) Reflect.deleteProperty(schemas, name);
+  }
+  return complete as ReturnType<SwaggerTransformObject>;
+};

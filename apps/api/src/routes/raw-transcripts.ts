@@ -1,0 +1,129 @@
+import { transcriptLineParamsSchema, transcriptParamsSchema } from '@recount/contract';
+import type { TranscriptRow } from '@recount/db';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { toAttachment } from '../http/attachment-name.ts';
+import { parseByteRange, type SatisfiableRange } from '../http/byte-range.ts';
+import { matchesEntityTag, mayServeRange } from '../http/entity-tags.ts';
+import { readLineAt } from '../http/read-line.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { bytesResponse, problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+import { requireTranscript } from './transcripts.ts';
+
+const MEDIA_TYPE = 'application/x-ndjson';
+const lines = z.string().meta({ contentMediaType: MEDIA_TYPE });
+const nothing = z.undefined();
+const notFound = problemResponse('The workspace has no such transcript');
+
+const rawSchema = {
+  tags: ['transcripts'],
+  params: transcriptParamsSchema,
+};
+
+export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database' | 'rawStore'>): void {
+  app.get(
+    '/v1/transcripts/:transcript_id/raw',
+    {
+      exposeHeadRoute: false,
+      config: { scope: 'read' },
+      schema: {
+        ...rawSchema,
+        operationId: 'getRawTranscript',
+        summary: 'Download the bytes of a transcript',
+        description:
+          'As they were uploaded, decoded. ETag is their SHA-256; If-None-Match, Range (one range) and If-Range work.',
+        response: {
+          200: bytesResponse('The whole transcript', MEDIA_TYPE, lines),
+          206: bytesResponse('The range that was asked for; see Content-Range', MEDIA_TYPE, lines),
+          304: nothing.describe('Not changed: it never does'),
+          404: notFound,
+          416: problemResponse('No byte lies in the range'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const transcript = await requireTranscript(deps, workspaceOf(request), request.params.transcript_id);
+      const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = request.headers;
+      const entityTag = setRawHeaders(reply, transcript);
+      if (matchesEntityTag(ifNoneMatch, entityTag)) return reply.code(304).send();
+      const { object_key: key, size_bytes: sizeBytes } = transcript;
+      // An If-Range header is always one text; node's types allow for several of any header they do not know.
+      const wanted = mayServeRange(ifRange?.toString(), entityTag) ? parseByteRange(range, sizeBytes) : undefined;
+      if (wanted === 'unsatisfiable') throw toRangeProblem(sizeBytes);
+      const stream = await deps.rawStore.get(key, wanted === undefined ? {} : { range: wanted });
+      if (wanted !== undefined) reply.code(206).header('content-range', toContentRange(wanted, sizeBytes));
+      const lengthBytes = wanted === undefined ? sizeBytes : wanted.endByteExclusive - wanted.startByte;
+      return reply.header('content-length', lengthBytes).send(stream);
+    },
+  );
+
+  app.head(
+    '/v1/transcripts/:transcript_id/raw',
+    {
+      config: { scope: 'read' },
+      schema: {
+        ...rawSchema,
+        operationId: 'headRawTranscript',
+        summary: 'Read size and ETag of a transcript',
+        response: { 200: nothing.describe('Headers only'), 304: nothing.describe('Not changed'), 404: notFound },
+      },
+    },
+    async (request, reply) => {
+      const transcript = await requireTranscript(deps, workspaceOf(request), request.params.transcript_id);
+      const entityTag = setRawHeaders(reply, transcript);
+      if (matchesEntityTag(request.headers['if-none-match'], entityTag)) return reply.code(304).send();
+      return reply.header('content-length', transcript.size_bytes).send();
+    },
+  );
+
+  app.get(
+    '/v1/transcripts/:transcript_id/lines/:byte_offset',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getTranscriptLine',
+        summary: 'Download one line of a transcript',
+        description:
+          'The whole of it, without its line feed: what rows hold only the beginning of where a text was too long.',
+        tags: ['transcripts'],
+        params: transcriptLineParamsSchema,
+        response: {
+          200: bytesResponse('The line', MEDIA_TYPE, lines),
+          404: problemResponse('The workspace has no such transcript, or no line starts at this byte'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { transcript_id, byte_offset } = request.params;
+      const transcript = await requireTranscript(deps, workspaceOf(request), transcript_id);
+      const object = { key: transcript.object_key, sizeBytes: transcript.size_bytes };
+      const line = await readLineAt(deps.rawStore, object, byte_offset);
+      if (line === undefined) throw new ProblemError('not-found', 'No line of the transcript starts at this byte');
+      const name = `${transcript.session_id}_${byte_offset}`;
+      return reply.type(MEDIA_TYPE).header('content-disposition', toAttachment(name, '.json')).send(line);
+    },
+  );
+}
+
+/** Returns the entity tag. */
+function setRawHeaders(reply: FastifyReply, { sha256, session_id }: TranscriptRow): string {
+  const entityTag = `"${sha256}"`;
+  reply.type(MEDIA_TYPE).headers({
+    etag: entityTag,
+    'accept-ranges': 'bytes',
+    'content-disposition': toAttachment(session_id, '.jsonl'),
+    // The bytes never change, but who may see them does: asked each time, sent once.
+    'cache-control': 'private, no-cache',
+  });
+  return entityTag;
+}
+
+const toContentRange = ({ startByte, endByteExclusive }: SatisfiableRange, sizeBytes: number): string =>
+  `bytes ${startByte}-${endByteExclusive - 1}/${sizeBytes}`;
+
+function toRangeProblem(sizeBytes: number): ProblemError {
+  const headers = { 'content-range': `bytes */${sizeBytes}` };
+  return new ProblemError('range-not-satisfiable', `The transcript has ${sizeBytes} bytes`, { headers });
+}

@@ -1,0 +1,170 @@
+import {
+  messageListQuerySchema,
+  messageListSchema,
+  sessionDetailSchema,
+  sessionListQuerySchema,
+  sessionListSchema,
+  sessionParamsSchema,
+  subagentListQuerySchema,
+} from '@recount/contract';
+import { findSession, type SessionRow } from '@recount/db';
+import { deleteSession } from '@recount/ingest';
+import { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { listMessagePage } from '../paging/list-message-page.ts';
+import { listSessionPage } from '../paging/list-session-page.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+import { listTranscriptPage, requireTranscript } from './transcripts.ts';
+
+type Deps = Pick<ApiDependencies, 'database' | 'rawStore'>;
+
+/** Transcripts shown with a session; a growing session may have had very many versions. */
+const TRANSCRIPTS_OF_SESSION = 100;
+
+const notFound = problemResponse('The workspace has no such session; one appears when a transcript of it is ingested');
+
+export function addSessionRoutes(app: ApiApp, deps: Deps): void {
+  const { database } = deps.database;
+
+  app.get(
+    '/v1/sessions',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listSessions',
+        summary: 'List sessions',
+        description: 'Those that pass all filters.',
+        tags: ['sessions'],
+        querystring: sessionListQuerySchema,
+        response: { 200: sessionListSchema },
+      },
+    },
+    async (request) => {
+      const { sort, order, limit, cursor, parent_session_id, is_subagent, ...filter } = request.query;
+      const conditions = { ...filter, parentSessionId: parent_session_id, isSubagent: is_subagent };
+      return await listSessionPage(database, workspaceOf(request), conditions, { sort, order, limit, cursor });
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getSession',
+        summary: 'Read a session with its transcripts',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        response: { 200: sessionDetailSchema, 404: notFound },
+      },
+    },
+    async (request) => {
+      const session = await requireSession(deps, workspaceOf(request), request.params.session_id);
+      const { workspace_id, session_id: sessionId } = session;
+      const page = await listTranscriptPage(deps, workspace_id, { sessionId }, { limit: TRANSCRIPTS_OF_SESSION });
+      return { ...session, transcripts: page.transcripts, transcripts_next_cursor: page.next_cursor };
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id/messages',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listSessionMessages',
+        summary: 'List the messages of a session with their content blocks',
+        description:
+          'Of its primary transcript, or of the one that is named. Where a text was cut, its line has the whole.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        querystring: messageListQuerySchema,
+        response: {
+          200: messageListSchema,
+          404: notFound,
+          409: problemResponse('The transcript has no rows: it is not ingested, or superseded by a longer one'),
+        },
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const { transcript_id, limit, cursor } = request.query;
+      const session = await requireSession(deps, workspaceId, request.params.session_id);
+      const transcriptId = transcript_id ?? session.primary_transcript_id;
+      if (transcript_id !== undefined) await requireRows(deps, session, transcript_id);
+      const page = await listMessagePage(database, { workspaceId, transcriptId }, { limit, cursor });
+      return { session_id: session.session_id, transcript_id: transcriptId, ...page };
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id/subagents',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listSessionSubagents',
+        summary: 'List the sub-agents of a session',
+        description: 'Each is a session of its own; its tokens are not among those of its parent.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        querystring: subagentListQuerySchema,
+        response: { 200: sessionListSchema, 404: notFound },
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const { session_id: parentSessionId } = await requireSession(deps, workspaceId, request.params.session_id);
+      return await listSessionPage(database, workspaceId, { parentSessionId }, request.query);
+    },
+  );
+
+  app.delete(
+    '/v1/sessions/:session_id',
+    {
+      config: { scope: 'admin' },
+      schema: {
+        operationId: 'deleteSession',
+        summary: 'Delete a session',
+        description: 'Its rows, its transcripts and their raw bytes, for good. Its sub-agents stay.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        response: { 204: z.undefined().describe('Deleted'), 404: problemResponse('The workspace has no such session') },
+      },
+    },
+    async (request, reply) => {
+      const isDeleted = await deleteSession(deps, workspaceOf(request), request.params.session_id);
+      if (!isDeleted) throw noSuchSession();
+      return reply.code(204).send();
+    },
+  );
+}
+
+async function requireSession(
+  deps: Pick<ApiDependencies, 'database'>,
+  workspaceId: string,
+  sessionId: string,
+): Promise<SessionRow> {
+  const session = await findSession(deps.database.database, workspaceId, sessionId);
+  if (session === undefined) throw noSuchSession();
+  return session;
+}
+
+/** Throws ProblemError `not-found` for a transcript of another session, `no-rows` for one that is not ingested. */
+async function requireRows(
+  deps: Pick<ApiDependencies, 'database'>,
+  session: SessionRow,
+  transcriptId: string,
+): Promise<void> {
+  const transcript = await requireTranscript(deps, session.workspace_id, transcriptId);
+  if (transcript.session_id !== session.session_id) {
+    throw new ProblemError('not-found', 'The session has no such transcript');
+  }
+  if (transcript.ingested_at !== null) return;
+  const longer = transcript.superseded_by === null ? '' : `; its messages are those of ${transcript.superseded_by}`;
+  throw new ProblemError('no-rows', `The transcript is ${transcript.status}${longer}`);
+}
+
+function noSuchSession(): ProblemError {
+  return new ProblemError('not-found', 'There is no such session; one appears when a transcript of it is ingested');
+}

@@ -1,0 +1,142 @@
+import {
+  issueListQuerySchema,
+  issueListSchema,
+  reparseReceiptSchema,
+  type Transcript,
+  transcriptListQuerySchema,
+  transcriptListSchema,
+  transcriptParamsSchema,
+  transcriptSchema,
+} from '@recount/contract';
+import { findTranscript, listIssues, listTranscripts, type TranscriptRow } from '@recount/db';
+import { requeueTranscript } from '@recount/ingest';
+import { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { parseCursor, toCursor } from '../paging/cursor.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+const transcriptCursorSchema = z.strictObject({ transcript: z.string().regex(/^[0-9A-Z]{26}$/) });
+const issueCursorSchema = z.strictObject({ issue: z.int32() });
+
+/** What is over, and may be begun anew; the others wait or are under way. */
+const FINISHED = ['ingested', 'superseded', 'failed'] as const;
+
+const notFound = problemResponse('The workspace has no such transcript');
+
+export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'log'>): void {
+  const { database } = deps.database;
+
+  app.get(
+    '/v1/transcripts',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listTranscripts',
+        summary: 'List transcripts',
+        description: 'In the order of their upload.',
+        tags: ['transcripts'],
+        querystring: transcriptListQuerySchema,
+        response: { 200: transcriptListSchema },
+      },
+    },
+    async (request) => {
+      const { status, session_id: sessionId, sha256, limit, cursor } = request.query;
+      const filter = { sessionId, sha256, statuses: status === undefined ? undefined : [status].flat() };
+      return await listTranscriptPage(deps, workspaceOf(request), filter, { limit, cursor });
+    },
+  );
+
+  app.get(
+    '/v1/transcripts/:transcript_id',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getTranscript',
+        summary: 'Read what became of a transcript',
+        tags: ['transcripts'],
+        params: transcriptParamsSchema,
+        response: { 200: transcriptSchema, 404: notFound },
+      },
+    },
+    async (request) => toTranscript(await requireTranscript(deps, workspaceOf(request), request.params.transcript_id)),
+  );
+
+  app.get(
+    '/v1/transcripts/:transcript_id/issues',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listTranscriptIssues',
+        summary: 'List what is wrong in a transcript',
+        description: 'In the order of its lines. The transcript itself has the counts of all issues.',
+        tags: ['transcripts'],
+        params: transcriptParamsSchema,
+        querystring: issueListQuerySchema,
+        response: { 200: issueListSchema, 404: notFound },
+      },
+    },
+    async (request) => {
+      const { limit, cursor } = request.query;
+      const afterNumber = parseCursor(issueCursorSchema, cursor)?.issue;
+      const { workspace_id, id } = await requireTranscript(deps, workspaceOf(request), request.params.transcript_id);
+      const rows = await listIssues(database, workspace_id, id, { afterNumber, limit: limit + 1 });
+      const issues = rows.slice(0, limit);
+      const last = rows.length > limit ? issues.at(-1) : undefined;
+      return { issues, next_cursor: last === undefined ? null : toCursor({ issue: last.issue_number }) };
+    },
+  );
+
+  app.post(
+    '/v1/transcripts/:transcript_id/reparse',
+    {
+      config: { scope: 'ingest' },
+      schema: {
+        operationId: 'reparseTranscript',
+        summary: 'Ingest a transcript again from its raw bytes',
+        description:
+          'Its rows stay until the new ones replace them. One that waits or is under way already is left to that.',
+        tags: ['transcripts'],
+        params: transcriptParamsSchema,
+        response: { 202: reparseReceiptSchema, 404: notFound },
+      },
+    },
+    async (request, reply) => {
+      const job = { workspaceId: workspaceOf(request), transcriptId: request.params.transcript_id };
+      await requeueTranscript(deps, job, FINISHED);
+      const { id, session_id, status } = await requireTranscript(deps, job.workspaceId, job.transcriptId);
+      return reply.code(202).send({ transcript_id: id, session_id, status });
+    },
+  );
+}
+
+/** A page of a workspace's transcripts. Throws ProblemError `invalid-cursor`. */
+export async function listTranscriptPage(
+  deps: Pick<ApiDependencies, 'database'>,
+  workspaceId: string,
+  filter: Parameters<typeof listTranscripts>[2],
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<z.infer<typeof transcriptListSchema>> {
+  const afterId = parseCursor(transcriptCursorSchema, cursor)?.transcript;
+  const rows = await listTranscripts(deps.database.database, workspaceId, filter, { afterId, limit: limit + 1 });
+  const transcripts = rows.slice(0, limit).map(toTranscript);
+  const last = rows.length > limit ? transcripts.at(-1) : undefined;
+  return { transcripts, next_cursor: last === undefined ? null : toCursor({ transcript: last.id }) };
+}
+
+/** Throws ProblemError `not-found`. */
+export async function requireTranscript(
+  deps: Pick<ApiDependencies, 'database'>,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<TranscriptRow> {
+  const transcript = await findTranscript(deps.database.database, workspaceId, transcriptId);
+  if (transcript === undefined) throw new ProblemError('not-found', 'There is no such transcript');
+  return transcript;
+}
+
+/** Columns that the contract does not name are dropped when the answer is written. */
+function toTranscript(row: TranscriptRow): Transcript {
+  return { ...row, issue_counts: row.issue_counts as Transcript['issue_counts'] };
+}

@@ -1,0 +1,140 @@
+import multipart from '@fastify/multipart';
+import {
+  MAX_UPLOAD_FILES,
+  multipartReceiptSchema,
+  type UploadQuery,
+  uploadProblemSchema,
+  uploadQuerySchema,
+  uploadReceiptSchema,
+} from '@recount/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import type { ApiConfig } from '../config.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import type { ApiMetrics } from '../plugins/metrics.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+import { parseContentEncoding } from '../uploads/content-encoding.ts';
+import { decodeBody } from '../uploads/decode-body.ts';
+import { type BodyLimits, readBody } from '../uploads/read-body.ts';
+import { receiveFile } from '../uploads/receive-file.ts';
+import { receiveMultipart } from '../uploads/receive-multipart.ts';
+import { createUploadSlots } from '../uploads/upload-slots.ts';
+
+type Deps = ApiDependencies & { metrics: Pick<ApiMetrics, 'observeUpload'> };
+type Config = Pick<ApiConfig, 'maxTranscriptBytes' | 'maxConcurrentUploads' | 'uploadIdleTimeoutMs'>;
+
+/** What a request may be larger than its transcripts: multipart headers, or compression that made it longer. */
+const MAX_OVERHEAD_BYTES = 1024 * 1024;
+const MAX_FIELDS = 10;
+const MAX_FIELD_BYTES = 4096;
+
+const schema = {
+  operationId: 'uploadTranscripts',
+  summary: 'Upload a transcript, or several',
+  description: [
+    'When the answer is 200 or 202, the transcript is stored for good and will be ingested.',
+    'The same bytes of the same session again are a duplicate and add nothing, so it is safe to repeat an upload.',
+    'Whose transcript it is follows from `session_id`, else from the path, else from the lines.',
+    'A request that fails leaves nothing behind; of a multipart request, the files before the failure stay.',
+  ].join(' '),
+  tags: ['transcripts'],
+  querystring: uploadQuerySchema,
+  response: {
+    200: z.union([uploadReceiptSchema, multipartReceiptSchema]).describe('All of it was there already'),
+    202: z
+      .union([uploadReceiptSchema, multipartReceiptSchema])
+      .describe('Stored; Location is the transcript where it is one'),
+    207: multipartReceiptSchema.describe('Multipart: at least one file was not taken, see `error` in its place'),
+    408: problemResponse('The client was silent for too long', uploadProblemSchema),
+    413: problemResponse('Larger than the limit, decoded', uploadProblemSchema),
+    415: problemResponse('An encoding, or a kind of multipart, that is not supported; see Accept-Encoding'),
+    422: problemResponse('Not a transcript that can be read, or one whose session cannot be told'),
+  },
+};
+
+export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config): Promise<void> {
+  const slots = createUploadSlots(config.maxConcurrentUploads);
+  await parent.register(async (scope) => {
+    const app = scope as ApiApp;
+    app.removeAllContentTypeParsers();
+    await app.register(multipart, {
+      preservePath: true,
+      throwFileSizeLimit: false,
+      limits: {
+        files: MAX_UPLOAD_FILES,
+        parts: MAX_UPLOAD_FILES + MAX_FIELDS,
+        fields: MAX_FIELDS,
+        fieldSize: MAX_FIELD_BYTES,
+        fileSize: Number.POSITIVE_INFINITY,
+      },
+    });
+    // The body is left in the socket: the handler streams it.
+    app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    app.post('/v1/transcripts', { schema, config: { scope: 'ingest', isRateLimited: false } }, (request, reply) =>
+      slots.run(() => {
+        if (request.isMultipart()) return handleMultipart(deps, config, request, request.query, reply);
+        return handleSingle(deps, config, request, request.query, reply);
+      }),
+    );
+  });
+}
+
+async function handleSingle(
+  deps: Deps,
+  config: Config,
+  request: FastifyRequest,
+  query: UploadQuery,
+  reply: FastifyReply,
+) {
+  if (/^multipart\//i.test(request.headers['content-type'] ?? '')) {
+    throw new ProblemError('unsupported-media-type', 'Of the multipart types, only multipart/form-data is accepted');
+  }
+  const encoding = parseContentEncoding(request.headers['content-encoding']);
+  const bytes = readBody(request.raw, openBody(config, request, reply));
+  const receipt = await receiveFile(deps, {
+    workspaceId: workspaceOf(request),
+    body: encoding === undefined ? bytes : decodeBody(bytes, encoding),
+    sessionId: query.session_id,
+    path: query.path,
+    agent: query.agent,
+    maxBytes: config.maxTranscriptBytes,
+  });
+  reply.header('location', `/v1/transcripts/${receipt.transcript_id}`);
+  return reply.code(receipt.duplicate ? 200 : 202).send(receipt);
+}
+
+async function handleMultipart(
+  deps: Deps,
+  config: Config,
+  request: FastifyRequest,
+  query: UploadQuery,
+  reply: FastifyReply,
+) {
+  if (parseContentEncoding(request.headers['content-encoding']) !== undefined) {
+    throw new ProblemError('unsupported-encoding', 'A multipart body is taken without Content-Encoding only');
+  }
+  const workspaceId = workspaceOf(request);
+  const results = await receiveMultipart({
+    limits: openBody(config, request, reply),
+    parts: request.parts(),
+    sessionId: query.session_id,
+    requestId: request.id,
+    receive: (file) =>
+      receiveFile(deps, { ...file, workspaceId, agent: query.agent, maxBytes: config.maxTranscriptBytes }),
+  });
+  const hasFailures = results.some((result) => 'error' in result);
+  const hasNews = results.some((result) => 'duplicate' in result && !result.duplicate);
+  return reply.code(hasFailures ? 207 : hasNews ? 202 : 200).send({ results });
+}
+
+/** The limits of a request's body, which from now on the client may send. Throws ProblemError where it says too much. */
+function openBody(config: Config, { headers }: FastifyRequest, reply: FastifyReply): BodyLimits {
+  const maxBodyBytes = config.maxTranscriptBytes + MAX_OVERHEAD_BYTES;
+  if (Number(headers['content-length'] ?? 0) > maxBodyBytes) {
+    throw new ProblemError('transcript-too-large', `At most ${config.maxTranscriptBytes} bytes are accepted`);
+  }
+  if (headers.expect !== undefined) reply.raw.writeContinue();
+  return { idleTimeoutMs: config.uploadIdleTimeoutMs, remainingBytes: maxBodyBytes };
+}

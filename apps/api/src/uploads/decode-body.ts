@@ -1,0 +1,121 @@
+import type { Transform } from 'node:stream';
+import {
+  type BrotliDecompress,
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createZstdDecompress,
+  type Gunzip,
+  type ZstdDecompress,
+} from 'node:zlib';
+import type { UploadEncoding } from '@recount/contract';
+import { ProblemError } from '../problems/problem-error.ts';
+
+/** Three times as fast as the default of 16 KiB. */
+const OUTPUT_CHUNK_BYTES = 1024 ** 2;
+/** 2^23 = 8 MiB: the window of the HTTP content coding (RFC 9659), which a decoder must have in memory. */
+const MAX_ZSTD_WINDOW_LOG = 23;
+/** A new decoder costs 0.1 ms, however short its member. */
+const MAX_MEMBERS = 10_000;
+
+type Zlib = (Gunzip | BrotliDecompress | ZstdDecompress) & Transform;
+
+const CREATE_ZLIB: Readonly<Record<UploadEncoding, () => Zlib>> = {
+  gzip: () => createGunzip({ chunkSize: OUTPUT_CHUNK_BYTES }),
+  br: () => createBrotliDecompress({ chunkSize: OUTPUT_CHUNK_BYTES }),
+  zstd: () =>
+    createZstdDecompress({
+      chunkSize: OUTPUT_CHUNK_BYTES,
+      params: { [constants.ZSTD_d_windowLogMax]: MAX_ZSTD_WINDOW_LOG },
+    }),
+};
+
+/**
+ * Decodes a request body: all members of gzip and all frames of zstd, which may follow one another. Errors of `source`
+ * pass through. Throws ProblemError `broken-encoding` for damaged, truncated or foreign data; what came before it is
+ * then of no use. Holds one chunk of output at a time.
+ */
+export async function* decodeBody(source: AsyncIterable<Buffer>, encoding: UploadEncoding): AsyncGenerator<Buffer> {
+  let decoder = createDecoder(encoding);
+  let memberCount = 1;
+  try {
+    for await (const chunk of source) {
+      let rest = chunk;
+      while (rest.length > 0) {
+        const usedBytes = yield* decoder.decode(rest);
+        rest = rest.subarray(usedBytes);
+        // Node's decoders stop where a member ends, and the zstd one would silently ignore all that follows.
+        if (rest.length === 0) continue;
+        memberCount += 1;
+        if (encoding === 'br' || memberCount > MAX_MEMBERS) throw toBrokenEncoding(encoding, 'goes on after its end');
+        decoder.destroy();
+        decoder = createDecoder(encoding);
+      }
+    }
+    yield* decoder.finish();
+  } finally {
+    decoder.destroy();
+  }
+}
+
+interface Decoder {
+  /** Yields what comes of the bytes and returns how many of them were used: fewer than given where a member ends. */
+  decode(bytes: Buffer): AsyncGenerator<Buffer, number>;
+  finish(): AsyncGenerator<Buffer, void>;
+  destroy(): void;
+}
+
+function createDecoder(encoding: UploadEncoding): Decoder {
+  const zlib = CREATE_ZLIB[encoding]();
+  let failure: (Error & { code?: string }) | undefined;
+  let wake = (): void => undefined;
+  zlib.on('readable', () => wake());
+  zlib.on('error', (error) => {
+    failure = error;
+    wake();
+  });
+
+  /** Yields the output of one step, which is over when it has called `done` and nothing is left to read. */
+  async function* run(step: (done: () => void) => void): AsyncGenerator<Buffer, void> {
+    let isDone = false;
+    step(() => {
+      isDone = true;
+      wake();
+    });
+    for (;;) {
+      const output: Buffer | null = zlib.read();
+      if (output !== null) yield output;
+      else if (failure !== undefined) throw toBrokenEncoding(encoding, describeFailure(failure), failure);
+      else if (isDone) return;
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  }
+
+  return {
+    async *decode(bytes) {
+      const before = zlib.bytesWritten;
+      yield* run((done) => zlib.write(bytes, done));
+      return zlib.bytesWritten - before;
+    },
+    finish: () =>
+      run((done) => {
+        zlib.once('end', done);
+        zlib.end();
+      }),
+    destroy: () => zlib.destroy(),
+  };
+}
+
+function describeFailure({ code }: { code?: string }): string {
+  if (code === 'Z_BUF_ERROR') return 'ends too early';
+  if (code?.includes('frameParameter_windowTooLarge')) return 'needs a window of more than 8 MiB';
+  return 'is damaged';
+}
+
+function toBrokenEncoding(encoding: UploadEncoding, what: string, cause?: Error): ProblemError {
+  return new ProblemError('broken-encoding', `The ${encoding} data ${what}`, { cause });
+}

@@ -1,0 +1,54 @@
+import { fileURLToPath } from 'node:url';
+import type { Environment } from '@recount/config';
+import { createInterruption } from './interruption.ts';
+
+/** What a command knows of the process it runs in. */
+export interface CliContext {
+  environment: Environment;
+  /** Where the user is; relative paths start here. */
+  workingDirectory: string;
+  stdin: NodeJS.ReadStream;
+  /** Results only. */
+  stdout: NodeJS.WriteStream;
+  /** Progress, notes and errors. */
+  stderr: NodeJS.WriteStream;
+  /** Of the process, where the command ends without an error. Set by the command. */
+  exitCode: number;
+  /** From the first call on, SIGINT, SIGTERM and SIGHUP abort the signal instead of ending the process. */
+  listenForInterruption(): AbortSignal;
+}
+
+/** Of the project, where its samples and its launcher are. */
+export const PROJECT_DIRECTORY = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+
+export function createCliContext(process: NodeJS.Process): CliContext {
+  let signal: AbortSignal | undefined;
+  return {
+    environment: process.env,
+    workingDirectory: toWorkingDirectory(process.env, process.cwd()),
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    exitCode: 0,
+    listenForInterruption() {
+      signal ??= createInterruption(process);
+      return signal;
+    },
+  };
+}
+
+/** Package managers run scripts in the project's folder, and say in INIT_CWD where they were called. */
+export function toWorkingDirectory(environment: Environment, currentDirectory: string): string {
+  const isScript = environment.npm_lifecycle_event !== undefined && currentDirectory === PROJECT_DIRECTORY;
+  return (isScript ? environment.INIT_CWD : undefined) || currentDirectory;
+}
+
+/** Writes a line for people. */
+export function note(context: Pick<CliContext, 'stderr'>, line: string): void {
+  context.stderr.write(`${line}\n`);
+}
+
+/** Writes a line of the result. */
+export function print(context: Pick<CliContext, 'stdout'>, line: string): void {
+  context.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,60 @@
+import type { Environment } from '@recount/config';
+import { CommanderError } from 'commander';
+import { INTERRUPTED_EXIT_CODE } from './interruption.ts';
+
+/** The command cannot do what it was asked to; the message says why, and what to do. */
+export class CliError extends Error {
+  override name = 'CliError';
+}
+
+/** The command was called in a way that makes no sense. */
+export class UsageError extends Error {
+  override name = 'UsageError';
+}
+
+const USAGE_ERRORS = new Set(['UsageError', 'ConfigError']);
+/** Errors whose messages are written for whoever runs recount. */
+const CLEAR_ERRORS = new Set([
+  'CliError',
+  'BackfillTargetError',
+  'LocalPostgresError',
+  'RawStoreError',
+  'SchemaVersionError',
+  'SourceError',
+]);
+const CONNECTION_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH']);
+/** SQLSTATE classes of a refused login and an unknown database: their messages name only those. */
+const LOGIN_ERROR_CLASSES = new Set(['28', '3D']);
+
+/** How an error ends the process; a message of '' has been shown already. */
+export async function toExit(
+  error: unknown,
+  environment: Environment,
+): Promise<{ exitCode: number; message: string }> {
+  if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, message: '' };
+  const { name = '', stack } = error instanceof Error ? error : {};
+  if (name === 'InterruptedError') return { exitCode: INTERRUPTED_EXIT_CODE, message: 'interrupted' };
+  const message = environment.RECOUNT_DEBUG === '1' && stack !== undefined ? stack : await toMessage(error);
+  return { exitCode: USAGE_ERRORS.has(name) ? 2 : 1, message };
+}
+
+async function toMessage(error: unknown): Promise<string> {
+  if (!(error instanceof Error)) return 'unknown error';
+  if (USAGE_ERRORS.has(error.name) || CLEAR_ERRORS.has(error.name)) return error.message;
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    const { code, address, port } = toSystemError(cause);
+    if (CONNECTION_ERRORS.has(code)) {
+      const place = address === undefined ? '' : ` at ${address}:${port}`;
+      return `Cannot connect${place} (${code}). Is the database of DATABASE_URL running?`;
+    }
+    if (LOGIN_ERROR_CLASSES.has(code.slice(0, 2)) && code.length === 5) return `Postgres: ${cause.message}`;
+  }
+  const { toFailureReason } = await import('@recount/ingest');
+  return `${toFailureReason(error)}\nSet RECOUNT_DEBUG=1 to see where it comes from.`;
+}
+
+/** A failed connection to a name with several addresses is an AggregateError of one error for each. */
+function toSystemError(error: Error): { code: string; address?: string; port?: number } {
+  const first = error instanceof AggregateError ? error.errors[0] : error;
+  return { ...first, code: String(first?.code ?? '') };
+}

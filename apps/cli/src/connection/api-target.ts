@@ -1,0 +1,69 @@
+import { pipeline } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
+import { MAX_PATH_LENGTH, type Transcript, type TranscriptList, type UploadReceipt } from '@recount/contract';
+import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from '@recount/ingest';
+import type { ApiClient } from './api-client.ts';
+
+const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
+const PENDING_PAGE_LIMIT = 100;
+
+/** Brings transcripts to a recount API. */
+export function createApiTarget(client: ApiClient): BackfillTarget {
+  const isNear = LOOPBACK_HOSTS.has(new URL(client.place.url).hostname);
+  return {
+    async find({ sessionId, sha256 }, signal) {
+      const query = { session_id: sessionId, sha256, limit: 1 };
+      const list = await client.request<TranscriptList>('/v1/transcripts', { query, signal });
+      const transcript = list?.transcripts[0];
+      return transcript && toStoredTranscript(transcript);
+    },
+    async receive({ path, open }, signal) {
+      const receipt = await client.request<UploadReceipt>('/v1/transcripts', {
+        method: 'POST',
+        // The end of a path tells whose transcript it is.
+        query: { path: path.slice(-MAX_PATH_LENGTH) },
+        headers: { 'content-type': 'application/x-ndjson', ...(!isNear && { 'content-encoding': 'gzip' }) },
+        body: isNear ? open() : compress(open()),
+        signal,
+      });
+      if (receipt === undefined) throw new BackfillTargetError('denied', `${client.place.url} takes no uploads`);
+      const { transcript_id: transcriptId, session_id: sessionId, status, duplicate: isDuplicate } = receipt;
+      return { transcript: { transcriptId, sessionId, status, failureReason: null }, isDuplicate };
+    },
+    async readStatuses(ids, signal) {
+      const isPending = await readPending(client, signal);
+      const found: StoredTranscript[] = [];
+      for (const id of ids) {
+        if (isPending(id)) {
+          found.push({ transcriptId: id, sessionId: '', status: 'queued', failureReason: null });
+          continue;
+        }
+        const transcript = await client.request<Transcript>(`/v1/transcripts/${id}`, { signal });
+        if (transcript !== undefined) found.push(toStoredTranscript(transcript));
+      }
+      return found;
+    },
+  };
+}
+
+/**
+ * One request tells which transcripts wait for a worker, so that only the others are asked for. The list goes from the oldest to
+ * the newest: what lies behind its first page counts as waiting too.
+ */
+async function readPending(client: ApiClient, signal: AbortSignal | undefined): Promise<(id: string) => boolean> {
+  const query = { status: ['queued', 'processing'], limit: PENDING_PAGE_LIMIT };
+  const list = await client.request<TranscriptList>('/v1/transcripts', { query, signal });
+  const ids = list?.transcripts.map(({ id }) => id) ?? [];
+  const pending = new Set(ids);
+  const last = list?.next_cursor == null ? undefined : ids.at(-1);
+  return (id) => pending.has(id) || (last !== undefined && id > last);
+}
+
+function toStoredTranscript({ id, session_id, status, failure_reason }: Transcript): StoredTranscript {
+  return { transcriptId: id, sessionId: session_id, status, failureReason: failure_reason };
+}
+
+/** What goes wrong with `body` destroys the result, and with it the request. */
+function compress(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  return pipeline(body, createGzip({ level: constants.Z_BEST_SPEED }), () => undefined);
+}

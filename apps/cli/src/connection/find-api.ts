@@ -1,0 +1,42 @@
+import { type CliContext, note } from '../cli-context.ts';
+import { CliError, UsageError } from '../cli-error.ts';
+import { readCredentials } from '../local/credentials.ts';
+import { toDataDirectory } from '../local/data-directory.ts';
+import { findRunning } from '../local/installation-lock.ts';
+import type { ApiPlace } from './api-client.ts';
+
+export interface ApiOptions {
+  server?: string;
+  key?: string;
+}
+
+/**
+ * The API to work with: of `--server` or RECOUNT_SERVER, else that of the local installation where it runs, else undefined.
+ * Throws UsageError for a server without a key, or one that is no URL.
+ */
+export async function findApi(context: CliContext, options: ApiOptions): Promise<ApiPlace | undefined> {
+  const { RECOUNT_SERVER, RECOUNT_API_KEY } = context.environment;
+  const server = options.server ?? (RECOUNT_SERVER || undefined);
+  const key = options.key ?? (RECOUNT_API_KEY || undefined);
+  if (server === undefined) return await findLocalApi(context, options.key);
+  if (!/^https?:$/.test(URL.parse(server)?.protocol ?? '')) {
+    throw new UsageError(`${server} is no URL of a server, such as https://recount.example.com`);
+  }
+  if (key === undefined) throw new UsageError('A server needs an API key: set RECOUNT_API_KEY, or give --key.');
+  return { url: server.replace(/\/+$/, ''), key };
+}
+
+async function findLocalApi(context: CliContext, key: string | undefined): Promise<ApiPlace | undefined> {
+  const directory = toDataDirectory(context);
+  const running = await findRunning(directory.lock);
+  if (running === undefined) return undefined;
+  if (running.url === undefined) throw new CliError(`The installation in ${directory.path} is just starting; try again.`);
+  const credentials = await readCredentials(directory.credentials);
+  const apiKey = key ?? credentials?.apiKey;
+  if (apiKey === undefined) throw new CliError(`There is no API key in ${directory.credentials}: give --key.`);
+  note(context, `Using the local installation at ${running.url}`);
+  return { url: running.url, key: apiKey };
+}
+
+export const NO_API_MESSAGE =
+  'No server to talk to: start one with `npm start`, or name one with --server (or RECOUNT_SERVER) and RECOUNT_API_KEY.';

@@ -1,0 +1,105 @@
+import { type RawStoreConfig, readRawStoreConfig, readServiceConfig } from '@recount/config';
+import {
+  checkSchemaVersion,
+  createDatabasePool,
+  type DatabasePool,
+  ensureWorkspace,
+  findWorkspaceByName,
+} from '@recount/db';
+import type { IngestDependencies } from '@recount/ingest';
+import { createJobQueue, type JobQueue } from '@recount/queue';
+import { createRawStore, type RawStore } from '@recount/storage';
+import { ulid } from 'ulid';
+import { type CliContext, note } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { toDataDirectory } from '../local/data-directory.ts';
+import { findRunning } from '../local/installation-lock.ts';
+
+/** Connections to everything that an installation is made of. */
+export interface OpenInstallation extends IngestDependencies {
+  database: DatabasePool;
+  rawStore: RawStore;
+  queue: JobQueue;
+  close(): Promise<void>;
+}
+
+export interface InstallationConfig {
+  databaseUrl: string;
+  rawStore: RawStoreConfig;
+}
+
+export const DEFAULT_WORKSPACE = 'default';
+const MAX_CONNECTIONS = 8;
+
+/** Of DATABASE_URL and RECOUNT_RAW_STORE, else of the local installation, which must be running. Throws ConfigError, CliError. */
+export async function findInstallationConfig(context: CliContext): Promise<InstallationConfig> {
+  if (context.environment.DATABASE_URL) return readServiceConfig(context.environment);
+  const { databaseUrl, rawStore } = await findLocalPlace(context);
+  return { databaseUrl, rawStore: readRawStoreConfig({ ...context.environment, RECOUNT_RAW_STORE: rawStore }) };
+}
+
+/** As `findInstallationConfig`, for what needs the database alone. */
+export async function findDatabaseUrl(context: CliContext): Promise<string> {
+  return context.environment.DATABASE_URL || (await findLocalPlace(context)).databaseUrl;
+}
+
+async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: string; rawStore: string }> {
+  const { lock, path } = toDataDirectory(context);
+  const { url, databaseUrl, rawStore } = (await findRunning(lock)) ?? {};
+  if (databaseUrl === undefined || rawStore === undefined) {
+    throw new CliError('No database: start the local installation with `npm start`, or set DATABASE_URL.');
+  }
+  note(context, `Using the local installation in ${path} (${url})`);
+  return { databaseUrl, rawStore };
+}
+
+/** Connects to database, raw store and queue. Throws SchemaVersionError where the database is not migrated. */
+export async function openInstallation(config: InstallationConfig): Promise<OpenInstallation> {
+  const { databaseUrl: connectionString } = config;
+  // What breaks shows in the next query, too; there is nobody else to tell.
+  const onError = (): void => undefined;
+  const database = createDatabasePool({ connectionString, maxConnections: MAX_CONNECTIONS, onConnectionError: onError });
+  const rawStore = createRawStore(config.rawStore.location, config.rawStore.s3);
+  const queue = createJobQueue({ connectionString, role: 'sender', onError });
+  try {
+    await checkSchemaVersion(database.database);
+    await queue.start();
+  } catch (error) {
+    await Promise.allSettled([database.close(), rawStore.close()]);
+    throw error;
+  }
+  return {
+    database,
+    rawStore,
+    queue,
+    async close() {
+      await queue.stop(0);
+      await Promise.allSettled([database.close(), rawStore.close()]);
+    },
+  };
+}
+
+/** The workspace of that name. Only the default one is created where there is none; throws CliError. */
+export async function findWorkspace({ database }: DatabasePool, name: string): Promise<string> {
+  const workspace =
+    name === DEFAULT_WORKSPACE ? await ensureWorkspace(database, ulid(), name) : await findWorkspaceByName(database, name);
+  if (workspace === undefined) {
+    throw new CliError(`There is no workspace ${name}. \`recount keys create --workspace ${name}\` creates it.`);
+  }
+  return workspace.id;
+}
+
+/** Runs something with the database alone. */
+export async function withDatabase<Result>(
+  context: CliContext,
+  run: (database: DatabasePool) => Promise<Result>,
+): Promise<Result> {
+  const connectionString = await findDatabaseUrl(context);
+  const database = createDatabasePool({ connectionString, maxConnections: 2 });
+  try {
+    await checkSchemaVersion(database.database);
+    return await run(database);
+  } finally {
+    await database.close();
+  }
+}

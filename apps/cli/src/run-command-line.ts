@@ -1,0 +1,76 @@
+import { readFileSync } from 'node:fs';
+import { Command } from 'commander';
+import type { CliContext } from './cli-context.ts';
+import { note } from './cli-context.ts';
+import { toExit } from './cli-error.ts';
+import { createApiCommand } from './commands/api.ts';
+import { createBackfillCommand } from './commands/backfill.ts';
+import { createDoctorCommand } from './commands/doctor.ts';
+import { createKeysCommand } from './commands/keys.ts';
+import { createMigrateCommand } from './commands/migrate.ts';
+import { createParseCommand } from './commands/parse.ts';
+import { createRequeueCommand } from './commands/requeue.ts';
+import { createSessionsCommand } from './commands/sessions.ts';
+import { createUpCommand } from './commands/up.ts';
+import { createUploadCommand } from './commands/upload.ts';
+import { createWorkerCommand } from './commands/worker.ts';
+
+export const VERSION: string = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+).version;
+
+/**
+ * Runs `recount` with the given arguments and returns its exit code: 0 where all went well, 1 where something failed, 2 where
+ * the call made no sense, 130 where it was interrupted.
+ */
+export async function runCommandLine(context: CliContext, commandArguments: readonly string[]): Promise<number> {
+  endQuietlyWithoutReader(context);
+  try {
+    await createProgram(context).parseAsync(commandArguments, { from: 'user' });
+    return context.exitCode;
+  } catch (error) {
+    const { exitCode, message } = await toExit(error, context.environment);
+    if (message !== '') note(context, `recount: ${message}`);
+    return exitCode;
+  }
+}
+
+/** `recount parse FILE | head` closes the pipe when it has seen enough. */
+function endQuietlyWithoutReader(context: CliContext): void {
+  for (const stream of [context.stdout, context.stderr]) {
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error;
+      process.exit(0);
+    });
+  }
+}
+
+function createProgram(context: CliContext): Command {
+  const program = new Command('recount')
+    .description('The warehouse for coding-agent transcripts.')
+    .version(VERSION)
+    .showHelpAfterError('Add --help to see how it is used.')
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'recount: ')),
+    })
+    .exitOverride();
+  for (const command of [
+    createUpCommand(context),
+    createBackfillCommand(context),
+    createUploadCommand(context),
+    createSessionsCommand(context),
+    createParseCommand(context),
+    createKeysCommand(context),
+    createDoctorCommand(context),
+    createRequeueCommand(context),
+    createMigrateCommand(context),
+    createApiCommand(context),
+    createWorkerCommand(context),
+  ]) {
+    for (const each of [command, ...command.commands]) each.copyInheritedSettings(program);
+    program.addCommand(command);
+  }
+  return program;
+}

@@ -1,0 +1,42 @@
+const COUNT_FORMAT = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** Thousands separated by commas. */
+export function formatCount(count: number): string {
+  return COUNT_FORMAT.format(count);
+}
+
+/** Dollars, marked as the estimate they are: four decimals below 1, else two. */
+export function formatUsd(usd: number): string {
+  const decimals = Math.abs(usd) < 1 ? 4 : 2;
+  const format = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return `≈ $${new Intl.NumberFormat('en-US', format).format(usd)}`;
+}
+
+/** In steps of 1000, with one decimal below 10. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 999.5 && unit < BYTE_UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit > 0 && value < 9.95 ? value.toFixed(1) : Math.round(value)} ${BYTE_UNITS[unit]}`;
+}
+
+/** As `45 s`, `3 min 20 s` or `2 h 5 min`. */
+export function formatDuration(durationMs: number): string {
+  const seconds = Math.max(0, Math.round(durationMs / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** To the minute, in the local time zone or in UTC. */
+export function formatTimestamp(timestamp: string | null, inUtc: boolean): string {
+  if (timestamp === null) return '';
+  const date = new Date(timestamp);
+  const offsetMs = inUtc ? 0 : date.getTimezoneOffset() * 60_000;
+  return `${new Date(date.getTime() - offsetMs).toISOString().slice(0, 16).replace('T', ' ')}${inUtc ? 'Z' : ''}`;
+}

@@ -1,0 +1,35 @@
+const segmenter = new Intl.Segmenter();
+const INVISIBLE = /^[\p{Mn}\p{Me}\p{C}]+$/u;
+const WIDE = /\p{Emoji_Presentation}|\uFE0F|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u;
+const ONLY_ASCII = /^[ -~]*$/;
+
+/** Columns that a text takes on a terminal. */
+export function toTextWidth(text: string): number {
+  if (ONLY_ASCII.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += toSegmentWidth(segment);
+  return width;
+}
+
+function toSegmentWidth(segment: string): number {
+  if (INVISIBLE.test(segment)) return 0;
+  return WIDE.test(segment) ? 2 : 1;
+}
+
+/** The text cut to `width` columns, the last of them then an ellipsis. */
+export function cutToWidth(text: string, width: number): string {
+  if (toTextWidth(text) <= width) return text;
+  let cut = '';
+  let used = 0;
+  for (const { segment } of segmenter.segment(text)) {
+    used += toSegmentWidth(segment);
+    if (used > width - 1) break;
+    cut += segment;
+  }
+  return width > 0 ? `${cut.trimEnd()}…` : '';
+}
+
+/** One line without control characters: what stands in transcripts could otherwise steer the terminal. */
+export function toSingleLine(text: string): string {
+  return text.replace(/\s+/gu, ' ').replace(/\p{C}/gu, '').trim();
+}
