@@ -13,10 +13,18 @@ export interface Measurement {
  * over to the next run. Its one line of output is a measurement.
  */
 export async function measureInChild(script: string, ...args: string[]): Promise<Measurement> {
-  const path = fileURLToPath(new URL(script, import.meta.url));
-  const { stdout } = await promisify(execFile)(process.execPath, [path, ...args]);
-  return JSON.parse(stdout) as Measurement;
+  return JSON.parse(await runChild(script, ...args)) as Measurement;
 }
+
+/** Runs a script of this folder as `recount` is run, and returns its output. */
+export async function runChild(script: string, ...args: string[]): Promise<string> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const { stdout } = await promisify(execFile)(process.execPath, [...nodeOptions, path, ...args]);
+  return stdout.trim();
+}
+
+/** As in the launcher `recount`. */
+const nodeOptions = ['--max-semi-space-size=8'];
 
 /** The other end of {@link measureInChild}: times `run` that many times and prints the median and the peak memory. */
 export async function reportMeasurement(passes: number, run: () => Promise<void> | void): Promise<void> {

@@ -1,0 +1,75 @@
+import { createReadStream } from 'node:fs';
+import { streamTranscript, type TranscriptBatch } from '@recount/core';
+import { createDatabasePool, type DatabasePool, ensureWorkspace, setTranscriptStatus, writeBatch } from '@recount/db';
+import { handleJob, receiveTranscript } from '@recount/ingest';
+import { createFolderRawStore, type RawStore } from '@recount/storage';
+import { reportMeasurement } from './child.ts';
+
+const WORKSPACE = '01J0000000000000000000BENC';
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const noQueue = { enqueue: async () => undefined, hasJob: async () => false };
+
+interface Deps {
+  database: DatabasePool;
+  rawStore: RawStore;
+  queue: typeof noQueue;
+}
+
+/** Uploads the file once: what is measured begins at the raw object. */
+async function receive(deps: Deps, path: string): Promise<string> {
+  await ensureWorkspace(deps.database.database, WORKSPACE, 'bench');
+  const request = { workspaceId: WORKSPACE, body: createReadStream(path), maxBytes: 2 ** 33 };
+  return (await receiveTranscript(deps, request)).transcript.id;
+}
+
+/** Raw object to committed rows, as a worker does it. */
+async function ingest(deps: Deps, transcriptId: string): Promise<void> {
+  const job = { workspaceId: WORKSPACE, transcriptId };
+  const outcome = await handleJob({ ...deps, onReport: () => undefined }, job, { maxLineBytes: MAX_LINE_BYTES });
+  if (outcome.status !== 'done') throw new Error(`the job ended as ${outcome.status}`);
+}
+
+async function parse(path: string): Promise<TranscriptBatch[]> {
+  const batches: TranscriptBatch[] = [];
+  const stream = streamTranscript('bench', createReadStream(path), { maxLineBytes: MAX_LINE_BYTES });
+  for await (const batch of stream) batches.push(batch);
+  return batches;
+}
+
+/** Rows that are in memory already into the database: the insert stage alone. */
+async function insert({ database }: Deps, transcriptId: string, batches: readonly TranscriptBatch[]): Promise<void> {
+  await database.withTransaction(async (transaction, client) => {
+    let issueNumber = 0;
+    for (const batch of batches) {
+      await writeBatch(transaction, client, { workspaceId: WORKSPACE, transcriptId }, batch, issueNumber);
+      issueNumber += batch.issues.length;
+    }
+  });
+}
+
+const [subject, connectionString = '', directory = '', path = ''] = process.argv.slice(2);
+const deps: Deps = {
+  database: createDatabasePool({ connectionString }),
+  rawStore: createFolderRawStore({ directory }),
+  queue: noQueue,
+};
+const truncate = () =>
+  deps.database.pool.query('TRUNCATE recount.transcript_messages, recount.content_blocks, recount.ingest_issues');
+switch (subject) {
+  case 'upload':
+    console.log(await receive(deps, path));
+    break;
+  case 'insert': {
+    const batches = await parse(path);
+    await truncate();
+    await reportMeasurement(1, () => insert(deps, 'bench', batches));
+    break;
+  }
+  default: {
+    const transcriptId = path;
+    await truncate();
+    await setTranscriptStatus(deps.database.database, WORKSPACE, [transcriptId], { status: 'queued' });
+    await reportMeasurement(1, () => ingest(deps, transcriptId));
+  }
+}
+await deps.database.close();

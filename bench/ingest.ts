@@ -1,0 +1,68 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { migrateDatabase } from '@recount/db';
+import { startLocalPostgres } from '@recount/local-postgres';
+import { migrateQueue } from '@recount/queue';
+import { type Measurement, measureInChild, median, runChild } from './child.ts';
+import type { Fixture } from './fixtures.ts';
+
+export interface IngestFigures {
+  readonly fixture: string;
+  /** Speed of each stage against COPY of the same rows from prepared text: 1 would be as fast. */
+  readonly insertRatio: number;
+  readonly ingestRatio: number;
+  readonly copyMs: number;
+  readonly insertMs: number;
+  readonly ingestMs: number;
+  /** Of the process that ingests, Node's own included. */
+  readonly ingestPeakRssBytes: number;
+}
+
+const runs = 3;
+
+/**
+ * The insert stage, and the whole way of a worker from raw object to committed rows, against the prepared text of the
+ * same rows piped into COPY: medians of runs taken in turn.
+ */
+export async function benchIngest(folder: string, fixtures: readonly Fixture[]): Promise<IngestFigures[]> {
+  const postgres = await startLocalPostgres({ directory: join(folder, 'postgres') });
+  try {
+    await migrateDatabase(postgres.connectionString);
+    await migrateQueue(postgres.connectionString);
+    const figures: IngestFigures[] = [];
+    for (const fixture of fixtures) figures.push(await benchFixture(postgres.connectionString, folder, fixture));
+    return figures;
+  } finally {
+    await postgres.stop();
+  }
+}
+
+async function benchFixture(connectionString: string, folder: string, fixture: Fixture): Promise<IngestFigures> {
+  const directory = join(folder, fixture.name);
+  await mkdir(directory);
+  const measure = (subject: string, argument: string): Promise<Measurement> =>
+    measureInChild('./ingest-child.ts', subject, connectionString, directory, argument);
+  const transcriptId = await runChild('./ingest-child.ts', 'upload', connectionString, directory, fixture.path);
+  await measure('ingest', transcriptId);
+  await runChild('./copy-child.ts', 'save', connectionString, directory);
+  const copies: Measurement[] = [];
+  const inserts: Measurement[] = [];
+  const ingests: Measurement[] = [];
+  for (let run = 0; run < runs; run += 1) {
+    copies.push(await measureInChild('./copy-child.ts', 'load', connectionString, directory));
+    inserts.push(await measure('insert', fixture.path));
+    ingests.push(await measure('ingest', transcriptId));
+  }
+  const toMs = (measurements: readonly Measurement[]): number =>
+    median(measurements.map(({ milliseconds }) => milliseconds));
+  const [copyMs, insertMs, ingestMs] = [toMs(copies), toMs(inserts), toMs(ingests)];
+  return {
+    fixture: fixture.name,
+    insertRatio: copyMs / insertMs,
+    ingestRatio: copyMs / ingestMs,
+    copyMs,
+    insertMs,
+    ingestMs,
+    ingestPeakRssBytes: median(ingests.map(({ peakRssBytes }) => peakRssBytes)),
+  };
+}
