@@ -225,16 +225,16 @@ describe('any lines', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(anyJson, anyMessage), { maxLength: 8 }), async (values) => {
         const input = toJsonl(...values.map((value) => JSON.stringify(value)));
-        const result = await parseTranscript('s', input, { maxInlineContentBytes: 16 });
+        const result = await parseTranscript('s', input, { maxInlineContentBytes: 32 });
         expect(result.metadata.lineCount).toBe(values.length);
         expect(result.errors.map(({ code }) => code)).not.toContain('invalid_json');
         expectSoundRows(result);
         for (const { content_text, thinking_text, result_text, tool_input } of result.contentBlocks) {
           for (const text of [content_text, thinking_text, result_text]) {
-            expect(Buffer.byteLength(text ?? '')).toBeLessThanOrEqual(16);
+            expect(Buffer.byteLength(text ?? '')).toBeLessThanOrEqual(32);
           }
-          if (typeof tool_input === 'string') expect(Buffer.byteLength(tool_input)).toBeLessThanOrEqual(16);
-          else expect(Buffer.byteLength(JSON.stringify(tool_input))).toBeLessThanOrEqual(16);
+          if (typeof tool_input === 'string') expect(Buffer.byteLength(tool_input)).toBeLessThanOrEqual(32);
+          else expect(Buffer.byteLength(JSON.stringify(tool_input))).toBeLessThanOrEqual(32);
         }
       }),
       { numRuns: 300 },

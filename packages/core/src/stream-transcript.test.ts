@@ -74,6 +74,8 @@ describe('streamTranscript', () => {
     const { batches } = await collect(toReusedChunks(longTranscript, 100));
     const updates = batches.flatMap((batch) => batch.updatedMessages);
     expect(updates.length).toBeGreaterThan(100);
+    // Each has one late line, so each leaves once.
+    expect(new Set(updates.map(({ id }) => id)).size).toBe(updates.length);
     for (const message of updates) {
       expect(message).toMatchObject({ tokens_out: 90, has_tool_use: true, stop_reason: 'tool_use' });
     }
@@ -81,6 +83,12 @@ describe('streamTranscript', () => {
       const ids = [...messages, ...updatedMessages].map(({ id }) => id);
       expect(new Set(ids).size).toBe(ids.length);
     }
+  });
+
+  it('hands over a message that grows before it has left as it is then, not as an update', async () => {
+    const lines = [assistantLine('m1', 'a'), assistantLine('m1', 'b'), userLine('c'), assistantLine('m1', 'd')];
+    const { batches } = await collect(toJsonl(...lines));
+    expect(batches).toMatchObject([{ messages: [{ metadata: { line_count: 3 } }, {}], updatedMessages: [] }]);
   });
 
   it('hands over a batch of updates alone', async () => {

@@ -133,6 +133,7 @@ describe('tool_result', () => {
       result_text: 'a\nb\nc',
     });
     for (const content of [null, []]) expect(result(content)).toEqual(expected);
+    for (const is_error of [null, 'true', 1]) expect(result('ok', { is_error }).is_error).toBe(false);
     expect(readOne({ type: 'tool_result' })).toEqual({ ...expected, tool_result_id: null });
   });
 

@@ -17,6 +17,13 @@ const GENERATED_PREFIXES = [
   '[Request interrupted by user',
 ];
 
+/** Commands that operate the program; typed alone they ask nothing of the agent. */
+const OPERATING_COMMANDS = new Set(
+  'clear compact config context cost doctor exit help login logout mcp memory model permissions plugin quit resume status usage'
+    .split(' ')
+    .map((name) => `/${name}`),
+);
+
 /** What the user typed on this line, cut to 1,000 characters and `...`; undefined where it holds no such text. */
 export function toPromptText(record: MessageRecord): string | undefined {
   if (record.type !== 'user' || record.metadata.isMeta === true || record.metadata.isCompactSummary === true) {
@@ -25,6 +32,7 @@ export function toPromptText(record: MessageRecord): string | undefined {
   const text = toTexts(record.content).find(isTypedByUser);
   if (text === undefined) return undefined;
   const typed = toTypedCommand(text) ?? text;
+  if (OPERATING_COMMANDS.has(typed)) return undefined;
   return typed.length > MAX_INITIAL_PROMPT_LENGTH ? `${cutCharacters(typed, MAX_INITIAL_PROMPT_LENGTH)}...` : typed;
 }
 

@@ -1,4 +1,3 @@
-// biome-ignore lint/style/noRestrictedImports: test support, not part of the package.
 import { Readable } from 'node:stream';
 import type { TranscriptInput } from '../input-chunks.ts';
 

@@ -1,6 +1,4 @@
-// biome-ignore lint/style/noRestrictedImports: test support, not part of the package.
 import { setFlagsFromString } from 'node:v8';
-// biome-ignore lint/style/noRestrictedImports: test support, not part of the package.
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');

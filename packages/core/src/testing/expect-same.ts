@@ -1,4 +1,3 @@
-// biome-ignore lint/style/noRestrictedImports: test support, not part of the package.
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'vitest';
 
