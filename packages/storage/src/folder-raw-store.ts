@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream, type Stats, type WriteStream } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, opendir, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -48,7 +48,7 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
       withFolderErrors(key, async () => {
         const temporaryPath = await newTemporaryPath();
         try {
-          await pipeline(chunks, createDurableFile(temporaryPath));
+          await writeDurably(temporaryPath, chunks);
           signal?.throwIfAborted();
           await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
           await rename(temporaryPath, path);
@@ -138,9 +138,14 @@ async function withFolderErrors<T>(subject: string, operation: () => Promise<T>)
   }
 }
 
-/** A new file, synced before it is closed; a pipeline into it ends after both, and fails where either does. */
-const createDurableFile = (path: string): WriteStream =>
-  createWriteStream(path, { flags: 'wx', mode: FILE_MODE, flush: true, highWaterMark: WRITE_BUFFER_BYTES });
+/**
+ * Writes a new file and syncs it before it is closed. It is opened first, not by the stream: a stream that is destroyed
+ * while it opens its file makes it after all, behind the back of who removes it.
+ */
+async function writeDurably(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const handle = await open(path, 'wx', FILE_MODE);
+  await pipeline(chunks, handle.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES }));
+}
 
 async function openExisting(path: string, key: string): Promise<FileHandle> {
   try {

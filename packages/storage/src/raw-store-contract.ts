@@ -189,6 +189,16 @@ function describeUnfinishedPuts(fixture: () => RawStoreFixture): void {
     await expectNothingAt(key);
   });
 
+  test('nothing is left by what a put had begun when its body threw', async () => {
+    const body = async function* () {
+      yield Buffer.from('x');
+      throw new Error('the client went away');
+    };
+    for (let n = 0; n < 400; n += 1) await expect(fixture().store.put(newKey(), body())).rejects.toThrow('went away');
+    await delay(50);
+    expect(await fixture().listUnfinishedPuts()).toEqual([]);
+  });
+
   test.each([0, 1, 9 * MIB, 17 * MIB])(
     'an abort after %i bytes of a stalled body leaves nothing',
     async (sizeBytes) => {

@@ -14,18 +14,14 @@ export async function writeBody(
   let bodyFailure: { error: unknown } | undefined;
 
   async function* readChunks(): AsyncGenerator<Uint8Array> {
-    try {
-      for (;;) {
-        const step = await readNext(iterator, signal).catch((error: unknown) => {
-          bodyFailure = { error };
-          throw error;
-        });
-        if (step.done) return;
-        sizeBytes += step.value.byteLength;
-        yield step.value;
-      }
-    } finally {
-      closeIterator(iterator);
+    for (;;) {
+      const step = await readNext(iterator, signal).catch((error: unknown) => {
+        bodyFailure = { error };
+        throw error;
+      });
+      if (step.done) return;
+      sizeBytes += step.value.byteLength;
+      yield step.value;
     }
   }
 
@@ -35,6 +31,8 @@ export async function writeBody(
     if (bodyFailure) throw bodyFailure.error;
     signal?.throwIfAborted();
     throw error;
+  } finally {
+    closeIterator(iterator);
   }
   if (bodyFailure) throw bodyFailure.error;
   return sizeBytes;

@@ -1,8 +1,9 @@
 import { startFauxqs } from 'fauxqs';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
 
-const CONTAINER_IMAGE = 'chrislusf/seaweedfs:3.97';
-const CONTAINER_PORT = 8333;
+/** The server of docker-compose.yml. */
+const CONTAINER_IMAGE = 'versity/versitygw:v1.0.19';
+const CONTAINER_PORT = 7070;
 const CONTAINER_START_TIMEOUT_MS = 120_000;
 
 export interface S3TestServer {
@@ -55,18 +56,14 @@ async function startContainer(): Promise<S3TestServer | undefined> {
   );
   if (!hasEngine) return undefined;
   const credentials = { accessKeyId: 'recount', secretAccessKey: 'recount-secret' };
-  const configuration = {
-    identities: [
-      {
-        name: 'recount',
-        credentials: [{ accessKey: credentials.accessKeyId, secretKey: credentials.secretAccessKey }],
-        actions: ['Admin', 'Read', 'Write', 'List', 'Tagging'],
-      },
-    ],
-  };
   const container = await new GenericContainer(CONTAINER_IMAGE)
-    .withCopyContentToContainer([{ content: JSON.stringify(configuration), target: '/etc/seaweedfs/s3.json' }])
-    .withCommand(['server', '-s3', '-s3.config=/etc/seaweedfs/s3.json', '-dir=/data', '-volume.max=0'])
+    // Makes the folder.
+    .withCopyContentToContainer([{ content: '', target: '/data/.keep' }])
+    .withCommand(['--port', `:${CONTAINER_PORT}`, 'posix', '/data'])
+    .withEnvironment({
+      ROOT_ACCESS_KEY: credentials.accessKeyId,
+      ROOT_SECRET_KEY: credentials.secretAccessKey,
+    })
     .withExposedPorts(CONTAINER_PORT)
     .withWaitStrategy(Wait.forListeningPorts())
     .withStartupTimeout(CONTAINER_START_TIMEOUT_MS)
