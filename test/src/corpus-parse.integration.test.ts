@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import {
   IDENTIFY_HEAD_BYTES,
@@ -11,18 +11,17 @@ import {
   parseTranscript,
 } from '@recount/core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { findCorpus } from './corpus.ts';
 import { countTranscript } from './independent-count.ts';
 
-const repositoryRoot = resolve(import.meta.dirname, '../..');
-const corpus = resolve(repositoryRoot, process.env.TRANSCRIPT_CORPUS ?? '../shared/corpus');
-const isCorpusHere = existsSync(corpus);
-if (!isCorpusHere) console.warn('Skipped: there is no corpus of transcripts at TRANSCRIPT_CORPUS or ../shared/corpus');
+const corpus = findCorpus();
+const isCorpusHere = corpus !== undefined;
 
 /** Contents by path below the corpus, all agents'. */
 const files = new Map<string, Buffer>();
 
 beforeAll(() => {
-  if (!isCorpusHere) return;
+  if (corpus === undefined) return;
   const folder = mkdtempSync(join(tmpdir(), 'recount-corpus-'));
   for (const archive of readdirSync(corpus).filter((name) => name.endsWith('.tar.gz'))) {
     const target = join(folder, basename(archive, '.tar.gz'));

@@ -1,0 +1,103 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { startLocalPostgres } from '@recount/local-postgres';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findCorpus } from './corpus.ts';
+import { countTranscript } from './independent-count.ts';
+
+const CLI = fileURLToPath(new URL('../../apps/cli/bin/recount.mjs', import.meta.url));
+const corpus = findCorpus();
+let directory: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'recount-corpus-e2e-'));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+async function runUp(path: string): Promise<string> {
+  const env = { ...process.env, RECOUNT_DATA_DIR: join(directory, 'data'), RECOUNT_PORT: '0' };
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [CLI, 'up', '--exit', path], { env });
+  return stdout + stderr;
+}
+
+function countIn(output: string, label: string): number {
+  const match = new RegExp(`^\\s*${label}\\s+([\\d,]+)$`, 'm').exec(output);
+  if (match === null) throw new Error(`No line "${label}" in:\n${output}`);
+  return Number(match[1]?.replaceAll(',', ''));
+}
+
+async function withDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const postgres = await startLocalPostgres({ directory: join(directory, 'data', 'postgres') });
+  const client = new pg.Client({ connectionString: postgres.connectionString });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+    await postgres.stop();
+  }
+}
+
+describe.skipIf(corpus === undefined)('`recount up` with the corpus of real transcripts', () => {
+  it('ingests every Claude Code transcript as an independent count finds it, and nothing the second time', async () => {
+    const manifest = (await readFile(join(corpus ?? '', 'MANIFEST.tsv'), 'utf8')).trimEnd().split(/\r?\n/).slice(1);
+    const claudeCode = manifest.map((line) => line.split('\t')).filter(([, , agent]) => agent === 'claude-code');
+
+    const first = await runUp(corpus ?? '');
+    expect(countIn(first, 'Transcripts found')).toBe(claudeCode.length);
+    expect(countIn(first, 'failed')).toBe(0);
+    expect(countIn(first, 'ingested') + countIn(first, 'beginning of a longer one')).toBe(claudeCode.length);
+    expect(first).toContain('not yet known: codex-rollout');
+
+    await withDatabase(async (client) => {
+      const { rows } = await client.query(
+        `SELECT object_key, sha256, status, total_messages, user_messages, assistant_messages, content_block_count,
+                tool_use_count, thinking_blocks, subagent_count, tokens_in::float8, tokens_out::float8,
+                cache_read::float8, cache_write::float8, first_timestamp, last_timestamp,
+                (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.transcript_id = t.id) AS message_rows,
+                (SELECT count(*)::int FROM recount.content_blocks b WHERE b.transcript_id = t.id) AS block_rows,
+                (SELECT coalesce(sum(tokens_out), 0)::float8 FROM recount.transcript_messages m
+                 WHERE m.transcript_id = t.id) AS tokens_out_of_rows
+         FROM recount.transcripts t WHERE path NOT LIKE '%/samples/%' ORDER BY id`,
+      );
+      const hashes = new Set(rows.map(({ sha256 }) => sha256));
+      expect(claudeCode.filter((fields) => !hashes.has(fields[10]))).toEqual([]);
+      for (const row of rows) {
+        const bytes = await readFile(join(directory, 'data', 'raw', row.object_key));
+        expect(createHash('sha256').update(bytes).digest('hex')).toBe(row.sha256);
+        if (row.status === 'superseded') {
+          expect(row).toMatchObject({ total_messages: 0, message_rows: 0, block_rows: 0 });
+          continue;
+        }
+        const count = countTranscript(bytes);
+        expect(row).toMatchObject({
+          status: 'ingested',
+          total_messages: count.messages,
+          message_rows: count.messages,
+          user_messages: count.userMessages,
+          assistant_messages: count.assistantMessages,
+          content_block_count: count.contentBlocks,
+          block_rows: count.contentBlocks,
+          tool_use_count: count.toolUses,
+          thinking_blocks: count.thinkingBlocks,
+          subagent_count: count.subagents,
+          tokens_in: count.tokensIn,
+          tokens_out: count.tokensOut,
+          tokens_out_of_rows: count.tokensOut,
+          cache_read: count.cacheRead,
+          cache_write: count.cacheWrite,
+        });
+      }
+    });
+
+    const second = await runUp(corpus ?? '');
+    expect(countIn(second, 'ingested')).toBe(0);
+    expect(countIn(second, 'already there')).toBe(claudeCode.length);
+  });
+});
