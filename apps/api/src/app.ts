@@ -1,6 +1,6 @@
 import rateLimit from '@fastify/rate-limit';
 import { MAX_SESSION_ID_LENGTH } from '@recount/contract';
-import { type FastifyBaseLogger, fastify } from 'fastify';
+import { type FastifyBaseLogger, fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import packageJson from '../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
@@ -34,7 +34,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
       {},
       { serializers: { err: toLogReason, req: omit, res: omit } },
     ) as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: toRequestId,
     ...(config.trustProxy !== undefined && { trustProxy: config.trustProxy }),
     // No limit in total: a large upload may take its time.

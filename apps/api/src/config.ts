@@ -52,7 +52,7 @@ export function readApiConfig(environment: Environment): ApiConfig {
       max: 3_600_000,
     }),
     maxRequestsPerMinute: readInteger(environment, 'RECOUNT_MAX_REQUESTS_PER_MINUTE', {
-      fallback: 12_000,
+      fallback: 60_000,
       min: 1,
       max: 10_000_000,
     }),

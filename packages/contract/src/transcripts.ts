@@ -69,10 +69,13 @@ export const transcriptSchema = z
 
 export type Transcript = z.infer<typeof transcriptSchema>;
 
-const statusFilter = z.union([transcriptStatusSchema, z.array(transcriptStatusSchema)]);
+const statusParameter = z.enum(TRANSCRIPT_STATUSES);
 
 export const transcriptListQuerySchema = z.strictObject({
-  status: statusFilter.optional().describe('Only these statuses; may be given several times'),
+  status: z
+    .union([statusParameter, z.array(statusParameter)])
+    .optional()
+    .describe('Only these statuses; may be given several times'),
   session_id: sessionIdParameter.optional(),
   sha256: sha256Field.optional(),
   ...pageQueryFields,

@@ -3,7 +3,7 @@ import swaggerUi from '@fastify/swagger-ui';
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '@recount/contract';
 import type { FastifySchema } from 'fastify';
 import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
-import type { ZodType } from 'zod';
+import { ZodType, ZodUndefined } from 'zod';
 import type { ApiApp } from '../api-dependencies.ts';
 import { uploadRequestBody } from '../uploads/upload-documentation.ts';
 import { DOCS_CONTENT_SECURITY_POLICY } from './security-headers.ts';
@@ -17,17 +17,15 @@ Errors are problem documents (RFC 9457). Lists come in pages: give \`next_cursor
 
 const SECURITY_SCHEME = 'apiKey';
 
-/** The response documentation of a problem. */
-export const problemResponse = (description: string, schema: ZodType = problemSchema) => ({
-  description,
-  content: { [PROBLEM_MEDIA_TYPE]: { schema } },
-});
-
-/** The response documentation of bytes. */
-export const bytesResponse = (description: string, mediaType: string, schema: ZodType) => ({
+/** The documentation of an answer that is not JSON. */
+export const toResponse = (description: string, mediaType: string, schema: ZodType) => ({
   description,
   content: { [mediaType]: { schema } },
 });
+
+/** The documentation of a problem. */
+export const problemResponse = (description: string, schema: ZodType = problemSchema) =>
+  toResponse(description, PROBLEM_MEDIA_TYPE, schema);
 
 /** Serves /openapi.json and the pages at /docs, which need nothing from elsewhere. Before any route is added. */
 export async function addOpenapi(app: ApiApp, version: string): Promise<void> {
@@ -66,7 +64,7 @@ const documentRoute: SwaggerTransform = (document) => {
       security: [{ [SECURITY_SCHEME]: [] }],
     }),
     response: {
-      ...(schema.response as Record<string, unknown>),
+      ...describeAnswers(schema.response as Record<string, unknown>),
       ...(scope !== undefined && {
         400: problemResponse('A parameter is not valid, or the body cannot be read'),
         401: problemResponse('No API key, or not a valid one'),
@@ -80,16 +78,47 @@ const documentRoute: SwaggerTransform = (document) => {
   return jsonSchemaTransform({ ...document, schema: described });
 };
 
-type Paths = Record<string, Record<string, Record<string, unknown>>>;
+/** Moves what a schema says of itself to where OpenAPI has the description of an answer. */
+function describeAnswers(responses: Record<string, unknown>): Record<string, unknown> {
+  const described = Object.entries(responses).map(([status, schema]) => {
+    const isJson = schema instanceof ZodType && !(schema instanceof ZodUndefined);
+    return [status, isJson ? toResponse(schema.description ?? '', 'application/json', schema) : schema];
+  });
+  return Object.fromEntries(described);
+}
 
-/** Adds the one request body, and drops the schemas that nothing refers to: each comes in a second form for requests. */
+interface CompleteDocument {
+  paths: Record<string, Record<string, Record<string, unknown>>>;
+  components: { schemas: Record<string, unknown> };
+}
+
+/**
+ * Adds the one request body, leaves out the second form of each schema, which requests would have, and lets answers have
+ * more members than a client knows of.
+ */
 const completeDocument: SwaggerTransformObject = (document) => {
-  const complete = jsonSchemaTransformObject(document) as { paths: Paths; components: { schemas: object } };
-  const upload = complete.paths['/v1/transcripts']?.post;
+  const json = JSON.stringify(jsonSchemaTransformObject(document));
+  const { paths, components, ...rest } = JSON.parse(json, dropClosedObjects) as CompleteDocument;
+  const upload = paths['/v1/transcripts']?.post;
   if (upload !== undefined) upload.requestBody = uploadRequestBody;
-  const { schemas } = complete.components;
-  for (const name of Object.keys(schemas)) {
-    if (!JSON.stringify(complete).includes(`"#/components/schemas/${name}"`)) Reflect.deleteProperty(schemas, name);
-  }
-  return complete as ReturnType<SwaggerTransformObject>;
+  const schemas = pickReferenced(components.schemas, paths);
+  return { ...rest, paths, components: { ...components, schemas } } as ReturnType<SwaggerTransformObject>;
 };
+
+function dropClosedObjects(key: string, value: unknown): unknown {
+  return key === 'additionalProperties' && value === false ? undefined : value;
+}
+
+/** The schemas that `root` refers to, and those that they refer to in turn. */
+function pickReferenced(schemas: Record<string, unknown>, root: unknown): Record<string, unknown> {
+  const picked = new Map<string, unknown>();
+  const pick = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (picked.has(name)) continue;
+      picked.set(name, schemas[name]);
+      pick(schemas[name]);
+    }
+  };
+  pick(root);
+  return Object.fromEntries([...picked].sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { finished, Readable } from 'node:stream';
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemSlug } from '@recount/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiApp } from '../api-dependencies.ts';
@@ -9,6 +10,9 @@ import { ProblemError } from '../problems/problem-error.ts';
 import { renderProblem } from '../problems/render-problem.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
 import { REQUEST_ID_HEADER } from './request-id.ts';
+
+/** For a client to read its answer, and stop sending. */
+const LINGER_MS = 2000;
 
 /** Every error of every route, and every request without a route, is answered as application/problem+json. */
 export function addProblemAnswers(app: ApiApp): void {
@@ -30,24 +34,39 @@ export function addProblemAnswers(app: ApiApp): void {
 export function answerWithProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblemError(error);
   const { status } = PROBLEMS[problem.slug];
-  if (status >= 500) {
-    const details = { problem: problem.slug, reason: toLogReason(problem.cause ?? problem) };
-    if (status === 500) request.log.error(details, 'request failed');
-    else request.log.warn(details, 'request failed');
-  }
-  if (hasUnreadBody(request)) reply.header('connection', 'close');
-  reply
-    .code(status)
-    .headers(problem.headers)
-    .header(REQUEST_ID_HEADER, request.id)
-    .type(PROBLEM_MEDIA_TYPE)
-    .send(JSON.stringify(renderProblem(problem, request.id)));
+  const level = status < 500 ? 'debug' : status === 500 ? 'error' : 'warn';
+  request.log[level]({ problem: problem.slug, reason: toLogReason(problem.cause ?? problem) }, 'request failed');
+  reply.code(status).headers(problem.headers).header(REQUEST_ID_HEADER, request.id).type(PROBLEM_MEDIA_TYPE);
+  const body = JSON.stringify(renderProblem(problem, request.id));
+  if (!hasUnreadBody(request)) reply.send(body);
+  else
+    reply.headers({ connection: 'close', 'content-length': Buffer.byteLength(body) }).send(linger(body, request.raw));
 }
 
-/** Where the client still sends, the connection is of no more use: nobody will read the rest. */
 function hasUnreadBody({ raw, headers }: FastifyRequest): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return hasBody && !raw.complete;
+}
+
+/**
+ * The answer to a client that still sends. Its connection ends with it, but not at once: closed with bytes unread, it
+ * would be reset, and many clients would see that instead of the answer.
+ */
+function linger(body: string, raw: IncomingMessage): Readable {
+  const isOver = new Promise<void>((resolve) => {
+    const timer = setTimeout(resolve, LINGER_MS);
+    finished(raw, { writable: false }, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+  async function* answer(): AsyncGenerator<string> {
+    yield body;
+    raw.unpipe();
+    raw.resume();
+    await isOver;
+  }
+  return Readable.from(answer(), { objectMode: false });
 }
 
 /**
@@ -57,12 +76,14 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const slug: ProblemSlug = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers-too-large' : 'invalid-request';
   const problem = new ProblemError(slug, 'The request is not valid HTTP');
-  const body = JSON.stringify(renderProblem(problem, randomUUID()));
+  const requestId = randomUUID();
+  const body = JSON.stringify(renderProblem(problem, requestId));
   if (socket.writable) {
     const head = [
       `HTTP/1.1 ${problem.statusCode} ${STATUS_CODES[problem.statusCode]}`,
       `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
+      `${REQUEST_ID_HEADER}: ${requestId}`,
       'Connection: close',
     ];
     socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiApp } from '../api-dependencies.ts';
 import type { ApiMetrics } from './metrics.ts';
 
@@ -12,16 +12,22 @@ const CLIENT_CLOSED_STATUS = 499;
 export function addRequestLog(app: ApiApp, metrics: Pick<ApiMetrics, 'observeRequest'>): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.raw.once('close', () => {
-      const status = reply.raw.writableFinished ? reply.statusCode : CLIENT_CLOSED_STATUS;
+      const status = isAnswered(reply) ? reply.statusCode : CLIENT_CLOSED_STATUS;
       const route = toRouteName(request);
       const durationMs = reply.elapsedTime;
       metrics.observeRequest({ method: request.method, route, status }, durationMs / 1000);
       const { workspaceId, keyId } = request.keyHolder ?? {};
       const fields = { method: request.method, route, status, durationMs: Math.round(durationMs), workspaceId, keyId };
-      request.log.info(fields, 'request');
+      // Probes and pages come often and tell little.
+      const isQuiet = request.routeOptions.config.scope === undefined && status < 400;
+      request.log[isQuiet ? 'debug' : 'info'](fields, 'request');
     });
   });
 }
+
+/** A problem counts as answered once it is under way: a client that still sends hangs up as soon as it has read it. */
+const isAnswered = ({ raw, statusCode }: FastifyReply): boolean =>
+  raw.writableFinished || (raw.headersSent && statusCode >= 400);
 
 const toRouteName = ({ is404, routeOptions }: FastifyRequest): string =>
   is404 ? 'unmatched' : (routeOptions.url ?? 'unmatched');

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
 import type { ApiMetrics } from '../plugins/metrics.ts';
-import { bytesResponse, problemResponse } from '../plugins/openapi.ts';
+import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { toLogReason } from '../problems/log-reason.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
@@ -58,7 +58,7 @@ export function addOperationsRoutes(app: ApiApp, deps: Deps, config: Pick<ApiCon
         summary: 'Metrics for Prometheus',
         description: 'Of this process, and the number of transcripts in all workspaces.',
         tags: ['operations'],
-        response: { 200: bytesResponse('Prometheus text format', 'text/plain', z.string()) },
+        response: { 200: toResponse('Prometheus text format', 'text/plain', z.string()) },
       },
     },
     async (_request, reply) => {

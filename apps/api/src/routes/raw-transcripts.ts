@@ -8,7 +8,7 @@ import { parseByteRange, type SatisfiableRange } from '../http/byte-range.ts';
 import { matchesEntityTag, mayServeRange } from '../http/entity-tags.ts';
 import { readLineAt } from '../http/read-line.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
-import { bytesResponse, problemResponse } from '../plugins/openapi.ts';
+import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import { requireTranscript } from './transcripts.ts';
 
@@ -35,8 +35,8 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
         description:
           'As they were uploaded, decoded. ETag is their SHA-256; If-None-Match, Range (one range) and If-Range work.',
         response: {
-          200: bytesResponse('The whole transcript', MEDIA_TYPE, lines),
-          206: bytesResponse('The range that was asked for; see Content-Range', MEDIA_TYPE, lines),
+          200: toResponse('The whole transcript', MEDIA_TYPE, lines),
+          206: toResponse('The range that was asked for; see Content-Range', MEDIA_TYPE, lines),
           304: nothing.describe('Not changed: it never does'),
           404: notFound,
           416: problemResponse('No byte lies in the range'),
@@ -62,10 +62,10 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
   app.head(
     '/v1/transcripts/:transcript_id/raw',
     {
-      config: { scope: 'read' },
+      config: { scope: 'read', swagger: { exposeHeadRoute: true } },
       schema: {
         ...rawSchema,
-        operationId: 'headRawTranscript',
+        operationId: 'getRawTranscript',
         summary: 'Read size and ETag of a transcript',
         response: { 200: nothing.describe('Headers only'), 304: nothing.describe('Not changed'), 404: notFound },
       },
@@ -90,7 +90,7 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
         tags: ['transcripts'],
         params: transcriptLineParamsSchema,
         response: {
-          200: bytesResponse('The line', MEDIA_TYPE, lines),
+          200: toResponse('The line', MEDIA_TYPE, lines),
           404: problemResponse('The workspace has no such transcript, or no line starts at this byte'),
         },
       },

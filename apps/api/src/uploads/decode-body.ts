@@ -15,8 +15,8 @@ import { ProblemError } from '../problems/problem-error.ts';
 const OUTPUT_CHUNK_BYTES = 1024 ** 2;
 /** 2^23 = 8 MiB: the window of the HTTP content coding (RFC 9659), which a decoder must have in memory. */
 const MAX_ZSTD_WINDOW_LOG = 23;
-/** A new decoder costs 0.1 ms, however short its member. */
-const MAX_MEMBERS = 10_000;
+/** A new decoder costs about a millisecond, however short its member. */
+const MAX_MEMBERS = 1000;
 
 type Zlib = (Gunzip | BrotliDecompress | ZstdDecompress) & Transform;
 

@@ -79,7 +79,7 @@ const PARSER_DETAILS: Readonly<Record<string, string>> = {
   FST_FILES_LIMIT: 'It has too many files',
   FST_FIELDS_LIMIT: 'It has too many fields',
 };
-const ABORT_CODES = new Set(['FST_MP_PREMATURE_CLOSE', 'ECONNRESET']);
+const ABORT_CODES = new Set(['FST_MP_PREMATURE_CLOSE', 'ECONNRESET', 'ERR_STREAM_PREMATURE_CLOSE']);
 
 /** What an error of the multipart parser, or of a file that it had under way, means for the request. */
 function toPartProblem(cause: unknown): ProblemError {

@@ -1,0 +1,52 @@
+import { ConfigError } from '@recount/config';
+import { describe, expect, it } from 'vitest';
+import { readApiConfig } from './config.ts';
+
+const required = { DATABASE_URL: 'postgres://localhost/recount', RECOUNT_RAW_STORE: '/srv/raw' };
+
+describe('readApiConfig', () => {
+  it('needs no more than database and store, and listens to nobody else', () => {
+    expect(readApiConfig(required)).toMatchObject({
+      host: '127.0.0.1',
+      port: 7878,
+      maxTranscriptBytes: 2 * 1024 ** 3,
+      metricsPublic: false,
+      trustProxy: undefined,
+    });
+  });
+
+  it('reads every setting', () => {
+    const environment = {
+      ...required,
+      RECOUNT_HOST: '0.0.0.0',
+      RECOUNT_PORT: '0',
+      RECOUNT_MAX_TRANSCRIPT_BYTES: '4096',
+      RECOUNT_MAX_CONCURRENT_UPLOADS: '3',
+      RECOUNT_UPLOAD_IDLE_TIMEOUT_MS: '5000',
+      RECOUNT_MAX_REQUESTS_PER_MINUTE: '7',
+      RECOUNT_MAX_FAILED_KEYS_PER_MINUTE: '8',
+      RECOUNT_TRUST_PROXY: '10.0.0.0/8',
+      RECOUNT_METRICS_PUBLIC: 'true',
+    };
+    expect(readApiConfig(environment)).toMatchObject({
+      host: '0.0.0.0',
+      port: 0,
+      maxTranscriptBytes: 4096,
+      maxConcurrentUploads: 3,
+      uploadIdleTimeoutMs: 5000,
+      maxRequestsPerMinute: 7,
+      maxFailedKeysPerMinute: 8,
+      trustProxy: '10.0.0.0/8',
+      metricsPublic: true,
+    });
+  });
+
+  it.each([
+    { RECOUNT_PORT: '70000' },
+    { RECOUNT_MAX_TRANSCRIPT_BYTES: '2 GiB' },
+    { RECOUNT_METRICS_PUBLIC: 'yes' },
+    { DATABASE_URL: '' },
+  ])('refuses %j', (change) => {
+    expect(() => readApiConfig({ ...required, ...change })).toThrow(ConfigError);
+  });
+});

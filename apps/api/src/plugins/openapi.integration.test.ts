@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestApi, type TestApi } from '../testing/test-api.ts';
+
+interface Schema {
+  [key: string]: unknown;
+}
+interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  schema?: Schema;
+}
+interface Operation {
+  operationId?: string;
+  summary?: string;
+  description?: string;
+  tags?: string[];
+  security?: object[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, unknown> };
+  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>;
+}
+interface Document {
+  openapi: string;
+  info: { title: string; version: string };
+  tags: { name: string }[];
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; securitySchemes: Record<string, unknown> };
+}
+
+let api: TestApi;
+let document: Document;
+let operations: [string, Operation][];
+
+beforeAll(async () => {
+  api = await createTestApi();
+  document = (await (await fetch(`${api.url}/openapi.json`)).json()) as Document;
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method} ${path}`, operation]),
+  );
+});
+afterAll(() => api.close());
+
+function* visit(value: unknown): Generator<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield value as Record<string, unknown>;
+  for (const child of Object.values(value)) yield* visit(child);
+}
+
+describe('/openapi.json', () => {
+  it('is OpenAPI 3.1 and has every route, save the pages', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'recount', version: '0.1.0' } });
+    expect(operations.map(([name]) => name).sort()).toEqual([
+      'delete /v1/sessions/{session_id}',
+      'get /healthz',
+      'get /metrics',
+      'get /readyz',
+      'get /v1/sessions',
+      'get /v1/sessions/{session_id}',
+      'get /v1/sessions/{session_id}/messages',
+      'get /v1/sessions/{session_id}/subagents',
+      'get /v1/transcripts',
+      'get /v1/transcripts/{transcript_id}',
+      'get /v1/transcripts/{transcript_id}/issues',
+      'get /v1/transcripts/{transcript_id}/lines/{byte_offset}',
+      'get /v1/transcripts/{transcript_id}/raw',
+      'head /v1/transcripts/{transcript_id}/raw',
+      'post /v1/transcripts',
+      'post /v1/transcripts/{transcript_id}/reparse',
+    ]);
+  });
+
+  it('describes every operation, parameter and response', () => {
+    const ids = operations.map(([, { operationId }]) => operationId);
+    expect(new Set(ids).size).toBe(operations.length);
+    const tags = document.tags.map(({ name }) => name);
+    for (const [name, operation] of operations) {
+      expect(operation.operationId, name).toMatch(/^[a-z][A-Za-z]+(-head)?$/);
+      expect(operation.summary, name).toMatch(/\w/);
+      expect(
+        operation.tags?.every((tag) => tags.includes(tag)),
+        name,
+      ).toBe(true);
+      for (const parameter of operation.parameters ?? []) {
+        expect(parameter.schema, `${name} ${parameter.name}`).toBeDefined();
+        if (parameter.name !== 'order') expect(parameter.description, `${name} ${parameter.name}`).toMatch(/\w/);
+      }
+      expect(Object.keys(operation.responses).some((status) => status.startsWith('2'))).toBe(true);
+      for (const [status, response] of Object.entries(operation.responses)) {
+        expect(response.description, `${name} ${status}`).not.toMatch(/^(Default Response)?$/);
+        const types = Object.keys(response.content ?? {});
+        if (Number(status) >= 400) expect(types, `${name} ${status}`).toEqual(['application/problem+json']);
+      }
+      const [, path = ''] = name.split(' ');
+      const inPath = operation.parameters?.filter((parameter) => parameter.in === 'path') ?? [];
+      expect(inPath.map((parameter) => `{${parameter.name}}`)).toEqual(path.match(/\{\w+\}/g) ?? []);
+      expect(inPath.every(({ required }) => required)).toBe(true);
+    }
+  });
+
+  it('says which key a route needs', () => {
+    for (const [name, { security, description, responses }] of operations) {
+      if (/\/(healthz|readyz)$/.test(name)) {
+        expect(security).toBeUndefined();
+      } else {
+        expect(security, name).toEqual([{ apiKey: [] }]);
+        expect(description, name).toMatch(/Scope: `(ingest|read|admin)`/);
+        expect(Object.keys(responses)).toEqual(expect.arrayContaining(['401', '403', '429', '500', '503']));
+      }
+    }
+    expect(document.components.securitySchemes).toEqual({ apiKey: { type: 'http', scheme: 'bearer' } });
+  });
+
+  it('documents the body of an upload', () => {
+    const types = Object.keys(document.paths['/v1/transcripts']?.post?.requestBody?.content ?? {});
+    expect(types).toEqual([
+      'application/x-ndjson',
+      'application/jsonl',
+      'application/octet-stream',
+      'multipart/form-data',
+    ]);
+  });
+
+  it('refers to nothing that is not there, and has nothing that is not referred to', () => {
+    const references = new Set<string>();
+    for (const { $ref } of visit(document)) if (typeof $ref === 'string') references.add($ref);
+    const schemas = Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`);
+    expect([...references].sort()).toEqual(schemas.sort());
+    expect(schemas).toContain('#/components/schemas/Problem');
+    expect(schemas).toContain('#/components/schemas/TranscriptStatus');
+  });
+
+  it('uses JSON Schema as OpenAPI 3.1 has it', () => {
+    const known = /^(null|boolean|object|array|number|integer|string)$/;
+    for (const schema of [
+      ...Object.values(document.components.schemas),
+      ...operations.map(([, operation]) => operation),
+    ]) {
+      for (const node of visit(schema)) {
+        expect(node).not.toHaveProperty('nullable');
+        expect(node).not.toHaveProperty('$schema');
+        expect(node.additionalProperties).not.toBe(false);
+        if (typeof node.type === 'string' && !('in' in node)) expect(node.type).toMatch(known);
+        if (Array.isArray(node.required) && node.properties) {
+          expect(Object.keys(node.properties)).toEqual(expect.arrayContaining(node.required));
+        }
+      }
+    }
+  });
+});
+
+describe('/docs', () => {
+  it('are pages that need nothing from elsewhere, under a policy that lets them run', async () => {
+    const page = await fetch(`${api.url}/docs/`);
+    const html = await page.text();
+    expect(html).toContain('swagger-ui');
+    expect(html).not.toMatch(/https?:\/\//);
+    expect(html).not.toMatch(/<script(?![^>]*\bsrc=)/);
+    const policy = page.headers.get('content-security-policy');
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("connect-src 'self'");
+    const files = [...html.matchAll(/(?:src|href)="(\.\/[^"]+)"/g)].map((match) => match[1] ?? '');
+    expect(files.length).toBeGreaterThan(3);
+    for (const file of files) expect((await fetch(new URL(file, `${api.url}/docs/`))).status).toBe(200);
+    expect(await (await fetch(`${api.url}/docs/json`)).json()).toEqual(document);
+  });
+});

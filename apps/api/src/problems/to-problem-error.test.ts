@@ -1,0 +1,68 @@
+import { ReceiveError } from '@recount/ingest';
+import { RawStoreError } from '@recount/storage';
+import { describe, expect, it } from 'vitest';
+import { ProblemError } from './problem-error.ts';
+import { toProblemError } from './to-problem-error.ts';
+
+const withCode = (message: string, code: string): Error => Object.assign(new Error(message), { code });
+const failedQuery = (cause: Error): Error => new Error('Failed query: select … params: secret text', { cause });
+
+describe('toProblemError', () => {
+  it('leaves a problem as it is', () => {
+    const problem = new ProblemError('not-found', 'There is none');
+    expect(toProblemError(problem)).toBe(problem);
+  });
+
+  it.each([
+    ['too-large', 'transcript-too-large'],
+    ['unidentified', 'unidentified-transcript'],
+    ['unsupported-format', 'unsupported-format'],
+    ['invalid-session-id', 'invalid-session-id'],
+  ] as const)('names what cannot be received: %s', (code, slug) => {
+    expect(toProblemError(new ReceiveError(code, 'why'))).toMatchObject({ slug, message: 'why' });
+  });
+
+  it.each(['unavailable', 'out-of-space', 'denied', 'store-missing'] as const)(
+    'asks to come back: store %s',
+    (code) => {
+      expect(toProblemError(new RawStoreError(code, 'at /srv/secret'))).toMatchObject({
+        slug: 'store-unavailable',
+        headers: { 'retry-after': '5' },
+        message: expect.not.stringContaining('secret'),
+      });
+    },
+  );
+
+  it.each([
+    withCode('connect ECONNREFUSED 10.0.0.1:5432', 'ECONNREFUSED'),
+    failedQuery(withCode('terminating connection', '57P01')),
+    failedQuery(withCode('too many clients', '53300')),
+    failedQuery(new Error('Connection terminated unexpectedly')),
+    new Error('timeout exceeded when trying to connect'),
+    failedQuery(new Error('Connection terminated due to connection timeout')),
+  ])('asks to come back: %s', (error) => {
+    expect(toProblemError(error)).toMatchObject({
+      slug: 'database-unavailable',
+      headers: { 'retry-after': '5' },
+      message: 'The database cannot be used at the moment; try again',
+    });
+  });
+
+  it.each([
+    new TypeError('secret is undefined'),
+    failedQuery(withCode('invalid input syntax for type json: secret', '22P02')),
+    new RawStoreError('not-found', 'No raw object at secret', { cause: withCode('ENOENT', 'ENOENT') }),
+    withCode('secret', 'FST_ERR_RESPONSE_SERIALIZATION'),
+    'secret',
+    undefined,
+  ])('tells nothing of what it does not know: %s', (error) => {
+    const problem = toProblemError(error);
+    expect(problem.slug).toBe('internal-error');
+    expect(problem.message).not.toContain('secret');
+  });
+
+  it('quotes nothing of a request that the framework refuses', () => {
+    const error = Object.assign(withCode("'/v1/secret%' is not a valid url", 'FST_ERR_BAD_URL'), { statusCode: 400 });
+    expect(toProblemError(error)).toMatchObject({ slug: 'invalid-request', message: 'The request cannot be read' });
+  });
+});

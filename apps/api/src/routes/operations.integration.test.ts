@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectProblem } from '../testing/expect-problem.ts';
+import { createTestApi, type TestApi } from '../testing/test-api.ts';
+import { toTranscript } from '../testing/transcript-lines.ts';
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await createTestApi();
+});
+afterAll(() => api.close());
+
+const get = (path: string, init?: RequestInit): Promise<Response> => fetch(api.url + path, init);
+
+describe('health', () => {
+  it('is up, and ready', async () => {
+    expect(await (await get('/healthz')).json()).toEqual({ status: 'ok' });
+    expect(await (await get('/readyz')).json()).toEqual({
+      status: 'ready',
+      checks: { database: 'ok', raw_store: 'ok' },
+    });
+  });
+
+  it('is up but not ready where something is away, and says what', async () => {
+    let checkCount = 0;
+    const broken = await createTestApi({}, ({ rawStore }) => ({
+      rawStore: { ...rawStore, check: () => (++checkCount > 0 ? new Promise(() => undefined) : Promise.resolve()) },
+    }));
+    await broken.database.close();
+    const answers = await Promise.all([1, 2, 3].map(() => fetch(`${broken.url}/readyz`)));
+    for (const answer of answers) {
+      const problem = await expectProblem(answer.clone(), 503, 'not-ready');
+      expect(problem.detail).toBe('Not everything that requests need is there');
+      expect(await answer.json()).toMatchObject({ checks: { database: 'failed', raw_store: 'timeout' } });
+    }
+    expect(checkCount).toBe(1);
+    expect((await fetch(`${broken.url}/healthz`)).status).toBe(200);
+    broken.database.close = async () => undefined;
+    await broken.close();
+  });
+
+  it('is not ready with a schema of another version', async () => {
+    const old = await createTestApi();
+    await old.database.pool.query('DELETE FROM drizzle.__drizzle_migrations');
+    const answer = await fetch(`${old.url}/readyz`);
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ checks: { database: 'failed', raw_store: 'ok' } });
+    expect(old.logLines.join('')).toContain('SchemaVersionError');
+    await old.close();
+  });
+});
+
+describe('metrics', () => {
+  it('count requests by route, uploads by outcome, transcripts by status', async () => {
+    const text = toTranscript('measured', 10);
+    await api.upload(text);
+    await api.upload(text);
+    await api.upload('{}', { session_id: '\n' });
+    await api.fetch('/v1/sessions/secret-session');
+    await get('/secret-path');
+    const response = await api.fetch('/metrics');
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    const metrics = await response.text();
+    for (const line of [
+      'recount_uploads_total{outcome="accepted"} 1',
+      'recount_uploads_total{outcome="duplicate"} 1',
+      'recount_uploads_total{outcome="invalid-session-id"} 1',
+      `recount_upload_bytes_total{outcome="accepted"} ${Buffer.byteLength(text)}`,
+      'recount_transcripts{status="queued"} 1',
+      'recount_transcripts{status="failed"} 0',
+      'recount_http_request_duration_seconds_count{method="POST",route="/v1/transcripts",status="202"} 1',
+      'recount_http_request_duration_seconds_count{method="GET",route="/v1/sessions/:session_id",status="404"} 1',
+      'recount_http_request_duration_seconds_count{method="GET",route="unmatched",status="404"} 1',
+      'recount_database_connections{state="waiting"} 0',
+    ]) {
+      expect(metrics).toContain(`${line}\n`);
+    }
+    expect(metrics).toContain('process_resident_memory_bytes');
+    expect(metrics).not.toContain('secret');
+  });
+
+  it('may be open where the configuration says so, and outlive the database', async () => {
+    const open = await createTestApi({ metricsPublic: true });
+    await open.database.close();
+    const response = await fetch(`${open.url}/metrics`);
+    expect(response.status).toBe(200);
+    const metrics = await response.text();
+    expect(metrics).toContain('recount_database_connections');
+    expect(metrics).not.toMatch(/^recount_transcripts\{/m);
+    open.database.close = async () => undefined;
+    await open.close();
+  });
+});
+
+describe('every answer', () => {
+  it('carries the security headers and a request id, and allows no other origin', async () => {
+    for (const path of ['/healthz', '/v1/sessions', '/nowhere']) {
+      const headers = Object.fromEntries((await get(path, { headers: { origin: 'https://evil.example' } })).headers);
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': expect.stringContaining("default-src 'none'"),
+        'referrer-policy': 'no-referrer',
+        'x-request-id': expect.stringMatching(/^[0-9a-f-]{36}$/),
+      });
+      expect(headers).not.toHaveProperty('access-control-allow-origin');
+    }
+  });
+
+  it('has the request id of the client where it is a sane one', async () => {
+    const sane = await get('/nowhere', { headers: { 'x-request-id': 'trace-1' } });
+    expect(sane.headers.get('x-request-id')).toBe('trace-1');
+    expect((await expectProblem(sane, 404, 'not-found')).request_id).toBe('trace-1');
+    expect(api.logLines.some((line) => line.includes('"requestId":"trace-1"'))).toBe(true);
+    const insane = await get('/nowhere', { headers: { 'x-request-id': 'a b' } });
+    expect(insane.headers.get('x-request-id')).not.toBe('a b');
+  });
+
+  it('names the methods that a path allows', async () => {
+    const response = await get('/v1/sessions', { method: 'PUT' });
+    expect(response.headers.get('allow')).toBe('GET, HEAD');
+    await expectProblem(response, 405, 'method-not-allowed');
+    expect((await get('/v1/transcripts/x/raw', { method: 'OPTIONS' })).headers.get('allow')).toBe('GET, HEAD');
+    await expectProblem(await get('/v1/sessionsx'), 404, 'not-found');
+    await expectProblem(await get('/openapixjson'), 404, 'not-found');
+  });
+});

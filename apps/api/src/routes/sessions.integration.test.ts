@@ -1,0 +1,279 @@
+import {
+  type MessageList,
+  messageListSchema,
+  type SessionList,
+  sessionDetailSchema,
+  sessionListSchema,
+  type UploadReceipt,
+} from '@recount/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectProblem } from '../testing/expect-problem.ts';
+import { createTestApi, type TestApi } from '../testing/test-api.ts';
+import { toLine, toTranscript } from '../testing/transcript-lines.ts';
+
+const PARENT = '33333333-2222-4333-8444-555555555555';
+const ODD_ID = `a/b:c?d#e%f ü${'x'.repeat(480)}`;
+
+let api: TestApi;
+
+async function upload(text: string, query?: Record<string, string>): Promise<UploadReceipt> {
+  return (await (await api.upload(text, query)).json()) as UploadReceipt;
+}
+
+async function read<T>(path: string): Promise<T> {
+  const response = await api.fetch(path);
+  expect(response.status).toBe(200);
+  return (await response.json()) as T;
+}
+
+async function listIds(query: string): Promise<string[]> {
+  const { sessions } = await read<SessionList>(`/v1/sessions?${query}`);
+  return sessions.map(({ session_id }) => session_id);
+}
+
+const dated = (day: number) => ({ timestamp: new Date(Date.UTC(2026, 1, day, 12)).toISOString() });
+
+beforeAll(async () => {
+  api = await createTestApi();
+  await upload(toTranscript('feb-1', 2, { ...dated(1), gitBranch: 'main', cwd: '/srv/a' }));
+  await upload(toTranscript('feb-2', 8, { ...dated(2), gitBranch: 'main', cwd: '/srv/b' }));
+  await upload(toTranscript('feb-3', 6, { ...dated(3), gitBranch: 'fix/100%_sure', cwd: '/srv/b' }));
+  await upload(toTranscript(PARENT, 4, dated(4)), { path: `/p/${PARENT}.jsonl` });
+  for (const agent of ['a1', 'a2']) {
+    await upload(toTranscript(PARENT, 4, { ...dated(4), agentId: agent }), {
+      path: `/p/${PARENT}/subagents/agent-${agent}.jsonl`,
+    });
+  }
+  await upload(toTranscript('odd', 2, dated(5)), { session_id: ODD_ID });
+  await upload('{"type":"summary","summary":"no time at all","leafUuid":"x"}\n', { session_id: 'timeless' });
+  await api.work();
+});
+afterAll(() => api.close());
+
+/** The latest first; the one without any time is the last. */
+const ALL = [ODD_ID, `${PARENT}:a2`, `${PARENT}:a1`, PARENT, 'feb-3', 'feb-2', 'feb-1', 'timeless'];
+
+describe('GET /v1/sessions', () => {
+  it('lists the latest first, with figures and nothing of the inside', async () => {
+    const page = await read('/v1/sessions');
+    const { sessions, next_cursor } = sessionListSchema
+      .extend({ sessions: sessionListSchema.shape.sessions.element.strict().array() })
+      .parse(page);
+    expect(next_cursor).toBeNull();
+    expect(sessions.map(({ session_id }) => session_id)).toEqual(ALL);
+    expect(sessions.find(({ session_id }) => session_id === 'feb-2')).toMatchObject({
+      total_messages: 8,
+      project: '/srv/b',
+      git_branch: 'main',
+      models: ['claude-sonnet-4-5'],
+      initial_prompt: 'prompt 0 of feb-2',
+      transcript_count: 1,
+    });
+  });
+
+  it.each([
+    ['agent=claude-code&limit=500', ALL.length],
+    ['agent=codex', 0],
+    ['project=/srv/b', 2],
+    ['project=/srv', 0],
+    ['branch=main', 2],
+    ['branch=fix/100%25_sure', 1],
+    ['model=claude-sonnet-4-5', ALL.length - 1],
+    ['model=claude', 0],
+    ['from=2026-02-03', 5],
+    ['from=2026-02-02T12:00:00Z&to=2026-02-03', 1],
+    ['to=2026-02-02T12:00:00.001%2B00:00', 2],
+    ['prompt=PROMPT 0 of feb', 3],
+    ['prompt=%25', 0],
+    ['prompt=_', 0],
+    [`parent_session_id=${PARENT}`, 2],
+    ['is_subagent=true', 2],
+    ['is_subagent=false', ALL.length - 2],
+    ['branch=main&project=/srv/b&from=2026-02-01', 1],
+  ])('finds %s', async (query, count) => {
+    expect(await listIds(query)).toHaveLength(count);
+  });
+
+  it.each(['last_timestamp', 'first_timestamp', 'cost_estimate_usd', 'tokens_out', 'total_messages', 'duration_ms'])(
+    'goes through all of them by %s, both ways, page by page',
+    async (sort) => {
+      for (const order of ['asc', 'desc']) {
+        const whole = await listIds(`sort=${sort}&order=${order}`);
+        expect([...whole].sort()).toEqual([...ALL].sort());
+        const paged: string[] = [];
+        let cursor: string | null = null;
+        do {
+          const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+          const page: SessionList = await read<SessionList>(`/v1/sessions?sort=${sort}&order=${order}&limit=3${query}`);
+          paged.push(...page.sessions.map(({ session_id }) => session_id));
+          cursor = page.next_cursor;
+        } while (cursor !== null);
+        expect(paged).toEqual(whole);
+      }
+    },
+  );
+
+  it('sorts by value', async () => {
+    expect((await listIds('sort=total_messages&order=desc')).slice(0, 2)).toEqual(['feb-2', 'feb-3']);
+    expect((await listIds('sort=cost_estimate_usd')).at(0)).toBe('feb-2');
+    expect((await listIds('sort=last_timestamp&order=asc')).slice(0, 2)).toEqual(['timeless', 'feb-1']);
+  });
+
+  it('refuses a cursor of another sort, and one that somebody made up', async () => {
+    const { next_cursor } = await read<SessionList>('/v1/sessions?limit=1');
+    const toCursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const madeUp = [
+      `sort=tokens_out&cursor=${next_cursor}`,
+      `order=asc&cursor=${next_cursor}`,
+      'cursor=AAAA',
+      `cursor=${toCursor({ sort: 'last_timestamp', order: 'desc', key: 'no time', id: 'x' })}`,
+      `cursor=${toCursor({ sort: 'last_timestamp', order: 'desc', key: '2026-99-99 00:00:00Z', id: 'x' })}`,
+      `sort=tokens_out&cursor=${toCursor({ sort: 'tokens_out', order: 'desc', key: "1'); --", id: 'x' })}`,
+      `sort=tokens_out&cursor=${toCursor({ sort: 'tokens_out', order: 'desc', key: '1e999999', id: 'x' })}`,
+      `cursor=${toCursor({ sort: 'last_timestamp', order: 'desc', key: '2026-01-01Z', id: 'x\0' })}`,
+      `cursor=${toCursor({ sort: 'last_timestamp', order: 'desc', key: '2026-01-01Z\0', id: 'x' })}`,
+    ];
+    for (const query of madeUp) await expectProblem(await api.fetch(`/v1/sessions?${query}`), 400, 'invalid-cursor');
+  });
+
+  it.each(['from=yesterday', 'limit=501', 'sort=prompt', 'is_subagent=1', 'prompt=%00', 'agent=a&agent=b', 'q=x'])(
+    'refuses %s, and says which parameter',
+    async (query) => {
+      const problem = await expectProblem(await api.fetch(`/v1/sessions?${query}`), 400, 'invalid-request');
+      expect(problem.errors).toEqual([expect.objectContaining({ location: 'query', field: query.split('=')[0] })]);
+    },
+  );
+});
+
+describe('GET /v1/sessions/{id}', () => {
+  it('has the transcripts of the session, superseded ones too', async () => {
+    const shorter = await upload(toTranscript('grown', 4));
+    await api.work();
+    const longer = await upload(toTranscript('grown', 6));
+    await api.work();
+    const session = sessionDetailSchema.strict().parse(await read('/v1/sessions/grown'));
+    expect(session).toMatchObject({
+      session_id: 'grown',
+      primary_transcript_id: longer.transcript_id,
+      total_messages: 6,
+      transcripts: [
+        { id: shorter.transcript_id, status: 'superseded', superseded_by: longer.transcript_id },
+        { id: longer.transcript_id, status: 'ingested' },
+      ],
+      transcripts_next_cursor: null,
+    });
+    const path = `/v1/sessions/grown/messages?transcript_id=${shorter.transcript_id}`;
+    const problem = await expectProblem(await api.fetch(path), 409, 'no-rows');
+    expect(problem.detail).toContain(longer.transcript_id);
+  });
+
+  it('finds any id that there is', async () => {
+    const path = `/v1/sessions/${encodeURIComponent(ODD_ID)}`;
+    expect(await read(path)).toMatchObject({ session_id: ODD_ID });
+    expect(await read(`${path}/messages`)).toMatchObject({ session_id: ODD_ID });
+    const widest = '\u{10ffff}'.repeat(256);
+    await upload(toTranscript('widest', 2), { session_id: widest });
+    await api.work();
+    expect(await read(`/v1/sessions/${encodeURIComponent(widest)}`)).toMatchObject({ session_id: widest });
+  });
+
+  it('knows no other', async () => {
+    await expectProblem(await api.fetch('/v1/sessions/none'), 404, 'not-found');
+    await expectProblem(await api.fetch('/v1/sessions/a%00'), 400, 'invalid-request');
+    await expectProblem(await api.fetch('/v1/sessions/%ff'), 400, 'invalid-request');
+    await expectProblem(await api.fetch(`/v1/sessions/${'x'.repeat(6000)}`), 414, 'uri-too-long');
+    await expectProblem(await api.fetch(`/v1/sessions/${'x'.repeat(20_000)}`), 431, 'headers-too-large');
+  });
+});
+
+describe('GET /v1/sessions/{id}/messages', () => {
+  it('lists messages with their blocks, page by page', async () => {
+    const whole = messageListSchema.parse(await read('/v1/sessions/feb-2/messages'));
+    expect(whole.messages.map(({ ordinal }) => ordinal)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(whole.messages[1]).toMatchObject({
+      message_type: 'assistant',
+      tokens_out: 101,
+      line_number: 2,
+      content_blocks: [{ block_type: 'text', content_text: 'answer 1', block_order: 0, line_number: 2 }],
+    });
+    for (const limit of [1, 3, 7, 8]) {
+      const paged: MessageList['messages'] = [];
+      let cursor: string | null = null;
+      do {
+        const query: string = cursor === null ? '' : `&cursor=${cursor}`;
+        const page: MessageList = await read<MessageList>(`/v1/sessions/feb-2/messages?limit=${limit}${query}`);
+        expect(page.messages.length).toBeLessThanOrEqual(limit);
+        paged.push(...page.messages);
+        cursor = page.next_cursor;
+      } while (cursor !== null);
+      expect(paged).toEqual(whole.messages);
+    }
+  });
+
+  it('makes pages of long messages shorter, and loses none', async () => {
+    const long = 'y'.repeat(250_000);
+    const lines = Array.from({ length: 60 }, (_, index) => toLine('long', 2 * index, { message: { content: long } }));
+    await upload(lines.join(''));
+    await api.work();
+    const first = await read<MessageList>('/v1/sessions/long/messages?limit=500');
+    expect(first.messages.length).toBeLessThan(60);
+    const second = await read<MessageList>(`/v1/sessions/long/messages?limit=500&cursor=${first.next_cursor}`);
+    const ordinals = [...first.messages, ...second.messages].map(({ ordinal }) => ordinal);
+    expect(ordinals).toEqual(Array.from({ length: 60 }, (_, index) => index));
+    expect(second.next_cursor).toBeNull();
+  });
+
+  it('lists those of a diverged transcript by its id', async () => {
+    const primary = await upload(toTranscript('fork', 6));
+    const other = await upload(toTranscript('fork', 4, { cwd: '/elsewhere' }));
+    await api.work();
+    expect(await read('/v1/sessions/fork')).toMatchObject({ transcript_count: 2, total_messages: 6 });
+    const own = await read<MessageList>('/v1/sessions/fork/messages');
+    expect(own).toMatchObject({ transcript_id: primary.transcript_id });
+    const diverged = await read<MessageList>(`/v1/sessions/fork/messages?transcript_id=${other.transcript_id}`);
+    expect(diverged).toMatchObject({ transcript_id: other.transcript_id });
+    expect(diverged.messages).toHaveLength(4);
+    expect(await read(`/v1/transcripts/${other.transcript_id}`)).toMatchObject({ is_diverged: true });
+  });
+
+  it('refuses a transcript of another session, and a cursor that is none', async () => {
+    const { primary_transcript_id } = await read<{ primary_transcript_id: string }>('/v1/sessions/feb-1');
+    const path = `/v1/sessions/feb-2/messages?transcript_id=${primary_transcript_id}`;
+    await expectProblem(await api.fetch(path), 404, 'not-found');
+    await expectProblem(await api.fetch('/v1/sessions/feb-2/messages?cursor=AAAA'), 400, 'invalid-cursor');
+    await expectProblem(await api.fetch('/v1/sessions/none/messages'), 404, 'not-found');
+  });
+});
+
+describe('GET /v1/sessions/{id}/subagents', () => {
+  it('lists them', async () => {
+    const page = await read<SessionList>(`/v1/sessions/${PARENT}/subagents?sort=first_timestamp&order=asc`);
+    expect(page.sessions).toMatchObject([
+      { session_id: `${PARENT}:a1`, parent_session_id: PARENT, is_subagent: true, agent_id: 'a1' },
+      { session_id: `${PARENT}:a2`, parent_session_id: PARENT, is_subagent: true, agent_id: 'a2' },
+    ]);
+    const first = await read<SessionList>(`/v1/sessions/${PARENT}/subagents?limit=1`);
+    const second = await read<SessionList>(`/v1/sessions/${PARENT}/subagents?limit=1&cursor=${first.next_cursor}`);
+    expect([first, second].map(({ sessions }) => sessions.length)).toEqual([1, 1]);
+    expect(await read('/v1/sessions/feb-1/subagents')).toEqual({ sessions: [], next_cursor: null });
+    await expectProblem(await api.fetch('/v1/sessions/none/subagents'), 404, 'not-found');
+  });
+});
+
+describe('DELETE /v1/sessions/{id}', () => {
+  it('deletes rows and raw objects of this session alone', async () => {
+    const { transcript_id } = await upload(toTranscript('doomed', 4));
+    await api.work();
+    const objects = await api.listStore();
+    const response = await api.fetch('/v1/sessions/doomed', { method: 'DELETE' });
+    expect(response.status).toBe(204);
+    expect(await response.text()).toBe('');
+    expect(await api.listStore()).toEqual(objects.filter((key) => !key.includes(transcript_id)));
+    await expectProblem(await api.fetch('/v1/sessions/doomed'), 404, 'not-found');
+    await expectProblem(await api.fetch(`/v1/transcripts/${transcript_id}`), 404, 'not-found');
+    await expectProblem(await api.fetch('/v1/sessions/doomed', { method: 'DELETE' }), 404, 'not-found');
+    expect(await listIds('')).toContain('feb-1');
+    expect((await api.upload(toTranscript('doomed', 4))).status).toBe(202);
+    await api.work();
+  });
+});

@@ -1,0 +1,388 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { uploadReceiptSchema } from '@recount/contract';
+import { RawStoreError } from '@recount/storage';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { expectProblem } from '../testing/expect-problem.ts';
+import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
+import { toTranscript } from '../testing/transcript-lines.ts';
+import { openUpload, type UploadUnderWay, waitUntilStoring } from '../testing/upload-under-way.ts';
+
+const MAX_BYTES = 4 * 1024 * 1024;
+const IDLE_TIMEOUT_MS = 300;
+
+const compressBrotli = (bytes: string | Uint8Array): Buffer =>
+  brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
+
+let api: TestApi;
+let session: string;
+let sessionNumber = 0;
+let before: { objects: string[]; transcripts: number };
+
+beforeAll(async () => {
+  api = await createTestApi({
+    maxTranscriptBytes: MAX_BYTES,
+    uploadIdleTimeoutMs: IDLE_TIMEOUT_MS,
+  });
+});
+beforeEach(async () => {
+  session = `session-${++sessionNumber}`;
+  before = { objects: await api.listStore(), transcripts: await api.countTranscripts() };
+});
+afterAll(() => api.close());
+
+async function expectNothingBehind(): Promise<void> {
+  expect(await api.listStore()).toEqual(before.objects);
+  expect(await api.countTranscripts()).toBe(before.transcripts);
+}
+
+const open = (headers: Record<string, string>, beginning?: string): UploadUnderWay =>
+  openUpload({ url: api.url, key: api.keys.ingest }, headers, beginning);
+
+describe('an upload', () => {
+  it('is stored as it came, gets a row and a job, and says where it is', async () => {
+    const text = toTranscript(session, 10);
+    const response = await api.upload(text, { path: `/home/ada/.claude/projects/app/${session}.jsonl` });
+    expect(response.status).toBe(202);
+    const receipt = uploadReceiptSchema.parse(await response.json());
+    expect(receipt).toMatchObject({
+      session_id: session,
+      status: 'queued',
+      sha256: createHash('sha256').update(text).digest('hex'),
+      size_bytes: Buffer.byteLength(text),
+      duplicate: false,
+    });
+    expect(response.headers.get('location')).toBe(`/v1/transcripts/${receipt.transcript_id}`);
+    await api.work();
+    const transcript = await api.fetch(`/v1/transcripts/${receipt.transcript_id}`);
+    expect(await transcript.json()).toMatchObject({ status: 'ingested', total_messages: 10 });
+    const raw = await api.fetch(`/v1/transcripts/${receipt.transcript_id}/raw`);
+    expect(await raw.text()).toBe(text);
+  });
+
+  it('is a duplicate the second time, encoded or not', async () => {
+    const text = toTranscript(session, 10);
+    const first = (await (await api.upload(text)).json()) as { transcript_id: string };
+    const second = await api.upload(gzipSync(text), {}, { headers: { 'content-encoding': 'gzip' } });
+    expect(second.status).toBe(200);
+    expect(second.headers.get('location')).toBe(`/v1/transcripts/${first.transcript_id}`);
+    expect(await second.json()).toMatchObject({ transcript_id: first.transcript_id, duplicate: true });
+    expect((await api.listStore()).length).toBe(before.objects.length + 1);
+  });
+
+  it('is there once, however many of it arrive at the same time', async () => {
+    const text = toTranscript(session, 10);
+    const responses = await Promise.all(Array.from({ length: 10 }, () => api.upload(text)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([...Array(9).fill(200), 202]);
+    const receipts = (await Promise.all(responses.map((response) => response.json()))) as { transcript_id: string }[];
+    expect(new Set(receipts.map(({ transcript_id }) => transcript_id)).size).toBe(1);
+    expect(await api.countTranscripts()).toBe(before.transcripts + 1);
+    expect((await api.listStore()).length).toBe(before.objects.length + 1);
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', compressBrotli],
+    ['zstd', zstdCompressSync],
+  ] as const)('may be %s encoded', async (encoding, compress) => {
+    const text = toTranscript(session, 3000);
+    const response = await api.upload(compress(text), {}, { headers: { 'content-encoding': encoding } });
+    expect(response.status).toBe(202);
+    expect(await response.json()).toMatchObject({
+      size_bytes: Buffer.byteLength(text),
+      sha256: createHash('sha256').update(text).digest('hex'),
+    });
+  });
+
+  it('loses no frame of several', async () => {
+    const parts = [toTranscript(session, 5), toTranscript(session, 3), toTranscript(session, 4)];
+    const body = Buffer.concat(parts.map((part) => zstdCompressSync(part)));
+    const response = await api.upload(body, {}, { headers: { 'content-encoding': 'zstd' } });
+    expect(await response.json()).toMatchObject({ size_bytes: Buffer.byteLength(parts.join('')) });
+  });
+
+  it.each(['application/jsonl', 'application/octet-stream', 'text/plain', 'application/json', 'x/y; charset=z'])(
+    'may be of type %s',
+    async (type) => {
+      const response = await api.upload(toTranscript(session, 2), {}, { headers: { 'content-type': type } });
+      expect(response.status).toBe(202);
+    },
+  );
+
+  it('may be of no type at all, and chunked', async () => {
+    const body = toTranscript(session, 2);
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const upload = open({ 'transfer-encoding': 'chunked', connection: 'close' }, chunks);
+    expect(await upload.answer).toMatch(/^HTTP\/1.1 202 /);
+  });
+
+  it('goes on after 100 Continue, which comes only when it is welcome', async () => {
+    const body = toTranscript(session, 2);
+    const expectation = { expect: '100-continue', 'content-length': String(body.length), connection: 'close' };
+    expect(await open(expectation, body).answer).toMatch(/^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 202 /);
+    const refused = open({ ...expectation, authorization: 'Bearer wrong' });
+    expect(await refused.answer).toMatch(/^HTTP\/1.1 401 /);
+  });
+
+  it('takes session and sub-agent from the path, and the session from the query before all', async () => {
+    const parent = '11111111-2222-4333-8444-555555555555';
+    const path = `/p/${parent}/subagents/agent-a1b2.jsonl`;
+    const agent = await api.upload(toTranscript(session, 2), { path });
+    expect(await agent.json()).toMatchObject({ session_id: `${parent}:a1b2` });
+    const named = await api.upload(toTranscript(session, 2), { path, session_id: `mine ${session}/ü` });
+    expect(await named.json()).toMatchObject({ session_id: `mine ${session}/ü` });
+  });
+
+  it('may be empty where it is said whose it is', async () => {
+    const response = await api.upload('', { session_id: session });
+    expect(response.status).toBe(202);
+    expect(await response.json()).toMatchObject({ size_bytes: 0, session_id: session });
+    await api.work();
+    expect(await (await api.fetch(`/v1/sessions/${session}/messages`)).json()).toMatchObject({ messages: [] });
+  });
+});
+
+describe('an upload that is refused leaves nothing behind', () => {
+  it('larger than the limit, as it says itself', async () => {
+    const answer = await open({ 'content-length': String(10 * MAX_BYTES) }, 'x').answer;
+    expect(answer).toMatch(/^HTTP\/1.1 413 /);
+    expect(answer).toMatch(/connection: close/i);
+    await expectNothingBehind();
+  });
+
+  it('larger than the limit, as it turns out', async () => {
+    const response = await api.upload(toTranscript(session, 20_000));
+    await expectProblem(response, 413, 'transcript-too-large');
+    await expectNothingBehind();
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', compressBrotli],
+    ['zstd', zstdCompressSync],
+  ] as const)('a %s bomb', async (encoding, compress) => {
+    const bomb = compress(
+      Buffer.concat([Buffer.from(toTranscript(session, 2)), Buffer.alloc(200 * 1024 * 1024, '\n')]),
+    );
+    const response = await api.upload(bomb, {}, { headers: { 'content-encoding': encoding } });
+    await expectProblem(response, 413, 'transcript-too-large');
+    await expectNothingBehind();
+  });
+
+  it.each(['gzip', 'br', 'zstd'])('not %s, although it says so', async (encoding) => {
+    const response = await api.upload(toTranscript(session, 9), {}, { headers: { 'content-encoding': encoding } });
+    await expectProblem(response, 400, 'broken-encoding');
+    await expectNothingBehind();
+  });
+
+  it.each([
+    ['gzip', gzipSync],
+    ['br', compressBrotli],
+    ['zstd', zstdCompressSync],
+  ] as const)('%s data that end too early', async (encoding, compress) => {
+    const bytes = compress(toTranscript(session, 2000));
+    const body = bytes.subarray(0, bytes.length - 10);
+    const response = await api.upload(body, {}, { headers: { 'content-encoding': encoding } });
+    await expectProblem(response, 400, 'broken-encoding');
+    await expectNothingBehind();
+  });
+
+  it.each(['deflate', 'gzip, br', 'compress'])('encoded as %s', async (encoding) => {
+    const response = await api.upload(toTranscript(session, 2), {}, { headers: { 'content-encoding': encoding } });
+    await expectProblem(response, 415, 'unsupported-encoding');
+    expect(response.headers.get('accept-encoding')).toBe('gzip, br, zstd');
+    await expectNothingBehind();
+  });
+
+  it('of another kind of multipart', async () => {
+    const response = await api.upload('--x--', {}, { headers: { 'content-type': 'multipart/mixed; boundary=x' } });
+    await expectProblem(response, 415, 'unsupported-media-type');
+    await expectNothingBehind();
+  });
+
+  it('of nobody', async () => {
+    await expectProblem(await api.upload('{"type":"summary","summary":"no id"}\n'), 422, 'unidentified-transcript');
+    await expectProblem(await api.upload(''), 422, 'unidentified-transcript');
+    await expectNothingBehind();
+  });
+
+  it('of an agent not yet known', async () => {
+    const codex =
+      '{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","originator":"codex"}}\n';
+    await expectProblem(await api.upload(codex), 422, 'unsupported-format');
+    await expectProblem(await api.upload(toTranscript(session, 2), { agent: 'codex' }), 422, 'unsupported-format');
+    await expectNothingBehind();
+  });
+
+  it.each(['', 'a\nb', 'a\0b', 'x'.repeat(513)])('with a session id that is none: %j', async (id) => {
+    const response = await api.upload(toTranscript(session, 2), { session_id: id });
+    await expectProblem(response, 422, 'invalid-session-id');
+    await expectNothingBehind();
+  });
+
+  it('with a parameter that there is not', async () => {
+    const response = await api.upload(toTranscript(session, 2), { sesion_id: 'misspelt' });
+    const problem = await expectProblem(response, 400, 'invalid-request');
+    expect(problem.errors).toEqual([expect.objectContaining({ location: 'query', field: 'sesion_id' })]);
+    await expectNothingBehind();
+  });
+
+  it.each([
+    ['of a known length', { 'content-length': '100000' }, ''],
+    ['in chunks', { 'transfer-encoding': 'chunked' }, 'ffff\r\n'],
+  ])('whose client goes away: %s', async (_name, headers, chunkHead) => {
+    const logged = api.logLines.length;
+    const upload = open(headers, chunkHead + toTranscript(session, 10));
+    await waitUntilStoring(api.storeDirectory);
+    upload.destroy();
+    await vi.waitFor(() => expect(api.logLines.slice(logged).join('')).toContain('"status":499'), { timeout: 5000 });
+    await vi.waitFor(expectNothingBehind, { timeout: 5000 });
+  });
+
+  it('whose client closes its side before the last chunk', async () => {
+    const upload = open({ 'transfer-encoding': 'chunked' }, `1000\r\n${toTranscript(session, 5)}`);
+    await waitUntilStoring(api.storeDirectory);
+    upload.end();
+    await upload.answer;
+    await vi.waitFor(expectNothingBehind, { timeout: 5000 });
+  });
+
+  it('with chunks that are none', async () => {
+    const chunk = toTranscript(session, 1);
+    const upload = open({ 'transfer-encoding': 'chunked' }, `${chunk.length.toString(16)}\r\n${chunk}\r\n`);
+    await waitUntilStoring(api.storeDirectory);
+    upload.send('no chunk\r\n');
+    const answer = await upload.answer;
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+    expect(answer).toContain('urn:recount:problem:invalid-request');
+    await vi.waitFor(expectNothingBehind, { timeout: 5000 });
+  });
+
+  it('whose client falls silent', async () => {
+    const upload = open({ 'content-length': '100000' }, toTranscript(session, 5));
+    const answer = await upload.answer;
+    expect(answer).toMatch(/^HTTP\/1.1 408 /);
+    expect(answer).toContain('urn:recount:problem:upload-idle');
+    await expectNothingBehind();
+  });
+
+  it('that is refused early is answered although the client still sends', async () => {
+    const body = Buffer.alloc(3 * MAX_BYTES, 'x');
+    const results = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        api.upload(body, {}, { headers: { 'content-encoding': 'gzip' } }).then(({ status }) => status),
+      ),
+    );
+    expect(results).toEqual(Array(8).fill(413));
+    const unauthorized = await api.upload(body.subarray(MAX_BYTES), {}, { headers: { authorization: 'Bearer no' } });
+    await expectProblem(unauthorized, 401, 'invalid-key');
+  });
+});
+
+describe('a slow upload', () => {
+  it('may take longer than the time of silence that is allowed', async () => {
+    const body = toTranscript(session, 20);
+    const startedAtMs = Date.now();
+    const upload = open({ 'content-length': String(body.length), connection: 'close' });
+    for (const line of body.split(/(?<=\n)/)) {
+      upload.send(line);
+      await sleep(30);
+    }
+    expect(await upload.answer).toMatch(/^HTTP\/1.1 202 /);
+    expect(Date.now() - startedAtMs).toBeGreaterThan(IDLE_TIMEOUT_MS);
+  });
+});
+
+describe('uploads at the same time', () => {
+  it('are too many beyond the limit, and welcome again later', async () => {
+    const busy = await createTestApi({ maxConcurrentUploads: 1 });
+    try {
+      const text = toTranscript(session, 3);
+      const headers = { 'content-length': String(text.length), connection: 'close' };
+      const upload = openUpload({ url: busy.url, key: busy.keys.ingest }, headers, text.slice(0, 10));
+      await waitUntilStoring(busy.storeDirectory);
+      const refused = await busy.upload(text);
+      await expectProblem(refused, 429, 'too-many-uploads');
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+      upload.send(text.slice(10));
+      expect(await upload.answer).toMatch(/^HTTP\/1.1 202 /);
+      expect((await busy.upload(text)).status).toBe(200);
+    } finally {
+      await busy.close();
+    }
+  });
+});
+
+describe('an upload while something is away', () => {
+  const failing = (message: string, code: string) => Object.assign(new Error(message), { code });
+
+  it('is asked to come back: the store', async () => {
+    const broken = await createTestApi({}, ({ rawStore }) => ({
+      rawStore: {
+        ...rawStore,
+        put: async (_key, body) => {
+          for await (const _chunk of body) throw new RawStoreError('unavailable', 'connect ECONNREFUSED');
+          return { sizeBytes: 0 };
+        },
+      },
+    }));
+    try {
+      const response = await broken.upload(toTranscript(session, 2));
+      await expectProblem(response, 503, 'store-unavailable');
+      expect(response.headers.get('retry-after')).toBe('5');
+      expect(await broken.listStore()).toEqual([]);
+      expect(await broken.countTranscripts()).toBe(0);
+    } finally {
+      await broken.close();
+    }
+  });
+
+  it('is asked to come back: the database', async () => {
+    let isAway = false;
+    const broken = await createTestApi({}, ({ database }) => ({
+      database: {
+        ...database,
+        withTransaction: (work) =>
+          isAway ? Promise.reject(failing('connect ECONNREFUSED', 'ECONNREFUSED')) : database.withTransaction(work),
+      },
+    }));
+    try {
+      isAway = true;
+      const response = await broken.upload(toTranscript(session, 2));
+      await expectProblem(response, 503, 'database-unavailable');
+      expect(await broken.countTranscripts()).toBe(0);
+      // The object stays for `recount doctor`: a commit whose answer was lost may have succeeded.
+      expect(await broken.listStore()).toHaveLength(1);
+      isAway = false;
+      expect((await broken.upload(toTranscript(session, 2))).status).toBe(202);
+    } finally {
+      await broken.close();
+    }
+  });
+
+  it('is asked to come back before it is sent where the database is away at once', async () => {
+    const broken = await createTestApi();
+    await broken.database.close();
+    const response = await broken.upload(toTranscript(session, 2));
+    await expectProblem(response, 503, 'database-unavailable');
+    expect(await broken.listStore()).toEqual([]);
+    expect(broken.logLines.join('')).toContain('Cannot use a pool after calling end');
+    broken.database.close = async () => undefined;
+    await broken.close();
+  });
+});
+
+describe('what is private', () => {
+  it('is in no log line: keys, paths, prompts', async () => {
+    await api.upload(toTranscript(session, 4), { path: '/home/secret-person/file.jsonl' });
+    await api.fetch('/v1/sessions?prompt=secret-prompt');
+    await api.fetch('/v1/secret-route?x=1');
+    await api.upload('{"secret-text"', { session_id: `${session}-secret` });
+    const log = api.logLines.join('');
+    expect(log).toContain('"route":"/v1/transcripts"');
+    expect(log).toContain(HOME_WORKSPACE);
+    for (const secret of ['secret', 'prompt 0', ...Object.values(api.keys)]) expect(log).not.toContain(secret);
+    expect(log).not.toMatch(/\\n +at /);
+  });
+});

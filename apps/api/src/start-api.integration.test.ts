@@ -1,0 +1,84 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApiKey, createDatabasePool, ensureWorkspace } from '@recount/db';
+import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type ApiConfig, readApiConfig } from './config.ts';
+import { startApi } from './start-api.ts';
+import { toTranscript } from './testing/transcript-lines.ts';
+import { listUploadsUnderWay, openUpload, type UploadUnderWay, waitUntilStoring } from './testing/upload-under-way.ts';
+
+const log = pino({ level: 'silent' });
+
+let testDatabase: TestDatabase;
+let storeDirectory: string;
+let key: string;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  storeDirectory = await mkdtemp(join(tmpdir(), 'recount-start-api-'));
+  const pool = createDatabasePool({ connectionString: testDatabase.connectionString });
+  const { id: workspaceId } = await ensureWorkspace(pool.database, '01J00000000000000000000001', 'default');
+  ({ key } = await createApiKey(pool.database, { workspaceId, name: 'test', scopes: ['admin'] }));
+  await pool.close();
+});
+afterAll(async () => {
+  await testDatabase.drop();
+  await rm(storeDirectory, { recursive: true });
+});
+
+function readConfig(environment: Record<string, string> = {}): ApiConfig {
+  return readApiConfig({
+    DATABASE_URL: testDatabase.connectionString,
+    RECOUNT_RAW_STORE: storeDirectory,
+    RECOUNT_PORT: '0',
+    ...environment,
+  });
+}
+
+/** An upload of which the beginning is sent and being stored. */
+async function beginUpload(url: string, text: string): Promise<UploadUnderWay> {
+  const upload = openUpload({ url, key }, { 'content-length': String(Buffer.byteLength(text)) }, text.slice(0, 100));
+  await waitUntilStoring(storeDirectory);
+  return upload;
+}
+
+describe('startApi', () => {
+  it('serves, and on close lets an upload under way end, whose connection it then closes', async () => {
+    const api = await startApi(readConfig(), log);
+    expect(api.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect((await fetch(`${api.url}/readyz`)).status).toBe(200);
+    const text = toTranscript('under-way', 20);
+    const upload = await beginUpload(api.url, text);
+    const closed = api.close();
+    await vi.waitFor(() => expect(fetch(`${api.url}/healthz`)).rejects.toThrow('fetch failed'), { timeout: 5000 });
+    upload.send(text.slice(100));
+    const answer = await upload.answer;
+    expect(answer).toMatch(/^HTTP\/1.1 202 /);
+    expect(answer).toMatch(/connection: close/i);
+    await closed;
+  });
+
+  it('waits for nobody longer than the grace time', async () => {
+    const api = await startApi(readConfig({ RECOUNT_SHUTDOWN_GRACE_MS: '200' }), log);
+    const upload = await beginUpload(api.url, toTranscript('stuck', 20));
+    const startedAtMs = Date.now();
+    await api.close();
+    expect(Date.now() - startedAtMs).toBeLessThan(5000);
+    expect(await upload.answer).toBe('');
+    expect(await listUploadsUnderWay(storeDirectory)).toEqual([]);
+  });
+
+  it('does not start on a port that is taken, nor with a database of another version or none', async () => {
+    const api = await startApi(readConfig(), log);
+    const { port } = new URL(api.url);
+    await expect(startApi(readConfig({ RECOUNT_PORT: port }), log)).rejects.toThrow('EADDRINUSE');
+    await api.close();
+    const nowhere = 'postgres://nobody@127.0.0.1:1/none';
+    await expect(startApi(readConfig({ DATABASE_URL: nowhere }), log)).rejects.toThrow();
+    const postgres = testDatabase.connectionString.replace(/\/[^/]*$/, '/postgres');
+    await expect(startApi(readConfig({ DATABASE_URL: postgres }), log)).rejects.toThrow('recount migrate');
+  });
+});

@@ -1,0 +1,144 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ApiKeyScope,
+  countTranscriptsByStatus,
+  createApiKey,
+  createDatabasePool,
+  type DatabasePool,
+  ensureWorkspace,
+} from '@recount/db';
+import { handleDeadLetter, handleJob } from '@recount/ingest';
+import { createTestDatabase } from '@recount/local-postgres/testing';
+import { createJobQueue } from '@recount/queue';
+import { createFolderRawStore, type RawStore } from '@recount/storage';
+import { pino } from 'pino';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { createApiApp } from '../app.ts';
+import { type ApiConfig, readApiConfig } from '../config.ts';
+import { listUploadsUnderWay } from './upload-under-way.ts';
+
+export const HOME_WORKSPACE = '01J00000000000000000000001';
+export const OTHER_WORKSPACE = '01J00000000000000000000002';
+
+export interface TestApi {
+  app: ApiApp;
+  url: string;
+  database: DatabasePool;
+  rawStore: RawStore;
+  connectionString: string;
+  storeDirectory: string;
+  /** Of the home workspace; `other` has all scopes in another one. */
+  keys: Record<ApiKeyScope | 'other', string>;
+  logLines: string[];
+  /** With the admin key of the home workspace, unless the headers say otherwise. */
+  fetch(path: string, init?: RequestInit): Promise<Response>;
+  upload(body: string | Uint8Array, query?: Record<string, string>, init?: RequestInit): Promise<Response>;
+  /** Ingests what waits. */
+  work(): Promise<void>;
+  /** Keys of objects, and names of what puts have under way. */
+  listStore(): Promise<string[]>;
+  countTranscripts(): Promise<number>;
+  close(): Promise<void>;
+}
+
+const WORK_TIMEOUT_MS = 30_000;
+
+/** A listening API over a database of its own, a folder store and the real queue. */
+export async function createTestApi(
+  overrides: Partial<ApiConfig> = {},
+  replace: (deps: ApiDependencies) => Partial<ApiDependencies> = () => ({}),
+): Promise<TestApi> {
+  const testDatabase = await createTestDatabase();
+  const { connectionString } = testDatabase;
+  const storeDirectory = await mkdtemp(join(tmpdir(), 'recount-api-'));
+  const database = createDatabasePool({ connectionString });
+  const rawStore = createFolderRawStore({ directory: storeDirectory });
+  const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
+  await queue.start();
+  const logLines: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line) => void logLines.push(line) });
+  const environment = { DATABASE_URL: connectionString, RECOUNT_RAW_STORE: storeDirectory };
+  const config = { ...readApiConfig(environment), ...overrides };
+  const deps: ApiDependencies = { database, rawStore, queue, log };
+  const app = await createApiApp({ ...deps, ...replace(deps) }, config);
+  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const keys = await createKeys(database);
+
+  const api: TestApi = {
+    app,
+    url,
+    database,
+    rawStore,
+    connectionString,
+    storeDirectory,
+    keys,
+    logLines,
+    fetch: (path, init = {}) =>
+      fetch(url + path, { ...init, headers: { authorization: `Bearer ${keys.admin}`, ...init.headers } }),
+    upload: (body, query = {}, init = {}) =>
+      api.fetch(`/v1/transcripts?${new URLSearchParams(query)}`, {
+        method: 'POST',
+        body: typeof body === 'string' ? body : Uint8Array.from(body),
+        ...init,
+        headers: { 'content-type': 'application/x-ndjson', ...init.headers },
+      }),
+    work: () => ingestAll(connectionString, { database, rawStore }),
+    listStore: () => listStore(storeDirectory, rawStore),
+    async countTranscripts() {
+      const counts = await countTranscriptsByStatus(database.database);
+      return Object.values(counts).reduce((sum, count) => sum + count, 0);
+    },
+    async close() {
+      app.server.closeAllConnections();
+      await app.close();
+      await queue.stop(0);
+      await database.close();
+      await testDatabase.drop();
+      await rm(storeDirectory, { recursive: true, force: true });
+    },
+  };
+  return api;
+}
+
+async function createKeys({ database }: DatabasePool): Promise<TestApi['keys']> {
+  await ensureWorkspace(database, HOME_WORKSPACE, 'home');
+  await ensureWorkspace(database, OTHER_WORKSPACE, 'other');
+  const create = async (workspaceId: string, scopes: ApiKeyScope[]): Promise<string> =>
+    (await createApiKey(database, { workspaceId, name: 'test', scopes })).key;
+  return {
+    ingest: await create(HOME_WORKSPACE, ['ingest']),
+    read: await create(HOME_WORKSPACE, ['read']),
+    admin: await create(HOME_WORKSPACE, ['admin']),
+    other: await create(OTHER_WORKSPACE, ['ingest', 'read', 'admin']),
+  };
+}
+
+async function ingestAll(connectionString: string, deps: Pick<TestApi, 'database' | 'rawStore'>): Promise<void> {
+  const queue = createJobQueue({ connectionString, role: 'worker', onError: () => undefined });
+  await queue.start();
+  try {
+    await queue.workDeadLetters((job) => handleDeadLetter(deps, job));
+    await queue.work({ concurrency: 2, pollIntervalMs: 500 }, (job) =>
+      handleJob({ ...deps, onReport: () => undefined }, job, { maxLineBytes: 1024 * 1024 }),
+    );
+    const deadlineMs = Date.now() + WORK_TIMEOUT_MS;
+    for (;;) {
+      const { queued, processing } = await countTranscriptsByStatus(deps.database.database);
+      if (queued + processing === 0) return;
+      if (Date.now() > deadlineMs) throw new Error(`${queued + processing} transcripts are not ingested`);
+      await sleep(20);
+    }
+  } finally {
+    await queue.stop(1000);
+  }
+}
+
+async function listStore(directory: string, rawStore: RawStore): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { key } of rawStore.list('')) names.push(key);
+  const underWay = await listUploadsUnderWay(directory);
+  return [...names.sort(), ...underWay.map((name) => `.incoming/${name}`)];
+}

@@ -1,0 +1,52 @@
+import { PassThrough, Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { readBody } from './read-body.ts';
+
+describe('readBody', () => {
+  it('gives up on a silent client, without destroying its stream', async () => {
+    const stream = new PassThrough();
+    stream.write('first');
+    const chunks = readBody(stream, { idleTimeoutMs: 20, remainingBytes: 1000 });
+    expect((await chunks.next()).value?.toString()).toBe('first');
+    await expect(chunks.next()).rejects.toMatchObject({ slug: 'upload-idle' });
+    expect(stream.destroyed).toBe(false);
+  });
+
+  it('waits for as long as something comes now and then', async () => {
+    const stream = new PassThrough();
+    const timer = setInterval(() => stream.write('x'), 15);
+    setTimeout(() => {
+      clearInterval(timer);
+      stream.end();
+    }, 150);
+    const chunks = await Readable.from(readBody(stream, { idleTimeoutMs: 100, remainingBytes: 1000 })).toArray();
+    expect(Buffer.concat(chunks).length).toBeGreaterThan(3);
+  });
+
+  it('counts bytes over all streams that share its limits', async () => {
+    const limits = { idleTimeoutMs: 1000, remainingBytes: 10 };
+    await Readable.from(readBody(Readable.from([Buffer.alloc(6)]), limits)).toArray();
+    await Readable.from(readBody(Readable.from([Buffer.alloc(4)]), limits)).toArray();
+    await expect(Readable.from(readBody(Readable.from([Buffer.alloc(1)]), limits)).toArray()).rejects.toMatchObject({
+      slug: 'transcript-too-large',
+    });
+  });
+
+  it('leaves the rest of a stream to the next reader', async () => {
+    const stream = Readable.from([Buffer.from('a'), Buffer.from('b'), Buffer.from('c')]);
+    const limits = { idleTimeoutMs: 1000, remainingBytes: 10 };
+    for await (const chunk of readBody(stream, limits)) {
+      expect(chunk.toString()).toBe('a');
+      break;
+    }
+    const rest = await Readable.from(readBody(stream, limits)).toArray();
+    expect(Buffer.concat(rest).toString()).toBe('bc');
+  });
+
+  it('says that the client went away', async () => {
+    const stream = new PassThrough();
+    setTimeout(() => stream.destroy(new Error('aborted')), 5);
+    const limits = { idleTimeoutMs: 1000, remainingBytes: 10 };
+    await expect(Readable.from(readBody(stream, limits)).toArray()).rejects.toMatchObject({ slug: 'upload-aborted' });
+  });
+});
