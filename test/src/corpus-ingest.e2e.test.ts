@@ -14,11 +14,15 @@ import { countTranscript } from './independent-count.ts';
 const CLI = fileURLToPath(new URL('../../apps/cli/bin/recount.mjs', import.meta.url));
 const corpus = findCorpus();
 let directory: string;
+/** Where the cluster really is: as root, not below a folder of mkdtemp. */
+let postgresDirectory: string | undefined;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'recount-corpus-e2e-'));
 });
-afterAll(() => rm(directory, { recursive: true, force: true }));
+afterAll(async () => {
+  for (const path of [directory, postgresDirectory]) if (path) await rm(path, { recursive: true, force: true });
+});
 
 async function runUp(path: string): Promise<string> {
   const env = { ...process.env, RECOUNT_DATA_DIR: join(directory, 'data'), RECOUNT_PORT: '0' };
@@ -34,6 +38,7 @@ function countIn(output: string, label: string): number {
 
 async function withDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
   const postgres = await startLocalPostgres({ directory: join(directory, 'data', 'postgres') });
+  postgresDirectory = postgres.directory;
   const client = new pg.Client({ connectionString: postgres.connectionString });
   await client.connect();
   try {
