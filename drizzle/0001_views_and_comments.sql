@@ -208,7 +208,7 @@ SELECT
   initial_prompt, project, git_branch, agent_version, title, models, first_timestamp, last_timestamp, metadata,
   created_at, ingested_at
 FROM recount.transcripts;
-COMMENT ON VIEW analytics.transcripts IS 'One row for each uploaded file, in whatever state. Only those with is_primary add up to figures of sessions: superseded and diverged ones repeat what the primary one holds.';
+COMMENT ON VIEW analytics.transcripts IS 'One row for each uploaded file, in whatever state. Only those with is_primary add up to the figures of sessions: diverged ones repeat much of what the primary one holds.';
 --> statement-breakpoint
 CREATE VIEW analytics.messages AS
 SELECT
@@ -234,30 +234,42 @@ JOIN recount.content_blocks AS b ON b.workspace_id = t.workspace_id AND b.transc
 WHERE t.ingested_at IS NOT NULL;
 COMMENT ON VIEW analytics.content_blocks IS 'One row for each content block of each ingested transcript; joins to messages by workspace_id, transcript_id, message_id.';
 --> statement-breakpoint
+-- By a window and not by a join: planners take the join of two parts of content_blocks for tiny, and loop over them.
 CREATE VIEW analytics.tool_calls AS
 SELECT
-  t.workspace_id, t.session_id, t.id AS transcript_id, b.message_id, b.block_order, NOT t.is_diverged AS is_primary,
-  b.tool_use_id, b.tool_name, b.tool_input, r.is_error, r.result_text,
-  coalesce((r.metadata ->> 'original_byte_length')::bigint, octet_length(r.result_text)) AS result_bytes,
-  r.message_id AS result_message_id, r.block_order AS result_block_order,
-  m."timestamp" AS started_at, rm."timestamp" AS ended_at,
+  c.workspace_id, c.session_id, c.transcript_id, c.message_id, c.block_order, c.is_primary,
+  c.tool_use_id, c.tool_name, c.tool_input, c.is_error, c.result_text, c.result_bytes,
+  c.result_message_id, c.result_block_order, m."timestamp" AS started_at, rm."timestamp" AS ended_at,
   round(extract(epoch FROM rm."timestamp" - m."timestamp") * 1000)::bigint AS duration_ms,
-  t.project, t.is_subagent, m.is_sidechain
-FROM recount.transcripts AS t
-JOIN recount.content_blocks AS b ON b.workspace_id = t.workspace_id AND b.transcript_id = t.id
+  c.project, c.is_subagent, m.is_sidechain
+FROM (
+  SELECT
+    t.workspace_id, t.session_id, t.id AS transcript_id, NOT t.is_diverged AS is_primary, t.project, t.is_subagent,
+    b.message_id, b.block_order, b.block_type, b.tool_use_id, b.tool_name, b.tool_input,
+    first_value(b.is_error) OVER call AS is_error,
+    first_value(b.result_text) OVER call AS result_text,
+    first_value(
+      CASE
+        WHEN b.block_type = 'tool_result'
+        THEN coalesce((b.metadata ->> 'original_byte_length')::bigint, octet_length(b.result_text))
+      END
+    ) OVER call AS result_bytes,
+    first_value(CASE WHEN b.block_type = 'tool_result' THEN b.message_id END) OVER call AS result_message_id,
+    first_value(CASE WHEN b.block_type = 'tool_result' THEN b.block_order END) OVER call AS result_block_order
+  FROM recount.transcripts AS t
+  JOIN recount.content_blocks AS b ON b.workspace_id = t.workspace_id AND b.transcript_id = t.id
+  WHERE t.ingested_at IS NOT NULL AND b.block_type IN ('tool_use', 'tool_result')
+  -- The first result, where there is one; without any it is the tool use, which has no result's columns.
+  WINDOW call AS (
+    PARTITION BY t.workspace_id, t.session_id, t.id, coalesce(b.tool_use_id, b.tool_result_id, b.id)
+    ORDER BY b.block_type, b.message_id, b.block_order
+  )
+) AS c
 LEFT JOIN recount.transcript_messages AS m
-  ON m.workspace_id = t.workspace_id AND m.transcript_id = t.id AND m.id = b.message_id
--- A result that was written twice is still one: the first.
-LEFT JOIN (
-  SELECT DISTINCT ON (workspace_id, transcript_id, tool_result_id)
-    workspace_id, transcript_id, tool_result_id, message_id, block_order, is_error, result_text, metadata
-  FROM recount.content_blocks
-  WHERE block_type = 'tool_result' AND tool_result_id IS NOT NULL
-  ORDER BY workspace_id, transcript_id, tool_result_id, message_id, block_order
-) AS r ON r.workspace_id = t.workspace_id AND r.transcript_id = t.id AND r.tool_result_id = b.tool_use_id
+  ON m.workspace_id = c.workspace_id AND m.transcript_id = c.transcript_id AND m.id = c.message_id
 LEFT JOIN recount.transcript_messages AS rm
-  ON rm.workspace_id = t.workspace_id AND rm.transcript_id = t.id AND rm.id = r.message_id
-WHERE t.ingested_at IS NOT NULL AND b.block_type = 'tool_use';
+  ON rm.workspace_id = c.workspace_id AND rm.transcript_id = c.transcript_id AND rm.id = c.result_message_id
+WHERE c.block_type = 'tool_use';
 COMMENT ON VIEW analytics.tool_calls IS 'One row for each tool use of each ingested transcript, with its result where the same transcript has one. With is_primary, one for each tool use of each session.';
 COMMENT ON COLUMN analytics.tool_calls.is_error IS 'Whether the result tells of a failure; null where there is no result.';
 COMMENT ON COLUMN analytics.tool_calls.result_text IS 'Text of the result, cut where it was large; null where there is no result, or none with text.';

@@ -37,10 +37,13 @@ export function createCliContext(process: NodeJS.Process): CliContext {
   };
 }
 
-/** Package managers run scripts in the project's folder, and say in INIT_CWD where they were called. */
+/**
+ * Package managers run scripts in the project's folder, and say in INIT_CWD where they were called. `npm start` calls a second one,
+ * which knows only the folder of the first: RECOUNT_INIT_CWD has the first one's.
+ */
 export function toWorkingDirectory(environment: Environment, currentDirectory: string): string {
   const isScript = environment.npm_lifecycle_event !== undefined && currentDirectory === PROJECT_DIRECTORY;
-  return (isScript ? environment.INIT_CWD : undefined) || currentDirectory;
+  return (isScript && (environment.RECOUNT_INIT_CWD || environment.INIT_CWD)) || currentDirectory;
 }
 
 /** Writes a line for people. */

@@ -1,6 +1,6 @@
 import type { Environment } from '@recount/config';
 import { CommanderError } from 'commander';
-import { INTERRUPTED_EXIT_CODE } from './interruption.ts';
+import { INTERRUPTED_EXIT_CODE, InterruptedError } from './interruption.ts';
 
 /** The command cannot do what it was asked to; the message says why, and what to do. */
 export class CliError extends Error {
@@ -22,20 +22,30 @@ const CLEAR_ERRORS = new Set([
   'SchemaVersionError',
   'SourceError',
 ]);
-const CONNECTION_ERRORS = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH']);
+const CONNECTION_ERRORS = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+]);
 /** SQLSTATE classes of a refused login and an unknown database: their messages name only those. */
 const LOGIN_ERROR_CLASSES = new Set(['28', '3D']);
 
 /** How an error ends the process; a message of '' has been shown already. */
-export async function toExit(
-  error: unknown,
-  environment: Environment,
-): Promise<{ exitCode: number; message: string }> {
+export async function toExit(error: unknown, environment: Environment): Promise<{ exitCode: number; message: string }> {
   if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, message: '' };
   const { name = '', stack } = error instanceof Error ? error : {};
-  if (name === 'InterruptedError') return { exitCode: INTERRUPTED_EXIT_CODE, message: 'interrupted' };
+  if (isInterruption(error)) return { exitCode: INTERRUPTED_EXIT_CODE, message: 'interrupted' };
   const message = environment.RECOUNT_DEBUG === '1' && stack !== undefined ? stack : await toMessage(error);
   return { exitCode: USAGE_ERRORS.has(name) ? 2 : 1, message };
+}
+
+/** What waited for something reports the interruption as the cause of its own error. */
+function isInterruption(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error instanceof InterruptedError || (error.name === 'AbortError' && error.cause instanceof InterruptedError);
 }
 
 async function toMessage(error: unknown): Promise<string> {

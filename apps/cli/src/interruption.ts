@@ -6,10 +6,16 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 const SECOND_SIGNAL_MS = 700;
 export const INTERRUPTED_EXIT_CODE = 130;
 
-/** A signal that aborts at the first SIGINT, SIGTERM or SIGHUP; a second SIGINT ends the process at once. */
+/**
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when the process that started this one with a channel is gone.
+ * A second SIGINT ends the process at once.
+ */
 export function createInterruption(process: NodeJS.Process): AbortSignal {
   const controller = new AbortController();
   let firstAtMs: number | undefined;
+  process.on('disconnect', () => controller.abort(new InterruptedError()));
+  // Listening to the channel must not keep the process alive.
+  process.channel?.unref();
   for (const name of SIGNALS) {
     process.on(name, () => {
       if (firstAtMs === undefined) {

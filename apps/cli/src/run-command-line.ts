@@ -15,9 +15,7 @@ import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';
 import { createWorkerCommand } from './commands/worker.ts';
 
-export const VERSION: string = JSON.parse(
-  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-).version;
+export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
 /**
  * Runs `recount` with the given arguments and returns its exit code: 0 where all went well, 1 where something failed, 2 where

@@ -1,5 +1,5 @@
-import { drizzle, type NodePgDatabase } from 'drizzle-orm/node-postgres';
 import pg from 'pg';
+import { drizzle, type NodePgDatabase } from './drizzle.cjs';
 
 /** Any drizzle handle: of a pool, of one connection, or of a transaction. */
 export type Database = Pick<NodePgDatabase, 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
@@ -44,19 +44,27 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     database,
     async withTransaction(work) {
       const client = await pool.connect();
-      let failure: unknown;
+      const failures: unknown[] = [];
       // A connection that breaks between two queries reports it here; the next query then fails.
       const onError = (error: Error): void => options.onConnectionError?.(error);
       client.on('error', onError);
       try {
-        return await drizzle(client).transaction((transaction) => work(transaction, client));
+        return await drizzle(client).transaction(async (transaction) => {
+          try {
+            return await work(transaction, client);
+          } catch (error) {
+            failures.push(error);
+            throw error;
+          }
+        });
       } catch (error) {
-        failure = error;
-        throw error;
+        failures.push(error);
+        // A rollback that fails too must not hide why there was one.
+        throw failures[0];
       } finally {
         client.off('error', onError);
         // A connection on which something failed may hold a half-sent COPY: not for reuse.
-        client.release(failure !== undefined);
+        client.release(failures.length > 0);
       }
     },
     close: () => pool.end(),

@@ -1,6 +1,5 @@
-import type { Database } from '@recount/db';
-import { sql } from 'drizzle-orm';
-import { fromDrizzle, type JobResult, PgBoss } from 'pg-boss';
+import { type Database, sql } from '@recount/db';
+import { fromDrizzle, type JobResult, type JobWithMetadata, PgBoss } from 'pg-boss';
 import { DEAD_LETTER_QUEUE, INGEST_QUEUE } from './queue-options.ts';
 
 /** Names the transcript to be ingested; everything else is read from its row. */
@@ -29,7 +28,7 @@ export interface JobQueue {
   workDeadLetters(handler: (job: IngestJob) => Promise<void>): Promise<void>;
   /** Whether a job for the transcript waits or is under way. */
   hasJob(job: IngestJob): Promise<boolean>;
-  /** Takes no more jobs, waits for those under way at most `graceMs`, and closes the connections. */
+  /** Starts no more jobs, waits for those under way at most `graceMs`, and closes the connections. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -46,6 +45,11 @@ const JOBS_PER_FETCH = 10;
 const SUPERVISE_SECONDS = 2;
 const DEFAULT_POLL_INTERVAL_MS = 1000;
 const PENDING_STATES = new Set(['created', 'retry', 'active']);
+
+/** Jobs that are taken together come in any order. */
+function compareUrgency(a: JobWithMetadata, b: JobWithMetadata): number {
+  return b.priority - a.priority || a.createdOn.getTime() - b.createdOn.getTime();
+}
 
 /** A pg-boss queue of ingest jobs. Needs `migrateQueue` to have run. */
 export function createJobQueue(options: JobQueueOptions): JobQueue {
@@ -65,9 +69,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   });
   boss.on('error', options.onError);
 
-  const handBack = async (job: IngestJob): Promise<void> => {
-    await boss.send(INGEST_QUEUE, job);
-  };
+  let isStopping = false;
 
   return {
     async start() {
@@ -92,6 +94,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           notifyPollingIntervalSeconds: number;
           burstWhenBatchFull: true;
           perJobResults: true;
+          includeMetadata: true;
         }
       >(
         INGEST_QUEUE,
@@ -102,12 +105,14 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           notifyPollingIntervalSeconds: pollSeconds,
           burstWhenBatchFull: true,
           perJobResults: true,
+          includeMetadata: true,
         },
         async (jobs) => {
           const results: JobResult[] = [];
-          for (const { id, data } of jobs) {
-            const outcome = await handler(data);
-            if (outcome.status === 'handed-back') await handBack(data);
+          for (const { id, data, priority } of jobs.toSorted(compareUrgency)) {
+            const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data);
+            // As a new job: failing this one would count as an attempt.
+            if (outcome.status === 'handed-back') await boss.send(INGEST_QUEUE, data, { priority });
             results.push(
               outcome.status === 'failed'
                 ? { id, status: 'failed', output: { reason: outcome.reason } }
@@ -128,6 +133,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       return jobs.some(({ state }) => PENDING_STATES.has(state));
     },
     async stop(graceMs) {
+      isStopping = true;
       await boss.stop({ graceful: graceMs > 0, timeout: Math.max(1000, graceMs), close: true });
     },
   };

@@ -1,5 +1,6 @@
 import { PROBLEM_MEDIA_TYPE, type Problem } from '@recount/contract';
 import { BackfillTargetError } from '@recount/ingest';
+import { type HttpAnswer, sendRequest } from './send-request.ts';
 
 export interface ApiPlace {
   /** Without a slash at the end. */
@@ -31,19 +32,19 @@ export function createApiClient(place: ApiPlace): ApiClient {
   return {
     place,
     async request<Answer>(path: string, { method = 'GET', query = {}, headers, body, signal }: ApiRequest = {}) {
-      let response: Response;
+      let answer: HttpAnswer;
       try {
-        response = await fetch(toUrl(place.url, path, query), {
+        answer = await sendRequest(toUrl(place.url, path, query), {
           method,
           headers: { accept: 'application/json', authorization: `Bearer ${place.key}`, ...headers },
-          ...(body && { body, duplex: 'half' as const }),
-          ...(signal && { signal }),
+          body,
+          signal,
         });
       } catch (cause) {
         signal?.throwIfAborted();
-        throw new BackfillTargetError('unavailable', `Cannot reach ${place.url}${toReason(cause)}`, { cause });
+        throw new BackfillTargetError('unavailable', `Cannot reach ${place.url} (${toReason(cause)})`, { cause });
       }
-      return (await readAnswer(response, place.url)) as Answer | undefined;
+      return readAnswer(answer, place.url) as Answer | undefined;
     },
   };
 }
@@ -57,40 +58,29 @@ function toUrl(base: string, path: string, query: NonNullable<ApiRequest['query'
   return url;
 }
 
-/** `fetch failed` says nothing; the system's code is in its cause. */
+/** Where a name has several addresses, the error holds one for each. */
 function toReason(error: unknown): string {
-  const { cause } = error as { cause?: { code?: unknown } };
-  return typeof cause?.code === 'string' ? ` (${cause.code})` : '';
+  const { code, message } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException;
+  return code ?? message;
 }
 
-async function readAnswer(response: Response, url: string): Promise<unknown> {
-  const type = response.headers.get('content-type')?.split(';')[0];
-  try {
-    if (response.ok && type === 'application/json') return await response.json();
-    const problem = type === PROBLEM_MEDIA_TYPE ? ((await response.json()) as Problem) : undefined;
-    if (problem === undefined) await response.body?.cancel();
-    if (response.status === 404 && problem !== undefined) return undefined;
-    throw toTargetError(response, problem, url);
-  } catch (cause) {
-    if (cause instanceof BackfillTargetError) throw cause;
-    throw new BackfillTargetError('unavailable', `The answer of ${url} broke off${toReason(cause)}`, { cause });
-  }
-}
-
-function toTargetError(response: Response, problem: Problem | undefined, url: string): BackfillTargetError {
-  const { status } = response;
+/** The JSON of an answer, undefined for 404. Throws BackfillTargetError. */
+function readAnswer({ status, headers, text }: HttpAnswer, url: string): unknown {
+  const type = headers['content-type']?.split(';')[0]?.trim();
+  if (status >= 200 && status < 300 && type === 'application/json') return JSON.parse(text);
+  const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
+  if (status === 404 && problem !== undefined) return undefined;
   const message = problem === undefined ? `${url} answers ${status}` : `${problem.title}: ${problem.detail}`;
   if (PASSING_STATUSES.has(status) || status >= 500 || problem?.type === PASSING_PROBLEM) {
-    const retryAfterMs = toMilliseconds(response.headers.get('retry-after'));
-    return new BackfillTargetError('unavailable', message, { retryAfterMs });
+    throw new BackfillTargetError('unavailable', message, { retryAfterMs: toMilliseconds(headers['retry-after']) });
   }
-  if (problem === undefined) return new BackfillTargetError('denied', `${message}, and not as a recount API does`);
-  return new BackfillTargetError(DENIED_STATUSES.has(status) ? 'denied' : 'rejected', message);
+  if (problem === undefined) throw new BackfillTargetError('denied', `${message}, not as a recount API does`);
+  throw new BackfillTargetError(DENIED_STATUSES.has(status) ? 'denied' : 'rejected', message);
 }
 
-/** Seconds, or a date. */
-function toMilliseconds(retryAfter: string | null): number | undefined {
-  if (retryAfter === null) return undefined;
+/** Of seconds, or a date. */
+function toMilliseconds(retryAfter: string | undefined): number | undefined {
+  if (retryAfter === undefined) return undefined;
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

@@ -31,11 +31,12 @@ export function createApiTarget(client: ApiClient): BackfillTarget {
       return { transcript: { transcriptId, sessionId, status, failureReason: null }, isDuplicate };
     },
     async readStatuses(ids, signal) {
-      const isPending = await readPending(client, signal);
+      const findPending = await readPending(client, signal);
       const found: StoredTranscript[] = [];
       for (const id of ids) {
-        if (isPending(id)) {
-          found.push({ transcriptId: id, sessionId: '', status: 'queued', failureReason: null });
+        const pending = findPending(id);
+        if (pending !== undefined) {
+          found.push(pending);
           continue;
         }
         const transcript = await client.request<Transcript>(`/v1/transcripts/${id}`, { signal });
@@ -50,13 +51,21 @@ export function createApiTarget(client: ApiClient): BackfillTarget {
  * One request tells which transcripts wait for a worker, so that only the others are asked for. The list goes from the oldest to
  * the newest: what lies behind its first page counts as waiting too.
  */
-async function readPending(client: ApiClient, signal: AbortSignal | undefined): Promise<(id: string) => boolean> {
+async function readPending(
+  client: ApiClient,
+  signal: AbortSignal | undefined,
+): Promise<(id: string) => StoredTranscript | undefined> {
   const query = { status: ['queued', 'processing'], limit: PENDING_PAGE_LIMIT };
   const list = await client.request<TranscriptList>('/v1/transcripts', { query, signal });
-  const ids = list?.transcripts.map(({ id }) => id) ?? [];
-  const pending = new Set(ids);
-  const last = list?.next_cursor == null ? undefined : ids.at(-1);
-  return (id) => pending.has(id) || (last !== undefined && id > last);
+  const pending = new Map(list?.transcripts.map((transcript) => [transcript.id, toStoredTranscript(transcript)]));
+  const last = list?.next_cursor == null ? undefined : list.transcripts.at(-1)?.id;
+  return (id) => {
+    const isBehind = last !== undefined && id > last;
+    return (
+      pending.get(id) ??
+      (isBehind ? { transcriptId: id, sessionId: '', status: 'queued', failureReason: null } : undefined)
+    );
+  };
 }
 
 function toStoredTranscript({ id, session_id, status, failure_reason }: Transcript): StoredTranscript {

@@ -30,7 +30,8 @@ async function findLocalApi(context: CliContext, key: string | undefined): Promi
   const directory = toDataDirectory(context);
   const running = await findRunning(directory.lock);
   if (running === undefined) return undefined;
-  if (running.url === undefined) throw new CliError(`The installation in ${directory.path} is just starting; try again.`);
+  if (running.url === undefined)
+    throw new CliError(`The installation in ${directory.path} is just starting; try again.`);
   const credentials = await readCredentials(directory.credentials);
   const apiKey = key ?? credentials?.apiKey;
   if (apiKey === undefined) throw new CliError(`There is no API key in ${directory.credentials}: give --key.`);

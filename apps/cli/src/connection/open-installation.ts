@@ -58,7 +58,11 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
   const { databaseUrl: connectionString } = config;
   // What breaks shows in the next query, too; there is nobody else to tell.
   const onError = (): void => undefined;
-  const database = createDatabasePool({ connectionString, maxConnections: MAX_CONNECTIONS, onConnectionError: onError });
+  const database = createDatabasePool({
+    connectionString,
+    maxConnections: MAX_CONNECTIONS,
+    onConnectionError: onError,
+  });
   const rawStore = createRawStore(config.rawStore.location, config.rawStore.s3);
   const queue = createJobQueue({ connectionString, role: 'sender', onError });
   try {
@@ -82,7 +86,9 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
 /** The workspace of that name. Only the default one is created where there is none; throws CliError. */
 export async function findWorkspace({ database }: DatabasePool, name: string): Promise<string> {
   const workspace =
-    name === DEFAULT_WORKSPACE ? await ensureWorkspace(database, ulid(), name) : await findWorkspaceByName(database, name);
+    name === DEFAULT_WORKSPACE
+      ? await ensureWorkspace(database, ulid(), name)
+      : await findWorkspaceByName(database, name);
   if (workspace === undefined) {
     throw new CliError(`There is no workspace ${name}. \`recount keys create --workspace ${name}\` creates it.`);
   }

@@ -16,6 +16,8 @@ export interface RunningInstallation {
 export interface InstallationLock {
   /** Says where the installation is, now that it is ready. */
   publish(place: { url: string; databaseUrl: string; rawStore: string }): Promise<void>;
+  /** Says that it is not ready any more. */
+  withdraw(): Promise<void>;
   release(): Promise<void>;
 }
 
@@ -45,11 +47,12 @@ export async function findRunning(path: string): Promise<RunningInstallation | u
 }
 
 function toLock(path: string, self: RunningInstallation): InstallationLock {
+  const write = async (running: RunningInstallation): Promise<void> => {
+    await rename(await writeTemporary(path, JSON.stringify(running)), path);
+  };
   return {
-    async publish(place) {
-      const temporaryPath = await writeTemporary(path, JSON.stringify({ ...self, ...place }));
-      await rename(temporaryPath, path);
-    },
+    publish: (place) => write({ ...self, ...place }),
+    withdraw: () => write(self),
     async release() {
       await rm(path, { force: true });
     },

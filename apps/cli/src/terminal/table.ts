@@ -3,24 +3,27 @@ import { cutToWidth, toTextWidth } from './text-width.ts';
 export interface TableColumn {
   header: string;
   align?: 'left' | 'right';
-  /** Takes what the other columns leave of the width, and is cut to it. */
-  isFlexible?: boolean;
+  /** May be cut to this many columns. Left out: never cut. */
+  minWidth?: number;
+  /** Left out where the table would be too wide otherwise; the last such column first. */
+  isOptional?: boolean;
 }
 
 const GAP = '  ';
-const MIN_FLEXIBLE_WIDTH = 16;
 
-/** Lines of a table, the headers first. Flexible columns share what is left of `maxWidth`, down to 16 columns each. */
+/**
+ * Lines of a table, the headers first. Where it is wider than `maxWidth`, columns with a `minWidth` are narrowed, the widest
+ * first; where that does not suffice, optional columns are left out.
+ */
 export function formatTable(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   maxWidth: number,
 ): string[] {
-  const widths = toColumnWidths(columns, rows, maxWidth);
+  const layout = layOut(columns, rows, maxWidth);
   const formatRow = (cells: readonly string[]): string =>
-    columns
-      .map(({ align }, index) => {
-        const width = widths[index] ?? 0;
+    layout
+      .map(({ index, width, align }) => {
         const cell = cutToWidth(cells[index] ?? '', width);
         const padding = ' '.repeat(width - toTextWidth(cell));
         return align === 'right' ? padding + cell : cell + padding;
@@ -30,23 +33,36 @@ export function formatTable(
   return [formatRow(columns.map(({ header }) => header)), ...rows.map(formatRow)];
 }
 
-function toColumnWidths(
+interface LaidOutColumn extends TableColumn {
+  index: number;
+  width: number;
+}
+
+function layOut(
   columns: readonly TableColumn[],
   rows: readonly (readonly string[])[],
   maxWidth: number,
-): number[] {
-  const widths = columns.map(({ header }, index) =>
-    Math.max(toTextWidth(header), ...rows.map((row) => toTextWidth(row[index] ?? ''))),
-  );
-  const total = widths.reduce((sum, width) => sum + width, GAP.length * (columns.length - 1));
-  const flexible = columns.flatMap(({ isFlexible }, index) => (isFlexible ? [index] : []));
-  let excess = total - maxWidth;
-  for (const [position, index] of flexible.entries()) {
-    const width = widths[index] ?? 0;
-    const share = Math.ceil(excess / (flexible.length - position));
-    const narrowed = Math.min(width, Math.max(MIN_FLEXIBLE_WIDTH, width - Math.max(0, share)));
-    excess -= width - narrowed;
-    widths[index] = narrowed;
+): LaidOutColumn[] {
+  const layout = columns.map((column, index) => ({
+    ...column,
+    index,
+    width: rows.reduce((width, row) => Math.max(width, toTextWidth(row[index] ?? '')), toTextWidth(column.header)),
+  }));
+  const toExcess = (toWidth: (column: LaidOutColumn) => number): number =>
+    layout.reduce((sum, column) => sum + toWidth(column), GAP.length * (layout.length - 1)) - maxWidth;
+  const toMinWidth = ({ minWidth = Number.POSITIVE_INFINITY, width }: LaidOutColumn): number =>
+    Math.min(width, minWidth);
+  while (toExcess(toMinWidth) > 0) {
+    const position = layout.findLastIndex(({ isOptional }) => isOptional);
+    if (position < 0) break;
+    layout.splice(position, 1);
   }
-  return widths;
+  for (let excess = toExcess(({ width }) => width); excess > 0; excess -= 1) {
+    const widest = layout
+      .filter((column) => column.width > toMinWidth(column))
+      .reduce<LaidOutColumn | undefined>((a, b) => (a === undefined || b.width > a.width ? b : a), undefined);
+    if (widest === undefined) break;
+    widest.width -= 1;
+  }
+  return layout;
 }

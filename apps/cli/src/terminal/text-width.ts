@@ -1,6 +1,7 @@
 const segmenter = new Intl.Segmenter();
 const INVISIBLE = /^[\p{Mn}\p{Me}\p{C}]+$/u;
-const WIDE = /\p{Emoji_Presentation}|\uFE0F|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u;
+const WIDE =
+  /\p{Emoji_Presentation}|\uFE0F|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u;
 const ONLY_ASCII = /^[ -~]*$/;
 
 /** Columns that a text takes on a terminal. */

@@ -1,5 +1,4 @@
-import { getTableColumns } from 'drizzle-orm';
-import type { PgTable } from 'drizzle-orm/pg-core';
+import { getTableColumns, type PgTable } from '../drizzle.cjs';
 import { type BinaryBuffer, createBinaryBuffer } from './binary-buffer.ts';
 import { writeNumeric } from './numeric-encoding.ts';
 
@@ -17,7 +16,7 @@ function toFieldWriter(sqlType: string): FieldWriter {
   if (sqlType.startsWith('timestamp')) {
     return (buffer, value) => {
       buffer.writeInt32(8);
-      buffer.writeInt64((Date.parse(value as string) - POSTGRES_EPOCH_MS) * 1000);
+      buffer.writeInt64((toInteger(Date.parse(value as string)) - POSTGRES_EPOCH_MS) * 1000);
     };
   }
   switch (sqlType) {
@@ -29,18 +28,24 @@ function toFieldWriter(sqlType: string): FieldWriter {
     case 'integer':
       return (buffer, value) => {
         buffer.writeInt32(4);
-        buffer.writeInt32(value as number);
+        buffer.writeInt32(toInteger(value));
       };
     case 'bigint':
       return (buffer, value) => {
         buffer.writeInt32(8);
-        buffer.writeInt64(value as number);
+        buffer.writeInt64(toInteger(value));
       };
     case 'jsonb':
       return (buffer, value) => buffer.writeSizedText(JSON.stringify(value), JSONB_VERSION);
     default:
       throw new TypeError(`No binary encoding for column type ${sqlType}`);
   }
+}
+
+/** Buffers would write 0 for NaN: for a timestamp that is none, say. */
+function toInteger(value: unknown): number {
+  if (!Number.isInteger(value)) throw new RangeError('Not an integer');
+  return value as number;
 }
 
 export interface BinaryRowEncoder<Row> {

@@ -1,11 +1,11 @@
 import { pipeline } from 'node:stream/promises';
-import { getTableConfig, type PgTable } from 'drizzle-orm/pg-core';
 import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
+import { getTableConfig, type PgTable } from '../drizzle.cjs';
 import { type BinaryRowEncoder, createBinaryRowEncoder } from './binary-row-encoder.ts';
 
 /** Encoded bytes handed to the socket at a time. */
-const FLUSH_BYTES = 512 * 1024;
+const FLUSH_BYTES = 256 * 1024;
 
 /**
  * Writes rows by binary COPY on a transaction's own connection, so that they commit or vanish with it. Resolves when

@@ -1,5 +1,5 @@
-import { and, asc, eq, getTableColumns, isNull } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, asc, eq, getTableColumns, isNull } from '../drizzle.cjs';
 import { type ApiKeyScope, apiKeys, workspaces } from '../schema/workspaces.ts';
 
 export interface KeyHolder {

@@ -1,5 +1,5 @@
-import { and, count, eq, gte, inArray } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, count, eq, gte, inArray } from '../drizzle.cjs';
 import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
 /** Transcripts by status; of all workspaces where none is named. */

@@ -1,5 +1,5 @@
-import { and, eq } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, eq } from '../drizzle.cjs';
 import { sessions } from '../schema/transcripts.ts';
 
 export type SessionRow = typeof sessions.$inferSelect;

@@ -1,5 +1,5 @@
-import { and, eq } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, eq } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import type { TranscriptRow } from '../writes/insert-transcript.ts';
 

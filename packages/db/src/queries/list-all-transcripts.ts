@@ -1,5 +1,5 @@
-import { and, asc, gt, inArray, lt, or, sql } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, asc, gt, inArray, lt, or, sql } from '../drizzle.cjs';
 import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
 export type TranscriptReference = Pick<

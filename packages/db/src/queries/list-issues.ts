@@ -1,5 +1,5 @@
-import { and, asc, eq, gt } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, asc, eq, gt } from '../drizzle.cjs';
 import { ingestIssues } from '../schema/messages.ts';
 
 export type IssueRow = typeof ingestIssues.$inferSelect;

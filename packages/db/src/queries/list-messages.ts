@@ -1,5 +1,5 @@
-import { and, asc, eq, gt, inArray } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, asc, eq, gt, inArray } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
 
 export type MessageRow = typeof transcriptMessages.$inferSelect;

@@ -1,6 +1,5 @@
-import { and, asc, desc, eq, gte, ilike, lt, type SQL, sql } from 'drizzle-orm';
-import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Database } from '../database.ts';
+import { and, asc, desc, eq, gte, ilike, lt, type PgColumn, type SQL, sql } from '../drizzle.cjs';
 import { lastActivity, sessions } from '../schema/transcripts.ts';
 import type { SessionRow } from './find-session.ts';
 

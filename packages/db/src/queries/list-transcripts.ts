@@ -1,5 +1,5 @@
-import { and, asc, eq, gt, inArray } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, asc, eq, gt, inArray } from '../drizzle.cjs';
 import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 import type { TranscriptRow } from '../writes/insert-transcript.ts';
 

@@ -1,4 +1,5 @@
-import { customType, jsonb, numeric } from 'drizzle-orm/pg-core';
+import type { JsonValue } from '@recount/core';
+import { customType, jsonb, numeric } from '../drizzle.cjs';
 
 /** An id: compared byte by byte, so that ULIDs sort by age in any database's collation. */
 export const identifier = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
@@ -14,3 +15,9 @@ export const usd = () => numeric({ precision: 20, scale: COST_SCALE, mode: 'numb
 export const COST_SCALE = 10;
 
 export const jsonObject = () => jsonb().$type<Record<string, unknown>>();
+
+/** JSON of any kind. drizzle's jsonb would parse a string once more when it is read, and make a number of `"12"`. */
+export const jsonValue = customType<{ data: JsonValue }>({
+  dataType: () => 'jsonb',
+  toDriver: (value) => JSON.stringify(value),
+});

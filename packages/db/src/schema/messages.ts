@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue, MessageType } from '@recount/core';
-import { bigint, boolean, integer, jsonb, primaryKey, text } from 'drizzle-orm/pg-core';
-import { identifier, isoTimestamp, usd } from './column-types.ts';
+import type { JsonObject, MessageType } from '@recount/core';
+import { bigint, boolean, integer, jsonb, primaryKey, text } from '../drizzle.cjs';
+import { identifier, isoTimestamp, jsonValue, usd } from './column-types.ts';
 import { recountSchema } from './recount-schema.ts';
 
 /**
@@ -60,7 +60,7 @@ export const contentBlocks = recountSchema.table(
     thinking_text: text(),
     tool_name: text(),
     tool_use_id: text(),
-    tool_input: jsonb().$type<JsonValue>(),
+    tool_input: jsonValue(),
     tool_result_id: text(),
     is_error: boolean(),
     result_text: text(),

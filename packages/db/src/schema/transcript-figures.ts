@@ -1,4 +1,4 @@
-import { bigint, integer, text } from 'drizzle-orm/pg-core';
+import { bigint, integer, text } from '../drizzle.cjs';
 import { isoTimestamp, jsonObject, usd } from './column-types.ts';
 
 /**

@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm';
-import { type AnyPgColumn, bigint, boolean, index, integer, primaryKey, text, unique } from 'drizzle-orm/pg-core';
+import { type AnyPgColumn, bigint, boolean, index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp, jsonObject } from './column-types.ts';
 import { recountSchema } from './recount-schema.ts';
 import { transcriptFigures } from './transcript-figures.ts';

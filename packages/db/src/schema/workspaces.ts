@@ -1,5 +1,4 @@
-import { sql } from 'drizzle-orm';
-import { index, primaryKey, text, unique } from 'drizzle-orm/pg-core';
+import { index, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp } from './column-types.ts';
 import { recountSchema } from './recount-schema.ts';
 

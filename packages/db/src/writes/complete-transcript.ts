@@ -1,6 +1,6 @@
 import type { TranscriptSummary } from '@recount/core';
-import { and, eq, sql } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, eq, sql } from '../drizzle.cjs';
 import { type TranscriptKey, toTranscriptFigures } from '../rows/transcript-rows.ts';
 import { transcripts } from '../schema/transcripts.ts';
 

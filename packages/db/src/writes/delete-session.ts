@@ -1,5 +1,5 @@
-import { and, eq } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, eq } from '../drizzle.cjs';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { deleteTranscriptRows } from './delete-transcript-rows.ts';
 import { lockSession } from './lock-session.ts';

@@ -1,5 +1,5 @@
-import { and, eq, inArray } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, eq, inArray } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 
 /** Deletes messages, blocks and issues of transcripts; the transcripts' own rows stay. */

@@ -1,5 +1,5 @@
-import { and, eq } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, eq } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 
 export type TranscriptRow = typeof transcripts.$inferSelect;

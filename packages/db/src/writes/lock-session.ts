@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { sql } from '../drizzle.cjs';
 
 /**
  * Waits for the session's lock and holds it until the transaction ends: whoever writes or deletes rows of a session

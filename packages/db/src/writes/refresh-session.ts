@@ -1,5 +1,5 @@
-import { and, asc, desc, eq, ne, sql } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, asc, desc, eq, isNotNull, ne, sql } from '../drizzle.cjs';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 
@@ -10,11 +10,12 @@ import { sessions, transcripts } from '../schema/transcripts.ts';
  */
 export async function refreshSession(transaction: Database, workspaceId: string, sessionId: string): Promise<void> {
   const ofSession = and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.session_id, sessionId));
-  const isIngested = and(ofSession, eq(transcripts.status, 'ingested'));
+  // Not by status: a transcript that waits to be parsed anew keeps its rows meanwhile.
+  const hasRows = and(ofSession, isNotNull(transcripts.ingested_at));
   const versions = await transaction
     .select()
     .from(transcripts)
-    .where(isIngested)
+    .where(hasRows)
     .orderBy(desc(transcripts.size_bytes), asc(transcripts.sha256));
   const [primary, ...diverged] = versions;
   if (primary === undefined) {
@@ -27,7 +28,7 @@ export async function refreshSession(transaction: Database, workspaceId: string,
   await transaction
     .update(transcripts)
     .set({ is_diverged: isOther })
-    .where(and(isIngested, ne(transcripts.is_diverged, isOther)));
+    .where(and(hasRows, ne(transcripts.is_diverged, isOther)));
   const row = {
     workspace_id: workspaceId,
     session_id: sessionId,

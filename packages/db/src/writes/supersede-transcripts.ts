@@ -1,5 +1,5 @@
-import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { deleteTranscriptRows } from './delete-transcript-rows.ts';

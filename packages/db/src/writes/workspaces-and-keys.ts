@@ -1,5 +1,5 @@
-import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Database } from '../database.ts';
+import { and, eq, isNull, sql } from '../drizzle.cjs';
 import { type ApiKeyScope, apiKeys, workspaces } from '../schema/workspaces.ts';
 
 /** The workspace of that name, created with `id` where there is none. */

@@ -1,8 +1,8 @@
 import type { TranscriptBatch, TranscriptMessage } from '@recount/core';
-import { sql } from 'drizzle-orm';
 import type { PoolClient } from 'pg';
 import { copyRows } from '../copy/copy-rows.ts';
 import type { Database } from '../database.ts';
+import { sql } from '../drizzle.cjs';
 import { type TranscriptKey, toContentBlockRow, toIssueRow, toMessageRow } from '../rows/transcript-rows.ts';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 

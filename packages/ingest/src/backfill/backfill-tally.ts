@@ -13,7 +13,9 @@ export type BackfillEvent =
   | { kind: 'progress' }
   /** `transcript` is there once the target has it. An item that is waited for has two: `queued`, and how that ended. */
   | { kind: 'outcome'; location: string; outcome: BackfillOutcome; reason?: string; transcript?: StoredTranscript }
-  /** Nothing of what waits was ingested for a while: perhaps no worker runs. */
+  /** The target is away for a moment: it is tried again after the pause. */
+  | { kind: 'retrying'; reason: string; delayMs: number }
+  /** Nothing of what waits was ingested, or worked on, for a while: perhaps no worker runs. */
   | { kind: 'stalled'; waitingCount: number };
 
 export type OnBackfillEvent = (event: BackfillEvent, report: Readonly<BackfillReport>) => void;

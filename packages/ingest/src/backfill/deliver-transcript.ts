@@ -1,13 +1,13 @@
 import type { TranscriptSource } from '@recount/sources';
 import type { BackfillTarget, StoredTranscript } from './backfill-target.ts';
 import type { SourceContent } from './read-content.ts';
-import { type RetryPolicy, withRetries } from './with-retries.ts';
+import type { Retry } from './with-retries.ts';
 
 export interface DeliverOptions {
   isDryRun: boolean;
   /** Whether to ask the target first if it has the bytes already. */
   asksFirst: boolean;
-  retryPolicy: RetryPolicy;
+  retry: Retry;
   signal: AbortSignal;
   onRead(bytes: number): void;
 }
@@ -22,22 +22,22 @@ export async function deliverTranscript(
   content: SourceContent,
   options: DeliverOptions,
 ): Promise<{ transcript: StoredTranscript; isOurs: boolean } | undefined> {
-  const { retryPolicy, signal } = options;
+  const { retry, signal } = options;
   const { sessionId, measure } = content;
   options.onRead(measure?.sizeBytes ?? 0);
   if (target === undefined) return undefined;
   if (options.asksFirst && sessionId !== undefined && measure !== undefined) {
     const { sha256 } = measure;
-    const transcript = await withRetries(() => target.find({ sessionId, sha256 }, signal), retryPolicy, signal);
+    const transcript = await retry(() => target.find({ sessionId, sha256 }, signal));
     if (transcript !== undefined) return { transcript, isOurs: false };
   }
   if (options.isDryRun) return undefined;
 
   const body = createBody(content, measure === undefined ? options.onRead : () => {});
   const delivery = { path: source.path, sizeBytes: measure?.sizeBytes, open: body.open };
-  const policy = measure === undefined ? { ...retryPolicy, maxAttempts: 1 } : retryPolicy;
   const receive = (): ReturnType<BackfillTarget['receive']> => target.receive(delivery, signal);
-  const { transcript, isDuplicate } = await withRetries(() => body.attempt(receive), policy, signal);
+  const maxAttempts = measure === undefined ? 1 : undefined;
+  const { transcript, isDuplicate } = await retry(() => body.attempt(receive), maxAttempts);
   return { transcript, isOurs: !isDuplicate };
 }
 
@@ -46,14 +46,19 @@ function createBody(content: SourceContent, onRead: (bytes: number) => void) {
   const failures: unknown[] = [];
   return {
     async *open(): AsyncGenerator<Uint8Array> {
+      const chunks = content.open()[Symbol.asyncIterator]();
+      const readNext = (): Promise<IteratorResult<Uint8Array>> =>
+        chunks.next().catch((error: unknown) => {
+          failures.push(error);
+          throw error;
+        });
       try {
-        for await (const chunk of content.open()) {
-          onRead(chunk.length);
-          yield chunk;
+        for (let next = await readNext(); !next.done; next = await readNext()) {
+          onRead(next.value.length);
+          yield next.value;
         }
-      } catch (error) {
-        failures.push(error);
-        throw error;
+      } finally {
+        await chunks.return?.();
       }
     },
     async attempt<Result>(receive: () => Promise<Result>): Promise<Result> {

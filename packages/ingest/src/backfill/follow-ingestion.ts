@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
-import { type RetryPolicy, withRetries } from './with-retries.ts';
+import type { Retry } from './with-retries.ts';
 
 export interface FollowedTranscript {
   location: string;
@@ -12,9 +12,9 @@ export interface FollowOptions {
   onSettled(followed: FollowedTranscript, stored: StoredTranscript): void;
   /** The transcript was deleted before it was ingested. */
   onGone(followed: FollowedTranscript): void;
-  /** Nothing was settled for a while: perhaps no worker runs. Called once a lull. */
+  /** Nothing was settled or worked on for a while: perhaps no worker runs. Called once a lull. */
   onStalled(waitingCount: number): void;
-  retryPolicy: RetryPolicy;
+  retry: Retry;
   pollIntervalMs: number;
   stallMs: number;
   signal: AbortSignal;
@@ -31,7 +31,7 @@ const SLOWDOWN = 1.5;
 
 /** Asks for the state of transcripts until each is in a final one, a page at a time, the longest waiting first. */
 export function followIngestion(target: BackfillTarget, options: FollowOptions): IngestionFollower {
-  const { signal, retryPolicy } = options;
+  const { signal, retry } = options;
   /** By transcript: copies of one file are one transcript. */
   const waiting = new Map<string, FollowedTranscript[]>();
   let waitingCount = 0;
@@ -44,10 +44,10 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
     }
   };
 
-  /** Looks at one page; returns whether anything in it was settled. */
-  const poll = async (): Promise<boolean> => {
+  /** Looks at one page: whether anything in it was settled, or is being worked on. */
+  const poll = async (): Promise<{ isAnySettled: boolean; isMoving: boolean }> => {
     const ids = [...waiting.keys()].slice(0, MAX_STATUS_IDS);
-    const found = await withRetries(() => target.readStatuses(ids, signal), retryPolicy, signal);
+    const found = await retry(() => target.readStatuses(ids, signal));
     const byId = new Map(found.map((stored) => [stored.transcriptId, stored]));
     let isAnySettled = false;
     for (const id of ids) {
@@ -60,20 +60,21 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
       else settle(followers, stored);
       isAnySettled ||= !isPending;
     }
-    return isAnySettled;
+    return { isAnySettled, isMoving: isAnySettled || found.some(({ status }) => status === 'processing') };
   };
 
-  let settledAtMs = performance.now();
+  let movedAtMs = performance.now();
   let intervalMs = options.pollIntervalMs;
   const pollAndSleep = async (): Promise<void> => {
-    if (await poll()) {
-      settledAtMs = performance.now();
+    const { isAnySettled, isMoving } = await poll();
+    if (isMoving) movedAtMs = performance.now();
+    if (isAnySettled) {
       intervalMs = options.pollIntervalMs;
       return;
     }
-    if (performance.now() - settledAtMs > options.stallMs) {
+    if (performance.now() - movedAtMs > options.stallMs) {
       options.onStalled(waitingCount);
-      settledAtMs = Number.POSITIVE_INFINITY;
+      movedAtMs = Number.POSITIVE_INFINITY;
     }
     await sleep(intervalMs, undefined, { signal });
     intervalMs = Math.min(intervalMs * SLOWDOWN, SLOWEST_POLL_INTERVAL_MS);
@@ -83,7 +84,7 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
   let polling: Promise<void> | undefined;
   return {
     follow(transcriptId, followed) {
-      if (waitingCount === 0) settledAtMs = performance.now();
+      if (waitingCount === 0) movedAtMs = performance.now();
       waitingCount += 1;
       waiting.set(transcriptId, [...(waiting.get(transcriptId) ?? []), followed]);
     },

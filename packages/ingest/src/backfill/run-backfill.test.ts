@@ -161,6 +161,29 @@ describe('a target in trouble', () => {
     expect(report).toMatchObject({ ingested: 4, failed: 1, failures: [{ reason: 'too large' }] });
   });
 
+  it('is heard of, each time it is tried again', async () => {
+    const events: BackfillEvent[] = [];
+    const target = createMemoryTarget({ readStatuses: () => Promise.reject(unavailable()) });
+    const onEvent = (event: BackfillEvent): unknown => event.kind === 'retrying' && events.push(event);
+    await expect(runBackfill({ target, onEvent }, many(1), fast)).rejects.toThrow('the server is away');
+    expect(events).toMatchObject([{ reason: 'the server is away' }, { reason: 'the server is away' }]);
+  });
+
+  it('may break off the reading of a long source, and says itself why', async () => {
+    const target = createMemoryTarget();
+    target.receive = async ({ open }) => {
+      const chunks = open()[Symbol.asyncIterator]();
+      await chunks.next();
+      await (chunks as AsyncGenerator).throw(new Error('Premature close')).catch(() => undefined);
+      throw new BackfillTargetError('rejected', 'too large');
+    };
+    for (const reopenable of [true, false]) {
+      const source = toSource('long', { open: async () => Readable.from([Buffer.from(LONG)]), reopenable });
+      const report = await runBackfill({ target }, toItems([source]), fast);
+      expect(report.failures).toEqual([{ location: source.location, reason: 'too large' }]);
+    }
+  });
+
   it('is given the time it asks for', async () => {
     let isFirst = true;
     const target = createMemoryTarget({

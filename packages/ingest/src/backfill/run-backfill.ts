@@ -6,7 +6,7 @@ import { type BackfillTarget, BackfillTargetError } from './backfill-target.ts';
 import { deliverTranscript } from './deliver-transcript.ts';
 import { readContent } from './read-content.ts';
 import { settleIngestion } from './settle-ingestion.ts';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy } from './with-retries.ts';
+import { createRetry, DEFAULT_RETRY_POLICY, type RetryPolicy } from './with-retries.ts';
 
 export interface BackfillDeps {
   /** Undefined only in a dry run, which then takes everything for new. */
@@ -29,7 +29,7 @@ export interface BackfillOptions {
   retryPolicy?: RetryPolicy | undefined;
   /** First pause between two looks at what is being ingested; they grow while nothing happens. Default 200. */
   pollIntervalMs?: number | undefined;
-  /** Without anything ingested for so long, a `stalled` event is sent. Default 20,000. */
+  /** Where nothing is ingested or worked on for so long, a `stalled` event is sent. Default 20,000. */
   stallMs?: number | undefined;
 }
 
@@ -79,7 +79,9 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
   setMaxListeners(0, signal);
   const tally = createTally(onEvent);
   const { report } = tally;
-  const retryPolicy = options.retryPolicy ?? DEFAULT_RETRY_POLICY;
+  const retry = createRetry(options.retryPolicy ?? DEFAULT_RETRY_POLICY, signal, ({ message }, delayMs) =>
+    tally.emit({ kind: 'retrying', reason: message, delayMs }),
+  );
   const underWay = new Set<Promise<void>>();
   let unavailableInARow = 0;
   let fatal: unknown;
@@ -92,7 +94,7 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
     target &&
     settleIngestion(target, tally, {
       waitsForIngestion: options.waitsForIngestion ?? true,
-      retryPolicy,
+      retry,
       pollIntervalMs: options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS,
       stallMs: options.stallMs ?? DEFAULT_STALL_MS,
       signal,
@@ -101,7 +103,7 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
   const deliverOptions = {
     isDryRun: options.isDryRun ?? false,
     asksFirst: options.asksFirst ?? true,
-    retryPolicy,
+    retry,
     signal,
     onRead: (bytes: number): void => {
       report.readBytes += bytes;

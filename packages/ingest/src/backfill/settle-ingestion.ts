@@ -1,9 +1,8 @@
 import type { BackfillTally } from './backfill-tally.ts';
 import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
 import { type FollowedTranscript, type FollowOptions, followIngestion } from './follow-ingestion.ts';
-import { withRetries } from './with-retries.ts';
 
-export interface SettleOptions extends Pick<FollowOptions, 'retryPolicy' | 'pollIntervalMs' | 'stallMs' | 'signal'> {
+export interface SettleOptions extends Pick<FollowOptions, 'retry' | 'pollIntervalMs' | 'stallMs' | 'signal'> {
   waitsForIngestion: boolean;
   /** What ended the asking. */
   onError(error: unknown): void;
@@ -30,7 +29,7 @@ export function settleIngestion(
   options: SettleOptions,
 ): IngestionSettler {
   const { report } = tally;
-  const { retryPolicy, signal } = options;
+  const { retry, signal } = options;
   const ingestedIds: string[] = [];
 
   const settle = ({ location, isOurs }: FollowedTranscript, stored: StoredTranscript): void => {
@@ -56,7 +55,7 @@ export function settleIngestion(
   const recheckIngested = async (): Promise<void> => {
     for (let index = 0; index < ingestedIds.length; index += MAX_STATUS_IDS) {
       const ids = ingestedIds.slice(index, index + MAX_STATUS_IDS);
-      const found = await withRetries(() => target.readStatuses(ids, signal), retryPolicy, signal);
+      const found = await retry(() => target.readStatuses(ids, signal));
       const supersededCount = found.filter(({ status }) => status === 'superseded').length;
       report.ingested -= supersededCount;
       report.superseded += supersededCount;

@@ -15,23 +15,30 @@ export const DEFAULT_RETRY_POLICY: Readonly<RetryPolicy> = { maxAttempts: 7, bas
 /** A target may ask for longer waits than the policy's, but not for any. */
 const MAX_RETRY_AFTER_MS = 5 * 60 * 1000;
 
-/** Runs `attempt` again while it fails as `unavailable`; throws its last error, or the reason of the aborted signal. */
-export async function withRetries<Result>(
-  attempt: () => Promise<Result>,
+/** Runs something again while it fails as `unavailable`; rejects with its last error, or the reason of an abort. */
+export type Retry = <Result>(attempt: () => Promise<Result>, maxAttempts?: number) => Promise<Result>;
+
+/** `onRetry` is called before each pause. */
+export function createRetry(
   policy: RetryPolicy,
-  signal: AbortSignal | undefined,
-): Promise<Result> {
-  for (let count = 1; ; count += 1) {
-    signal?.throwIfAborted();
-    try {
-      return await attempt();
-    } catch (error) {
-      signal?.throwIfAborted();
-      const isRetryable = error instanceof BackfillTargetError && error.code === 'unavailable';
-      if (!isRetryable || count >= policy.maxAttempts) throw error;
-      await sleep(toDelayMs(count, error.retryAfterMs, policy), undefined, { signal });
+  signal: AbortSignal,
+  onRetry: (error: BackfillTargetError, delayMs: number) => void = () => {},
+): Retry {
+  return async (attempt, maxAttempts = policy.maxAttempts) => {
+    for (let count = 1; ; count += 1) {
+      signal.throwIfAborted();
+      try {
+        return await attempt();
+      } catch (error) {
+        signal.throwIfAborted();
+        const isRetryable = error instanceof BackfillTargetError && error.code === 'unavailable';
+        if (!isRetryable || count >= maxAttempts) throw error;
+        const delayMs = toDelayMs(count, error.retryAfterMs, policy);
+        onRetry(error, delayMs);
+        await sleep(delayMs, undefined, { signal });
+      }
     }
-  }
+  };
 }
 
 /** Spread over the half below the full delay, so that many uploaders do not come back at the same moment. */

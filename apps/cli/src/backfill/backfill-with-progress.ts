@@ -1,0 +1,91 @@
+import { resolve } from 'node:path';
+import { type BackfillOptions, type BackfillReport, type BackfillTarget, runBackfill } from '@recount/ingest';
+import { measureInput, type ReadSourcesOptions, readSources } from '@recount/sources';
+import type { CliContext } from '../cli-context.ts';
+import { UsageError } from '../cli-error.ts';
+import { formatCount, formatDuration } from '../terminal/format-values.ts';
+import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
+
+export interface BackfillRequest extends BackfillOptions {
+  paths: readonly string[];
+  target: BackfillTarget | undefined;
+  sinceMs?: number | undefined;
+  signal: AbortSignal;
+  /** Whether to show a progress bar where stderr is a terminal. Default true. */
+  showsProgress?: boolean;
+  onEvent?: Parameters<typeof runBackfill>[0]['onEvent'];
+}
+
+/** Runs a backfill with a progress bar where stderr is a terminal. */
+export async function backfillWithProgress(
+  context: CliContext,
+  request: BackfillRequest,
+): Promise<{ report: BackfillReport; elapsedMs: number }> {
+  const startedAtMs = performance.now();
+  const paths = request.paths.map((path) => toAbsolutePath(context.workingDirectory, path));
+  const { sinceMs, signal } = request;
+  const s3 = paths.some(isS3Location) ? await loadSourceClient(context) : undefined;
+  const options: ReadSourcesOptions = { signal, ...(sinceMs !== undefined && { sinceMs }), ...(s3 && { s3 }) };
+  const bar = createProgressBar(context.stderr);
+  let totalBytes: number | undefined;
+  // Only the bar needs it, and it may take a while: the backfill does not wait.
+  const showsProgress = context.stderr.isTTY && (request.showsProgress ?? true);
+  const measuring = showsProgress ? measureInput(paths, options) : undefined;
+  measuring?.then(
+    ({ inputBytes }) => {
+      totalBytes = inputBytes;
+    },
+    () => undefined,
+  );
+  const troubles = new Set<string>();
+  const noteTrouble = (reason: string): void => {
+    if (!troubles.has(reason)) bar.note(`${reason}. Trying again …`);
+    troubles.add(reason);
+  };
+  try {
+    const onEvent: BackfillRequest['onEvent'] = (event, report) => {
+      if (event.kind === 'stalled') bar.note(toStallNote(event.waitingCount));
+      if (event.kind === 'retrying') noteTrouble(event.reason);
+      if (showsProgress) showProgress(bar, report, totalBytes);
+      request.onEvent?.(event, report);
+    };
+    const report = await runBackfill({ target: request.target, onEvent }, readSources(paths, options), request);
+    return { report, elapsedMs: performance.now() - startedAtMs };
+  } finally {
+    bar.end();
+    s3?.destroy();
+  }
+}
+
+/** A path of the user's. Throws UsageError for a remote place that is no S3 one. */
+export function toAbsolutePath(workingDirectory: string, path: string): string {
+  if (isS3Location(path)) return path;
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) throw new UsageError(`${path}: only files, folders and s3:// are read`);
+  return resolve(workingDirectory, path);
+}
+
+const isS3Location = (path: string): boolean => /^s3:\/\//i.test(path);
+
+/** The SDK takes long to load, and is seldom needed. */
+async function loadSourceClient({ environment }: CliContext) {
+  const { createSourceClient } = await import('../connection/create-source-client.ts');
+  return createSourceClient(environment);
+}
+
+function showProgress(bar: ProgressBar, report: Readonly<BackfillReport>, totalBytes: number | undefined): void {
+  const waiting = report.queued > 0 ? `${formatCount(report.queued)} being ingested` : '';
+  const failed = report.failed > 0 ? `${formatCount(report.failed)} failed` : '';
+  bar.update({
+    totalBytes,
+    doneBytes: report.consumedInputBytes,
+    files: report.found + report.skipped,
+    remark: [waiting, failed].filter(Boolean).join(', '),
+  });
+}
+
+function toStallNote(waitingCount: number): string {
+  return (
+    `${formatCount(waitingCount)} transcripts are stored, and none was ingested for ${formatDuration(20_000)}. ` +
+    'Does a worker run (`recount worker`)? It may come later: nothing is lost, Ctrl-C or --no-wait ends the waiting.'
+  );
+}

@@ -1,0 +1,47 @@
+import { type BackfillTarget, createDirectTarget } from '@recount/ingest';
+import type { CliContext } from '../cli-context.ts';
+import { CliError, UsageError } from '../cli-error.ts';
+import { createApiClient } from '../connection/api-client.ts';
+import { createApiTarget } from '../connection/api-target.ts';
+import { type ApiOptions, findApi, NO_API_MESSAGE } from '../connection/find-api.ts';
+
+export interface TargetOptions extends ApiOptions {
+  direct?: boolean;
+  workspace?: string;
+}
+
+export interface ChosenTarget {
+  target: BackfillTarget;
+  close(): Promise<void>;
+}
+
+const NO_TARGET_MESSAGE = `${NO_API_MESSAGE} Or set DATABASE_URL and RECOUNT_RAW_STORE, and give --direct.`;
+
+/**
+ * Where a backfill goes: with `--direct` straight to raw store and database, else to the API that `findApi` finds. Throws
+ * UsageError, ConfigError or CliError where there is neither.
+ */
+export async function chooseTarget(context: CliContext, options: TargetOptions): Promise<ChosenTarget> {
+  if (options.direct) return await openDirectTarget(context, options);
+  if (options.workspace !== undefined) {
+    throw new UsageError('--workspace goes with --direct: an API key belongs to a workspace.');
+  }
+  const place = await findApi(context, options);
+  if (place === undefined) throw new CliError(NO_TARGET_MESSAGE);
+  return { target: createApiTarget(createApiClient(place)), close: async () => {} };
+}
+
+async function openDirectTarget(context: CliContext, options: TargetOptions): Promise<ChosenTarget> {
+  if (options.server !== undefined) throw new UsageError('--direct and --server exclude each other.');
+  const { DEFAULT_WORKSPACE, findInstallationConfig, findWorkspace, openInstallation } = await import(
+    '../connection/open-installation.ts'
+  );
+  const installation = await openInstallation(await findInstallationConfig(context));
+  try {
+    const workspaceId = await findWorkspace(installation.database, options.workspace ?? DEFAULT_WORKSPACE);
+    return { target: createDirectTarget(installation, { workspaceId }), close: installation.close };
+  } catch (error) {
+    await installation.close();
+    throw error;
+  }
+}

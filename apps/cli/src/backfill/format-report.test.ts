@@ -1,0 +1,65 @@
+import type { BackfillReport } from '@recount/ingest';
+import { expect, it } from 'vitest';
+import { formatReport } from './format-report.ts';
+
+const report: BackfillReport = {
+  found: 1234,
+  queued: 0,
+  ingested: 1000,
+  superseded: 30,
+  alreadyThere: 200,
+  new: 0,
+  failed: 4,
+  failures: [{ location: '/a/b.jsonl', reason: 'the gzip data ends too early' }],
+  skipped: 7,
+  skippedByReason: { 'not-yet-known:codex-rollout': 2, 'not-a-transcript': 4, link: 1 },
+  readBytes: 5_000_000,
+  consumedInputBytes: 1,
+  isInterrupted: false,
+};
+
+it('tells what was found, what became of it, and why not', () => {
+  expect(formatReport(report, 2000, false)).toEqual([
+    'Transcripts found               1,234',
+    '  ingested                      1,000',
+    '  beginning of a longer one        30',
+    '  already there                   200',
+    '  failed                            4',
+    'Skipped                             7',
+    '  no transcript by its name         4',
+    '  not yet known: codex-rollout      2',
+    '  symbolic link                     1',
+    '5.0 MB read in 2 s, 2.5 MB/s',
+    '',
+    'Failed:',
+    '  /a/b.jsonl: the gzip data ends too early',
+    '  and 3 more (--json lists a thousand)',
+  ]);
+});
+
+it('tells of a dry run what would be done', () => {
+  const dryRun = {
+    ...report,
+    new: 1030,
+    ingested: 0,
+    superseded: 0,
+    failed: 0,
+    failures: [],
+    skipped: 0,
+    skippedByReason: {},
+  };
+  expect(formatReport(dryRun, 0, true)).toEqual([
+    'Transcripts found    1,234',
+    '  would be ingested  1,030',
+    '  already there        200',
+    '  failed                 0',
+    'Skipped                  0',
+    '5.0 MB read in 0 s, 5.0 GB/s',
+  ]);
+});
+
+it('shows what is stored and waits', () => {
+  const text = formatReport({ ...report, queued: 5, superseded: 0 }, 2000, false).join('\n');
+  expect(text).toMatch(/stored, not yet ingested +5/);
+  expect(text).not.toContain('beginning');
+});

@@ -1,0 +1,66 @@
+import type { BackfillReport, BackfillSkipReason } from '@recount/ingest';
+import { formatBytes, formatCount, formatDuration } from '../terminal/format-values.ts';
+import { formatTable } from '../terminal/table.ts';
+
+const MAX_SHOWN_FAILURES = 20;
+const TABLE_WIDTH = 100;
+
+const REASON_LABELS: Readonly<Record<string, string>> = {
+  'not-a-transcript': 'no transcript by its name',
+  'unknown-format': 'no transcript by its content',
+  empty: 'empty',
+  'older-than-since': 'older than --since',
+  link: 'symbolic link',
+  'not-a-file': 'neither file nor folder',
+  'nested-archive': 'archive within an archive',
+  'too-deep': 'folders nested too deep',
+  'empty-folder': 'empty folder',
+} satisfies Partial<Record<BackfillSkipReason, string>>;
+
+/** The closing table: what was found, what became of it, and why not. */
+export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun: boolean): string[] {
+  const outcomes: [label: string, count: number, isAlwaysShown: boolean][] = isDryRun
+    ? [
+        ['would be ingested', report.new, true],
+        ['already there', report.alreadyThere, true],
+      ]
+    : [
+        ['ingested', report.ingested, true],
+        ['beginning of a longer one', report.superseded, false],
+        ['already there', report.alreadyThere, true],
+        ['stored, not yet ingested', report.queued, false],
+      ];
+  const skipped = Object.entries(report.skippedByReason).sort(([, a], [, b]) => b - a);
+  const rows = [
+    ['Transcripts found', formatCount(report.found)],
+    ...outcomes
+      .filter(([, count, isShown]) => isShown || count > 0)
+      .map(([label, count]) => [`  ${label}`, formatCount(count)]),
+    ['  failed', formatCount(report.failed)],
+    ['Skipped', formatCount(report.skipped)],
+    ...skipped.map(([reason, count]) => [`  ${toReasonLabel(reason)}`, formatCount(count)]),
+  ];
+  const seconds = Math.max(elapsedMs, 1) / 1000;
+  return [
+    ...formatTable([{ header: '' }, { header: '', align: 'right' }], rows, TABLE_WIDTH).slice(1),
+    `${formatBytes(report.readBytes)} read in ${formatDuration(elapsedMs)}, ${formatBytes(report.readBytes / seconds)}/s`,
+    ...formatFailures(report),
+  ];
+}
+
+function toReasonLabel(reason: string): string {
+  const [, format] = /^not-yet-known:(.*)$/.exec(reason) ?? [];
+  return format === undefined ? (REASON_LABELS[reason] ?? reason) : `not yet known: ${format}`;
+}
+
+function formatFailures({ failed, failures }: BackfillReport): string[] {
+  if (failed === 0) return [];
+  const shown = failures.slice(0, MAX_SHOWN_FAILURES).map(({ location, reason }) => `  ${location}: ${reason}`);
+  const hidden = failed - shown.length;
+  return [
+    '',
+    'Failed:',
+    ...shown,
+    ...(hidden > 0 ? [`  and ${formatCount(hidden)} more (--json lists a thousand)`] : []),
+  ];
+}

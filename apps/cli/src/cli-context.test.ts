@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { PROJECT_DIRECTORY, toWorkingDirectory } from './cli-context.ts';
+
+const script = { npm_lifecycle_event: 'recount', INIT_CWD: '/home/ada' };
+
+it('knows where the project is', () => {
+  expect(existsSync(join(PROJECT_DIRECTORY, 'pnpm-workspace.yaml'))).toBe(true);
+  expect(PROJECT_DIRECTORY.endsWith('/')).toBe(false);
+});
+
+it('starts paths where the user is, also behind `npm start`', () => {
+  expect(toWorkingDirectory({}, '/home/ada')).toBe('/home/ada');
+  expect(toWorkingDirectory(script, PROJECT_DIRECTORY)).toBe('/home/ada');
+  expect(toWorkingDirectory({ ...script, RECOUNT_INIT_CWD: '/home/bob' }, PROJECT_DIRECTORY)).toBe('/home/bob');
+  expect(toWorkingDirectory({ ...script, INIT_CWD: '' }, PROJECT_DIRECTORY)).toBe(PROJECT_DIRECTORY);
+});
+
+it('does not heed what a package manager said to another program', () => {
+  expect(toWorkingDirectory(script, '/tmp')).toBe('/tmp');
+  expect(toWorkingDirectory({ INIT_CWD: '/home/ada' }, PROJECT_DIRECTORY)).toBe(PROJECT_DIRECTORY);
+});

@@ -1,0 +1,84 @@
+import { Command } from 'commander';
+import type { TargetOptions } from '../backfill/choose-target.ts';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { INTERRUPTED_EXIT_CODE } from '../interruption.ts';
+import { parseSince, wholeNumber } from '../option-values.ts';
+
+interface BackfillCommandOptions extends TargetOptions {
+  dryRun?: boolean;
+  concurrency: number;
+  since?: number;
+  json?: boolean;
+  wait: boolean;
+}
+
+const MAX_CONCURRENCY = 16;
+
+export function createBackfillCommand(context: CliContext): Command {
+  return new Command('backfill')
+    .description('Bring everything that lies in files, folders, archives and buckets')
+    .argument('<path...>', 'files, folders, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix')
+    .option('--dry-run', 'read, identify and hash, say what would be ingested, and write nothing')
+    .option('--since <date>', 'only what was modified since: 2026-03-01, 7d, 12h', (text) => parseSince(text))
+    .option('--concurrency <n>', 'transcripts under way at once', wholeNumber(1, MAX_CONCURRENCY), 4)
+    .option('--no-wait', 'end when all is stored, without waiting until it is ingested')
+    .option('--json', 'print the result as JSON')
+    .option('--server <url>', 'API to bring it to; default RECOUNT_SERVER, or the local installation')
+    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
+    .option('--direct', 'straight to the raw store and database of RECOUNT_RAW_STORE and DATABASE_URL')
+    .option('--workspace <name>', 'workspace, with --direct (default: "default")')
+    .addHelpText(
+      'after',
+      `
+Interrupted, it goes on where it was when it is run again; what is there already is left alone. Ends with 1 where
+something failed. Reads nothing but the given paths, and follows no links within them.
+
+Examples:
+  $ recount backfill ~/.claude/projects
+  $ recount backfill --since 7d --dry-run ~/.claude/projects
+  $ RECOUNT_API_KEY=rk_… recount backfill --server https://recount.example.com backup.tar.gz
+  $ recount backfill --direct s3://transcripts/2026`,
+    )
+    .action((paths: string[], options: BackfillCommandOptions) => backfill(context, paths, options));
+}
+
+async function backfill(context: CliContext, paths: string[], options: BackfillCommandOptions): Promise<void> {
+  const [{ backfillWithProgress }, { formatReport }] = await Promise.all([
+    import('../backfill/backfill-with-progress.ts'),
+    import('../backfill/format-report.ts'),
+  ]);
+  const isDryRun = options.dryRun ?? false;
+  const signal = context.listenForInterruption();
+  const chosen = await openTarget(context, options);
+  try {
+    const { report, elapsedMs } = await backfillWithProgress(context, {
+      paths,
+      target: chosen?.target,
+      sinceMs: options.since,
+      concurrency: options.concurrency,
+      waitsForIngestion: options.wait,
+      isDryRun,
+      signal,
+    });
+    if (options.json)
+      print(context, JSON.stringify({ ...report, isDryRun, elapsedMs: Math.round(elapsedMs) }, null, 2));
+    else for (const line of formatReport(report, elapsedMs, isDryRun)) print(context, line);
+    if (report.isInterrupted) note(context, 'Interrupted: run it again, and it goes on where it was.');
+    if (report.failed > 0) context.exitCode = 1;
+    if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
+  } finally {
+    await chosen?.close();
+  }
+}
+
+/** A dry run needs no target: it then cannot tell what is there already. */
+async function openTarget(context: CliContext, options: BackfillCommandOptions) {
+  const { chooseTarget } = await import('../backfill/choose-target.ts');
+  try {
+    return await chooseTarget(context, options);
+  } catch (error) {
+    if (!options.dryRun || (error as Error).name !== 'CliError') throw error;
+    note(context, 'No server and no database: everything counts as new.');
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+import type { Finding } from '@recount/ingest';
+import { Command } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { formatBytes } from '../terminal/format-values.ts';
+
+export function createDoctorCommand(context: CliContext): Command {
+  return new Command('doctor')
+    .description('Compare raw store, database and queue, and say what does not fit')
+    .option('--fix', 'delete orphan objects and remains of uploads, enqueue lost jobs')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Works on DATABASE_URL and RECOUNT_RAW_STORE, else on the local installation, which must be running. Leaves alone
+what is younger than an hour: it may belong to an upload under way. Ends with 1 where something needs attention.
+
+Examples:
+  $ recount doctor
+  $ recount doctor --fix`,
+    )
+    .action((options: { fix?: boolean; json?: boolean }) => examine(context, options));
+}
+
+async function examine(context: CliContext, { fix = false, json = false }: { fix?: boolean; json?: boolean }) {
+  const [{ runDoctor }, { findInstallationConfig, openInstallation }] = await Promise.all([
+    import('@recount/ingest'),
+    import('../connection/open-installation.ts'),
+  ]);
+  const signal = context.listenForInterruption();
+  const installation = await openInstallation(await findInstallationConfig(context));
+  const findings: Finding[] = [];
+  try {
+    for await (const finding of runDoctor(installation, { fix, nowMs: Date.now(), signal })) {
+      findings.push(finding);
+      if (!json) print(context, describeFinding(finding));
+    }
+  } finally {
+    await installation.close();
+  }
+  const serious = findings.filter(isSerious);
+  if (serious.length > 0) context.exitCode = 1;
+  if (json) print(context, JSON.stringify({ findings, needAttention: serious.length }, null, 2));
+  else note(context, findings.length === 0 ? 'Everything fits together.' : toSummary(findings, serious.length, fix));
+}
+
+/** An orphan object takes up room, and nothing else. */
+export function isSerious({ kind, fixed }: Finding): boolean {
+  return !fixed && kind !== 'orphan-object';
+}
+
+function toSummary(findings: readonly Finding[], seriousCount: number, fix: boolean): string {
+  const isFixable = findings.some(({ kind, fixed }) => !fixed && (kind === 'orphan-object' || kind === 'lost-job'));
+  const advice = isFixable && !fix ? ' `recount doctor --fix` mends some of it.' : '';
+  return `${findings.length} findings, ${seriousCount} of which need attention.${advice}`;
+}
+
+/** One line for people. */
+export function describeFinding(finding: Finding): string {
+  switch (finding.kind) {
+    case 'orphan-object':
+      return `orphan object ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'deleted' : 'no transcript names it'}`;
+    case 'missing-object':
+      return `missing object ${finding.objectKey} of transcript ${finding.transcriptId}: its bytes are lost, or RECOUNT_RAW_STORE names another store`;
+    case 'wrong-size':
+      return `transcript ${finding.transcriptId}: its object has ${finding.sizeBytes} bytes, which is not what was uploaded`;
+    case 'lost-job':
+      return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
+    case 'failed-transcript':
+      return `transcript ${finding.transcriptId} was given up: \`recount requeue ${finding.transcriptId}\` tries again`;
+    case 'stale-uploads':
+      return `remains of ${finding.count} uploads that were cut off: deleted`;
+  }
+}

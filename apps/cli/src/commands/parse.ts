@@ -1,0 +1,80 @@
+import type { ParseOptions } from '@recount/core';
+import { Command, Option } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { wholeNumber } from '../option-values.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+import { writeChunks } from '../terminal/write-chunks.ts';
+
+interface ParseCommandOptions {
+  format?: 'json' | 'ndjson' | 'table';
+  sessionId?: string;
+  maxLineBytes?: number;
+  usageFrom: 'first' | 'final';
+  limit: number;
+  utc?: boolean;
+}
+
+const MAX_LINE_BYTES = 256 * 1024 * 1024;
+const UNNAMED_SESSION = 'stdin';
+
+export function createParseCommand(context: CliContext): Command {
+  return new Command('parse')
+    .description('Parse one transcript and print what is in it; no database is needed')
+    .argument('<file>', 'a transcript, also .gz or .zst, or - for stdin')
+    .addOption(
+      new Option(
+        '--format <format>',
+        'table for people; json: the whole result; ndjson: an object a line, of any length',
+      )
+        .choices(['json', 'ndjson', 'table'])
+        .default(undefined, 'table on a terminal, else json'),
+    )
+    .option('--session-id <id>', 'session id, in place of that of path and content')
+    .option('--max-line-bytes <n>', 'longer lines are errors (default: 5 MiB)', wholeNumber(1, MAX_LINE_BYTES))
+    .addOption(
+      new Option('--usage-from <line>', 'which of the usages on the lines of one response counts')
+        .choices(['first', 'final'])
+        .default('final'),
+    )
+    .option('--limit <n>', 'messages and issues in the table', wholeNumber(1, 1_000_000), 50)
+    .option('--utc', 'show times in UTC')
+    .addHelpText(
+      'after',
+      `
+Lines that cannot be read are no failure: they are listed as errors, with their place.
+
+Examples:
+  $ recount parse session.jsonl
+  $ recount parse session.jsonl.gz --format json | jq .stats
+  $ zcat big.jsonl.gz | recount parse - --format ndjson | jq -c 'select(.kind == "issue")'`,
+    )
+    .action((file: string, options: ParseCommandOptions) => parse(context, file, options));
+}
+
+async function parse(context: CliContext, file: string, options: ParseCommandOptions): Promise<void> {
+  const [{ parseTranscript }, { openInput }, { toJson, toNdjson }, { formatResult }] = await Promise.all([
+    import('@recount/core'),
+    import('../parse/open-input.ts'),
+    import('../parse/to-json.ts'),
+    import('../parse/format-result.ts'),
+  ]);
+  const { identity, chunks } = await openInput(context, file);
+  const { format = 'claude-code' } = identity;
+  if (format !== 'claude-code') throw new CliError(`${file}: a ${format} transcript, which recount does not know yet.`);
+  const sessionId = options.sessionId ?? identity.sessionId ?? UNNAMED_SESSION;
+  const { usageFrom, maxLineBytes } = options;
+  const parseOptions: ParseOptions = { usageFrom, maxLineBytes };
+  const output = options.format ?? (context.stdout.isTTY ? 'table' : 'json');
+  if (output === 'ndjson') return await writeChunks(context.stdout, toNdjson(sessionId, chunks, parseOptions));
+  const result = await parseTranscript(sessionId, chunks, parseOptions);
+  if (output === 'json') return await writeChunks(context.stdout, toJson(result));
+  const layout = {
+    sessionId,
+    limit: options.limit,
+    inUtc: options.utc ?? false,
+    maxWidth: toPrintWidth(context.stdout),
+  };
+  for (const line of formatResult(result, layout)) print(context, line);
+  if (identity.format === undefined) note(context, `${file} does not look like a transcript.`);
+}

@@ -1,0 +1,65 @@
+import { Command, Option } from 'commander';
+import type { CliContext } from '../cli-context.ts';
+import { wholeNumber } from '../option-values.ts';
+
+interface UpOptions {
+  host: string;
+  port?: number;
+  exit?: boolean;
+  utc?: boolean;
+}
+
+const DEFAULT_PORT = 7878;
+const LOOPBACK = '127.0.0.1';
+
+export function createUpCommand(context: CliContext): Command {
+  return new Command('up')
+    .description('Start everything on this machine: PostgreSQL, raw store, API and worker; ingest the paths')
+    .argument('[path...]', 'what to ingest, as `recount backfill` takes it')
+    .addOption(
+      new Option('--port <port>', `port of the API (default: ${DEFAULT_PORT}, or the next one that is free)`)
+        .env('RECOUNT_PORT')
+        .argParser(wholeNumber(0, 65_535)),
+    )
+    .option('--host <address>', 'address to listen on; any but this lets other machines in', LOOPBACK)
+    .option('--exit', 'end when everything is ingested, instead of serving')
+    .option('--utc', 'show times in UTC')
+    .addHelpText(
+      'after',
+      `
+Data lie in RECOUNT_DATA_DIR, by default ~/.recount. DATABASE_URL and RECOUNT_RAW_STORE put another database
+and another raw store in place of the local ones. Reads nothing but the given paths and, the first time, the
+sample transcripts that come with the project. Where it runs already, the paths are ingested by the one that runs.
+
+Examples:
+  $ recount up
+  $ recount up ~/.claude/projects
+  $ recount up --exit backup.tar.gz`,
+    )
+    .action((paths: string[], options: UpOptions) => up(context, paths, options));
+}
+
+async function up(context: CliContext, paths: string[], options: UpOptions): Promise<void> {
+  const { createDataDirectory, toDataDirectory } = await import('../local/data-directory.ts');
+  const { acquireLock } = await import('../local/installation-lock.ts');
+  const inUtc = options.utc ?? false;
+  // From here on, an interruption must leave no lock behind.
+  context.listenForInterruption();
+  const directory = toDataDirectory(context);
+  await createDataDirectory(directory);
+  let lock = await acquireLock(directory.lock);
+  while (!('release' in lock)) {
+    const { joinRunning } = await import('../local/join-running.ts');
+    if (await joinRunning(context, directory, { paths, inUtc })) return;
+    lock = await acquireLock(directory.lock);
+  }
+  try {
+    const { runInstallation } = await import('../local/run-installation.ts');
+    const { host, port = DEFAULT_PORT } = options;
+    const isPortFixed = options.port !== undefined;
+    const isOnce = options.exit ?? false;
+    await runInstallation(context, directory, lock, { paths, host, port, isPortFixed, isOnce, inUtc });
+  } finally {
+    await lock.release();
+  }
+}

@@ -1,0 +1,65 @@
+import type { BackfillEvent } from '@recount/ingest';
+import { Command } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import type { ApiOptions } from '../connection/find-api.ts';
+import { INTERRUPTED_EXIT_CODE } from '../interruption.ts';
+
+interface UploadOptions extends ApiOptions {
+  json?: boolean;
+}
+
+export function createUploadCommand(context: CliContext): Command {
+  return new Command('upload')
+    .description('Upload transcripts through the API, and show their ids')
+    .argument('<path...>', 'as `recount backfill` takes them')
+    .option('--server <url>', 'API to upload to; default RECOUNT_SERVER, or the local installation')
+    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
+    .option('--json', 'print one JSON object a line')
+    .addHelpText(
+      'after',
+      `
+Ends when everything is stored; a worker ingests it afterwards. For many files, \`recount backfill\` is quicker when
+it is run again, and waits until all is ingested.
+
+Examples:
+  $ recount upload session.jsonl
+  $ RECOUNT_API_KEY=rk_… recount upload --server https://recount.example.com ~/.claude/projects/-home-me-app`,
+    )
+    .action((paths: string[], options: UploadOptions) => upload(context, paths, options));
+}
+
+async function upload(context: CliContext, paths: string[], options: UploadOptions): Promise<void> {
+  const [{ backfillWithProgress }, { createApiClient }, { createApiTarget }, { findApi, NO_API_MESSAGE }] =
+    await Promise.all([
+      import('../backfill/backfill-with-progress.ts'),
+      import('../connection/api-client.ts'),
+      import('../connection/api-target.ts'),
+      import('../connection/find-api.ts'),
+    ]);
+  const signal = context.listenForInterruption();
+  const place = await findApi(context, options);
+  if (place === undefined) throw new CliError(NO_API_MESSAGE);
+  const { report } = await backfillWithProgress(context, {
+    paths,
+    target: createApiTarget(createApiClient(place)),
+    asksFirst: false,
+    waitsForIngestion: false,
+    showsProgress: false,
+    signal,
+    onEvent: (event) => showOutcome(context, event, options.json ?? false),
+  });
+  const { queued, alreadyThere, skipped, failed } = report;
+  note(context, `${queued} uploaded, ${alreadyThere} there already, ${skipped} skipped, ${failed} failed`);
+  if (failed > 0) context.exitCode = 1;
+  if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
+}
+
+function showOutcome(context: CliContext, event: BackfillEvent, asJson: boolean): void {
+  if (event.kind !== 'outcome') return;
+  const { location, outcome, reason, transcript } = event;
+  const { transcriptId, sessionId, status } = transcript ?? {};
+  if (asJson) print(context, JSON.stringify({ location, outcome, reason, transcriptId, sessionId, status }));
+  else if (transcript !== undefined) print(context, [transcriptId, sessionId, outcome, location].join('\t'));
+  else note(context, `${outcome}: ${location}: ${reason}`);
+}

@@ -1,0 +1,108 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { ApiClient, ApiRequest } from './api-client.ts';
+import { createApiTarget } from './api-target.ts';
+
+const toId = (number: number): string => `01J0000000000000000000${String(number).padStart(4, '0')}`;
+const toTranscript = (number: number, status: string) => ({
+  id: toId(number),
+  session_id: `session-${number}`,
+  status,
+  failure_reason: status === 'failed' ? 'too many rows' : null,
+});
+
+/** Answers from a list of transcripts, and remembers what it was asked. */
+function createFakeClient(transcripts: ReturnType<typeof toTranscript>[], url = 'http://127.0.0.1:1') {
+  const asked: { path: string; request: ApiRequest }[] = [];
+  const client: ApiClient = {
+    place: { url, key: 'k' },
+    async request<Answer>(path: string, request: ApiRequest = {}) {
+      asked.push({ path, request });
+      if (path !== '/v1/transcripts') return transcripts.find(({ id }) => path.endsWith(id)) as Answer | undefined;
+      const limit = Number(request.query?.limit);
+      const found = transcripts.filter(({ status }) => status === 'queued' || status === 'processing');
+      return { transcripts: found.slice(0, limit), next_cursor: found.length > limit ? 'more' : null } as Answer;
+    },
+  };
+  return { client, asked };
+}
+
+describe('the state of transcripts', () => {
+  it('takes one request for all that wait, and one for each of the others', async () => {
+    const transcripts = ['queued', 'processing', 'ingested', 'superseded', 'failed'].map((status, number) =>
+      toTranscript(number, status),
+    );
+    const { client, asked } = createFakeClient(transcripts);
+    const found = await createApiTarget(client).readStatuses([0, 1, 2, 3, 4, 9].map(toId), undefined);
+    expect(found).toEqual(
+      transcripts.map(({ id, session_id, status, failure_reason }) => ({
+        transcriptId: id,
+        sessionId: session_id,
+        status,
+        failureReason: failure_reason,
+      })),
+    );
+    expect(asked).toHaveLength(5);
+  });
+
+  it('takes what lies behind a full page for waiting, without asking', async () => {
+    const transcripts = Array.from({ length: 300 }, (_, number) =>
+      toTranscript(number, number < 50 ? 'ingested' : 'queued'),
+    );
+    const { client, asked } = createFakeClient(transcripts);
+    const found = await createApiTarget(client).readStatuses([10, 60, 250, 299].map(toId), undefined);
+    expect(found.map(({ status }) => status)).toEqual(['ingested', 'queued', 'queued', 'queued']);
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('an upload', () => {
+  const delivery = {
+    path: `${'x'.repeat(5000)}/s.jsonl`,
+    sizeBytes: 5,
+    async *open() {
+      yield Buffer.from('hello');
+    },
+  };
+  const receipt = { transcript_id: toId(1), session_id: 's', status: 'queued', duplicate: true };
+
+  it.each([
+    ['http://127.0.0.1:7878', false],
+    ['http://localhost:7878', false],
+    ['http://[::1]:7878', false],
+    ['https://recount.example.com', true],
+  ])('to %s is compressed: %s', async (url, isCompressed) => {
+    const { client, asked } = createFakeClient([], url);
+    let sent = Buffer.alloc(0);
+    const request = client.request;
+    client.request = async <Answer>(path: string, options: ApiRequest = {}) => {
+      await request(path, options);
+      sent = await buffer(options.body ?? Readable.from([]));
+      return receipt as Answer;
+    };
+    expect(await createApiTarget(client).receive(delivery, undefined)).toEqual({
+      transcript: { transcriptId: toId(1), sessionId: 's', status: 'queued', failureReason: null },
+      isDuplicate: true,
+    });
+    expect(asked[0]?.request.headers?.['content-encoding']).toBe(isCompressed ? 'gzip' : undefined);
+    expect(asked[0]?.request.query?.path).toMatch(/^x{4088}\/s\.jsonl$/);
+    expect((isCompressed ? gunzipSync(sent) : sent).toString()).toBe('hello');
+  });
+
+  it('that cannot be read is no shorter upload', async () => {
+    const { client } = createFakeClient([], 'https://recount.example.com');
+    client.request = async (_path, { body } = {}) => {
+      await buffer(body ?? Readable.from([]));
+      throw new Error('the end was reached');
+    };
+    async function* open(): AsyncGenerator<Uint8Array> {
+      yield Buffer.from('hel');
+      throw new Error('the disk is broken');
+    }
+    await expect(createApiTarget(client).receive({ ...delivery, open }, undefined)).rejects.toThrow(
+      'the disk is broken',
+    );
+  });
+});

@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+export interface HttpAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+export interface HttpRequest {
+  method: string;
+  headers: Record<string, string>;
+  body: AsyncIterable<Uint8Array> | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** A connection on which nothing moves for this long is given up. */
+const IDLE_TIMEOUT_MS = 120_000;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Sends a request, whose body goes no faster than the server reads: `fetch` would take it all into memory. An answer that comes
+ * before the body is sent ends the sending. Rejects where the connection breaks off, the body too, or the signal aborts.
+ */
+export async function sendRequest(url: URL, { method, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
+  const send = url.protocol === 'https:' ? requestHttps : requestHttp;
+  const request = send(url, { method, headers, timeout: IDLE_TIMEOUT_MS, ...(signal && { signal }) });
+  request.on('timeout', () => request.destroy(new Error(`nothing came for ${IDLE_TIMEOUT_MS / 1000} s`)));
+  const answering = once(request, 'response') as Promise<[IncomingMessage]>;
+  // What goes wrong with the body destroys the request, which `answering` notices.
+  const sending = body === undefined ? request.end() : pipeline(toReadable(body), request).catch(() => undefined);
+  try {
+    const [response] = await answering;
+    const text = await readText(response);
+    return { status: response.statusCode ?? 0, headers: response.headers, text };
+  } finally {
+    // After the answer nothing of the connection matters any more.
+    request.on('error', () => undefined);
+    if (!request.writableFinished) request.destroy();
+    await sending;
+  }
+}
+
+function toReadable(body: AsyncIterable<Uint8Array>): Readable {
+  return body instanceof Readable ? body : Readable.from(body, { objectMode: false });
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}

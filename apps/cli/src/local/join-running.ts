@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
+import { formatReport } from '../backfill/format-report.ts';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { createApiClient } from '../connection/api-client.ts';
+import { createApiTarget } from '../connection/api-target.ts';
+import { readLatestFromApi } from '../sessions/read-sessions.ts';
+import { formatSessions } from '../sessions/session-table.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+import { readCredentials } from './credentials.ts';
+import type { DataDirectory } from './data-directory.ts';
+import { findRunning } from './installation-lock.ts';
+
+const START_TIMEOUT_MS = 90_000;
+const POLL_MS = 200;
+const TABLE_ROWS = 20;
+
+/**
+ * Does what `recount up` was asked for with the installation that another process runs. Returns false where that has ended
+ * meanwhile. Throws CliError.
+ */
+export async function joinRunning(
+  context: CliContext,
+  directory: DataDirectory,
+  { paths, inUtc }: { paths: readonly string[]; inUtc: boolean },
+): Promise<boolean> {
+  const signal = context.listenForInterruption();
+  const ready = await waitUntilReady(directory, signal);
+  if (ready === undefined) return false;
+  const { url, pid } = ready;
+  note(context, `recount runs already, as process ${pid}.`);
+  const credentials = await readCredentials(directory.credentials);
+  if (credentials === undefined) throw new CliError(`${directory.credentials} cannot be read.`);
+  const client = createApiClient({ url, key: credentials.apiKey });
+  if (paths.length > 0) {
+    const { report, elapsedMs } = await backfillWithProgress(context, {
+      paths,
+      target: createApiTarget(client),
+      signal,
+    });
+    for (const line of formatReport(report, elapsedMs, false)) print(context, line);
+    print(context, '');
+    if (report.failed > 0) context.exitCode = 1;
+  }
+  signal.throwIfAborted();
+  const latest = await readLatestFromApi(client, TABLE_ROWS);
+  const lines = formatSessions(latest, { inUtc, maxWidth: toPrintWidth(context.stdout) });
+  for (const line of [
+    ...lines,
+    '',
+    `URL      ${url}`,
+    `API key  ${credentials.apiKey}`,
+    `Data     ${directory.path}`,
+  ]) {
+    print(context, line);
+  }
+  return true;
+}
+
+/** Where it is, once it is ready; undefined where it has ended. */
+async function waitUntilReady(
+  directory: DataDirectory,
+  signal: AbortSignal,
+): Promise<{ url: string; pid: number } | undefined> {
+  const deadlineMs = performance.now() + START_TIMEOUT_MS;
+  for (;;) {
+    const { url, pid } = (await findRunning(directory.lock)) ?? {};
+    if (pid === undefined) return undefined;
+    if (url !== undefined) return { url, pid };
+    if (performance.now() > deadlineMs) throw new CliError(`The recount of process ${pid} does not get ready.`);
+    await sleep(POLL_MS, undefined, { signal });
+  }
+}

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LOG_LEVELS, readChoice } from '@recount/config';
+import { countTranscriptsByStatus } from '@recount/db';
+import { createDirectTarget } from '@recount/ingest';
+import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
+import { formatReport } from '../backfill/format-report.ts';
+import { type CliContext, note, PROJECT_DIRECTORY, print } from '../cli-context.ts';
+import { InterruptedError } from '../interruption.ts';
+import { readLatestFromDatabase } from '../sessions/read-sessions.ts';
+import { formatSessions } from '../sessions/session-table.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+import type { DataDirectory } from './data-directory.ts';
+import type { InstallationLock } from './installation-lock.ts';
+import { loadSamples } from './load-samples.ts';
+import { createLocalLog } from './local-log.ts';
+import { type InstallationOptions, type LocalInstallation, startInstallation } from './start-installation.ts';
+
+export interface RunOptions extends InstallationOptions {
+  paths: readonly string[];
+  /** Whether to end when all is ingested, instead of serving. */
+  isOnce: boolean;
+  inUtc: boolean;
+}
+
+const TABLE_ROWS = 20;
+const IDLE_POLL_MS = 200;
+
+/** Runs the installation of a data directory, whose lock is held, until it is interrupted. */
+export async function runInstallation(
+  context: CliContext,
+  directory: DataDirectory,
+  lock: InstallationLock,
+  options: RunOptions,
+): Promise<void> {
+  const signal = context.listenForInterruption();
+  const level = readChoice(context.environment, 'RECOUNT_LOG_LEVEL', LOG_LEVELS, 'info');
+  // What breaks while everything is being ended is no news.
+  const onWarning = (line: string): void => (signal.aborted ? undefined : note(context, `warning: ${line}`));
+  const log = createLocalLog(directory.log, level, onWarning);
+  const installation = await startInstallation(context, directory, log, options, signal);
+  try {
+    const { url, databaseUrl, rawStore } = installation;
+    await lock.publish({ url, databaseUrl, rawStore });
+    await ingest(context, directory, installation, options, signal);
+    if (signal.aborted) throw new InterruptedError();
+    await showInstallation(context, directory, installation, options);
+    if (!options.isOnce && !signal.aborted) await once(signal, 'abort');
+  } finally {
+    if (!options.isOnce) note(context, 'Stopping …');
+    await lock.withdraw();
+    await installation.close();
+  }
+}
+
+async function ingest(
+  context: CliContext,
+  directory: DataDirectory,
+  installation: LocalInstallation,
+  { paths, isOnce }: RunOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  await loadSamples(context, directory, installation, signal);
+  if (signal.aborted) return;
+  if (paths.length > 0) {
+    const { connections, workspaceId } = installation;
+    const target = createDirectTarget(connections, { workspaceId });
+    const { report, elapsedMs } = await backfillWithProgress(context, { paths, target, signal });
+    for (const line of formatReport(report, elapsedMs, false)) print(context, line);
+    print(context, '');
+    if (report.failed > 0 && isOnce) context.exitCode = 1;
+  }
+  // Of a process that was killed: its jobs come back when its heartbeats have stopped for long enough.
+  if (isOnce && !signal.aborted) await waitUntilIdle(installation, signal);
+}
+
+async function waitUntilIdle({ connections, workspaceId }: LocalInstallation, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const { queued, processing } = await countTranscriptsByStatus(connections.database.database, { workspaceId });
+    if (queued + processing === 0) return;
+    await sleep(IDLE_POLL_MS);
+  }
+}
+
+async function showInstallation(
+  context: CliContext,
+  directory: DataDirectory,
+  installation: LocalInstallation,
+  { inUtc, isOnce }: RunOptions,
+): Promise<void> {
+  const { url, apiKey, databasePlace, rawStore, connections, workspaceId } = installation;
+  const latest = await readLatestFromDatabase(connections.database.database, workspaceId, TABLE_ROWS);
+  const layout = { inUtc, maxWidth: toPrintWidth(context.stdout) };
+  const isInProject = context.workingDirectory === PROJECT_DIRECTORY;
+  const launcher = isInProject ? './recount' : join(PROJECT_DIRECTORY, 'recount');
+  const lines = [
+    ...formatSessions(latest, layout),
+    '',
+    `URL      ${url}`,
+    `API key  ${apiKey}`,
+    `Data     ${directory.path} (database: ${databasePlace}; raw transcripts: ${rawStore})`,
+    `Log      ${directory.log}`,
+    '',
+    'Try:',
+    `  curl -H 'Authorization: Bearer ${apiKey}' '${url}/v1/sessions?limit=5'`,
+    `  ${launcher} sessions`,
+    `  ${launcher} backfill ~/.claude/projects`,
+    `  ${url}/docs in a browser`,
+    '',
+  ];
+  for (const line of isOnce ? lines.slice(0, -6) : lines) print(context, line);
+  if (!isOnce) note(context, 'Ctrl-C stops it; the next `npm start` finds the data again.');
+}

@@ -1,0 +1,32 @@
+import { InvalidArgumentError } from 'commander';
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+};
+
+/** Milliseconds since 1970 of a date, or of so long ago: `2026-03-01`, `2026-03-01T12:00Z`, `7d`, `12h`. */
+export function parseSince(text: string, nowMs = Date.now()): number {
+  const [, amount, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+  if (amount !== undefined && unit !== undefined) return nowMs - Number(amount) * (UNIT_MS[unit] ?? 0);
+  // A date alone means midnight here, not in Greenwich.
+  const timestampMs = /^\d{4}-\d{2}-\d{2}/.test(text)
+    ? Date.parse(text.length === 10 ? `${text}T00:00` : text)
+    : Number.NaN;
+  if (Number.isNaN(timestampMs))
+    throw new InvalidArgumentError('Give a date as 2026-03-01, or a time span as 7d or 12h.');
+  return timestampMs;
+}
+
+/** A reader of whole numbers from `min` to `max`. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`);
+    }
+    return value;
+  };
+}

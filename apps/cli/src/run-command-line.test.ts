@@ -1,0 +1,192 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { InterruptedError } from './interruption.ts';
+import { runCommandLine } from './run-command-line.ts';
+import { createFakeContext } from './testing/fake-context.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'recount-cli-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+async function run(commandLine: string[], options: Parameters<typeof createFakeContext>[0] = {}) {
+  const context = createFakeContext({ workingDirectory: directory, ...options });
+  context.environment = { RECOUNT_DATA_DIR: join(directory, 'data'), ...options.environment };
+  const exitCode = await runCommandLine(context, commandLine);
+  return { exitCode, out: context.out(), err: context.err() };
+}
+
+const SESSION = '11111111-1111-4111-8111-111111111111';
+const transcript = `${JSON.stringify({
+  type: 'user',
+  sessionId: SESSION,
+  uuid: 'u1',
+  cwd: '/home/ada/app',
+  timestamp: '2026-03-02T10:00:00.000Z',
+  message: { role: 'user', content: 'Why is the invoice one cent too high?' },
+})}\n{"type":\n`;
+
+describe('recount', () => {
+  it('says what it can do', async () => {
+    const { exitCode, out } = await run(['--help']);
+    expect(exitCode).toBe(0);
+    for (const name of [
+      'up',
+      'api',
+      'worker',
+      'migrate',
+      'keys',
+      'doctor',
+      'requeue',
+      'parse',
+      'upload',
+      'backfill',
+      'sessions',
+    ]) {
+      expect(out).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
+      const help = await run([name, '--help']);
+      expect(help).toMatchObject({ exitCode: 0, err: '' });
+      expect(help.out).toMatch(/Examples?:\n {2}\$ /);
+    }
+    expect((await run(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it.each([
+    [['bakfill'], 'Did you mean backfill?'],
+    [['backfill'], 'missing required argument'],
+    [['backfill', '--concurrency', '99', '.'], 'from 1 to 16'],
+    [['backfill', '--since', 'soon', '.'], 'Give a date'],
+    [['backfill', '--workspace', 'w', '.'], '--direct'],
+    [['backfill', '--direct', '--server', 'http://x', '.'], 'exclude each other'],
+    [['sessions', '--server', 'example.com', '--key', 'k'], 'no URL'],
+    [['sessions', '--server', 'https://recount.example.com'], 'RECOUNT_API_KEY'],
+    [['parse', '--format', 'xml', 'f'], 'json, ndjson, table'],
+    [['keys', 'create'], '--name'],
+    [['requeue'], '--failed'],
+    [['requeue', '--failed', 'id'], '--failed'],
+    [['up', '--port', '70000'], '65535'],
+    [['api'], 'DATABASE_URL is not set'],
+    [['worker'], 'DATABASE_URL is not set'],
+    [['migrate'], 'DATABASE_URL is not set'],
+  ])('%j ends with 2 and one line of what to do', async (commandLine, hint) => {
+    const { exitCode, out, err } = await run(commandLine);
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: '' });
+    expect(err).toMatch(/^recount: /);
+    expect(err).toContain(hint);
+    expect(err).not.toMatch(/^ +at /m);
+  });
+
+  it.each([['sessions'], ['keys', 'list'], ['doctor'], ['backfill', '.'], ['upload', '.'], ['requeue', '--failed']])(
+    '%s ends with 1 where there is nothing to work with',
+    async (...commandLine) => {
+      const { exitCode, err } = await run(commandLine);
+      expect(exitCode).toBe(1);
+      expect(err).toMatch(/^recount: No .*npm start.*\n$/);
+    },
+  );
+
+  it('names what cannot be reached', async () => {
+    const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/recount' };
+    const { exitCode, err } = await run(['keys', 'list'], { environment });
+    expect(exitCode).toBe(1);
+    expect(err).toMatch(/^recount: .*127\.0\.0\.1:1.*ECONNREFUSED.*\n$/);
+  });
+});
+
+describe('recount parse', () => {
+  it.each([
+    ['', (text: string) => text],
+    ['.gz', gzipSync],
+    ['.zst', zstdCompressSync],
+  ])('prints the parse result of a file%s', async (ending, encode) => {
+    await writeFile(join(directory, `${SESSION}.jsonl${ending}`), encode(transcript));
+    const { exitCode, out, err } = await run(['parse', `${SESSION}.jsonl${ending}`]);
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: '' });
+    const result = JSON.parse(out);
+    expect(Object.keys(result).sort()).toEqual([
+      'contentBlocks',
+      'errors',
+      'messages',
+      'metadata',
+      'stats',
+      'warnings',
+    ]);
+    expect(result.messages[0]).toMatchObject({ session_id: SESSION, message_type: 'user' });
+    expect(result.errors).toMatchObject([{ lineNumber: 2, byteOffset: transcript.indexOf('\n') + 1 }]);
+    expect(result.stats).toMatchObject({ total_messages: 1, initial_prompt: 'Why is the invoice one cent too high?' });
+  });
+
+  it('reads stdin, whose session its lines name, or the caller', async () => {
+    const named = await run(['parse', '-', '--format', 'ndjson'], { stdin: transcript });
+    expect(JSON.parse(named.out.split('\n')[0] ?? '')).toMatchObject({ kind: 'message', session_id: SESSION });
+    const told = await run(['parse', '-', '--format', 'ndjson', '--session-id', 'mine'], { stdin: transcript });
+    expect(JSON.parse(told.out.split('\n')[0] ?? '')).toMatchObject({ session_id: 'mine' });
+    expect((await run(['parse', '-'], { stdin: '' })).exitCode).toBe(0);
+  });
+
+  it('heeds its limits', async () => {
+    const { out } = await run(['parse', '-', '--max-line-bytes', '20'], { stdin: transcript });
+    expect(JSON.parse(out).errors[0]).toMatchObject({ code: 'line_too_long' });
+  });
+
+  it('shows people a table', async () => {
+    const { out } = await run(['parse', '-', '--utc'], { stdin: transcript, columns: 100 });
+    expect(out).toMatch(/^First prompt +Why is the invoice one cent too high\?$/m);
+    expect(out).toMatch(/^0 +1 +2026-03-02 10:00Z +user +text$/m);
+    expect(out).toMatch(/^ +2 +\d+ +1 +(Invalid JSON|Truncated).*$/m);
+  });
+
+  it('says what it cannot parse', async () => {
+    await writeFile(join(directory, 'rollout.jsonl'), '{"type":"session_meta","payload":{}}\n');
+    await writeFile(join(directory, 'cut.jsonl.gz'), gzipSync(transcript).subarray(0, 40));
+    await writeFile(join(directory, 'a.zip'), 'PK\x05\x06'.padEnd(22, '\0'));
+    for (const [file, hint] of [
+      ['rollout.jsonl', 'codex-rollout'],
+      ['cut.jsonl.gz', 'ends too early'],
+      ['a.zip', 'archive'],
+      ['.', 'folder'],
+      ['gone.jsonl', 'no such file'],
+    ] as const) {
+      const { exitCode, err } = await run(['parse', file]);
+      expect({ file, exitCode }).toEqual({ file, exitCode: 1 });
+      expect(err).toContain(hint);
+      expect(err.trimEnd().split('\n')).toHaveLength(1);
+    }
+  });
+});
+
+describe('recount backfill --dry-run', () => {
+  it('works without a server', async () => {
+    await writeFile(join(directory, `${SESSION}.jsonl`), transcript);
+    await writeFile(join(directory, 'notes.txt'), 'no');
+    const { exitCode, out, err } = await run(['backfill', '--dry-run', '.']);
+    expect(exitCode).toBe(0);
+    expect(out).toMatch(/would be ingested +1\n/);
+    expect(out).toMatch(/no transcript by its name +1\n/);
+    expect(err).toContain('everything counts as new');
+  });
+
+  it('ends with 1 where something cannot be read, and gives its report as JSON', async () => {
+    const { exitCode, out } = await run(['backfill', '--dry-run', '--json', 'gone']);
+    expect(exitCode).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({
+      isDryRun: true,
+      found: 1,
+      failed: 1,
+      failures: [{ location: join(directory, 'gone') }],
+    });
+  });
+
+  it('is interrupted gracefully', async () => {
+    await writeFile(join(directory, `${SESSION}.jsonl`), transcript);
+    const context = createFakeContext({ workingDirectory: directory });
+    context.environment = { RECOUNT_DATA_DIR: directory };
+    context.interruption.abort(new InterruptedError());
+    expect(await runCommandLine(context, ['backfill', '--dry-run', '.'])).toBe(130);
+    expect(context.err()).toContain('run it again');
+  });
+});

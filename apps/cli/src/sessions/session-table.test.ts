@@ -1,0 +1,111 @@
+import { describe, expect, it } from 'vitest';
+import type { SessionFigures } from './read-sessions.ts';
+import { arrangeSessions, formatSessions } from './session-table.ts';
+
+function toSession(session_id: string, fields: Partial<SessionFigures> = {}): SessionFigures {
+  return {
+    session_id,
+    is_subagent: false,
+    parent_session_id: null,
+    agent_id: null,
+    total_messages: 1200,
+    tokens_in: 10,
+    tokens_out: 2000,
+    cache_read: 300_000,
+    cache_write: 4000,
+    cost_estimate_usd: 1.5,
+    initial_prompt: `prompt of ${session_id}`,
+    title: null,
+    project: '/home/ada/code/app',
+    first_timestamp: null,
+    last_timestamp: '2026-03-02T10:00:00.000Z',
+    ...fields,
+  };
+}
+const subagent = { is_subagent: true, agent_id: 'x' };
+const layout = { inUtc: true, maxWidth: 200 };
+
+describe('formatSessions', () => {
+  it('shows figures for people, and says what they are', () => {
+    const [header, line, footnote] = formatSessions({ sessions: [toSession('a')], hasMore: false }, layout);
+    expect(header?.split(/ {2,}/)).toEqual([
+      'LAST ACTIVITY',
+      'PROJECT',
+      'SESSION',
+      'MESSAGES',
+      'IN',
+      'OUT',
+      'CACHE READ',
+      'CACHE WRITE',
+      'DOLLARS',
+    ]);
+    expect(line?.split(/ {2,}/)).toEqual([
+      '2026-03-02 10:00Z',
+      'app',
+      'prompt of a',
+      '1,200',
+      '10',
+      '2,000',
+      '300,000',
+      '4,000',
+      '≈ $1.50',
+    ]);
+    expect(footnote).toContain('estimate');
+  });
+
+  it('prefers titles, cuts long prompts, and shows the id where there is nothing else', () => {
+    const titled = toSession('a', { title: 'A title' });
+    const long = toSession('b', { initial_prompt: 'word '.repeat(100) });
+    const silent = toSession('c', { initial_prompt: null, project: null, last_timestamp: null });
+    const text = formatSessions({ sessions: [titled, long, silent], hasMore: true }, layout).join('\n');
+    expect(text).toContain('  A title  ');
+    expect(text).toMatch(/word …/);
+    expect(text).toMatch(/^ +c {2}/m);
+    expect(text).toContain('--limit');
+  });
+
+  it('fits a narrow terminal', () => {
+    const sessions = [toSession('a', { initial_prompt: 'word '.repeat(100) })];
+    const lines = formatSessions({ sessions, hasMore: false }, { inUtc: false, maxWidth: 100 });
+    for (const line of lines.slice(0, 2)) expect(line.length).toBeLessThanOrEqual(100);
+    expect(lines[1]).toContain('≈ $1.50');
+  });
+
+  it('says so where there are none', () => {
+    expect(formatSessions({ sessions: [], hasMore: false }, layout)).toEqual(['No sessions yet.']);
+  });
+});
+
+describe('arrangeSessions', () => {
+  it('puts sub-agents below their parents, and leaves the others where they are', () => {
+    const sessions = [
+      toSession('p2:x', { ...subagent, parent_session_id: 'p2' }),
+      toSession('p1'),
+      toSession('orphan:x', { ...subagent, parent_session_id: 'orphan' }),
+      toSession('p2'),
+      toSession('p2:x:y', { ...subagent, parent_session_id: 'p2:x' }),
+      toSession('p2:z', { ...subagent, parent_session_id: 'p2' }),
+    ];
+    const arranged = arrangeSessions(sessions);
+    expect(arranged.map(({ session, isBelowParent }) => `${isBelowParent ? '- ' : ''}${session.session_id}`)).toEqual([
+      'p1',
+      'orphan:x',
+      'p2',
+      '- p2:x',
+      '- p2:x:y',
+      '- p2:z',
+    ]);
+    const text = formatSessions({ sessions, hasMore: false }, layout).join('\n');
+    expect(text).toContain('└ prompt of p2:x');
+    expect(text).toContain('(sub-agent) prompt of orphan:x');
+  });
+
+  it('loses none that name themselves or each other as parents', () => {
+    const sessions = [
+      toSession('self', { ...subagent, parent_session_id: 'self' }),
+      toSession('a', { ...subagent, parent_session_id: 'b' }),
+      toSession('b', { ...subagent, parent_session_id: 'a' }),
+    ];
+    expect(arrangeSessions(sessions)).toHaveLength(3);
+  });
+});

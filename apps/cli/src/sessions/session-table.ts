@@ -1,0 +1,75 @@
+import { basename } from 'node:path';
+import { formatCount, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
+import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { toSingleLine } from '../terminal/text-width.ts';
+import type { LatestSessions, SessionFigures } from './read-sessions.ts';
+
+const COLUMNS: readonly TableColumn[] = [
+  { header: 'LAST ACTIVITY' },
+  { header: 'PROJECT', minWidth: 12 },
+  { header: 'SESSION', minWidth: 32 },
+  { header: 'MESSAGES', align: 'right' },
+  { header: 'IN', align: 'right' },
+  { header: 'OUT', align: 'right' },
+  { header: 'CACHE READ', align: 'right', isOptional: true },
+  { header: 'CACHE WRITE', align: 'right', isOptional: true },
+  { header: 'DOLLARS', align: 'right' },
+];
+
+/** A first prompt may be long; on a screen without end, nobody reads it all. */
+const MAX_TITLE_LENGTH = 60;
+const FOOTNOTES = [
+  'IN, OUT and CACHE are tokens. ≈ is an estimate: this version prices every model at one flat rate,',
+  '$3 / 15 / 0.30 / 3.75 per million tokens in / out / read from / written to the cache.',
+];
+
+/** The table of sessions, newest first, sub-agents below their parents; the headers are its first line. */
+export function formatSessions(
+  { sessions, hasMore }: LatestSessions,
+  { inUtc, maxWidth }: { inUtc: boolean; maxWidth: number },
+): string[] {
+  if (sessions.length === 0) return ['No sessions yet.'];
+  const rows = arrangeSessions(sessions).map(({ session, isBelowParent }) => [
+    formatTimestamp(session.last_timestamp, inUtc),
+    toSingleLine(basename(session.project ?? '')),
+    toTitle(session, isBelowParent),
+    formatCount(session.total_messages),
+    formatCount(session.tokens_in),
+    formatCount(session.tokens_out),
+    formatCount(session.cache_read),
+    formatCount(session.cache_write),
+    formatUsd(session.cost_estimate_usd),
+  ]);
+  const more = hasMore ? ['… and older ones: recount sessions --limit N'] : [];
+  return [...formatTable(COLUMNS, rows, maxWidth), ...more, ...FOOTNOTES];
+}
+
+function toTitle(session: SessionFigures, isBelowParent: boolean): string {
+  const text = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id);
+  const title = text.length > MAX_TITLE_LENGTH ? `${text.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : text;
+  if (!session.is_subagent) return title;
+  return isBelowParent ? `└ ${title}` : `(sub-agent) ${title}`;
+}
+
+interface ArrangedSession {
+  session: SessionFigures;
+  isBelowParent: boolean;
+}
+
+/** In the order given, but each sub-agent right below its parent where that is in the list too. */
+export function arrangeSessions(sessions: readonly SessionFigures[]): ArrangedSession[] {
+  const ids = new Set(sessions.map(({ session_id }) => session_id));
+  const isBelow = ({ parent_session_id }: SessionFigures): boolean =>
+    parent_session_id !== null && ids.has(parent_session_id);
+  const children = Map.groupBy(sessions.filter(isBelow), ({ parent_session_id }) => parent_session_id);
+  const placed = new Set<SessionFigures>();
+  const place = (session: SessionFigures, isBelowParent: boolean): ArrangedSession[] => {
+    if (placed.has(session)) return [];
+    placed.add(session);
+    const below = children.get(session.session_id) ?? [];
+    return [{ session, isBelowParent }, ...below.flatMap((child) => place(child, true))];
+  };
+  // Whatever a transcript claims: those that name each other as parents are below nobody.
+  const roots = sessions.filter((session) => !isBelow(session));
+  return [...roots, ...sessions].flatMap((session) => place(session, false));
+}

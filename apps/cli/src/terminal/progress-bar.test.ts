@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { createCapture } from '../testing/fake-context.ts';
+import { createProgressBar, formatProgress } from './progress-bar.ts';
+
+const CLEAR_LINE = '\r\u001B[2K';
+const progress = { totalBytes: 10e6, doneBytes: 2.5e6, files: 50, remark: '3 being ingested' };
+
+describe('formatProgress', () => {
+  it('shows share, rates and the time left', () => {
+    expect(formatProgress(progress, 5000)).toBe(
+      ' 25 % [██████                  ]  2.5 MB of 10 MB  500 kB/s  10 files/s  15 s left  3 being ingested',
+    );
+  });
+
+  it('says nothing of rates in the first second, nor of time left at the end', () => {
+    expect(formatProgress({ ...progress, remark: '' }, 999)).toBe(' 25 % [██████                  ]  2.5 MB of 10 MB');
+    expect(formatProgress({ ...progress, doneBytes: 11e6 }, 2000)).toMatch(
+      /^100 % .*█\] {2}11 MB of 10 MB .* files\/s {2}3 being/,
+    );
+  });
+
+  it('counts on while the total is not known', () => {
+    expect(formatProgress({ ...progress, totalBytes: undefined }, 5000)).toBe(
+      '2.5 MB  50 files  500 kB/s  10 files/s  3 being ingested',
+    );
+  });
+});
+
+describe('createProgressBar', () => {
+  it('draws no more often than is needed, within the terminal’s width, and cleans up behind itself', () => {
+    const { stream, text } = createCapture(40);
+    let nowMs = 0;
+    const bar = createProgressBar(stream, () => nowMs);
+    for (nowMs = 0; nowMs < 1000; nowMs += 10) bar.update(progress);
+    const frames = text().split(CLEAR_LINE).slice(1);
+    expect(frames).toHaveLength(10);
+    for (const frame of frames) expect(frame.length).toBeLessThan(40);
+    bar.note('a note');
+    bar.end();
+    const [note, redrawn, cleared] = text().split(CLEAR_LINE).slice(-3);
+    expect([note, cleared]).toEqual(['a note\n', '']);
+    expect(redrawn).toBe(frames.at(-1));
+  });
+
+  it('writes notes alone where there is no terminal', () => {
+    const { stream, text } = createCapture();
+    const bar = createProgressBar(stream);
+    bar.update(progress);
+    bar.note('a note');
+    bar.end();
+    expect(text()).toBe('a note\n');
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { cutToWidth, toSingleLine, toTextWidth } from './text-width.ts';
+
+describe('toTextWidth', () => {
+  it.each([
+    ['', 0],
+    ['recount', 7],
+    ['naïve', 5],
+    ['e\u0301', 1],
+    ['日本語', 6],
+    ['한글', 4],
+    ['👍', 2],
+    ['👩‍💻', 2],
+    ['❤️', 2],
+    ['└ …', 3],
+    ['\u200B', 0],
+  ])('%j takes %d columns', (text, width) => expect(toTextWidth(text)).toBe(width));
+});
+
+describe('cutToWidth', () => {
+  it.each([
+    ['recount', 7, 'recount'],
+    ['recount', 6, 'recou…'],
+    ['two words', 5, 'two…'],
+    ['日本語', 5, '日本…'],
+    ['日本語', 4, '日…'],
+    ['👩‍💻👩‍💻', 3, '👩‍💻…'],
+    ['abc', 1, '…'],
+    ['abc', 0, ''],
+  ])('%j to %d columns is %j', (text, width, expected) => {
+    expect(cutToWidth(text, width)).toBe(expected);
+    expect(toTextWidth(cutToWidth(text, width))).toBeLessThanOrEqual(width);
+  });
+});
+
+describe('toSingleLine', () => {
+  it('leaves nothing that could steer a terminal', () => {
+    expect(toSingleLine(' a\n\tb \u001B[31mred\u001B[0m\u0007\u202Ec\u0000 \r')).toBe('a b [31mred[0mc');
+  });
+});

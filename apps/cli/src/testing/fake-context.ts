@@ -1,0 +1,47 @@
+import { PassThrough, Readable } from 'node:stream';
+import type { CliContext } from '../cli-context.ts';
+
+export interface FakeContext extends CliContext {
+  /** What was written so far. */
+  out(): string;
+  err(): string;
+  interruption: AbortController;
+}
+
+/** A process that nobody sees. Its streams are terminals of so many columns where that is given. */
+export function createFakeContext({
+  environment = {},
+  workingDirectory = '/home/ada',
+  stdin = '',
+  columns,
+}: {
+  environment?: CliContext['environment'];
+  workingDirectory?: string;
+  stdin?: string | Buffer;
+  columns?: number;
+} = {}): FakeContext {
+  const interruption = new AbortController();
+  const stdout = createCapture(columns);
+  const stderr = createCapture(columns);
+  return {
+    environment,
+    workingDirectory,
+    stdin: Readable.from([Buffer.from(stdin)]) as unknown as NodeJS.ReadStream,
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    exitCode: 0,
+    interruption,
+    listenForInterruption: () => interruption.signal,
+    out: stdout.text,
+    err: stderr.text,
+  };
+}
+
+export function createCapture(columns?: number): { stream: NodeJS.WriteStream; text: () => string } {
+  let text = '';
+  const stream = new PassThrough().on('data', (chunk) => {
+    text += chunk;
+  });
+  const terminal = columns === undefined ? { isTTY: false } : { isTTY: true, columns };
+  return { stream: Object.assign(stream, terminal) as unknown as NodeJS.WriteStream, text: () => text };
+}

@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
+const OUTPUT_TIMEOUT_MS = 120_000;
+
+/** Who runs recount; the user of the tests where both are left out. */
+export interface Account {
+  uid?: number;
+  gid?: number;
+}
+
+export interface RecountProcess {
+  child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  /** Rejects where the process ends before. */
+  waitForOutput(pattern: RegExp): Promise<void>;
+  /** Resolves to exit code, or name of the signal. */
+  exited: Promise<number | string>;
+}
+
+/** A home with nothing in it, whose owner is the account. */
+export async function createHome({ uid, gid }: Account): Promise<string> {
+  const home = await mkdtemp(join(tmpdir(), 'recount-home-'));
+  if (uid !== undefined && gid !== undefined) await chown(home, uid, gid);
+  return home;
+}
+
+/** Removes a home, and the database that root keeps elsewhere. */
+export async function removeHome(home: string): Promise<void> {
+  const note = await readFile(join(home, '.recount/postgres/where-the-data-are.txt'), 'utf8').catch(() => '');
+  const [, place] = /^Its data are in (\/var\/lib\/recount\/postgres-[0-9a-f]+)$/m.exec(note) ?? [];
+  if (place !== undefined) await rm(place, { recursive: true, force: true });
+  await rm(home, { recursive: true, force: true });
+}
+
+/** Whether the account can read the program: not where the checkout lies below somebody's private folder. */
+export function canRun({ uid, gid }: Account): boolean {
+  if (uid === undefined || gid === undefined) return true;
+  return spawnSync(process.execPath, [PROGRAM, '--version'], { uid, gid, cwd: '/' }).status === 0;
+}
+
+/** Runs `recount` with nothing of the environment but PATH. */
+export function startRecount(
+  home: string,
+  commandArguments: readonly string[],
+  { account = {}, environment = {} }: { account?: Account; environment?: Record<string, string> } = {},
+): RecountProcess {
+  const child = spawn(process.execPath, [PROGRAM, ...commandArguments], {
+    ...account,
+    cwd: home,
+    env: { PATH: process.env.PATH, HOME: home, TZ: 'UTC', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (chunk: string) => {
+      text[name] += chunk;
+    });
+  }
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string);
+  return {
+    child,
+    exited,
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
+    async waitForOutput(pattern) {
+      const deadlineMs = performance.now() + OUTPUT_TIMEOUT_MS;
+      while (!pattern.test(text.stdout + text.stderr)) {
+        if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadlineMs) {
+          throw new Error(`No ${pattern} in:\n${text.stdout}\n${text.stderr}`);
+        }
+        await sleep(20);
+      }
+    },
+  };
+}
+
+/** Runs `recount` to its end. */
+export async function runRecount(
+  ...start: Parameters<typeof startRecount>
+): Promise<{ exitCode: number | string; stdout: string; stderr: string }> {
+  const { exited, stdout, stderr } = startRecount(...start);
+  const exitCode = await exited;
+  return { exitCode, stdout: stdout(), stderr: stderr() };
+}

@@ -1,0 +1,265 @@
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { DatabasePool } from '../database.ts';
+import { drizzle, getTableConfig, type PgTable } from '../drizzle.cjs';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import { createTestPool } from '../testing/create-test-pool.ts';
+import { copyRows } from './copy-rows.ts';
+
+let pool: DatabasePool & { connectionString: string };
+let client: pg.Client;
+beforeAll(async () => {
+  pool = await createTestPool();
+  client = new pg.Client({ connectionString: pool.connectionString });
+  await client.connect();
+});
+afterAll(async () => {
+  await client.end();
+  await pool.close();
+});
+
+const KEY = { workspace_id: 'w', transcript_id: 't' };
+const RARE_TEXTS = [
+  '',
+  '\\N',
+  '\\.',
+  '"',
+  "'",
+  '\\',
+  '\t\r\n',
+  '{}',
+  '{"a":1}',
+  'null',
+  '12',
+  '\u{1f600}\u0301',
+  '\ufffd',
+  '\x01',
+];
+
+const text = fc.oneof(
+  { weight: 6, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }).map((value) => value.replaceAll('\0', '')) },
+  { weight: 3, arbitrary: fc.constantFrom(...RARE_TEXTS) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom('x', 'é', '語', '😀', '"\\'), fc.integer({ min: 0, max: 200_000 }))
+      .map(([unit, count]) => unit.repeat(count)),
+  },
+);
+const shortText = text.map((value) => value.slice(0, 20).toWellFormed());
+const { json } = fc.letrec<{ json: unknown }>((tie) => ({
+  json: fc.oneof(
+    { maxDepth: 4, depthSize: 'small' },
+    fc.oneof(fc.constant(null), fc.boolean(), fc.double({ noNaN: true, noDefaultInfinity: true }), text),
+    fc.array(tie('json'), { maxLength: 4 }),
+    fc.dictionary(shortText, tie('json'), { maxKeys: 4, noNullPrototype: true }),
+  ),
+}));
+const jsonObject = fc.dictionary(shortText, json, { maxKeys: 5, noNullPrototype: true });
+const int32 = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
+const int64 = fc.maxSafeInteger();
+const cost = fc.integer({ min: -1e15, max: 1e15 }).map((units) => units / 1e10);
+const timestamp = fc
+  .integer({ min: Date.parse('0001-01-01T00:00:00.000Z'), max: Date.parse('9999-12-31T23:59:59.999Z') })
+  .map((timeMs) => new Date(timeMs).toISOString());
+const orNull = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 4 });
+
+const messageRow = fc.record({
+  session_id: text,
+  line_number: int32,
+  ordinal: int32,
+  message_type: fc.constantFrom('user' as const, 'assistant' as const, 'system' as const, 'summary' as const),
+  role: orNull(text),
+  model: orNull(text),
+  tokens_in: orNull(int64),
+  tokens_out: orNull(int64),
+  cache_read: orNull(int64),
+  cache_write: orNull(int64),
+  cost_usd: orNull(cost),
+  timestamp: orNull(timestamp),
+  has_text: fc.boolean(),
+  has_thinking: fc.boolean(),
+  has_tool_use: fc.boolean(),
+  has_tool_result: fc.boolean(),
+  metadata: jsonObject as fc.Arbitrary<Record<string, never>>,
+  provider_message_id: orNull(text),
+  request_id: orNull(text),
+  uuid: orNull(text),
+  parent_uuid: orNull(text),
+  is_sidechain: fc.boolean(),
+  agent_id: orNull(text),
+  stop_reason: orNull(text),
+  byte_offset: int64,
+  byte_length: int32,
+});
+const blockRow = fc.record({
+  id: text,
+  session_id: text,
+  block_type: text,
+  content_text: orNull(text),
+  thinking_text: orNull(text),
+  tool_name: orNull(text),
+  tool_use_id: orNull(text),
+  tool_input: json as fc.Arbitrary<string>,
+  tool_result_id: orNull(text),
+  is_error: orNull(fc.boolean()),
+  result_text: orNull(text),
+  metadata: jsonObject as fc.Arbitrary<Record<string, never>>,
+  line_number: int32,
+  byte_offset: int64,
+  byte_length: int32,
+});
+const issueRow = fc.record({
+  code: text,
+  severity: fc.constantFrom('error' as const, 'warning' as const),
+  message: text,
+  line_number: int32,
+  byte_offset: int64,
+  occurrence_count: int32,
+});
+const toIssues = (count: number, message = 'x'.repeat(100)) =>
+  Array.from({ length: count }, (_, issue_number) => ({
+    ...KEY,
+    issue_number,
+    code: 'c',
+    severity: 'error' as const,
+    message,
+    line_number: 1,
+    byte_offset: 1,
+    occurrence_count: 1,
+  }));
+
+/** What a table holds after `write`, as Postgres prints it; nothing of it stays. */
+async function readAfter(table: PgTable, write: () => Promise<unknown>): Promise<string[]> {
+  const { schema, name } = getTableConfig(table);
+  await client.query('BEGIN');
+  try {
+    await write();
+    const { rows } = await client.query(`SELECT t::text AS row FROM ${schema}.${name} AS t ORDER BY 1`);
+    return rows.map(({ row }) => row);
+  } finally {
+    await client.query('ROLLBACK');
+  }
+}
+
+async function expectSameRows<Table extends PgTable>(table: Table, rows: Table['$inferInsert'][]): Promise<void> {
+  const copied = await readAfter(table, () => copyRows(client as unknown as pg.PoolClient, table, rows));
+  const inserted = await readAfter(table, () => drizzle(client).insert(table).values(rows));
+  expect(inserted).toHaveLength(rows.length);
+  expect(copied).toEqual(inserted);
+}
+
+const manyOf = <T>(row: fc.Arbitrary<T>) => fc.array(row, { minLength: 1, maxLength: 8 });
+
+describe('copyRows', () => {
+  it('stores the same messages as insert().values()', async () => {
+    await fc.assert(
+      fc.asyncProperty(manyOf(messageRow), (rows) =>
+        expectSameRows(
+          transcriptMessages,
+          rows.map((row, index) => ({ ...KEY, id: `${index}`, ...row })),
+        ),
+      ),
+      { numRuns: 80 },
+    );
+  });
+
+  it('stores the same content blocks', async () => {
+    await fc.assert(
+      fc.asyncProperty(manyOf(blockRow), (rows) =>
+        expectSameRows(
+          contentBlocks,
+          rows.map((row, index) => ({ ...KEY, message_id: 'm', block_order: index - 3, ...row })),
+        ),
+      ),
+      { numRuns: 80 },
+    );
+  });
+
+  it('stores the same issues', async () => {
+    await fc.assert(
+      fc.asyncProperty(manyOf(issueRow), (rows) =>
+        expectSameRows(
+          ingestIssues,
+          rows.map((row, index) => ({ ...KEY, issue_number: index - 3, ...row })),
+        ),
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it('writes as many rows as there are, over many chunks', async () => {
+    const rows = toIssues(20_000);
+    const stored = await readAfter(ingestIssues, () =>
+      copyRows(client as unknown as pg.PoolClient, ingestIssues, rows),
+    );
+    expect(stored).toHaveLength(rows.length);
+  });
+
+  it('writes no rows where there are none', async () => {
+    expect(await readAfter(ingestIssues, () => copyRows(client as unknown as pg.PoolClient, ingestIssues, []))).toEqual(
+      [],
+    );
+  });
+});
+
+describe('copyRows in a transaction that fails', () => {
+  const attempt = <Table extends PgTable>(table: Table, rows: Iterable<Table['$inferInsert']>) =>
+    pool.withTransaction((_transaction, connection) => copyRows(connection, table, rows));
+
+  afterEach(async () => {
+    // The pool still works, with all of its connections, and nothing was left.
+    const counts = await Promise.all(Array.from({ length: 10 }, () => pool.database.$count(ingestIssues)));
+    expect(counts).toEqual(Array.from({ length: 10 }, () => 0));
+    expect(pool.pool.idleCount).toBe(pool.pool.totalCount);
+  });
+
+  it('throws Postgres’ error of a duplicate key in the first chunk', async () => {
+    const rows = [...toIssues(2), ...toIssues(1)];
+    await expect(attempt(ingestIssues, rows)).rejects.toMatchObject({ code: '23505', constraint: 'ingest_issues_pk' });
+  });
+
+  it('throws Postgres’ error of a duplicate key in a later chunk', async () => {
+    const rows = [...toIssues(20_000), ...toIssues(1)];
+    await expect(attempt(ingestIssues, rows)).rejects.toMatchObject({ code: '23505', constraint: 'ingest_issues_pk' });
+  });
+
+  it('throws Postgres’ error of a text that it refuses', async () => {
+    await expect(attempt(ingestIssues, toIssues(1, 'a\0b'))).rejects.toMatchObject({ code: '22021' });
+  });
+
+  it('throws at a number that the column cannot hold', async () => {
+    const rows = [...toIssues(20_000), ...toIssues(1).map((row) => ({ ...row, line_number: 2 ** 31 }))];
+    await expect(attempt(ingestIssues, rows)).rejects.toThrow(RangeError);
+  });
+
+  it('throws at a timestamp that is none', async () => {
+    const row = { ...fc.sample(messageRow, 1)[0], ...KEY, id: '0', timestamp: 'yesterday' };
+    await expect(attempt(transcriptMessages, [row as typeof transcriptMessages.$inferInsert])).rejects.toThrow(
+      RangeError,
+    );
+  });
+
+  it('throws what the source of the rows throws', async () => {
+    function* breakOff() {
+      yield* toIssues(20_000);
+      throw new Error('the source broke');
+    }
+    await expect(attempt(ingestIssues, breakOff())).rejects.toThrow('the source broke');
+  });
+
+  it('throws the error of a connection that Postgres ends', async () => {
+    const writing = pool.withTransaction(async (_transaction, connection) => {
+      const { rows } = await connection.query('SELECT pg_backend_pid() AS pid');
+      function* endConnection() {
+        const issues = toIssues(200_000);
+        yield* issues.slice(0, 20_000);
+        void pool.pool.query('SELECT pg_terminate_backend($1)', [rows[0].pid]);
+        yield* issues.slice(20_000);
+      }
+      await copyRows(connection, ingestIssues, endConnection());
+    });
+    await expect(writing).rejects.toMatchObject({ code: expect.stringMatching(/^(57P01|ECONNRESET|EPIPE)$/) });
+  });
+});

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { createDatabase, dropDatabase } from '@recount/local-postgres';
+import type {} from '@recount/local-postgres/testing';
+import pg from 'pg';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { createDatabasePool } from '../database.ts';
+import { getTableConfig, is, PgTable } from '../drizzle.cjs';
+import * as schema from '../schema/index.ts';
+import { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
+
+/** A database with nothing in it, and a pool on it. */
+async function createEmptyDatabase() {
+  const { serverUrl } = inject('postgres');
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  const connectionString = await createDatabase(serverUrl, name);
+  const pool = createDatabasePool({ connectionString });
+  onTestFinished(async () => {
+    await pool.close();
+    await dropDatabase(serverUrl, name);
+  });
+  return { connectionString, ...pool };
+}
+
+async function createMigratedDatabase() {
+  const database = await createEmptyDatabase();
+  await migrateDatabase(database.connectionString);
+  return database;
+}
+
+describe('migrateDatabase', () => {
+  it('migrates once, however many call it at once', async () => {
+    const { connectionString, pool, database } = await createEmptyDatabase();
+    await expect(checkSchemaVersion(database)).rejects.toThrow(/needs \d+: run `recount migrate` first/);
+    await Promise.all(Array.from({ length: 10 }, () => migrateDatabase(connectionString)));
+    await migrateDatabase(connectionString);
+    await checkSchemaVersion(database);
+    const { rows } = await pool.query('SELECT hash FROM drizzle.__drizzle_migrations');
+    expect(new Set(rows.map(({ hash }) => hash)).size).toBe(rows.length);
+    expect((await pool.query('SELECT * FROM analytics.daily_usage')).rows).toEqual([]);
+  });
+
+  it('leaves a database alone that a newer program has migrated', async () => {
+    const { connectionString, pool, database } = await createMigratedDatabase();
+    await pool.query(`INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('of the future', 9e15)`);
+    await expect(migrateDatabase(connectionString)).rejects.toThrow(SchemaVersionError);
+    await expect(checkSchemaVersion(database)).rejects.toThrow(/install the newer recount/);
+  });
+
+  it('tells of a database that an older program has migrated', async () => {
+    const { pool, database } = await createMigratedDatabase();
+    await pool.query(
+      `DELETE FROM drizzle.__drizzle_migrations WHERE id = (SELECT max(id) FROM drizzle.__drizzle_migrations)`,
+    );
+    await expect(checkSchemaVersion(database)).rejects.toThrow(/run `recount migrate` first/);
+  });
+
+  it('rejects when the connection breaks, and lets the next one migrate', async () => {
+    const { connectionString, pool } = await createEmptyDatabase();
+    const holder = new pg.Client({ connectionString });
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query('SELECT pg_advisory_lock(7262891)');
+    const migrating = migrateDatabase(connectionString);
+    const expectation = expect(migrating).rejects.toMatchObject({ code: '57P01' });
+    await vi.waitFor(async () => {
+      const { rowCount } = await pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event = 'advisory'`,
+      );
+      expect(rowCount).toBe(1);
+    });
+    await expectation;
+    await holder.query('SELECT pg_advisory_unlock_all()');
+    await migrateDatabase(connectionString);
+  });
+});
+
+describe('the migrated schema', () => {
+  it('is the one that the program has in mind', async () => {
+    const { pool } = await createMigratedDatabase();
+    const { rows } = await pool.query(
+      `SELECT c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+              || CASE WHEN l.collname = 'C' THEN ' COLLATE "C"' ELSE '' END
+              || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END AS column
+       FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_collation l ON l.oid = a.attcollation
+       WHERE c.relnamespace = 'recount'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped`,
+    );
+    const tables = Object.values(schema).filter((value) => is(value, PgTable));
+    const expected = tables.flatMap((table) => {
+      const { name, columns } = getTableConfig(table);
+      return columns.map((column) => {
+        const type = column
+          .getSQLType()
+          .replace('numeric(20, 10)', 'numeric(20,10)')
+          .replace('timestamp (3)', 'timestamp(3)');
+        return `${name}.${column.name} ${type}${column.notNull || column.primary ? ' NOT NULL' : ''}`;
+      });
+    });
+    expect(rows.map(({ column }) => column).sort()).toEqual(expected.sort());
+  });
+
+  it('has a comment on every schema, table, view and column', async () => {
+    const { pool } = await createMigratedDatabase();
+    const { rows } = await pool.query(
+      `SELECT n.nspname || coalesce('.' || c.relname, '') || coalesce('.' || a.attname, '') AS name,
+              CASE WHEN c.oid IS NULL THEN obj_description(n.oid, 'pg_namespace')
+                   WHEN a.attnum IS NULL THEN obj_description(c.oid, 'pg_class')
+                   ELSE col_description(c.oid, a.attnum) END AS description
+       FROM pg_namespace n
+       LEFT JOIN (SELECT oid, relnamespace, relname FROM pg_class WHERE relkind IN ('r', 'v')
+                  UNION ALL SELECT NULL, oid, NULL FROM pg_namespace) c ON c.relnamespace = n.oid
+       LEFT JOIN (SELECT attrelid, attnum, attname FROM pg_attribute WHERE attnum > 0 AND NOT attisdropped
+                  UNION ALL SELECT oid, NULL, NULL FROM pg_class) a ON a.attrelid = c.oid
+       WHERE n.nspname IN ('recount', 'analytics')`,
+    );
+    expect(rows.length).toBeGreaterThan(300);
+    expect(rows.filter(({ description }) => !description).map(({ name }) => name)).toEqual([]);
+  });
+});

@@ -1,0 +1,26 @@
+import type { DatabasePool } from '../database.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import type { TranscriptRow } from '../writes/insert-transcript.ts';
+import { TEST_WORKSPACE } from './create-test-pool.ts';
+
+type Fields = Partial<typeof transcripts.$inferInsert> & { id: string };
+
+/** A transcript's row alone, as if it were ingested; `fields` overrule everything. */
+export async function insertTestTranscript(pool: DatabasePool, fields: Fields): Promise<TranscriptRow> {
+  const [row] = await pool.database
+    .insert(transcripts)
+    .values({
+      workspace_id: TEST_WORKSPACE,
+      session_id: 'session',
+      agent: 'claude-code',
+      sha256: `sha-${fields.id}`,
+      size_bytes: 1000,
+      object_key: `key-${fields.id}`,
+      status: 'ingested',
+      ingested_at: '2026-01-02T00:00:00.000Z',
+      ...fields,
+    })
+    .returning();
+  if (row === undefined) throw new Error('Not inserted');
+  return row;
+}

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { findSession } from '../queries/find-session.ts';
+import { listTranscripts } from '../queries/list-transcripts.ts';
+import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
+import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
+import { refreshSession } from './refresh-session.ts';
+import { setTranscriptStatus } from './set-transcript-status.ts';
+import { supersedeTranscripts } from './supersede-transcripts.ts';
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+beforeAll(async () => {
+  pool = await createTestPool();
+});
+afterAll(() => pool.close());
+beforeEach(() => pool.pool.query('TRUNCATE recount.transcripts, recount.sessions'));
+
+const refresh = () => refreshSession(pool.database, TEST_WORKSPACE, 'session');
+const readSession = () => findSession(pool.database, TEST_WORKSPACE, 'session');
+async function listDiverged(): Promise<string[]> {
+  const rows = await listTranscripts(pool.database, TEST_WORKSPACE, { sessionId: 'session' }, { limit: 100 });
+  return rows.filter(({ is_diverged }) => is_diverged).map(({ id }) => id);
+}
+
+it('takes the figures of the longest transcript, and marks the others as diverged', async () => {
+  const figures = {
+    total_messages: 7,
+    tokens_out: 2 ** 40,
+    cost_estimate_usd: 0.0000000001,
+    models: ['a', 'b'],
+    title: 'long',
+    last_timestamp: '2026-01-01T00:00:00.123Z',
+    metadata: { entrypoint: 'cli' },
+  };
+  await insertTestTranscript(pool, { id: 't1', size_bytes: 10, total_messages: 9 });
+  await insertTestTranscript(pool, { id: 't2', size_bytes: 30, is_subagent: true, parent_session_id: 'p', ...figures });
+  await insertTestTranscript(pool, { id: 't3', size_bytes: 20 });
+  await insertTestTranscript(pool, { id: 't4', size_bytes: 99, status: 'queued', ingested_at: null });
+  await insertTestTranscript(pool, { id: 't5', size_bytes: 99, session_id: 'another' });
+  await insertTestTranscript(pool, { id: 't6', size_bytes: 99, workspace_id: OTHER_WORKSPACE });
+  await refresh();
+  const expected = { ...figures, primary_transcript_id: 't2', transcript_count: 3, is_subagent: true };
+  expect(await readSession()).toMatchObject({ ...expected, parent_session_id: 'p' });
+  expect(await listDiverged()).toEqual(['t1', 't3']);
+  await refresh();
+  expect(await readSession()).toMatchObject(expected);
+  expect(await findSession(pool.database, OTHER_WORKSPACE, 'session')).toBeUndefined();
+});
+
+it('decides between transcripts of the same size by their hash', async () => {
+  await insertTestTranscript(pool, { id: 't1', sha256: 'bbb' });
+  await insertTestTranscript(pool, { id: 't2', sha256: 'aaa' });
+  await insertTestTranscript(pool, { id: 't3', sha256: 'ccc' });
+  await refresh();
+  expect((await readSession())?.primary_transcript_id).toBe('t2');
+  expect(await listDiverged()).toEqual(['t1', 't3']);
+});
+
+it('lets another transcript be primary when the primary one has gone', async () => {
+  await insertTestTranscript(pool, { id: 't1', size_bytes: 10, title: 'short' });
+  await insertTestTranscript(pool, { id: 't2', size_bytes: 20, title: 'long' });
+  await refresh();
+  await supersedeTranscripts(pool.database, TEST_WORKSPACE, ['t2'], 'elsewhere');
+  await refresh();
+  expect(await readSession()).toMatchObject({ primary_transcript_id: 't1', transcript_count: 1, title: 'short' });
+  expect(await listDiverged()).toEqual([]);
+});
+
+it('keeps what waits to be parsed anew: its rows are still there', async () => {
+  await insertTestTranscript(pool, { id: 't1', size_bytes: 10 });
+  await insertTestTranscript(pool, { id: 't2', size_bytes: 20 });
+  await setTranscriptStatus(pool.database, TEST_WORKSPACE, ['t2'], { status: 'queued' });
+  await refresh();
+  expect(await readSession()).toMatchObject({ primary_transcript_id: 't2', transcript_count: 2 });
+  expect(await listDiverged()).toEqual(['t1']);
+});
+
+it('removes the session when nothing of it is left', async () => {
+  await insertTestTranscript(pool, { id: 't1' });
+  await refresh();
+  expect(await readSession()).toBeDefined();
+  await supersedeTranscripts(pool.database, TEST_WORKSPACE, ['t1'], 'elsewhere');
+  await refresh();
+  expect(await readSession()).toBeUndefined();
+});

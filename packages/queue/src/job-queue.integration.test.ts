@@ -1,0 +1,242 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { IngestJob, JobOutcome, JobQueue } from './job-queue.ts';
+import { MAX_ATTEMPTS } from './queue-options.ts';
+import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
+
+const DONE: JobOutcome = { status: 'done' };
+const FAILED: JobOutcome = { status: 'failed', reason: 'disk full' };
+const WAIT = { timeout: 20_000, interval: 50 };
+
+let queues: TestQueues;
+let sender: JobQueue;
+beforeEach(async () => {
+  queues = await createTestQueues();
+  sender = await queues.open('sender');
+});
+afterEach(async () => {
+  await queues.close();
+  expect(queues.errors).toEqual([]);
+});
+
+/** A worker that notes the jobs it is given, in order. */
+async function startWorker(handle: (job: IngestJob) => Promise<JobOutcome> | JobOutcome = () => DONE, concurrency = 1) {
+  const worker = await queues.open('worker');
+  const taken: string[] = [];
+  await worker.work({ concurrency }, async (job) => {
+    taken.push(job.transcriptId);
+    return await handle(job);
+  });
+  return { worker, taken };
+}
+
+describe('enqueue', () => {
+  it('leaves no job where its transaction rolls back', async () => {
+    const enqueuing = queues.pool.withTransaction(async (transaction) => {
+      await sender.enqueue(transaction, toJob('t1'));
+      throw new Error('rolled back');
+    });
+    await expect(enqueuing).rejects.toThrow('rolled back');
+    expect(await queues.readJobs()).toEqual([]);
+    expect(await sender.hasJob(toJob('t1'))).toBe(false);
+  });
+
+  it('has a job worked once its transaction commits, not before', async () => {
+    const { taken } = await startWorker();
+    await queues.pool.withTransaction(async (transaction) => {
+      await sender.enqueue(transaction, toJob('t1'));
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      expect(taken).toEqual([]);
+    });
+    await vi.waitFor(() => expect(taken).toEqual(['t1']), WAIT);
+    await vi.waitFor(async () => expect(await sender.hasJob(toJob('t1'))).toBe(false), WAIT);
+    expect(taken).toEqual(['t1']);
+  });
+
+  it('rings a bell, so that an idle worker need not look at the queue often', async () => {
+    const worker = await queues.open('worker');
+    const { promise, resolve } = Promise.withResolvers<IngestJob>();
+    await worker.work({ concurrency: 1, pollIntervalMs: 60_000 }, async (job) => {
+      resolve(job);
+      return DONE;
+    });
+    await new Promise((idle) => setTimeout(idle, 500));
+    await queues.enqueue(sender, toJob('t1'));
+    expect(await promise).toEqual(toJob('t1'));
+  });
+
+  it('lets jobs of higher priority go first', async () => {
+    for (const [id, priority] of [
+      ['low', 0],
+      ['high', 9],
+      ['middle', 5],
+      ['low again', 0],
+    ] as const) {
+      await queues.enqueue(sender, toJob(id), priority);
+    }
+    const { taken } = await startWorker();
+    await vi.waitFor(() => expect(taken).toEqual(['high', 'middle', 'low', 'low again']), WAIT);
+  });
+});
+
+describe('work', () => {
+  it('works every job once, as many at a time as it may', async () => {
+    const ids = Array.from({ length: 60 }, (_, index) => `t${index}`);
+    await queues.pool.withTransaction(async (transaction) => {
+      for (const id of ids) await sender.enqueue(transaction, toJob(id));
+    });
+    let underWay = 0;
+    let most = 0;
+    const handle = async () => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      underWay--;
+      return DONE;
+    };
+    const workers = [await startWorker(handle, 3), await startWorker(handle, 2)];
+    await vi.waitFor(() => expect(workers.flatMap(({ taken }) => taken).sort()).toEqual(ids.sort()), WAIT);
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(5);
+  });
+
+  it('knows of a job while it waits, is under way, and pauses; not afterwards', async () => {
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<JobOutcome>();
+    const hasJob = () => sender.hasJob(toJob('t1'));
+    await queues.enqueue(sender, toJob('t1'));
+    await queues.enqueue(sender, toJob('t2'));
+    expect(await hasJob()).toBe(true);
+    const outcomes = [mayEnd, Promise.resolve(DONE)];
+    const { taken } = await startWorker(async ({ transcriptId }) =>
+      transcriptId === 't1' ? await (outcomes.shift() ?? DONE) : DONE,
+    );
+    await vi.waitFor(() => expect(taken).toContain('t1'), WAIT);
+    expect(await hasJob()).toBe(true);
+    end(FAILED);
+    await vi.waitFor(async () => expect((await queues.readJobs())[0]?.state).toBe('retry'), WAIT);
+    expect(await hasJob()).toBe(true);
+    await queues.endPauses();
+    await vi.waitFor(async () => expect(await hasJob()).toBe(false), WAIT);
+    expect(taken.filter((id) => id === 't1')).toHaveLength(2);
+    expect(await sender.hasJob(toJob('unknown'))).toBe(false);
+  });
+
+  it('tries a failed job again after growing pauses, and then leaves it to the dead letters', async () => {
+    const pausesSeconds: number[] = [];
+    await queues.enqueue(sender, toJob('t1'));
+    const { worker, taken } = await startWorker(() => FAILED);
+    while (pausesSeconds.length < MAX_ATTEMPTS - 1) {
+      await vi.waitFor(async () => {
+        const { rows } = await queues.pool.pool.query(
+          `SELECT extract(epoch FROM start_after - now())::float8 AS pause FROM pgboss.job WHERE state = 'retry' AND start_after > now()`,
+        );
+        expect(rows).toHaveLength(1);
+        pausesSeconds.push(rows[0].pause);
+      }, WAIT);
+      await queues.endPauses();
+    }
+    for (const [index, pause] of pausesSeconds.entries()) {
+      expect(pause).toBeGreaterThan(2 ** index - 1);
+      expect(pause).toBeLessThan(2 ** (index + 3));
+    }
+    expect(pausesSeconds.at(-1)).toBeGreaterThan(pausesSeconds[0] ?? Number.POSITIVE_INFINITY);
+
+    const deadLetters: IngestJob[] = [];
+    await worker.workDeadLetters(async (job) => {
+      deadLetters.push(job);
+      if (deadLetters.length === 1) throw new Error('the database is away');
+    });
+    await vi.waitFor(async () => {
+      await queues.endPauses();
+      expect(deadLetters).toEqual([toJob('t1'), toJob('t1')]);
+    }, WAIT);
+    expect(taken).toHaveLength(MAX_ATTEMPTS);
+    expect(await sender.hasJob(toJob('t1'))).toBe(false);
+  });
+
+  it('fails the job alone whose outcome it is, of those taken together', async () => {
+    await queues.pool.withTransaction(async (transaction) => {
+      for (const id of ['good', 'bad', 'fine']) await sender.enqueue(transaction, toJob(id));
+    });
+    await startWorker(({ transcriptId }) => (transcriptId === 'bad' ? FAILED : DONE));
+    await vi.waitFor(async () => {
+      const jobs = await queues.readJobs();
+      expect(Object.fromEntries(jobs.map(({ data, state }) => [data.transcriptId, state]))).toEqual({
+        good: 'completed',
+        bad: 'retry',
+        fine: 'completed',
+      });
+    }, WAIT);
+  });
+});
+
+describe('stop', () => {
+  it('waits for the job under way, and starts none of those taken with it', async () => {
+    for (const id of ['t1', 't2', 't3']) await queues.enqueue(sender, toJob(id), 7);
+    const { promise: mayEnd, resolve: end } = Promise.withResolvers<JobOutcome>();
+    const { worker, taken } = await startWorker(() => mayEnd);
+    await vi.waitFor(() => expect(taken).toEqual(['t1']), WAIT);
+    let isStopped = false;
+    const stopping = worker.stop(30_000).then(() => {
+      isStopped = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    expect(isStopped).toBe(false);
+    end(DONE);
+    await stopping;
+    expect(taken).toEqual(['t1']);
+    expect(await sender.hasJob(toJob('t1'))).toBe(false);
+
+    const waiting = (await queues.readJobs()).filter(({ state }) => state === 'created');
+    expect(waiting).toMatchObject(['t2', 't3'].map((id) => ({ data: toJob(id), retry_count: 0, priority: 7 })));
+    const other = await startWorker();
+    await vi.waitFor(() => expect(other.taken).toEqual(['t2', 't3']), WAIT);
+  });
+
+  it('gives a job that is handed back to another worker at once, and counts no attempt', async () => {
+    await queues.enqueue(sender, toJob('t1'), 7);
+    const { promise: isAborted, resolve: abort } = Promise.withResolvers<void>();
+    const first = await startWorker(async () => {
+      await isAborted;
+      return { status: 'handed-back' };
+    });
+    await vi.waitFor(() => expect(first.taken).toEqual(['t1']), WAIT);
+    const other = await startWorker();
+    const stopping = first.worker.stop(30_000);
+    abort();
+    await stopping;
+    await vi.waitFor(() => expect(other.taken).toEqual(['t1']), WAIT);
+    await vi.waitFor(async () => {
+      const expected = { data: toJob('t1'), state: 'completed', retry_count: 0, priority: 7 };
+      expect(await queues.readJobs()).toMatchObject([expected, expected]);
+    }, WAIT);
+    expect(first.taken).toEqual(['t1']);
+  });
+
+  it('leaves a job that does not end in time to another attempt', async () => {
+    await queues.enqueue(sender, toJob('t1'));
+    const first = await startWorker(() => new Promise(() => {}));
+    await vi.waitFor(() => expect(first.taken).toEqual(['t1']), WAIT);
+    await first.worker.stop(1000);
+    expect(await queues.readJobs()).toMatchObject([{ state: 'retry', data: toJob('t1') }]);
+  });
+});
+
+it('gives the job of a killed worker to another one within 15 seconds or so', async () => {
+  await queues.enqueue(sender, toJob('t1'));
+  const fixture = fileURLToPath(new URL('fixtures/hold-job.ts', import.meta.url));
+  const doomed = spawn(process.execPath, [fixture, queues.connectionString], { stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(() => {
+    doomed.kill('SIGKILL');
+  });
+  const [line] = await once(doomed.stdout, 'data');
+  expect(String(line)).toBe('t1\n');
+  const { taken } = await startWorker();
+  doomed.kill('SIGKILL');
+  await once(doomed, 'exit');
+  const killedAtMs = performance.now();
+  expect(taken).toEqual([]);
+  await vi.waitFor(() => expect(taken).toEqual(['t1']), { timeout: 25_000, interval: 100 });
+  expect(performance.now() - killedAtMs).toBeLessThan(20_000);
+});
