@@ -124,7 +124,9 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       );
     },
     async workDeadLetters(handler) {
-      await boss.work<IngestJob>(DEAD_LETTER_QUEUE, { pollingIntervalSeconds: 1 }, async (jobs) => {
+      // pg-boss rings no bell for dead letters, and would look for them every 30 seconds.
+      const options = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 1 };
+      await boss.work<IngestJob>(DEAD_LETTER_QUEUE, options, async (jobs) => {
         for (const { data } of jobs) await handler(data);
       });
     },
