@@ -41,7 +41,7 @@ export interface JobQueueOptions {
 }
 
 /** Jobs taken at a time by each worker loop: enough to hide the round trips, few enough to be handed back quickly. */
-const JOBS_PER_FETCH = 10;
+const JOBS_PER_FETCH = 4;
 const SUPERVISE_SECONDS = 2;
 const DEFAULT_POLL_INTERVAL_MS = 1000;
 const PENDING_STATES = new Set(['created', 'retry', 'active']);

@@ -76,7 +76,7 @@ export async function processTranscript(
 }
 
 async function listOtherVersions(transaction: Database, transcript: TranscriptRow): Promise<TranscriptRow[]> {
-  const filter = { sessionId: transcript.session_id, statuses: ['ingested'] as const };
+  const filter = { sessionId: transcript.session_id, hasRows: true };
   const versions = await listTranscripts(transaction, transcript.workspace_id, filter, { limit: MAX_SESSION_VERSIONS });
   return versions.filter(({ id }) => id !== transcript.id);
 }
