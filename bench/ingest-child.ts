@@ -7,7 +7,7 @@ import { reportMeasurement } from './child.ts';
 
 const WORKSPACE = '01J0000000000000000000BENC';
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-const noQueue = { enqueue: async () => undefined, hasJob: async () => false };
+const noQueue = { enqueue: async () => undefined, findPending: async () => new Set<string>() };
 
 interface Deps {
   database: DatabasePool;

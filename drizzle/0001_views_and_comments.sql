@@ -32,7 +32,7 @@ COMMENT ON COLUMN recount.transcripts.size_bytes IS 'Size of the raw bytes, deco
 COMMENT ON COLUMN recount.transcripts.object_key IS 'Key of the raw object in the raw store.';
 COMMENT ON COLUMN recount.transcripts.status IS 'queued: waits for a worker. processing: a worker has it. ingested: its rows are there. superseded: its bytes are the beginning of a longer transcript of the session, whose rows contain its own. failed: given up, see failure_reason.';
 COMMENT ON COLUMN recount.transcripts.is_diverged IS 'Whether it is ingested beside the primary transcript of its session, neither of them being the beginning of the other.';
-COMMENT ON COLUMN recount.transcripts.superseded_by IS 'Longer transcript that contains this one; null unless superseded.';
+COMMENT ON COLUMN recount.transcripts.superseded_by IS 'A longer transcript that contains this one, itself perhaps superseded by now; null unless superseded.';
 COMMENT ON COLUMN recount.transcripts.attempt_count IS 'Attempts at ingesting it since it was last enqueued.';
 COMMENT ON COLUMN recount.transcripts.failure_reason IS 'Why the last attempt failed, without any transcript text; null where it did not.';
 COMMENT ON COLUMN recount.transcripts.parser_version IS 'Version of the parser that made the rows; null until ingested.';

@@ -89,6 +89,13 @@ describe('recount', () => {
     },
   );
 
+  it('says where it cannot keep its data', async () => {
+    await writeFile(join(directory, 'data'), 'a file');
+    const { exitCode, err } = await run(['up']);
+    expect(exitCode).toBe(1);
+    expect(err).toMatch(/^recount: Data cannot be kept in .*data \(EEXIST\): .*RECOUNT_DATA_DIR.*\n$/);
+  });
+
   it('names what cannot be reached', async () => {
     const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/recount' };
     const { exitCode, err } = await run(['keys', 'list'], { environment });

@@ -35,6 +35,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     await checkSchemaVersion(database.database);
     await queue.start();
   } catch (error) {
+    await queue.stop(0).catch(() => undefined);
     await closeConnections();
     throw error;
   }

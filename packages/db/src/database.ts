@@ -14,6 +14,11 @@ export interface DatabaseOptions {
   onConnectionError?: (error: Error) => void;
 }
 
+export interface TransactionOptions {
+  /** Aborting closes the connection, also while it waits for a lock: Postgres rolls back, and `work` fails. */
+  signal?: AbortSignal | undefined;
+}
+
 export interface DatabasePool {
   pool: pg.Pool;
   database: NodePgDatabase;
@@ -21,11 +26,24 @@ export interface DatabasePool {
    * Runs `work` in one transaction on one connection; `transaction` and `client` are the same connection, so that COPY
    * on the client is part of the transaction. Commits when `work` resolves, rolls back when it throws.
    */
-  withTransaction<T>(work: (transaction: Database, client: pg.PoolClient) => Promise<T>): Promise<T>;
+  withTransaction<T>(
+    work: (transaction: Database, client: pg.PoolClient) => Promise<T>,
+    options?: TransactionOptions,
+  ): Promise<T>;
+  /** Runs `work` on one snapshot of the database: its queries see the same commits. */
+  withSnapshot<T>(work: (snapshot: Database) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
+
+/**
+ * A peer that vanished without a word is noticed within half a minute on both sides: by the kernels' defaults it takes
+ * two hours, in which the server would keep the locks of a worker whose machine lost power.
+ */
+const KEEP_ALIVE_DELAY_MS = 10_000;
+const KEEP_ALIVE_SETTINGS =
+  'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET client_connection_check_interval = 5000';
 
 /** Opens a pool; connects when first used. */
 export function createDatabasePool(options: DatabaseOptions): DatabasePool {
@@ -35,6 +53,10 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     application_name: options.applicationName ?? 'recount',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
+    onConnect: async (client) => {
+      await client.query(KEEP_ALIVE_SETTINGS);
+    },
   });
   // Without a listener, a server restart would end the process.
   pool.on('error', (error) => options.onConnectionError?.(error));
@@ -42,12 +64,17 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
   return {
     pool,
     database,
-    async withTransaction(work) {
+    async withTransaction(work, { signal } = {}) {
+      signal?.throwIfAborted();
       const client = await pool.connect();
       const failures: unknown[] = [];
       // A connection that breaks between two queries reports it here; the next query then fails.
       const onError = (error: Error): void => options.onConnectionError?.(error);
       client.on('error', onError);
+      const onAbort = (): void => {
+        void endNow(client);
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
       try {
         return await drizzle(client).transaction(async (transaction) => {
           try {
@@ -62,11 +89,18 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
         // A rollback that fails too must not hide why there was one.
         throw failures[0];
       } finally {
+        signal?.removeEventListener('abort', onAbort);
         client.off('error', onError);
         // A connection on which something failed may hold a half-sent COPY: not for reuse.
         client.release(failures.length > 0);
       }
     },
+    withSnapshot: (work) => database.transaction(work, { isolationLevel: 'repeatable read', accessMode: 'read only' }),
     close: () => pool.end(),
   };
+}
+
+/** Closes the connection though a query is under way, which then fails; `end` alone would wait for its answer. */
+async function endNow(client: pg.PoolClient): Promise<void> {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
 }

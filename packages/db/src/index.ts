@@ -23,6 +23,7 @@ export * from './writes/insert-transcript.ts';
 export * from './writes/lock-session.ts';
 export * from './writes/record-attempt-failure.ts';
 export * from './writes/refresh-session.ts';
+export * from './writes/replace-raw-object.ts';
 export * from './writes/set-transcript-status.ts';
 export * from './writes/supersede-transcripts.ts';
 export * from './writes/workspaces-and-keys.ts';

@@ -1,5 +1,5 @@
 import { type Database, sql } from '@recount/db';
-import { fromDrizzle, type JobResult, type JobWithMetadata, PgBoss } from 'pg-boss';
+import { fromDrizzle, PgBoss } from 'pg-boss';
 import { DEAD_LETTER_QUEUE, INGEST_QUEUE } from './queue-options.ts';
 
 /** Names the transcript to be ingested; everything else is read from its row. */
@@ -26,8 +26,8 @@ export interface JobQueue {
   work(options: WorkOptions, handler: (job: IngestJob) => Promise<JobOutcome>): Promise<void>;
   /** Starts taking jobs whose attempts are used up. A handler that throws gets the job again. */
   workDeadLetters(handler: (job: IngestJob) => Promise<void>): Promise<void>;
-  /** Whether a job for the transcript waits or is under way. */
-  hasJob(job: IngestJob): Promise<boolean>;
+  /** Those of the transcripts for which a job, or a dead letter, waits or is under way. */
+  findPending(transcriptIds: readonly string[]): Promise<ReadonlySet<string>>;
   /** Starts no more jobs, waits for those under way at most `graceMs`, and closes the connections. */
   stop(graceMs: number): Promise<void>;
 }
@@ -40,16 +40,8 @@ export interface JobQueueOptions {
   maxConnections?: number;
 }
 
-/** Jobs taken at a time by each worker loop: enough to hide the round trips, few enough to be handed back quickly. */
-const JOBS_PER_FETCH = 4;
 const SUPERVISE_SECONDS = 2;
 const DEFAULT_POLL_INTERVAL_MS = 1000;
-const PENDING_STATES = new Set(['created', 'retry', 'active']);
-
-/** Jobs that are taken together come in any order. */
-function compareUrgency(a: JobWithMetadata, b: JobWithMetadata): number {
-  return b.priority - a.priority || a.createdOn.getTime() - b.createdOn.getTime();
-}
 
 /** A pg-boss queue of ingest jobs. Needs `migrateQueue` to have run. */
 export function createJobQueue(options: JobQueueOptions): JobQueue {
@@ -84,44 +76,31 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     },
     async work({ concurrency, pollIntervalMs }, handler) {
       const pollSeconds = (pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS) / 1000;
-      await boss.work<
-        IngestJob,
-        unknown,
-        {
-          batchSize: number;
-          localConcurrency: number;
-          pollingIntervalSeconds: number;
-          notifyPollingIntervalSeconds: number;
-          burstWhenBatchFull: true;
-          perJobResults: true;
-          includeMetadata: true;
-        }
-      >(
-        INGEST_QUEUE,
-        {
-          batchSize: JOBS_PER_FETCH,
-          localConcurrency: concurrency,
-          pollingIntervalSeconds: pollSeconds,
-          notifyPollingIntervalSeconds: pollSeconds,
-          burstWhenBatchFull: true,
-          perJobResults: true,
-          includeMetadata: true,
-        },
-        async (jobs) => {
-          const results: JobResult[] = [];
-          for (const { id, data, priority } of jobs.toSorted(compareUrgency)) {
-            const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data);
-            // As a new job: failing this one would count as an attempt.
-            if (outcome.status === 'handed-back') await boss.send(INGEST_QUEUE, data, { priority });
-            results.push(
-              outcome.status === 'failed'
-                ? { id, status: 'failed', output: { reason: outcome.reason } }
-                : { id, status: 'completed' },
-            );
-          }
-          return results;
-        },
-      );
+      const options = {
+        // One at a time: a job that kills its worker must not use up the attempts of others that were fetched with it.
+        batchSize: 1,
+        pollingIntervalSeconds: pollSeconds,
+        notifyPollingIntervalSeconds: pollSeconds,
+        perJobResults: true,
+        includeMetadata: true,
+      } as const;
+      for (let loop = 0; loop < concurrency; loop++) {
+        let workerId: string | undefined;
+        workerId = await boss.work<IngestJob, unknown, typeof options>(INGEST_QUEUE, options, async ([job]) => {
+          if (job === undefined) return [];
+          const { id, data, priority } = job;
+          const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data);
+          // As a new job: failing this one would count as an attempt.
+          if (outcome.status === 'handed-back') await boss.send(INGEST_QUEUE, data, { priority });
+          // Where there was one there may be more: pg-boss would wait for the next poll.
+          if (workerId !== undefined) boss.notifyWorker(workerId);
+          return [
+            outcome.status === 'failed'
+              ? { id, status: 'failed', output: { reason: outcome.reason } }
+              : { id, status: 'completed' },
+          ];
+        });
+      }
     },
     async workDeadLetters(handler) {
       // pg-boss rings no bell for dead letters, and would look for them every 30 seconds.
@@ -130,9 +109,13 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         for (const { data } of jobs) await handler(data);
       });
     },
-    async hasJob(job) {
-      const jobs = await boss.findJobs<IngestJob>(INGEST_QUEUE, { data: job });
-      return jobs.some(({ state }) => PENDING_STATES.has(state));
+    async findPending(transcriptIds) {
+      const { rows } = await boss.getDb().executeSql(
+        `SELECT DISTINCT data->>'transcriptId' AS id FROM pgboss.job
+         WHERE name = ANY($1) AND state IN ('created', 'retry', 'active') AND data->>'transcriptId' = ANY($2)`,
+        [[INGEST_QUEUE, DEAD_LETTER_QUEUE], [...transcriptIds]],
+      );
+      return new Set(rows.map(({ id }: { id: string }) => id));
     },
     async stop(graceMs) {
       isStopping = true;

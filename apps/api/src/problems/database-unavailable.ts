@@ -10,8 +10,8 @@ const SOCKET_CODES = new Set([
   'ENOENT',
 ]);
 
-/** SQLSTATE classes: connection, transaction rollback, resources, operator intervention. */
-const TRANSIENT_CLASSES = new Set(['08', '40', '53', '57']);
+/** SQLSTATE classes: connection, transaction rollback, resources, lock not available, operator intervention. */
+const TRANSIENT_CLASSES = new Set(['08', '40', '53', '55', '57']);
 
 /** Errors of the driver and its pool that carry no code. */
 const DRIVER_MESSAGES =

@@ -44,7 +44,11 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
       },
     },
     async (request, reply) => {
-      const transcript = await requireTranscript(deps, workspaceOf(request), request.params.transcript_id);
+      const transcript = await requireTranscript(
+        deps.database.database,
+        workspaceOf(request),
+        request.params.transcript_id,
+      );
       const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = request.headers;
       const entityTag = setRawHeaders(reply, transcript);
       if (matchesEntityTag(ifNoneMatch, entityTag)) return reply.code(304).send();
@@ -71,7 +75,11 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
       },
     },
     async (request, reply) => {
-      const transcript = await requireTranscript(deps, workspaceOf(request), request.params.transcript_id);
+      const transcript = await requireTranscript(
+        deps.database.database,
+        workspaceOf(request),
+        request.params.transcript_id,
+      );
       const entityTag = setRawHeaders(reply, transcript);
       if (matchesEntityTag(request.headers['if-none-match'], entityTag)) return reply.code(304).send();
       return reply.header('content-length', transcript.size_bytes).send();
@@ -97,7 +105,7 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
     },
     async (request, reply) => {
       const { transcript_id, byte_offset } = request.params;
-      const transcript = await requireTranscript(deps, workspaceOf(request), transcript_id);
+      const transcript = await requireTranscript(deps.database.database, workspaceOf(request), transcript_id);
       const object = { key: transcript.object_key, sizeBytes: transcript.size_bytes };
       const line = await readLineAt(deps.rawStore, object, byte_offset);
       if (line === undefined) throw new ProblemError('not-found', 'No line of the transcript starts at this byte');

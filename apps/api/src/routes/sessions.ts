@@ -7,7 +7,7 @@ import {
   sessionParamsSchema,
   subagentListQuerySchema,
 } from '@recount/contract';
-import { findSession, type SessionRow } from '@recount/db';
+import { type Database, findSession, type SessionRow } from '@recount/db';
 import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -61,7 +61,7 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       },
     },
     async (request) => {
-      const session = await requireSession(deps, workspaceOf(request), request.params.session_id);
+      const session = await requireSession(database, workspaceOf(request), request.params.session_id);
       const { workspace_id, session_id: sessionId } = session;
       const page = await listTranscriptPage(deps, workspace_id, { sessionId }, { limit: TRANSCRIPTS_OF_SESSION });
       return { ...session, transcripts: page.transcripts, transcripts_next_cursor: page.next_cursor };
@@ -90,11 +90,14 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
     async (request) => {
       const workspaceId = workspaceOf(request);
       const { transcript_id, limit, cursor } = request.query;
-      const session = await requireSession(deps, workspaceId, request.params.session_id);
-      const transcriptId = transcript_id ?? session.primary_transcript_id;
-      if (transcript_id !== undefined) await requireRows(deps, session, transcript_id);
-      const page = await listMessagePage(database, { workspaceId, transcriptId }, { limit, cursor });
-      return { session_id: session.session_id, transcript_id: transcriptId, ...page };
+      // One snapshot: the session may be replaced by a longer version between two queries.
+      return await deps.database.withSnapshot(async (snapshot) => {
+        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+        const transcriptId = transcript_id ?? session.primary_transcript_id;
+        if (transcript_id !== undefined) await requireRows(snapshot, session, transcript_id);
+        const page = await listMessagePage(snapshot, { workspaceId, transcriptId }, { limit, cursor });
+        return { session_id: session.session_id, transcript_id: transcriptId, ...page };
+      });
     },
   );
 
@@ -114,7 +117,7 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const { session_id: parentSessionId } = await requireSession(deps, workspaceId, request.params.session_id);
+      const { session_id: parentSessionId } = await requireSession(database, workspaceId, request.params.session_id);
       return await listSessionPage(database, workspaceId, { parentSessionId }, request.query);
     },
   );
@@ -140,28 +143,23 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
   );
 }
 
-async function requireSession(
-  deps: Pick<ApiDependencies, 'database'>,
-  workspaceId: string,
-  sessionId: string,
-): Promise<SessionRow> {
-  const session = await findSession(deps.database.database, workspaceId, sessionId);
+async function requireSession(database: Database, workspaceId: string, sessionId: string): Promise<SessionRow> {
+  const session = await findSession(database, workspaceId, sessionId);
   if (session === undefined) throw noSuchSession();
   return session;
 }
 
 /** Throws ProblemError `not-found` for a transcript of another session, `no-rows` for one that is not ingested. */
-async function requireRows(
-  deps: Pick<ApiDependencies, 'database'>,
-  session: SessionRow,
-  transcriptId: string,
-): Promise<void> {
-  const transcript = await requireTranscript(deps, session.workspace_id, transcriptId);
+async function requireRows(database: Database, session: SessionRow, transcriptId: string): Promise<void> {
+  const transcript = await requireTranscript(database, session.workspace_id, transcriptId);
   if (transcript.session_id !== session.session_id) {
     throw new ProblemError('not-found', 'The session has no such transcript');
   }
   if (transcript.ingested_at !== null) return;
-  const longer = transcript.superseded_by === null ? '' : `; its messages are those of ${transcript.superseded_by}`;
+  const longer =
+    transcript.superseded_by === null
+      ? ''
+      : `; its messages are among those of ${transcript.superseded_by}, or of one that has taken its place`;
   throw new ProblemError('no-rows', `The transcript is ${transcript.status}${longer}`);
 }
 

@@ -8,7 +8,7 @@ import {
   transcriptParamsSchema,
   transcriptSchema,
 } from '@recount/contract';
-import { findTranscript, listIssues, listTranscripts, type TranscriptRow } from '@recount/db';
+import { type Database, findTranscript, listIssues, listTranscripts, type TranscriptRow } from '@recount/db';
 import { requeueTranscript } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -60,7 +60,8 @@ export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'lo
         response: { 200: transcriptSchema, 404: notFound },
       },
     },
-    async (request) => toTranscript(await requireTranscript(deps, workspaceOf(request), request.params.transcript_id)),
+    async (request) =>
+      toTranscript(await requireTranscript(deps.database.database, workspaceOf(request), request.params.transcript_id)),
   );
 
   app.get(
@@ -80,7 +81,11 @@ export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'lo
     async (request) => {
       const { limit, cursor } = request.query;
       const afterNumber = parseCursor(issueCursorSchema, cursor)?.issue;
-      const { workspace_id, id } = await requireTranscript(deps, workspaceOf(request), request.params.transcript_id);
+      const { workspace_id, id } = await requireTranscript(
+        deps.database.database,
+        workspaceOf(request),
+        request.params.transcript_id,
+      );
       const rows = await listIssues(database, workspace_id, id, { afterNumber, limit: limit + 1 });
       const issues = rows.slice(0, limit);
       const last = rows.length > limit ? issues.at(-1) : undefined;
@@ -105,7 +110,11 @@ export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'lo
     async (request, reply) => {
       const job = { workspaceId: workspaceOf(request), transcriptId: request.params.transcript_id };
       await requeueTranscript(deps, job, FINISHED);
-      const { id, session_id, status } = await requireTranscript(deps, job.workspaceId, job.transcriptId);
+      const { id, session_id, status } = await requireTranscript(
+        deps.database.database,
+        job.workspaceId,
+        job.transcriptId,
+      );
       return reply.code(202).send({ transcript_id: id, session_id, status });
     },
   );
@@ -127,11 +136,11 @@ export async function listTranscriptPage(
 
 /** Throws ProblemError `not-found`. */
 export async function requireTranscript(
-  deps: Pick<ApiDependencies, 'database'>,
+  database: Database,
   workspaceId: string,
   transcriptId: string,
 ): Promise<TranscriptRow> {
-  const transcript = await findTranscript(deps.database.database, workspaceId, transcriptId);
+  const transcript = await findTranscript(database, workspaceId, transcriptId);
   if (transcript === undefined) throw new ProblemError('not-found', 'There is no such transcript');
   return transcript;
 }

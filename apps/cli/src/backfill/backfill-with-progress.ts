@@ -16,6 +16,8 @@ export interface BackfillRequest extends BackfillOptions {
   onEvent?: Parameters<typeof runBackfill>[0]['onEvent'];
 }
 
+const STALL_MS = 20_000;
+
 /** Runs a backfill with a progress bar where stderr is a terminal. */
 export async function backfillWithProgress(
   context: CliContext,
@@ -49,7 +51,8 @@ export async function backfillWithProgress(
       if (showsProgress) showProgress(bar, report, totalBytes);
       request.onEvent?.(event, report);
     };
-    const report = await runBackfill({ target: request.target, onEvent }, readSources(paths, options), request);
+    const sources = readSources(paths, options);
+    const report = await runBackfill({ target: request.target, onEvent }, sources, { ...request, stallMs: STALL_MS });
     return { report, elapsedMs: performance.now() - startedAtMs };
   } finally {
     bar.end();
@@ -85,7 +88,7 @@ function showProgress(bar: ProgressBar, report: Readonly<BackfillReport>, totalB
 
 function toStallNote(waitingCount: number): string {
   return (
-    `${formatCount(waitingCount)} transcripts are stored, and none was ingested for ${formatDuration(20_000)}. ` +
-    'Does a worker run (`recount worker`)? It may come later: nothing is lost, Ctrl-C or --no-wait ends the waiting.'
+    `${formatCount(waitingCount)} transcripts are stored, and no worker has touched them for ${formatDuration(STALL_MS)}. ` +
+    'Does one run (`recount worker`)? It may come later: nothing is lost. Ctrl-C or --no-wait ends the waiting.'
   );
 }

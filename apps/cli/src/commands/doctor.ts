@@ -6,7 +6,7 @@ import { formatBytes } from '../terminal/format-values.ts';
 export function createDoctorCommand(context: CliContext): Command {
   return new Command('doctor')
     .description('Compare raw store, database and queue, and say what does not fit')
-    .option('--fix', 'delete orphan objects and remains of uploads, enqueue lost jobs')
+    .option('--fix', 'ingest orphan objects, enqueue lost jobs, delete remains of uploads')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -58,7 +58,7 @@ function toSummary(findings: readonly Finding[], seriousCount: number, fix: bool
 export function describeFinding(finding: Finding): string {
   switch (finding.kind) {
     case 'orphan-object':
-      return `orphan object ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'deleted' : 'no transcript names it'}`;
+      return `orphan object ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'received as an upload' : 'no transcript names it'}`;
     case 'missing-object':
       return `missing object ${finding.objectKey} of transcript ${finding.transcriptId}: its bytes are lost, or RECOUNT_RAW_STORE names another store`;
     case 'wrong-size':

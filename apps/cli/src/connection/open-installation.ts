@@ -90,7 +90,9 @@ export async function findWorkspace({ database }: DatabasePool, name: string): P
       ? await ensureWorkspace(database, ulid(), name)
       : await findWorkspaceByName(database, name);
   if (workspace === undefined) {
-    throw new CliError(`There is no workspace ${name}. \`recount keys create --workspace ${name}\` creates it.`);
+    throw new CliError(
+      `There is no workspace ${name}. \`recount keys create --workspace ${name} --name KEY\` creates it.`,
+    );
   }
   return workspace.id;
 }

@@ -2,7 +2,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CliContext } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 
 /** Where a local installation keeps what. */
 export interface DataDirectory {
@@ -34,8 +34,13 @@ export function toDataDirectory({ environment, workingDirectory }: CliContext): 
   };
 }
 
-/** Creates the directory where it is not there, for its owner alone. */
+/** Creates the directory where it is not there, for its owner alone. Throws CliError. */
 export async function createDataDirectory({ path }: DataDirectory): Promise<void> {
-  await mkdir(path, { recursive: true, mode: 0o700 });
-  await chmod(path, 0o700);
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    await chmod(path, 0o700);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new CliError(`Data cannot be kept in ${path} (${code}): name another folder in RECOUNT_DATA_DIR.`, { cause });
+  }
 }

@@ -30,6 +30,7 @@ export interface LocalInstallation extends Credentials {
   close(): Promise<void>;
 }
 
+const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 const GRACE_MS = 10_000;
 /** What a worker has to end in, beyond its own grace time. */
 const WORKER_MARGIN_MS = 5000;
@@ -72,6 +73,9 @@ export async function startInstallation(
     const connections = opened(await openInstallation(apiConfig), (each) => each.close());
     const credentials = await provideCredentials(connections.database, directory.credentials);
     const { url } = opened(await startApi(apiConfig, log.logger), (api) => api.close());
+    if (!LOOPBACK_HOSTS.has(options.host)) {
+      note(context, `Listening on ${options.host}: other machines can reach it, with an API key.`);
+    }
     const rawStore = apiConfig.rawStore.location;
     return { ...credentials, url, databaseUrl, databasePlace: place, rawStore, connections, close };
   } catch (error) {

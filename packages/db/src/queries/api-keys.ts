@@ -33,3 +33,8 @@ export async function findWorkspaceByName(database: Database, name: string): Pro
   const [row] = await database.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.name, name));
   return row;
 }
+
+export async function hasWorkspace(database: Database, id: string): Promise<boolean> {
+  const rows = await database.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, id));
+  return rows.length > 0;
+}

@@ -14,3 +14,16 @@ export async function findTranscript(
     .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.id, transcriptId)));
   return row;
 }
+
+/** The transcript whose raw object has that key. Not indexed: for maintenance. */
+export async function findTranscriptByObject(
+  database: Database,
+  workspaceId: string,
+  objectKey: string,
+): Promise<TranscriptRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(transcripts)
+    .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.object_key, objectKey)));
+  return row;
+}

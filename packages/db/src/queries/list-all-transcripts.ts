@@ -16,7 +16,7 @@ const PAGE_ROWS = 1000;
 export async function* listAllTranscripts(
   database: Database,
   filter: { statuses?: readonly TranscriptStatus[]; createdBefore?: string } = {},
-): AsyncGenerator<TranscriptReference> {
+): AsyncGenerator<TranscriptReference[]> {
   let last: TranscriptReference | undefined;
   for (;;) {
     const page: TranscriptReference[] = await database
@@ -42,7 +42,7 @@ export async function* listAllTranscripts(
       )
       .orderBy(asc(transcripts.workspace_id), asc(transcripts.id))
       .limit(PAGE_ROWS);
-    yield* page;
+    if (page.length > 0) yield page;
     last = page.at(-1);
     if (page.length < PAGE_ROWS) return;
   }

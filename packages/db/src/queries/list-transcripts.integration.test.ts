@@ -52,8 +52,9 @@ it('lists those that were asked for', async () => {
 
 async function listAll(filter: Parameters<typeof listAllTranscripts>[1]) {
   const found: string[] = [];
-  for await (const { workspace_id, id } of listAllTranscripts(pool.database, filter))
-    found.push(`${workspace_id}/${id}`);
+  for await (const page of listAllTranscripts(pool.database, filter)) {
+    for (const { workspace_id, id } of page) found.push(`${workspace_id}/${id}`);
+  }
   return found;
 }
 const ofBoth = (ids: string[]) =>

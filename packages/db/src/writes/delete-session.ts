@@ -1,14 +1,16 @@
 import type { Database } from '../database.ts';
-import { and, eq } from '../drizzle.cjs';
+import { and, eq, sql } from '../drizzle.cjs';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { deleteTranscriptRows } from './delete-transcript-rows.ts';
 import { lockSession } from './lock-session.ts';
 
 /**
  * Deletes a session with all of its transcripts and their rows. Returns the keys of the raw objects, which the caller
- * deletes after the commit; empty where the session does not exist.
+ * deletes; empty where the session does not exist. Fails with SQLSTATE 55P03 where the session is busy for 5 s.
  */
 export async function deleteSession(transaction: Database, workspaceId: string, sessionId: string): Promise<string[]> {
+  // The session may be under ingestion for minutes; waiting requests would use up the connections.
+  await transaction.execute(sql`SET LOCAL lock_timeout = '5s'`);
   await lockSession(transaction, workspaceId, sessionId);
   const deleted = await transaction
     .delete(transcripts)

@@ -12,6 +12,8 @@ const CLEARED_COLUMNS = [
   'error_count',
   'warning_count',
   'issue_counts',
+  'parser_version',
+  'price_version',
 ];
 
 /**

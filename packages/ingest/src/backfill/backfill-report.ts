@@ -20,7 +20,7 @@ export interface BackfillFailure {
 export const MAX_KEPT_FAILURES = 1000;
 
 export interface BackfillReport {
-  /** Transcripts of known agents, and what could not be read: the sum of the six counts that follow. */
+  /** Transcripts of known agents, and what could not be read: the sum of the six counts that follow, unless interrupted. */
   found: number;
   /** Stored by this run, and not seen in a final state. */
   queued: number;

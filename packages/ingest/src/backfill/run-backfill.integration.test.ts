@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
-import { findSession, listSessions } from '@recount/db';
+import { findSession, listSessions, listTranscripts } from '@recount/db';
 import { readSources } from '@recount/sources';
 import { RawStoreError } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -49,9 +49,15 @@ async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> 
     retryPolicy: { maxAttempts: 2, baseDelayMs: 1, maxDelayMs: 1 },
     ...options,
   });
+  const { database } = installation.database;
   let isOver = false;
   const working = (async () => {
     while (!isOver) {
+      // The queue in memory knows nothing of commits: a job taken before its own would be lost.
+      const statuses = ['queued', 'processing'] as const;
+      const waiting = await listTranscripts(database, TEST_WORKSPACE, { statuses }, { limit: 1000 });
+      installation.jobs.length = 0;
+      installation.jobs.push(...waiting.map(({ id }) => ({ workspaceId: TEST_WORKSPACE, transcriptId: id })));
       await installation.work();
       await sleep(5);
     }

@@ -1,10 +1,9 @@
 import { setMaxListeners } from 'node:events';
-import type { SourceItem, TranscriptSource } from '@recount/sources';
+import type { SourceItem } from '@recount/sources';
 import type { BackfillReport } from './backfill-report.ts';
-import { createTally, type OnBackfillEvent } from './backfill-tally.ts';
-import { type BackfillTarget, BackfillTargetError } from './backfill-target.ts';
-import { deliverTranscript } from './deliver-transcript.ts';
-import { readContent } from './read-content.ts';
+import { type BackfillTally, createTally, type OnBackfillEvent } from './backfill-tally.ts';
+import type { BackfillTarget } from './backfill-target.ts';
+import { createTranscriptHandler } from './handle-transcript.ts';
 import { settleIngestion } from './settle-ingestion.ts';
 import { createRetry, DEFAULT_RETRY_POLICY, type RetryPolicy } from './with-retries.ts';
 
@@ -40,8 +39,6 @@ const DEFAULT_STALL_MS = 20_000;
 /** Shorter transcripts are read once and held; all those under way share the second bound. */
 const MAX_HELD_BYTES = 8 * 1024 * 1024;
 const MAX_HELD_BYTES_IN_ALL = 64 * 1024 * 1024;
-/** A target that could not take this many in a row, after all attempts, will not take the next either. */
-const MAX_UNAVAILABLE_IN_A_ROW = 4;
 
 /**
  * Brings every transcript of `sources` to the target and sees it ingested. What the target has already is left alone, so
@@ -69,80 +66,19 @@ export async function runBackfill(
 }
 
 function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) {
-  const concurrency = Math.min(
-    Math.max(options.concurrency ?? DEFAULT_BACKFILL_CONCURRENCY, 1),
-    MAX_BACKFILL_CONCURRENCY,
-  );
-  const maxHeldBytes = Math.min(MAX_HELD_BYTES, MAX_HELD_BYTES_IN_ALL / concurrency);
+  const concurrency = toConcurrency(options.concurrency);
   const stop = new AbortController();
   const signal = options.signal === undefined ? stop.signal : AbortSignal.any([options.signal, stop.signal]);
   setMaxListeners(0, signal);
   const tally = createTally(onEvent);
   const { report } = tally;
-  const retry = createRetry(options.retryPolicy ?? DEFAULT_RETRY_POLICY, signal, ({ message }, delayMs) =>
-    tally.emit({ kind: 'retrying', reason: message, delayMs }),
-  );
   const underWay = new Set<Promise<void>>();
-  let unavailableInARow = 0;
   let fatal: unknown;
-
-  const end = (error: unknown): void => {
+  const onFatal = (error: unknown): void => {
     fatal ??= error;
     stop.abort(error);
   };
-  const settler =
-    target &&
-    settleIngestion(target, tally, {
-      waitsForIngestion: options.waitsForIngestion ?? true,
-      retry,
-      pollIntervalMs: options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS,
-      stallMs: options.stallMs ?? DEFAULT_STALL_MS,
-      signal,
-      onError: end,
-    });
-  const deliverOptions = {
-    isDryRun: options.isDryRun ?? false,
-    asksFirst: options.asksFirst ?? true,
-    retry,
-    signal,
-    onRead: (bytes: number): void => {
-      report.readBytes += bytes;
-    },
-  };
-
-  const deliver = async (source: TranscriptSource, content: Awaited<ReturnType<typeof readContent>>): Promise<void> => {
-    if (typeof content === 'string') {
-      report.found -= 1;
-      tally.countSkipped(source.location, content);
-      return;
-    }
-    const delivered = await deliverTranscript(target, source, content, deliverOptions);
-    unavailableInARow = 0;
-    if (delivered === undefined) tally.count(source.location, 'new');
-    else settler?.accept(source.location, delivered.transcript, delivered.isOurs);
-  };
-
-  const fail = (location: string, error: unknown): void => {
-    if (signal.aborted) return;
-    tally.countFailed({ location, reason: error instanceof Error ? error.message : 'unknown error' });
-    if (!(error instanceof BackfillTargetError)) return;
-    unavailableInARow = error.code === 'unavailable' ? unavailableInARow + 1 : 0;
-    if (error.code === 'denied' || unavailableInARow >= MAX_UNAVAILABLE_IN_A_ROW) end(error);
-  };
-
-  /** Resolves when the next item may be asked for: at once, or when a source that opens only once has been read. */
-  const startTranscript = async (source: TranscriptSource): Promise<void> => {
-    const reading = readContent(source, maxHeldBytes, signal);
-    const task = reading
-      .then((content) => deliver(source, content))
-      .catch((error) => fail(source.location, error))
-      .finally(() => underWay.delete(task));
-    underWay.add(task);
-    if (source.reopenable) return;
-    const content = await reading.catch(() => undefined);
-    if (typeof content === 'object' && content.measure === undefined) await task;
-  };
-
+  const { settler, handle } = assemble(target, tally, { ...options, concurrency, signal, onFatal });
   return {
     report,
     fatalError: () => fatal,
@@ -154,8 +90,13 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
       tally.emit({ kind: 'progress' });
       if (item.kind === 'skipped') return tally.countSkipped(item.location, item.reason);
       report.found += 1;
-      if (item.kind === 'failed') tally.countFailed({ location: item.location, reason: item.error.message });
-      else await startTranscript(item);
+      if (item.kind === 'failed') {
+        return tally.countFailed({ location: item.location, reason: item.error.message });
+      }
+      const { task, isRead } = handle(item);
+      underWay.add(task);
+      task.finally(() => underWay.delete(task));
+      await isRead;
     },
     async finish(): Promise<void> {
       await Promise.all(underWay);
@@ -168,4 +109,41 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
       await Promise.all(underWay);
     },
   };
+}
+
+function toConcurrency(concurrency = DEFAULT_BACKFILL_CONCURRENCY): number {
+  return Math.min(Math.max(concurrency, 1), MAX_BACKFILL_CONCURRENCY);
+}
+
+function assemble(
+  target: BackfillTarget | undefined,
+  tally: BackfillTally,
+  options: BackfillOptions & { concurrency: number; signal: AbortSignal; onFatal: (error: unknown) => void },
+) {
+  const { signal, onFatal } = options;
+  const retry = createRetry(options.retryPolicy ?? DEFAULT_RETRY_POLICY, signal, ({ message }, delayMs) =>
+    tally.emit({ kind: 'retrying', reason: message, delayMs }),
+  );
+  const settler =
+    target &&
+    settleIngestion(target, tally, {
+      waitsForIngestion: options.waitsForIngestion ?? true,
+      retry,
+      pollIntervalMs: options.pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS,
+      stallMs: options.stallMs ?? DEFAULT_STALL_MS,
+      signal,
+      onError: onFatal,
+    });
+  const handle = createTranscriptHandler(target, settler, tally, {
+    isDryRun: options.isDryRun ?? false,
+    asksFirst: options.asksFirst ?? true,
+    maxHeldBytes: Math.min(MAX_HELD_BYTES, MAX_HELD_BYTES_IN_ALL / options.concurrency),
+    retry,
+    signal,
+    onFatal,
+    onRead: (bytes) => {
+      tally.report.readBytes += bytes;
+    },
+  });
+  return { settler, handle };
 }

@@ -1,10 +1,18 @@
-import { findTranscript, listAllTranscripts } from '@recount/db';
-import { parseRawObjectKey } from '@recount/storage';
+import {
+  findTranscript,
+  findTranscriptByObject,
+  hasWorkspace,
+  listAllTranscripts,
+  type TranscriptReference,
+} from '@recount/db';
+import { parseRawObjectKey, type RawObjectKeyParts } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { ReceiveError } from '../receive/receive-error.ts';
+import { receiveTranscript } from '../receive/receive-transcript.ts';
 import { requeueTranscript } from './requeue-transcript.ts';
 
 export interface DoctorOptions {
-  /** Mends what it finds: deletes orphan objects, enqueues lost jobs. */
+  /** Mends what it finds: receives orphan objects as uploads, enqueues lost jobs, removes remains of uploads. */
   fix: boolean;
   /** Younger objects and rows may belong to an upload under way. Default one hour. */
   minAgeMs?: number;
@@ -13,7 +21,7 @@ export interface DoctorOptions {
 }
 
 export type Finding =
-  /** An object that no row names: of an upload that was never acknowledged, or of a deletion cut short. */
+  /** An object that no row names: of an upload that was never acknowledged, or younger than a restored database. */
   | { kind: 'orphan-object'; objectKey: string; sizeBytes: number; fixed: boolean }
   /** A row whose object is not there: its bytes are lost, or the store is the wrong one. */
   | { kind: 'missing-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
@@ -25,6 +33,8 @@ export type Finding =
   | { kind: 'stale-uploads'; count: number; fixed: true };
 
 const DEFAULT_MIN_AGE_MS = 60 * 60 * 1000;
+/** S3 dates an upload by its beginning, and a large one may take hours. */
+const STALE_UPLOAD_AGE_MS = 24 * 60 * 60 * 1000;
 
 /** Compares raw store, database and queue, and yields every disagreement. */
 export async function* runDoctor(deps: IngestDependencies, options: DoctorOptions): AsyncGenerator<Finding> {
@@ -33,7 +43,7 @@ export async function* runDoctor(deps: IngestDependencies, options: DoctorOption
   yield* findOrphanObjects(deps, options, latestMs);
   yield* checkTranscripts(deps, options, latestMs);
   if (!options.fix) return;
-  const count = await deps.rawStore.abortStaleUploads(minAgeMs);
+  const count = await deps.rawStore.abortStaleUploads(STALE_UPLOAD_AGE_MS);
   if (count > 0) yield { kind: 'stale-uploads', count, fixed: true };
 }
 
@@ -45,32 +55,66 @@ async function* findOrphanObjects(
   for await (const { key, sizeBytes, modifiedAtMs } of deps.rawStore.list('')) {
     signal?.throwIfAborted();
     const ids = parseRawObjectKey(key);
-    if (ids === undefined || modifiedAtMs > latestMs) continue;
-    const row = await findTranscript(deps.database.database, ids.workspaceId, ids.transcriptId);
-    if (row !== undefined) continue;
-    if (fix) await deps.rawStore.delete(key);
-    yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: fix };
+    if (ids === undefined || modifiedAtMs > latestMs || (await isNamed(deps, ids, key))) continue;
+    yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: fix && (await adopt(deps, ids.workspaceId, key)) };
   }
+}
+
+async function isNamed({ database }: IngestDependencies, ids: RawObjectKeyParts, key: string): Promise<boolean> {
+  const row = await findTranscript(database.database, ids.workspaceId, ids.transcriptId);
+  if (row?.object_key === key) return true;
+  return (await findTranscriptByObject(database.database, ids.workspaceId, key)) !== undefined;
+}
+
+/**
+ * Receives an orphan's bytes as an upload, then deletes it: what is known already is a duplicate, anything else was
+ * lost from the database. False where nobody can say whose they are, or the workspace is gone.
+ */
+async function adopt(deps: IngestDependencies, workspaceId: string, key: string): Promise<boolean> {
+  if (!(await hasWorkspace(deps.database.database, workspaceId))) return false;
+  try {
+    const body = await deps.rawStore.get(key);
+    await receiveTranscript(deps, { workspaceId, body, maxBytes: Number.MAX_SAFE_INTEGER });
+  } catch (error) {
+    if (error instanceof ReceiveError) return false;
+    throw error;
+  }
+  await deps.rawStore.delete(key);
+  return true;
 }
 
 async function* checkTranscripts(
   deps: IngestDependencies,
-  { fix, signal }: DoctorOptions,
+  options: DoctorOptions,
   latestMs: number,
 ): AsyncGenerator<Finding> {
   const createdBefore = new Date(latestMs).toISOString();
-  for await (const row of listAllTranscripts(deps.database.database, { createdBefore })) {
-    signal?.throwIfAborted();
-    const job = { workspaceId: row.workspace_id, transcriptId: row.id };
-    const object = await deps.rawStore.stat(row.object_key);
-    if (object === undefined) yield { kind: 'missing-object', ...job, objectKey: row.object_key, fixed: false };
-    else if (object.sizeBytes !== row.size_bytes) {
-      yield { kind: 'wrong-size', ...job, sizeBytes: object.sizeBytes, fixed: false };
+  for await (const page of listAllTranscripts(deps.database.database, { createdBefore })) {
+    const waiting = page.filter(isWaiting).map(({ id }) => id);
+    const pending = waiting.length === 0 ? new Set<string>() : await deps.queue.findPending(waiting);
+    for (const row of page) {
+      options.signal?.throwIfAborted();
+      yield* checkTranscript(deps, row, isWaiting(row) && !pending.has(row.id), options.fix);
     }
-    if (row.status === 'failed') yield { kind: 'failed-transcript', ...job, fixed: false };
-    if ((row.status === 'queued' || row.status === 'processing') && !(await deps.queue.hasJob(job))) {
-      const fixed = fix && (await requeueTranscript(deps, job, ['queued', 'processing']));
-      yield { kind: 'lost-job', ...job, fixed };
-    }
+  }
+}
+
+const isWaiting = ({ status }: TranscriptReference): boolean => status === 'queued' || status === 'processing';
+
+async function* checkTranscript(
+  deps: IngestDependencies,
+  row: TranscriptReference,
+  isJobLost: boolean,
+  fix: boolean,
+): AsyncGenerator<Finding> {
+  const job = { workspaceId: row.workspace_id, transcriptId: row.id };
+  const object = await deps.rawStore.stat(row.object_key);
+  if (object === undefined) yield { kind: 'missing-object', ...job, objectKey: row.object_key, fixed: false };
+  else if (object.sizeBytes !== row.size_bytes) {
+    yield { kind: 'wrong-size', ...job, sizeBytes: object.sizeBytes, fixed: false };
+  }
+  if (row.status === 'failed') yield { kind: 'failed-transcript', ...job, fixed: false };
+  if (isJobLost) {
+    yield { kind: 'lost-job', ...job, fixed: fix && (await requeueTranscript(deps, job, ['queued', 'processing'])) };
   }
 }

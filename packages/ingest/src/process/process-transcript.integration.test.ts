@@ -1,6 +1,6 @@
-import { findSession, listMessages } from '@recount/db';
+import { claimTranscript, findSession, listMessages, lockSession, recordAttemptFailure } from '@recount/db';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deleteSession } from '../maintain/delete-session.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
 import { runDoctor } from '../maintain/run-doctor.ts';
@@ -28,7 +28,7 @@ const readSession = (session: string) => findSession(installation.database.datab
 /** What a reader can see of a session, without ids and times of arrival. */
 async function readState(session: string) {
   const { rows } = await installation.database.pool.query(
-    `SELECT t.sha256, t.status, t.is_diverged, t.total_messages, t.tokens_out, t.cost_estimate_usd,
+    `SELECT t.sha256, t.status, t.parser_version, t.is_diverged, t.total_messages, t.tokens_out, t.cost_estimate_usd,
             (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.transcript_id = t.id) AS message_rows,
             (SELECT count(*)::int FROM recount.content_blocks b WHERE b.transcript_id = t.id) AS block_rows,
             s.total_messages AS session_messages, s.transcript_count, (s.primary_transcript_id = t.id) AS is_primary
@@ -169,6 +169,78 @@ describe('processTranscript', () => {
   });
 });
 
+describe('two workers that have the same job', () => {
+  it('ingest the transcript though the attempt of the first fails while the second waits', async () => {
+    const session = newSession();
+    const { transcript } = await installation.receive(toTranscript(session, 4));
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    installation.jobs.length = 0;
+    const { database } = installation.database;
+    let outcome: Promise<{ status: string }> | undefined;
+    await installation.database.withTransaction(async (transaction) => {
+      await lockSession(transaction, TEST_WORKSPACE, session);
+      await claimTranscript(database, TEST_WORKSPACE, transcript.id);
+      outcome = handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
+      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 2 }));
+      await recordAttemptFailure(database, TEST_WORKSPACE, transcript.id, 'the first was cut off');
+    });
+    expect(await outcome).toEqual({ status: 'done' });
+    expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 4 });
+  });
+});
+
+describe('an abort', () => {
+  it('ends a worker that waits for a session’s lock', async () => {
+    const session = newSession();
+    const { transcript } = await installation.receive(toTranscript(session, 4));
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    const controller = new AbortController();
+    await installation.database.withTransaction(async (transaction) => {
+      await lockSession(transaction, TEST_WORKSPACE, session);
+      const options = { maxLineBytes: 1024, signal: controller.signal };
+      const outcome = handleJob({ ...installation, onReport: () => undefined }, job, options);
+      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 1 }));
+      controller.abort();
+      expect(await outcome).toEqual({ status: 'handed-back' });
+    });
+    await installation.work();
+    expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested' });
+  });
+});
+
+describe('an upload whose first copy is lost or was given up', () => {
+  it('takes its place when it is uploaded again', async () => {
+    const session = newSession();
+    const text = toTranscript(session, 4);
+    const { transcript } = await installation.receive(text);
+    await installation.rawStore.delete(transcript.object_key);
+    const outcome = await handleJob(
+      { ...installation, onReport: () => undefined },
+      { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id },
+      { maxLineBytes: 1024 },
+    );
+    expect(outcome.status).toBe('failed');
+    installation.jobs.length = 0;
+    await handleDeadLetter(installation, { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id });
+    const again = await installation.receive(text);
+    expect(again).toMatchObject({ isDuplicate: true, transcript: { id: transcript.id, status: 'queued' } });
+    expect(await installation.listObjectKeys()).toContain(again.transcript.object_key);
+    await installation.work();
+    expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 4 });
+  });
+
+  it('does not keep a shorter version from being ingested', async () => {
+    const session = newSession();
+    const longer = await installation.receive(toTranscript(session, 8));
+    await installation.work();
+    await installation.rawStore.delete(longer.transcript.object_key);
+    const { transcript } = await installation.receive(toTranscript(session, 4).replace('prompt 0', 'fork'));
+    await installation.work();
+    expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', is_diverged: true });
+    await deleteSession(installation, TEST_WORKSPACE, session);
+  });
+});
+
 describe('deleteSession', () => {
   it('leaves no row and no object', async () => {
     const session = newSession();
@@ -191,13 +263,17 @@ describe('runDoctor', () => {
     const missing = await installation.receive(toTranscript(session, 5));
     installation.jobs.length = 0;
     await installation.rawStore.delete(missing.transcript.object_key);
-    const orphanKey = `workspaces/${TEST_WORKSPACE}/transcripts/01J0000000000000000000ZZZZ.jsonl`;
-    await installation.rawStore.put(
-      orphanKey,
-      (async function* () {
-        yield Buffer.from('x');
-      })(),
-    );
+    const toOrphanKey = (workspace: string) => `workspaces/${workspace}/transcripts/01J0000000000000000000ZZZZ.jsonl`;
+    const [orphanKey, strangeKey] = [toOrphanKey(TEST_WORKSPACE), toOrphanKey('unknown-workspace')];
+    const orphanSession = newSession();
+    for (const key of [orphanKey, strangeKey]) {
+      await installation.rawStore.put(
+        key,
+        (async function* () {
+          yield Buffer.from(toTranscript(orphanSession, 3));
+        })(),
+      );
+    }
     const examine = async (fix: boolean) => {
       const findings = [];
       for await (const finding of runDoctor(installation, { fix, nowMs: Date.now() + 1000, minAgeMs: 0 })) {
@@ -207,13 +283,17 @@ describe('runDoctor', () => {
     };
     const expected = (fixed: boolean) => [
       expect.objectContaining({ kind: 'orphan-object', objectKey: orphanKey, fixed }),
+      expect.objectContaining({ kind: 'orphan-object', objectKey: strangeKey, fixed: false }),
       expect.objectContaining({ kind: 'lost-job', transcriptId: lost.transcript.id, fixed }),
       expect.objectContaining({ kind: 'missing-object', transcriptId: missing.transcript.id }),
       expect.objectContaining({ kind: 'lost-job', transcriptId: missing.transcript.id, fixed }),
     ];
     expect(await examine(false)).toEqual(expected(false));
     expect(await examine(true)).toEqual(expected(true));
-    expect(await installation.listObjectKeys()).not.toContain(orphanKey);
-    expect(installation.jobs).toHaveLength(2);
+    const keys = await installation.listObjectKeys();
+    expect(keys).not.toContain(orphanKey);
+    expect(keys).toContain(strangeKey);
+    expect(installation.jobs).toHaveLength(3);
+    expect(await readState(orphanSession)).toMatchObject([{ status: 'queued' }]);
   });
 });

@@ -49,30 +49,35 @@ export async function processTranscript(
   options: ProcessOptions,
 ): Promise<'ingested' | 'superseded' | undefined> {
   const { workspace_id: workspaceId, session_id: sessionId } = claimed;
-  return await deps.database.withTransaction(async (transaction, client) => {
-    await lockSession(transaction, workspaceId, sessionId);
-    const transcript = await findTranscript(transaction, workspaceId, claimed.id);
-    if (transcript?.status !== 'processing') return undefined;
-    const others = await listOtherVersions(transaction, transcript);
-    const extension = await findExtension(deps.rawStore, transcript, others);
-    if (extension !== undefined) {
-      await supersedeTranscripts(transaction, workspaceId, [transcript.id], extension.id);
+  const { signal } = options;
+  return await deps.database.withTransaction(
+    async (transaction, client) => {
+      await lockSession(transaction, workspaceId, sessionId);
+      const transcript = await findTranscript(transaction, workspaceId, claimed.id);
+      // Also `queued`: the failure of another worker that has the same job may have put it back meanwhile.
+      if (transcript?.status !== 'processing' && transcript?.status !== 'queued') return undefined;
+      const others = await listOtherVersions(transaction, transcript);
+      const extension = await findExtension(deps.rawStore, transcript, others, options.signal);
+      if (extension !== undefined) {
+        await supersedeTranscripts(transaction, workspaceId, [transcript.id], extension.id);
+        await refreshSession(transaction, workspaceId, sessionId);
+        return 'superseded';
+      }
+      await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
+      const writer = createBatchWriter(transaction, client, { workspaceId, transcriptId: transcript.id });
+      const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, options);
+      const { summary, counts } = writer.toResult();
+      await completeTranscript(transaction, { workspaceId, transcriptId: transcript.id }, summary, counts, {
+        parser: PARSER_VERSION,
+        prices: (options.prices ?? flatDefaultPrices).version,
+      });
+      const beginnings = findBeginnings(hashesByLength, others).map(({ id }) => id);
+      await supersedeTranscripts(transaction, workspaceId, beginnings, transcript.id);
       await refreshSession(transaction, workspaceId, sessionId);
-      return 'superseded';
-    }
-    await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
-    const writer = createBatchWriter(transaction, client, { workspaceId, transcriptId: transcript.id });
-    const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, options);
-    const { summary, counts } = writer.toResult();
-    await completeTranscript(transaction, { workspaceId, transcriptId: transcript.id }, summary, counts, {
-      parser: PARSER_VERSION,
-      prices: (options.prices ?? flatDefaultPrices).version,
-    });
-    const beginnings = findBeginnings(hashesByLength, others).map(({ id }) => id);
-    await supersedeTranscripts(transaction, workspaceId, beginnings, transcript.id);
-    await refreshSession(transaction, workspaceId, sessionId);
-    return 'ingested';
-  });
+      return 'ingested';
+    },
+    { signal },
+  );
 }
 
 async function listOtherVersions(transaction: Database, transcript: TranscriptRow): Promise<TranscriptRow[]> {

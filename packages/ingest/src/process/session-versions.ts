@@ -1,23 +1,38 @@
 import type { TranscriptRow } from '@recount/db';
-import type { RawStore } from '@recount/storage';
+import { type RawStore, RawStoreError } from '@recount/storage';
 import { hashPrefixes } from './hash-prefixes.ts';
 
-/** The longer version whose first bytes are this transcript's, if there is one among the others of its session. */
+/**
+ * The longer version whose first bytes are this transcript's, if there is one among the others of its session. One whose
+ * object is lost cannot be compared and is none.
+ */
 export async function findExtension(
   rawStore: RawStore,
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
+  signal: AbortSignal | undefined,
 ): Promise<TranscriptRow | undefined> {
   for (const other of others) {
     if (other.size_bytes <= transcript.size_bytes) continue;
-    if ((await hashBeginning(rawStore, other.object_key, transcript.size_bytes)) === transcript.sha256) return other;
+    const sha256 = await hashBeginning(rawStore, other.object_key, transcript.size_bytes, signal);
+    if (sha256 === transcript.sha256) return other;
   }
   return undefined;
 }
 
-async function hashBeginning(rawStore: RawStore, objectKey: string, lengthBytes: number): Promise<string> {
+async function hashBeginning(
+  rawStore: RawStore,
+  objectKey: string,
+  lengthBytes: number,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
   if (lengthBytes === 0) return hashPrefixes(toEmpty(), []).toDigest();
-  const bytes = await rawStore.get(objectKey, { range: { startByte: 0, endByteExclusive: lengthBytes } });
+  const range = { startByte: 0, endByteExclusive: lengthBytes };
+  const bytes = await rawStore.get(objectKey, { range, signal }).catch((error: unknown) => {
+    if (error instanceof RawStoreError && error.code === 'not-found') return undefined;
+    throw error;
+  });
+  if (bytes === undefined) return undefined;
   const hashes = hashPrefixes(bytes, []);
   for await (const _chunk of hashes.chunks);
   return hashes.toDigest();

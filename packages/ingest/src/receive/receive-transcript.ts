@@ -1,7 +1,8 @@
-import { insertTranscript, type TranscriptRow } from '@recount/db';
+import { findTranscript, insertTranscript, replaceRawObject, type TranscriptRow } from '@recount/db';
 import { rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { requeueTranscript } from '../maintain/requeue-transcript.ts';
 import { measureBody } from './measure-body.ts';
 import { ReceiveError } from './receive-error.ts';
 
@@ -74,9 +75,22 @@ export async function receiveTranscript(deps: IngestDependencies, request: Recei
     }
     return inserted;
   });
-  // No row names this copy, and none ever will: its id is used up.
-  if (result.isDuplicate) await deps.rawStore.delete(objectKey);
-  return { transcript: result.row, isDuplicate: result.isDuplicate };
+  const transcript = result.isDuplicate ? await settleDuplicate(deps, result.row, objectKey) : result.row;
+  return { transcript, isDuplicate: result.isDuplicate };
+}
+
+/**
+ * Removes the second copy, unless the first is lost: then it takes its place. A transcript that was given up is tried
+ * again: whoever uploads it expects that.
+ */
+async function settleDuplicate(deps: IngestDependencies, row: TranscriptRow, copyKey: string): Promise<TranscriptRow> {
+  const { database } = deps.database;
+  const first = await deps.rawStore.stat(row.object_key);
+  const isWhole = first?.sizeBytes === row.size_bytes;
+  if (isWhole || !(await replaceRawObject(database, row, copyKey))) await deps.rawStore.delete(copyKey);
+  if (row.status !== 'failed') return row;
+  await requeueTranscript(deps, { workspaceId: row.workspace_id, transcriptId: row.id }, ['failed']);
+  return (await findTranscript(database, row.workspace_id, row.id)) ?? row;
 }
 
 function checkSessionId(sessionId: string | undefined): void {

@@ -42,7 +42,7 @@ export async function createTestInstallation(): Promise<TestInstallation> {
     enqueue: async (_transaction, job) => {
       jobs.push(job);
     },
-    hasJob: async ({ transcriptId }) => jobs.some((job) => job.transcriptId === transcriptId),
+    findPending: async () => new Set(jobs.map(({ transcriptId }) => transcriptId)),
   };
   const deps = { database, rawStore, queue };
   return {

@@ -1,0 +1,24 @@
+import type { Database } from '../database.ts';
+import { and, eq } from '../drizzle.cjs';
+import { transcripts } from '../schema/transcripts.ts';
+import type { TranscriptRow } from './insert-transcript.ts';
+
+/** Lets a transcript name another object with the same bytes. Returns false where it names another one by now. */
+export async function replaceRawObject(
+  database: Database,
+  transcript: Pick<TranscriptRow, 'workspace_id' | 'id' | 'object_key'>,
+  objectKey: string,
+): Promise<boolean> {
+  const replaced = await database
+    .update(transcripts)
+    .set({ object_key: objectKey })
+    .where(
+      and(
+        eq(transcripts.workspace_id, transcript.workspace_id),
+        eq(transcripts.id, transcript.id),
+        eq(transcripts.object_key, transcript.object_key),
+      ),
+    )
+    .returning({ id: transcripts.id });
+  return replaced.length > 0;
+}

@@ -1,0 +1,63 @@
+import type { TranscriptSource } from '@recount/sources';
+import type { BackfillTally } from './backfill-tally.ts';
+import { type BackfillTarget, BackfillTargetError } from './backfill-target.ts';
+import { type DeliverOptions, deliverTranscript } from './deliver-transcript.ts';
+import { readContent } from './read-content.ts';
+import type { IngestionSettler } from './settle-ingestion.ts';
+
+export interface HandleOptions extends DeliverOptions {
+  /** Longer transcripts are not held in memory. */
+  maxHeldBytes: number;
+  /** Nothing more will be accepted. */
+  onFatal(error: unknown): void;
+}
+
+export interface HandledTranscript {
+  /** Resolves when all is done; never rejects. */
+  task: Promise<void>;
+  /** Resolves when the next source may be asked for: at once, unless this one opens only once. */
+  isRead: Promise<void>;
+}
+
+/** A target that could not take this many in a row, after all attempts, will not take the next either. */
+const MAX_UNAVAILABLE_IN_A_ROW = 4;
+
+/** Reads transcripts, delivers them, and counts what becomes of them. */
+export function createTranscriptHandler(
+  target: BackfillTarget | undefined,
+  settler: IngestionSettler | undefined,
+  tally: BackfillTally,
+  options: HandleOptions,
+): (source: TranscriptSource) => HandledTranscript {
+  let unavailableInARow = 0;
+
+  const deliver = async (source: TranscriptSource, content: Awaited<ReturnType<typeof readContent>>): Promise<void> => {
+    if (typeof content === 'string') {
+      tally.report.found -= 1;
+      tally.countSkipped(source.location, content);
+      return;
+    }
+    const delivered = await deliverTranscript(target, source, content, options);
+    unavailableInARow = 0;
+    if (delivered === undefined) tally.count(source.location, 'new');
+    else settler?.accept(source.location, delivered.transcript, delivered.isOurs);
+  };
+
+  const fail = (location: string, error: unknown): void => {
+    if (options.signal.aborted) return;
+    tally.countFailed({ location, reason: error instanceof Error ? error.message : 'unknown error' });
+    if (!(error instanceof BackfillTargetError)) return;
+    unavailableInARow = error.code === 'unavailable' ? unavailableInARow + 1 : 0;
+    if (error.code === 'denied' || unavailableInARow >= MAX_UNAVAILABLE_IN_A_ROW) options.onFatal(error);
+  };
+
+  return (source) => {
+    const reading = readContent(source, options.maxHeldBytes, options.signal);
+    const task = reading.then((content) => deliver(source, content)).catch((error) => fail(source.location, error));
+    const waitUntilRead = async (): Promise<void> => {
+      const content = await reading.catch(() => undefined);
+      if (typeof content === 'object' && content.measure === undefined) await task;
+    };
+    return { task, isRead: source.reopenable ? Promise.resolve() : waitUntilRead() };
+  };
+}
