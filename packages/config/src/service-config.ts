@@ -45,26 +45,30 @@ export function readServiceConfig(environment: Environment): ServiceConfig {
   };
 }
 
-/** Credentials left out come from the AWS SDK's own chain: environment, profile, instance role. */
+/** Throws ConfigError. */
 export function readRawStoreConfig(environment: Environment): RawStoreConfig {
-  const endpoint = readText(environment, 'S3_ENDPOINT');
-  const region = readText(environment, 'S3_REGION') ?? readText(environment, 'AWS_REGION');
-  const accessKeyId = readText(environment, 'S3_ACCESS_KEY_ID');
-  const secretAccessKey =
-    accessKeyId === undefined
-      ? undefined
-      : requireText(environment, 'S3_SECRET_ACCESS_KEY', 'It goes with S3_ACCESS_KEY_ID.');
-  const pathStyle = readChoice(environment, 'S3_FORCE_PATH_STYLE', ['true', 'false'], endpoint ? 'true' : 'false');
-  const encryption = readChoice(environment, 'S3_ENCRYPTION', ['', 'AES256', 'aws:kms'], '');
   return {
     location: requireText(environment, 'RECOUNT_RAW_STORE', 'Name a folder, or s3://bucket/prefix.'),
-    s3: {
-      ...(endpoint !== undefined && { endpoint }),
-      ...(region !== undefined && { region }),
-      forcePathStyle: pathStyle === 'true',
-      ...(accessKeyId !== undefined &&
-        secretAccessKey !== undefined && { credentials: { accessKeyId, secretAccessKey } }),
-      ...(encryption !== '' && { serverSideEncryption: encryption }),
-    },
+    s3: readS3Config(environment),
+  };
+}
+
+/** Credentials left out come from the AWS SDK's own chain: environment, profile, instance role. Throws ConfigError. */
+export function readS3Config(environment: Environment): RawStoreConfig['s3'] {
+  const endpoint = readText(environment, 'S3_ENDPOINT');
+  const region = readText(environment, 'S3_REGION') ?? readText(environment, 'AWS_REGION');
+  const pathStyle = readChoice(environment, 'S3_FORCE_PATH_STYLE', ['true', 'false'], endpoint ? 'true' : 'false');
+  const encryption = readChoice(environment, 'S3_ENCRYPTION', ['', 'AES256', 'aws:kms'], '');
+  const accessKeyId = readText(environment, 'S3_ACCESS_KEY_ID');
+  const credentials = accessKeyId !== undefined && {
+    accessKeyId,
+    secretAccessKey: requireText(environment, 'S3_SECRET_ACCESS_KEY', 'It goes with S3_ACCESS_KEY_ID.'),
+  };
+  return {
+    ...(endpoint !== undefined && { endpoint }),
+    ...(region !== undefined && { region }),
+    forcePathStyle: pathStyle === 'true',
+    ...(credentials && { credentials }),
+    ...(encryption !== '' && { serverSideEncryption: encryption }),
   };
 }

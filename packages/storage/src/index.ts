@@ -8,5 +8,5 @@ export {
   RawStoreError,
   type RawStoreErrorCode,
 } from './raw-store.ts';
-export type { S3Credentials } from './s3-client.ts';
+export { createS3Client, type S3ClientOptions, type S3Credentials } from './s3-client.ts';
 export { createS3RawStore, type S3RawStoreOptions } from './s3-raw-store.ts';

@@ -71,8 +71,11 @@ const isS3Location = (path: string): boolean => /^s3:\/\//i.test(path);
 
 /** The SDK takes long to load, and is seldom needed. */
 async function loadSourceClient({ environment }: CliContext) {
-  const { createSourceClient } = await import('../connection/create-source-client.ts');
-  return createSourceClient(environment);
+  const [{ createS3Client }, { readS3Config }] = await Promise.all([
+    import('@recount/storage'),
+    import('@recount/config'),
+  ]);
+  return createS3Client(readS3Config(environment));
 }
 
 function showProgress(bar: ProgressBar, report: Readonly<BackfillReport>, totalBytes: number | undefined): void {
