@@ -4,11 +4,12 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * later than this means that the user is in a hurry.
  */
 const SECOND_SIGNAL_MS = 700;
+const STARTER_POLL_MS = 500;
 export const INTERRUPTED_EXIT_CODE = 130;
 
 /**
- * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when the process that started this one with a channel is gone.
- * A second SIGINT ends the process at once.
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, and when the process that started this one is gone: with a
+ * channel, or by its id in RECOUNT_STARTED_BY, as npm passes no signals on. A second SIGINT ends the process at once.
  */
 export function createInterruption(process: NodeJS.Process): AbortSignal {
   const controller = new AbortController();
@@ -16,6 +17,13 @@ export function createInterruption(process: NodeJS.Process): AbortSignal {
   process.on('disconnect', () => controller.abort(new InterruptedError()));
   // Listening to the channel must not keep the process alive.
   process.channel?.unref();
+  const starterPid = Number(process.env.RECOUNT_STARTED_BY);
+  if (starterPid > 1) {
+    const timer = setInterval(() => {
+      if (!isAlive(process, starterPid)) controller.abort(new InterruptedError());
+    }, STARTER_POLL_MS);
+    timer.unref();
+  }
   for (const name of SIGNALS) {
     process.on(name, () => {
       if (firstAtMs === undefined) {
@@ -27,6 +35,14 @@ export function createInterruption(process: NodeJS.Process): AbortSignal {
     });
   }
   return controller.signal;
+}
+
+function isAlive(process: NodeJS.Process, pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 export class InterruptedError extends Error {

@@ -37,6 +37,8 @@ export async function runCommandLine(context: CliContext, commandArguments: read
 function endQuietlyWithoutReader(context: CliContext): void {
   for (const stream of [context.stdout, context.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
+      // The terminal was closed: there is nobody to tell, but what was begun is to be ended in order.
+      if (error.code === 'EIO') return;
       if (error.code !== 'EPIPE') throw error;
       process.exit(0);
     });

@@ -97,8 +97,7 @@ async function showInstallation(
   const lines = [
     ...formatSessions(latest, layout),
     '',
-    `URL      ${url}`,
-    `API key  ${apiKey}`,
+    ...(isOnce ? [] : [`URL      ${url}`, `API key  ${apiKey}`]),
     `Data     ${directory.path} (database: ${databasePlace}; raw transcripts: ${rawStore})`,
     `Log      ${directory.log}`,
     '',

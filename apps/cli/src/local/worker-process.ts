@@ -19,7 +19,7 @@ export interface WorkerProcessOptions {
 
 const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
 /** Batches of rows outlive two collections of a large young generation: with a small one, 500 MB take 245 MB of memory. */
-const NODE_OPTIONS = ['--max-semi-space-size=4'];
+const NODE_OPTIONS = ['--max-semi-space-size=8'];
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 /** One that lived this long has not died of its start. */

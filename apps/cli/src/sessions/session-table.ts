@@ -6,10 +6,10 @@ import type { LatestSessions, SessionFigures } from './read-sessions.ts';
 
 const COLUMNS: readonly TableColumn[] = [
   { header: 'LAST ACTIVITY' },
-  { header: 'PROJECT', minWidth: 12 },
-  { header: 'SESSION', minWidth: 32 },
+  { header: 'PROJECT', minWidth: 8 },
+  { header: 'SESSION', minWidth: 20 },
   { header: 'MESSAGES', align: 'right' },
-  { header: 'IN', align: 'right' },
+  { header: 'IN', align: 'right', isOptional: true },
   { header: 'OUT', align: 'right' },
   { header: 'CACHE READ', align: 'right', isOptional: true },
   { header: 'CACHE WRITE', align: 'right', isOptional: true },
@@ -19,8 +19,9 @@ const COLUMNS: readonly TableColumn[] = [
 /** A first prompt may be long; on a screen without end, nobody reads it all. */
 const MAX_TITLE_LENGTH = 60;
 const FOOTNOTES = [
-  'IN, OUT and CACHE are tokens. ≈ is an estimate: this version prices every model at one flat rate,',
-  '$3 / 15 / 0.30 / 3.75 per million tokens in / out / read from / written to the cache.',
+  'IN, OUT and CACHE are tokens. ≈ is an estimate: this version prices every',
+  'model at one flat rate, $3 / 15 / 0.30 / 3.75 per million tokens',
+  'in / out / read from / written to the cache.',
 ];
 
 /** The table of sessions, newest first, sub-agents below their parents; the headers are its first line. */
