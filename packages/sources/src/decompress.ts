@@ -10,6 +10,7 @@ import {
 } from 'node:zlib';
 import type { Chunks } from './byte-stream.ts';
 import { SourceError } from './source-error.ts';
+import { createStepDecoder, type StepDecoder } from './step-decoder.ts';
 
 export type Compression = 'gzip' | 'zstd' | 'deflate';
 
@@ -41,7 +42,7 @@ const CREATE_ZLIB: Readonly<Record<Compression, () => Zlib>> = {
  * @throws SourceError `truncated`, `corrupt` or `limit-exceeded`
  */
 export async function* decompress(source: Chunks, compression: Compression): AsyncGenerator<Buffer> {
-  let decoder: Decoder | undefined;
+  let decoder: StepDecoder | undefined;
   let frames = 0;
   try {
     for await (const chunk of source) {
@@ -54,12 +55,13 @@ export async function* decompress(source: Chunks, compression: Compression): Asy
           frames += 1;
           if (frames > MAX_FRAMES)
             throw new SourceError('limit-exceeded', `more than ${MAX_FRAMES} ${compression} frames`);
-          decoder = createDecoder(compression);
+          decoder = createStepDecoder(CREATE_ZLIB[compression](), (failure) =>
+            toDecompressionError(failure, compression),
+          );
         }
         const step = rest.subarray(0, INPUT_STEP_BYTES);
         const usedBytes = yield* decoder.decode(step);
         rest = rest.subarray(usedBytes);
-        // Node's decoders stop where a frame ends, and the zstd one would silently ignore all that follows.
         if (usedBytes < step.length) {
           decoder.destroy();
           decoder = undefined;
@@ -70,60 +72,6 @@ export async function* decompress(source: Chunks, compression: Compression): Asy
   } finally {
     decoder?.destroy();
   }
-}
-
-interface Decoder {
-  /** Yields what comes of the bytes and returns how many of them were used: fewer than given where a frame ends. */
-  decode(bytes: Buffer): AsyncGenerator<Buffer, number>;
-  /** @throws SourceError where the frame is not complete */
-  finish(): AsyncGenerator<Buffer, void>;
-  destroy(): void;
-}
-
-function createDecoder(compression: Compression): Decoder {
-  const zlib = CREATE_ZLIB[compression]();
-  let failure: Error | undefined;
-  let wake = () => {};
-  zlib.on('readable', () => wake());
-  zlib.on('error', (error) => {
-    failure = error;
-    wake();
-  });
-
-  /** Yields all output of one step, which is over when it has called `done` and nothing is left to read. */
-  async function* run(step: (done: (error?: Error | null) => void) => void): AsyncGenerator<Buffer, void> {
-    let isDone = false;
-    step((error) => {
-      isDone = true;
-      failure ??= error ?? undefined;
-      wake();
-    });
-    for (;;) {
-      const output: Buffer | null = zlib.read();
-      if (output !== null) yield output;
-      else if (failure !== undefined) throw toDecompressionError(failure, compression);
-      else if (isDone) return;
-      else {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    }
-  }
-
-  return {
-    async *decode(bytes) {
-      const before = zlib.bytesWritten;
-      yield* run((done) => zlib.write(bytes, done));
-      return zlib.bytesWritten - before;
-    },
-    finish: () =>
-      run((done) => {
-        zlib.once('end', () => done());
-        zlib.end();
-      }),
-    destroy: () => zlib.destroy(),
-  };
 }
 
 function toDecompressionError(error: Error & { code?: string }, compression: Compression): SourceError {

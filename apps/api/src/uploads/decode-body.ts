@@ -9,6 +9,7 @@ import {
   type ZstdDecompress,
 } from 'node:zlib';
 import type { UploadEncoding } from '@recount/contract';
+import { createStepDecoder, type StepDecoder } from '@recount/sources';
 import { ProblemError } from '../problems/problem-error.ts';
 
 /** Three times as fast as the default of 16 KiB. */
@@ -44,7 +45,6 @@ export async function* decodeBody(source: AsyncIterable<Buffer>, encoding: Uploa
       while (rest.length > 0) {
         const usedBytes = yield* decoder.decode(rest);
         rest = rest.subarray(usedBytes);
-        // Node's decoders stop where a member ends, and the zstd one would silently ignore all that follows.
         if (rest.length === 0) continue;
         memberCount += 1;
         if (encoding === 'br' || memberCount > MAX_MEMBERS) throw toBrokenEncoding(encoding, 'goes on after its end');
@@ -58,56 +58,10 @@ export async function* decodeBody(source: AsyncIterable<Buffer>, encoding: Uploa
   }
 }
 
-interface Decoder {
-  /** Yields what comes of the bytes and returns how many of them were used: fewer than given where a member ends. */
-  decode(bytes: Buffer): AsyncGenerator<Buffer, number>;
-  finish(): AsyncGenerator<Buffer, void>;
-  destroy(): void;
-}
-
-function createDecoder(encoding: UploadEncoding): Decoder {
-  const zlib = CREATE_ZLIB[encoding]();
-  let failure: (Error & { code?: string }) | undefined;
-  let wake = (): void => undefined;
-  zlib.on('readable', () => wake());
-  zlib.on('error', (error) => {
-    failure = error;
-    wake();
-  });
-
-  /** Yields the output of one step, which is over when it has called `done` and nothing is left to read. */
-  async function* run(step: (done: () => void) => void): AsyncGenerator<Buffer, void> {
-    let isDone = false;
-    step(() => {
-      isDone = true;
-      wake();
-    });
-    for (;;) {
-      const output: Buffer | null = zlib.read();
-      if (output !== null) yield output;
-      else if (failure !== undefined) throw toBrokenEncoding(encoding, describeFailure(failure), failure);
-      else if (isDone) return;
-      else {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    }
-  }
-
-  return {
-    async *decode(bytes) {
-      const before = zlib.bytesWritten;
-      yield* run((done) => zlib.write(bytes, done));
-      return zlib.bytesWritten - before;
-    },
-    finish: () =>
-      run((done) => {
-        zlib.once('end', done);
-        zlib.end();
-      }),
-    destroy: () => zlib.destroy(),
-  };
+function createDecoder(encoding: UploadEncoding): StepDecoder {
+  return createStepDecoder(CREATE_ZLIB[encoding](), (failure) =>
+    toBrokenEncoding(encoding, describeFailure(failure), failure),
+  );
 }
 
 function describeFailure({ code }: { code?: string }): string {
