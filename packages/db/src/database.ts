@@ -72,7 +72,7 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
       const onError = (error: Error): void => options.onConnectionError?.(error);
       client.on('error', onError);
       const onAbort = (): void => {
-        void endNow(client);
+        endNow(client).catch(onError);
       };
       signal?.addEventListener('abort', onAbort, { once: true });
       try {
@@ -100,7 +100,8 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
   };
 }
 
-/** Closes the connection though a query is under way, which then fails; `end` alone would wait for its answer. */
+/** Closes the connection; where a query is under way, without waiting for its answer. */
 async function endNow(client: pg.PoolClient): Promise<void> {
-  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  // Every client of a pool has it; the type of a pool's clients hides it, as they are to be released.
+  await (client as unknown as pg.Client).end();
 }
