@@ -40,7 +40,7 @@ it('tells what was found, what became of it, and why not', () => {
 it('tells of a dry run what would be done', () => {
   const dryRun = {
     ...report,
-    new: 1030,
+    new: 1034,
     ingested: 0,
     superseded: 0,
     failed: 0,
@@ -50,12 +50,17 @@ it('tells of a dry run what would be done', () => {
   };
   expect(formatReport(dryRun, 0, true)).toEqual([
     'Transcripts found    1,234',
-    '  would be ingested  1,030',
+    '  would be ingested  1,034',
     '  already there        200',
     '  failed                 0',
     'Skipped                  0',
     '5.0 MB read in 0 s, 5.0 GB/s',
   ]);
+});
+
+it('accounts for what an interruption left', () => {
+  const text = formatReport({ ...report, ingested: 990, isInterrupted: true }, 2000, false).join('\n');
+  expect(text).toMatch(/interrupted, left for the next run +10/);
 });
 
 it('shows what is stored and waits', () => {

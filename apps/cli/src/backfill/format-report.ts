@@ -30,6 +30,9 @@ export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun
         ['already there', report.alreadyThere, true],
         ['stored, not yet ingested', report.queued, false],
       ];
+  const settled =
+    report.queued + report.ingested + report.superseded + report.alreadyThere + report.new + report.failed;
+  outcomes.push(['interrupted, left for the next run', report.found - settled, false]);
   const skipped = Object.entries(report.skippedByReason).sort(([, a], [, b]) => b - a);
   const rows = [
     ['Transcripts found', formatCount(report.found)],
