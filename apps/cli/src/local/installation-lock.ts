@@ -1,5 +1,6 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readProcessIdentity } from './process-identity.ts';
 
 /** What the process that runs an installation tells others. For the owner of the data alone: it holds a password. */
@@ -21,7 +22,8 @@ export interface InstallationLock {
   release(): Promise<void>;
 }
 
-const MAX_TRIES = 10;
+const MAX_TRIES = 100;
+const RETRY_MS = 10;
 
 /**
  * Makes this process the one that runs the installation, or returns the one that does. A lock whose process is gone, or
@@ -30,13 +32,36 @@ const MAX_TRIES = 10;
 export async function acquireLock(path: string): Promise<InstallationLock | RunningInstallation> {
   const processIdentity = (await readProcessIdentity(process.pid)) ?? '';
   const self = { pid: process.pid, processIdentity };
-  for (let count = 1; ; count += 1) {
-    if (await createWhole(path, JSON.stringify(self))) return toLock(path, self);
-    const text = await readIfThere(path);
-    const running = text === undefined ? undefined : await toLiving(text);
-    if (running !== undefined) return running;
-    if (count === MAX_TRIES) throw new Error(`The lock ${path} cannot be taken`);
-    if (text !== undefined) await removeIfSame(path, text);
+  for (let count = 0; count < MAX_TRIES; count += 1) {
+    if (count > 0) await sleep(RETRY_MS);
+    const holder = await tryToHold(path, JSON.stringify(self));
+    if (holder === 'self') return toLock(path, self);
+    if (holder !== undefined) return holder;
+  }
+  throw new Error(`The lock ${path} cannot be taken`);
+}
+
+/** Who holds the lock now; undefined where that has just changed and is to be looked at again. */
+async function tryToHold(path: string, selfText: string): Promise<RunningInstallation | 'self' | undefined> {
+  if (await createWhole(path, selfText)) return 'self';
+  const text = await readIfThere(path);
+  if (text === undefined) return undefined;
+  return (await toLiving(text)) ?? ((await takeOver(path, text, selfText)) ? 'self' : undefined);
+}
+
+/**
+ * Replaces a stale lock. Whoever does so holds a lock on that very content meanwhile, so that of many that found it stale
+ * one replaces it, and none the lock of that one.
+ */
+async function takeOver(path: string, staleText: string, selfText: string): Promise<boolean> {
+  const claimPath = `${path}.${createHash('sha256').update(staleText).digest('hex').slice(0, 16)}`;
+  if ((await tryToHold(claimPath, selfText)) !== 'self') return false;
+  try {
+    if ((await readIfThere(path)) !== staleText) return false;
+    await rename(await writeTemporary(path, selfText), path);
+    return true;
+  } finally {
+    await rm(claimPath, { force: true });
   }
 }
 
@@ -77,22 +102,6 @@ async function writeTemporary(path: string, text: string): Promise<string> {
   const temporaryPath = `${path}.${randomUUID()}`;
   await writeFile(temporaryPath, text, { mode: 0o600, flag: 'wx' });
   return temporaryPath;
-}
-
-/** Another process may have taken the stale lock over since it was read: what was moved away by mistake goes back. */
-async function removeIfSame(path: string, text: string): Promise<void> {
-  const movedPath = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, movedPath);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
-  try {
-    if ((await readFile(movedPath, 'utf8')) !== text) await link(movedPath, path);
-  } finally {
-    await rm(movedPath, { force: true });
-  }
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
