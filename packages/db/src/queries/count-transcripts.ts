@@ -1,11 +1,11 @@
 import type { Database } from '../database.ts';
-import { and, count, eq, gte, inArray } from '../drizzle.cjs';
+import { and, count, eq, inArray } from '../drizzle.cjs';
 import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
 /** Transcripts by status; of all workspaces where none is named. */
 export async function countTranscriptsByStatus(
   database: Database,
-  filter: { workspaceId?: string; ids?: readonly string[]; createdSince?: string } = {},
+  filter: { workspaceId?: string; ids?: readonly string[] } = {},
 ): Promise<Record<TranscriptStatus, number>> {
   const counts: Record<TranscriptStatus, number> = { queued: 0, processing: 0, ingested: 0, superseded: 0, failed: 0 };
   const rows = await database
@@ -15,7 +15,6 @@ export async function countTranscriptsByStatus(
       and(
         filter.workspaceId === undefined ? undefined : eq(transcripts.workspace_id, filter.workspaceId),
         filter.ids === undefined ? undefined : inArray(transcripts.id, [...filter.ids]),
-        filter.createdSince === undefined ? undefined : gte(transcripts.created_at, filter.createdSince),
       ),
     )
     .groupBy(transcripts.status);

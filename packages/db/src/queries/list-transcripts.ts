@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import { and, asc, eq, gt, inArray, isNotNull, isNull } from '../drizzle.cjs';
+import { and, asc, eq, gt, inArray, isNotNull } from '../drizzle.cjs';
 import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 import type { TranscriptRow } from '../writes/insert-transcript.ts';
 
@@ -8,8 +8,8 @@ export interface TranscriptFilter {
   sessionId?: string | undefined;
   sha256?: string | undefined;
   statuses?: readonly TranscriptStatus[] | undefined;
-  /** Whether rows were made from it, which stay while it waits to be ingested again. */
-  hasRows?: boolean | undefined;
+  /** Only those from which rows were made; the rows stay while such a one waits to be ingested again. */
+  hasRows?: true | undefined;
 }
 
 /** A workspace's transcripts in the order of their upload, at most `limit` after the one with id `afterId`. */
@@ -29,11 +29,7 @@ export async function listTranscripts(
         filter.sessionId === undefined ? undefined : eq(transcripts.session_id, filter.sessionId),
         filter.sha256 === undefined ? undefined : eq(transcripts.sha256, filter.sha256),
         filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
-        filter.hasRows === undefined
-          ? undefined
-          : filter.hasRows
-            ? isNotNull(transcripts.ingested_at)
-            : isNull(transcripts.ingested_at),
+        filter.hasRows ? isNotNull(transcripts.ingested_at) : undefined,
         page.afterId === undefined ? undefined : gt(transcripts.id, page.afterId),
       ),
     )

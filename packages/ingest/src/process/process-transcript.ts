@@ -81,7 +81,7 @@ export async function processTranscript(
 }
 
 async function listOtherVersions(transaction: Database, transcript: TranscriptRow): Promise<TranscriptRow[]> {
-  const filter = { sessionId: transcript.session_id, hasRows: true };
+  const filter = { sessionId: transcript.session_id, hasRows: true } as const;
   const versions = await listTranscripts(transaction, transcript.workspace_id, filter, { limit: MAX_SESSION_VERSIONS });
   return versions.filter(({ id }) => id !== transcript.id);
 }
