@@ -1,6 +1,12 @@
 import { createReadStream } from 'node:fs';
 import { streamTranscript, type TranscriptBatch } from '@recount/core';
-import { createDatabasePool, type DatabasePool, ensureWorkspace, setTranscriptStatus, writeBatch } from '@recount/db';
+import {
+  createDatabasePool,
+  createTranscriptWriter,
+  type DatabasePool,
+  ensureWorkspace,
+  setTranscriptStatus,
+} from '@recount/db';
 import { handleJob, receiveTranscript } from '@recount/ingest';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { reportMeasurement } from './child.ts';
@@ -39,11 +45,9 @@ async function parse(path: string): Promise<TranscriptBatch[]> {
 /** Rows that are in memory already into the database: the insert stage alone. */
 async function insert({ database }: Deps, transcriptId: string, batches: readonly TranscriptBatch[]): Promise<void> {
   await database.withTransaction(async (transaction, client) => {
-    let issueNumber = 0;
-    for (const batch of batches) {
-      await writeBatch(transaction, client, { workspaceId: WORKSPACE, transcriptId }, batch, issueNumber);
-      issueNumber += batch.issues.length;
-    }
+    const context = { workspaceId: WORKSPACE, transcriptId, agent: 'claude-code', priceVersion: 'bench' };
+    const writer = createTranscriptWriter(transaction, client, context, { entry: 0, call: 0 });
+    for (const batch of batches) await writer.write(batch);
   });
 }
 
@@ -54,7 +58,11 @@ const deps: Deps = {
   queue: noQueue,
 };
 const truncate = () =>
-  deps.database.pool.query('TRUNCATE recount.transcript_messages, recount.content_blocks, recount.ingest_issues');
+  deps.database.pool.query(
+    `TRUNCATE recount.transcript_messages, recount.content_blocks, recount.ingest_issues, recount.usage_entries,
+     recount.usage_ledger, recount.usage_rollup, recount.message_rollup, recount.tool_calls, recount.tool_rollup,
+     recount.session_events`,
+  );
 switch (subject) {
   case 'upload':
     console.log(await receive(deps, path));

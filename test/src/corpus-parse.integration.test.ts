@@ -63,7 +63,7 @@ function countBy<T>(values: readonly T[], toKey: (value: T) => string): Record<s
 }
 
 /** What a parse result says of the figures that `countTranscript` counts. */
-function toFigures({ messages, contentBlocks, stats, errors, metadata }: ParseResult) {
+function toFigures({ messages, contentBlocks, apiResponses, stats, errors, metadata }: ParseResult) {
   const errorCount = (...codes: string[]) =>
     errors.filter(({ code }) => codes.includes(code)).reduce((sum, { count }) => sum + count, 0);
   const messageCount = (type: string) => messages.filter(({ message_type }) => message_type === type).length;
@@ -78,8 +78,10 @@ function toFigures({ messages, contentBlocks, stats, errors, metadata }: ParseRe
     toolUses: stats.tool_use_count,
     thinkingBlocks: stats.thinking_blocks,
     subagents: stats.subagent_count,
+    progressResponses: apiResponses.filter(({ source }) => source === 'progress').length,
     tokensIn: stats.tokens_in,
     tokensOut: stats.tokens_out,
+    tokensOutOfMessages: messages.reduce((sum, { tokens_out }) => sum + (tokens_out ?? 0), 0),
     cacheRead: stats.cache_read,
     cacheWrite: stats.cache_write,
     invalidJsonLines: errorCount('invalid_json', 'truncated_last_line'),
@@ -115,6 +117,31 @@ describe.skipIf(!isCorpusHere)('the corpus of real transcripts', () => {
       const { stats } = await parse(bytes, { usageFrom: 'first' });
       expect([path, stats.tokens_out]).toEqual([path, outputFirstLine]);
     }
+  });
+
+  it('tells of each API response once, and of all that only progress lines hold', async () => {
+    const keysBySource = { message: new Set<string>(), progress: new Set<string>(), advisor: new Set<string>() };
+    for (const [path, bytes] of filesOf('claude-code__')) {
+      const { apiResponses, toolCalls, events, stats } = await parse(bytes);
+      const { perMessageId, tokensOut } = countTranscript(bytes);
+      for (const keys of [
+        apiResponses.map(({ response_key }) => response_key),
+        toolCalls.map(({ call_key }) => call_key),
+        events.map(({ event_key }) => event_key),
+      ]) {
+        expect([path, new Set(keys).size]).toEqual([path, keys.length]);
+      }
+      expect(apiResponses.reduce((sum, { tokens_out }) => sum + tokens_out, 0)).toBe(tokensOut);
+      expect(stats.api_response_count).toBe(apiResponses.length);
+      for (const { source, response_key } of apiResponses) {
+        keysBySource[source].add(response_key);
+        if (source === 'progress') expect(perMessageId.has(response_key)).toBe(false);
+      }
+    }
+    const { message, progress } = keysBySource;
+    expect(progress.size).toBe(315);
+    // The others are in sub-agent files as well.
+    expect([...progress].filter((key) => !message.has(key))).toHaveLength(269);
   });
 
   it('parses the same however the bytes are cut', async () => {

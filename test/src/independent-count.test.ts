@@ -18,7 +18,36 @@ const assistant = (id: string | undefined, content: unknown, tokens: object) => 
 
 const user = (content: unknown) => ({ type: 'user', message: { role: 'user', content } });
 
+const progress = (id: string, tokens: object, type = 'agent_progress') => ({
+  type: 'progress',
+  data: { type, message: { type: 'assistant', message: { id, usage: tokens } } },
+});
+
 describe('countTranscript', () => {
+  it('adds the responses that only progress lines tell of', () => {
+    const count = countTranscript(
+      encode(
+        assistant('msg_a', 'x', usage(10)),
+        progress('msg_a', usage(99)),
+        progress('msg_b', usage(1)),
+        progress('msg_b', usage(5)),
+        progress('msg_c', usage(7), 'bash_progress'),
+      ),
+    );
+    expect(count).toMatchObject({
+      progressResponses: 1,
+      assistantMessages: 1,
+      messages: 1,
+      tokensIn: 6,
+      tokensOut: 15,
+      tokensOutOfMessages: 10,
+      cacheWrite: 80,
+      outputFirstLine: 11,
+      outputSummed: 16,
+    });
+    expect([...count.perMessageId.keys()]).toEqual(['msg_a']);
+  });
+
   it('makes one message of the assistant lines that share an id, also around a tool result', () => {
     const count = countTranscript(
       encode(

@@ -30,8 +30,12 @@ export interface TranscriptCount {
   readonly thinkingBlocks: number;
   /** `tool_use` blocks named `Task` or `Agent`. */
   readonly subagents: number;
+  /** API responses that only `agent_progress` lines tell of; their tokens are in the totals. */
+  readonly progressResponses: number;
   readonly tokensIn: number;
   readonly tokensOut: number;
+  /** Without those that only progress lines tell of. */
+  readonly tokensOutOfMessages: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
   /** Lines that are not JSON, in whole or from some point on. */
@@ -66,6 +70,8 @@ const messageTypes = ['user', 'assistant', 'system', 'summary'] as const;
  *
  * - A user, system or summary line is a message. The assistant lines that share a `message.id` are one message, at
  *   the first of them; an assistant line without an id is a message of its own.
+ * - The `agent_progress` lines that share a `data.message.message.id` are one API response, which is no message. Where
+ *   assistant lines have the same id, the progress lines count for nothing.
  * - Tokens of a message are, for each field of `usage`, the maximum over its lines.
  * - Every line's blocks count: a string is one text block (an empty one none), an array one block for each object in
  *   it, anything else none. The content is `message.content`, a summary's `summary`, a system line's `content`.
@@ -80,6 +86,10 @@ export function countTranscript(bytes: Uint8Array): TranscriptCount {
   const assistantLines = byType('assistant');
   const { perMessageId, withoutId } = tallyUsage(assistantLines);
   const tallies = [...perMessageId.values(), ...withoutId];
+  const progressLines = toProgressMessages(typed).filter((line) => !perMessageId.has(messageIdOf(line) ?? ''));
+  const progress = tallyUsage(progressLines);
+  const progressTallies = [...progress.perMessageId.values(), ...progress.withoutId];
+  const responses = [...tallies, ...progressTallies];
   const messageLines = messageTypes.flatMap(byType);
   const blocks = messageLines.flatMap(contentBlocksOf);
   const toolUses = blocks.filter((block) => block.type === 'tool_use');
@@ -98,16 +108,18 @@ export function countTranscript(bytes: Uint8Array): TranscriptCount {
     toolUses: toolUses.length,
     thinkingBlocks: blocks.filter((block) => block.type === 'thinking' || block.type === 'redacted_thinking').length,
     subagents: toolUses.filter((block) => block.name === 'Task' || block.name === 'Agent').length,
-    tokensIn: sum(tallies.map((tally) => tally.input)),
-    tokensOut: sum(tallies.map((tally) => tally.output)),
-    cacheRead: sum(tallies.map((tally) => tally.cacheRead)),
-    cacheWrite: sum(tallies.map((tally) => tally.cacheWrite)),
+    progressResponses: progressTallies.length,
+    tokensIn: sum(responses.map((tally) => tally.input)),
+    tokensOut: sum(responses.map((tally) => tally.output)),
+    tokensOutOfMessages: sum(tallies.map((tally) => tally.output)),
+    cacheRead: sum(responses.map((tally) => tally.cacheRead)),
+    cacheWrite: sum(responses.map((tally) => tally.cacheWrite)),
     invalidJsonLines,
     missingTypeLines: values.length - typed.length,
     ...timestampRange(typed),
     perMessageId,
-    outputFirstLine: outputOfFirstLines(assistantLines),
-    outputSummed: sum(assistantLines.map((line) => usageOf(line).output)),
+    outputFirstLine: outputOfFirstLines([...assistantLines, ...progressLines]),
+    outputSummed: sum([...assistantLines, ...progressLines].map((line) => usageOf(line).output)),
   };
 }
 
@@ -144,6 +156,15 @@ function tryParse(text: string): { value: unknown } | null {
   } catch {
     return null;
   }
+}
+
+/** What sub-agents were answered, as assistant lines: `{message}`. */
+function toProgressMessages(lines: readonly JsonObject[]): JsonObject[] {
+  return lines.flatMap((line) => {
+    const data = line.type === 'progress' && isObject(line.data) ? line.data : {};
+    const told = data.type === 'agent_progress' && isObject(data.message) ? data.message : {};
+    return told.type === 'assistant' && isObject(told.message) && isObject(told.message.usage) ? [told] : [];
+  });
 }
 
 function tallyUsage(assistantLines: readonly JsonObject[]): {

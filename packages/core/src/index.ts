@@ -11,16 +11,25 @@ export { flatDefaultPrices } from './pricing/flat-default-prices.ts';
 export type { Price, PriceQuery, PriceTable } from './pricing/price-table.ts';
 export { COST_UNITS_PER_USD } from './pricing/price-table.ts';
 export type {
+  ApiResponse,
+  CostByClass,
   JsonObject,
   JsonValue,
   MessageType,
   ParsedContentBlock,
+  PriceBasis,
   PullRequestLink,
+  ReportedTotals,
+  SessionEvent,
+  SessionEventKind,
+  ToolCall,
   TranscriptMessage,
   TranscriptMetadata,
   TranscriptStats,
+  UsageSource,
 } from './rows.ts';
 export type { TranscriptBatch } from './stream-transcript.ts';
 export { streamTranscript } from './stream-transcript.ts';
 export type { TranscriptSummary } from './transcript-parser.ts';
+export { toResponseKey } from './usage/response-key.ts';
 export type { Usage } from './usage/usage.ts';

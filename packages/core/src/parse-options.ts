@@ -19,11 +19,14 @@ export interface ParseOptions {
   prices?: PriceTable | undefined;
   /** API responses kept open for later lines. Default 50,000. */
   maxOpenMessages?: number | undefined;
+  /** Tool calls kept open for their results, and results for their calls. Default 10,000. */
+  maxOpenToolCalls?: number | undefined;
 }
 
 export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
 export const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
 const DEFAULT_MAX_OPEN_MESSAGES = 50_000;
+const DEFAULT_MAX_OPEN_TOOL_CALLS = 10_000;
 
 export function resolveOptions(options: ParseOptions): {
   maxInlineContentBytes: number;
@@ -31,6 +34,7 @@ export function resolveOptions(options: ParseOptions): {
   usageFrom: 'first' | 'final';
   prices: PriceTable;
   maxOpenMessages: number;
+  maxOpenToolCalls: number;
 } {
   return {
     maxInlineContentBytes: options.maxInlineContentBytes ?? DEFAULT_MAX_INLINE_CONTENT_BYTES,
@@ -38,5 +42,6 @@ export function resolveOptions(options: ParseOptions): {
     usageFrom: options.usageFrom ?? 'final',
     prices: options.prices ?? flatDefaultPrices,
     maxOpenMessages: options.maxOpenMessages ?? DEFAULT_MAX_OPEN_MESSAGES,
+    maxOpenToolCalls: options.maxOpenToolCalls ?? DEFAULT_MAX_OPEN_TOOL_CALLS,
   };
 }

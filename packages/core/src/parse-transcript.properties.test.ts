@@ -63,6 +63,10 @@ const anyUsage = fc.record(
     cache_creation_input_tokens: anyTokens,
     cache_creation: fc.oneof(anyJson, fc.record({ ephemeral_1h_input_tokens: anyTokens })),
     service_tier: anyJson,
+    iterations: fc.oneof(
+      anyJson,
+      fc.array(fc.record({ type: fc.constantFrom('advisor_message', 'x'), model: anyJson })),
+    ),
   },
   { requiredKeys: [] },
 );
@@ -90,6 +94,10 @@ const anyMessage = fc.record(
     content: anyJson,
     summary: anyJson,
     isSidechain: anyJson,
+    requestId: fc.oneof(fc.constantFrom('r1', 'r2'), anyJson),
+    subtype: fc.oneof(fc.constantFrom('compact_boundary', 'api_error', 'local_command'), anyJson),
+    isApiErrorMessage: anyJson,
+    costUSD: anyJson,
     toolUseResult: anyJson,
     forkedFrom: anyJson,
     error: anyJson,
@@ -97,6 +105,33 @@ const anyMessage = fc.record(
   },
   { requiredKeys: ['type'] },
 ) as fc.Arbitrary<JsonObject>;
+
+/** Lines of other types that rows are made of. */
+const anyMetadata = fc.oneof(
+  fc.record({
+    type: fc.constant('progress'),
+    data: fc.record({
+      type: fc.constantFrom('agent_progress', 'bash_progress'),
+      agentId: anyJson,
+      message: fc.record({
+        type: fc.constantFrom('assistant', 'user'),
+        requestId: anyJson,
+        message: fc.record({ id: fc.oneof(fc.constantFrom('m1', 'm9'), anyJson), usage: anyUsage, content: anyJson }),
+      }),
+    }),
+  }),
+  fc.record({
+    type: fc.constant('attachment'),
+    attachment: fc.record({ type: fc.constant('queued_command'), prompt: anyJson }),
+  }),
+  fc.record({ type: fc.constant('pr-link'), prUrl: anyJson, prNumber: anyJson }),
+  fc.record({
+    type: fc.constantFrom('cost-state', 'result'),
+    totalCostUSD: anyJson,
+    cost_usd: anyJson,
+    modelUsage: anyJson,
+  }),
+);
 
 const messageLine = anyMessage.map((line) => JSON.stringify(line));
 const metadataLine = fc.constantFrom('progress', 'mode', 'pr-link').map((type) => JSON.stringify({ type }));
@@ -106,7 +141,17 @@ const faultyLine = fc.oneof(
   fc.string().map((text) => `!${text.replaceAll('\n', '')}`),
 );
 
-function expectSoundRows({ messages, contentBlocks, stats, metadata, errors, warnings }: ParseResult): void {
+function expectSoundRows(result: ParseResult): void {
+  const { messages, contentBlocks, apiResponses, toolCalls, events, stats } = result;
+  for (const keys of [
+    apiResponses.map(({ response_key }) => response_key),
+    toolCalls.map(({ call_key }) => call_key),
+    events.map(({ event_key }) => event_key),
+  ]) {
+    expect(keys).toEqual([...new Set(keys)]);
+  }
+  const owners = [...apiResponses, ...toolCalls].flatMap(({ message_id }) => message_id ?? []);
+  expect(owners.every((owner) => messages.some(({ id }) => id === owner))).toBe(true);
   expect(messages.map(({ ordinal }) => ordinal)).toEqual(messages.map((_, index) => index));
   const messageIds = messages.map(({ id }) => id);
   expect(messageIds).toEqual([...new Set(messageIds)].sort());
@@ -127,7 +172,7 @@ function expectSoundRows({ messages, contentBlocks, stats, metadata, errors, war
 
   const sum = (values: (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const toolUses = contentBlocks.filter(({ block_type }) => block_type === 'tool_use');
-  const costUnits = messages.map(({ cost_usd }) => BigInt(Math.round((cost_usd ?? 0) * COST_UNITS_PER_USD)));
+  const costUnits = apiResponses.map(({ cost_usd }) => BigInt(Math.round((cost_usd ?? 0) * COST_UNITS_PER_USD)));
   expect(stats).toMatchObject({
     total_messages: messages.length,
     user_messages: messages.filter(({ message_type }) => message_type === 'user').length,
@@ -135,13 +180,15 @@ function expectSoundRows({ messages, contentBlocks, stats, metadata, errors, war
     tool_use_count: toolUses.length,
     subagent_count: toolUses.filter(({ tool_name }) => tool_name === 'Task' || tool_name === 'Agent').length,
     thinking_blocks: contentBlocks.filter(({ block_type }) => /^(redacted_)?thinking$/.test(block_type)).length,
-    tokens_in: sum(messages.map(({ tokens_in }) => tokens_in)),
-    tokens_out: sum(messages.map(({ tokens_out }) => tokens_out)),
-    cache_read: sum(messages.map(({ cache_read }) => cache_read)),
-    cache_write: sum(messages.map(({ cache_write }) => cache_write)),
+    tokens_in: sum(apiResponses.map(({ tokens_in }) => tokens_in)),
+    tokens_out: sum(apiResponses.map(({ tokens_out }) => tokens_out)),
+    cache_read: sum(apiResponses.map(({ cache_read }) => cache_read)),
+    cache_write: sum(apiResponses.map(({ cache_write }) => cache_write)),
     cost_estimate_usd: Number(costUnits.reduce((total, units) => total + units, 0n)) / COST_UNITS_PER_USD,
+    api_response_count: apiResponses.length,
+    prompt_count: events.filter(({ kind }) => kind === 'prompt').length,
   });
-  expectStorable({ messages, contentBlocks, stats, metadata, errors, warnings } as unknown as JsonValue);
+  expectStorable(result as unknown as JsonValue);
 }
 
 function expectStorable(value: JsonValue): void {
@@ -223,7 +270,7 @@ describe('any lines', () => {
 
   it('of JSON never throw, whatever they hold', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.oneof(anyJson, anyMessage), { maxLength: 8 }), async (values) => {
+      fc.asyncProperty(fc.array(fc.oneof(anyJson, anyMessage, anyMetadata), { maxLength: 8 }), async (values) => {
         const input = toJsonl(...values.map((value) => JSON.stringify(value)));
         const result = await parseTranscript('s', input, { maxInlineContentBytes: 32 });
         expect(result.metadata.lineCount).toBe(values.length);

@@ -24,6 +24,12 @@ const zeroStats = {
   cache_read: 0,
   cache_write: 0,
   cost_estimate_usd: 0,
+  api_response_count: 0,
+  unfinalised_count: 0,
+  unpriced_count: 0,
+  web_search_count: 0,
+  prompt_count: 0,
+  turn_count: 0,
   duration_ms: 0,
   initial_prompt: null,
 };
@@ -104,6 +110,7 @@ describe('a parse result', () => {
       cache_read: 2_000_000,
       cache_write: 10_000,
       cost_estimate_usd: 5.1375,
+      api_response_count: 1,
     });
   });
 
@@ -431,7 +438,7 @@ describe('rules 5 and 6: usage and cost', () => {
   it('come from the price table that is given', async () => {
     const prices = {
       version: 'test',
-      price: vi.fn(() => ({ costUsd: null, basis: 'unpriced' as const })),
+      price: vi.fn(() => ({ costUsd: null, costs: null, basis: 'unpriced' as const })),
     };
     const { messages, stats } = await parse(
       [assistantLine('m', 'a', { model: 'x', usage: toUsageFields(1, 2) }, { timestamp: '2025-06-01T00:00:00Z' })],
@@ -443,6 +450,7 @@ describe('rules 5 and 6: usage and cost', () => {
       model: 'x',
       timestamp: '2025-06-01T00:00:00.000Z',
       usage: expect.objectContaining({ inputTokens: 1, outputTokens: 2 }),
+      reportedCostUsd: null,
     });
   });
 
@@ -573,6 +581,9 @@ describe('rule 11: the odd input', () => {
       expect(await parseTranscript('s', input)).toEqual({
         messages: [],
         contentBlocks: [],
+        apiResponses: [],
+        toolCalls: [],
+        events: [],
         stats: zeroStats,
         errors: [],
         warnings: [],
@@ -591,6 +602,7 @@ describe('rule 11: the odd input', () => {
           agentName: null,
           models: [],
           pullRequests: [],
+          reportedTotals: null,
           forkedFromSessionId: null,
           lineCount: 0,
           byteLength: 0,

@@ -1,7 +1,15 @@
 import type { TranscriptInput } from './input-chunks.ts';
 import type { IssueCode } from './issues.ts';
 import type { ParseOptions } from './parse-options.ts';
-import type { ParsedContentBlock, TranscriptMessage, TranscriptMetadata, TranscriptStats } from './rows.ts';
+import type {
+  ApiResponse,
+  ParsedContentBlock,
+  SessionEvent,
+  ToolCall,
+  TranscriptMessage,
+  TranscriptMetadata,
+  TranscriptStats,
+} from './rows.ts';
 import { streamTranscript } from './stream-transcript.ts';
 
 /** An issue as a parse result lists it. */
@@ -18,6 +26,10 @@ export interface LineIssue {
 export interface ParseResult {
   messages: TranscriptMessage[];
   contentBlocks: ParsedContentBlock[];
+  /** Each once. */
+  apiResponses: ApiResponse[];
+  toolCalls: ToolCall[];
+  events: SessionEvent[];
   stats: TranscriptStats;
   /** Lines that were lost, wholly or in part. */
   errors: LineIssue[];
@@ -37,16 +49,23 @@ export async function parseTranscript(
 ): Promise<ParseResult> {
   const messages: TranscriptMessage[] = [];
   const contentBlocks: ParsedContentBlock[] = [];
+  const apiResponses: ApiResponse[] = [];
+  const toolCalls: ToolCall[] = [];
+  const events: SessionEvent[] = [];
   const errors: LineIssue[] = [];
   const warnings: LineIssue[] = [];
   const batches = streamTranscript(sessionId, input, options);
   for (;;) {
     const next = await batches.next();
-    if (next.done)
-      return { messages, contentBlocks, stats: next.value.stats, errors, warnings, metadata: next.value.metadata };
+    if (next.done) {
+      return { messages, contentBlocks, apiResponses, toolCalls, events, errors, warnings, ...next.value };
+    }
     for (const message of next.value.messages) messages.push(message);
     for (const message of next.value.updatedMessages) messages[message.ordinal] = message;
     for (const block of next.value.contentBlocks) contentBlocks.push(block);
+    for (const response of next.value.apiResponses) apiResponses.push(response);
+    for (const call of next.value.toolCalls) toolCalls.push(call);
+    for (const event of next.value.events) events.push(event);
     for (const { severity, ...issue } of next.value.issues) (severity === 'error' ? errors : warnings).push(issue);
   }
 }

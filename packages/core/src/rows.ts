@@ -71,6 +71,135 @@ export interface ParsedContentBlock {
   byte_length: number;
 }
 
+/** Where a transcript told of an API response: its own message, a sub-agent's progress line, an advisor's iteration. */
+export type UsageSource = 'message' | 'progress' | 'advisor';
+
+/** US dollars by what they were spent on, each a multiple of 1e-10. */
+export interface CostByClass {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  webSearch: number;
+}
+
+/** `default`: no model named. `override`: a workspace's own rate. `reported`: the agent's figure for an unknown model. */
+export type PriceBasis = 'list' | 'default' | 'override' | 'reported' | 'unpriced';
+
+/** One API response as one transcript holds it; a copy in another transcript has the same `response_key`. */
+export interface ApiResponse {
+  response_key: string;
+  source: UsageSource;
+  session_id: string;
+  /** Row of the message that the response is, or that carries the advisor's iteration; null for progress lines. */
+  message_id: string | null;
+  provider_message_id: string | null;
+  request_id: string | null;
+  model: string | null;
+  /** ISO 8601 in UTC with milliseconds, or null. */
+  timestamp: string | null;
+  /** Made by a sub-agent, also where its lines stand in the transcript of its parent. */
+  is_subagent: boolean;
+  agent_id: string | null;
+  /** Of the line, as the two may change within a session. */
+  git_branch: string | null;
+  agent_version: string | null;
+  /** The line says that it was copied from another session. */
+  is_marked_copy: boolean;
+  tokens_in: number;
+  tokens_out: number;
+  cache_read: number;
+  cache_write: number;
+  /** Parts of `cache_write`; both 0 where the transcript does not tell them apart. */
+  cache_write_5m: number;
+  cache_write_1h: number;
+  thinking_tokens: number;
+  web_search_requests: number;
+  web_fetch_requests: number;
+  service_tier: string | null;
+  speed: string | null;
+  inference_geo: string | null;
+  /** The output count is a placeholder that was never replaced. */
+  is_unfinalised: boolean;
+  /** Output tokens guessed from the length of the content; null unless unfinalised. Never part of a total. */
+  estimated_tokens_out: number | null;
+  /** The line's own figure (old versions wrote `costUSD`), or null. */
+  reported_cost_usd: number | null;
+  cost_usd: number | null;
+  cost_input_usd: number | null;
+  cost_output_usd: number | null;
+  cost_cache_read_usd: number | null;
+  cost_cache_write_usd: number | null;
+  cost_web_search_usd: number | null;
+  price_basis: PriceBasis;
+  line_number: number;
+}
+
+/** One use of a tool with its result. */
+export interface ToolCall {
+  /**
+   * The same in every copy: the tool use's id, one too short to be unique joined to the response's key; where it has
+   * none, made of the line's uuid and the block's place.
+   */
+  call_key: string;
+  /** Response that made the call: a copy of the call has a copy of the response. Null where there is none. */
+  response_key: string | null;
+  session_id: string;
+  message_id: string;
+  tool_name: string;
+  /** Of `mcp__server__tool`. */
+  mcp_server: string | null;
+  /** First program of a shell command, without its path. */
+  program: string | null;
+  /** File that is read or edited. */
+  file_path: string | null;
+  subagent_type: string | null;
+  /** Id of the sub-agent that the call started, as its result tells it. */
+  subagent_id: string | null;
+  skill_name: string | null;
+  model: string | null;
+  timestamp: string | null;
+  is_subagent: boolean;
+  /** From the tool use's line to its result's; null without a result, or where a timestamp is missing. */
+  duration_ms: number | null;
+  /** Null while there is no result. */
+  is_error: boolean | null;
+  /** The user, a rule or a hook refused it. */
+  is_denied: boolean;
+  input_bytes: number;
+  /** Bytes of the result's text as the model gets it; null without a result. */
+  output_bytes: number | null;
+  line_number: number;
+}
+
+export type SessionEventKind = 'prompt' | 'compaction' | 'api_error' | 'api_retry' | 'pull_request' | 'slash_command';
+
+/** Something that happened in a session beside responses and tool calls. */
+export interface SessionEvent {
+  /** The same in every copy of the line: the kind with its uuid, else with the session and the line's number. */
+  event_key: string;
+  kind: SessionEventKind;
+  session_id: string;
+  timestamp: string | null;
+  is_subagent: boolean;
+  /** What it is counted by: a compaction's trigger, an error's type or status, a pull request's URL, a command's name. */
+  name: string | null;
+  /** Scalars: `preTokens`, `postTokens`, `retryInMs`, `retryAttempt`, `number`, `repository`, … */
+  details: JsonObject;
+  line_number: number;
+}
+
+/** The agent's own cumulative figures for the session: the last ones of its transcript. */
+export interface ReportedTotals {
+  source: 'cost-state' | 'result';
+  cost_usd: number | null;
+  tokens_in: number | null;
+  tokens_out: number | null;
+  cache_read: number | null;
+  cache_write: number | null;
+}
+
+/** Of a transcript. Tokens and cost are those of all its API responses, each once: messages, progress lines, advisors. */
 export interface TranscriptStats {
   total_messages: number;
   user_messages: number;
@@ -85,6 +214,16 @@ export interface TranscriptStats {
   cache_read: number;
   cache_write: number;
   cost_estimate_usd: number;
+  api_response_count: number;
+  /** Responses whose output count is a placeholder. */
+  unfinalised_count: number;
+  /** Responses of models without a price. */
+  unpriced_count: number;
+  web_search_count: number;
+  /** Real user prompts of the main conversation: no tool results, no text that the agent put in. */
+  prompt_count: number;
+  /** Prompts that were answered by at least one API response before the next prompt. */
+  turn_count: number;
   /** Last timestamp minus first, in milliseconds; 0 where there are none. */
   duration_ms: number;
   /** First real user text, 1,000 characters at most, then `...`; null where there is none. */
@@ -117,6 +256,7 @@ export interface TranscriptMetadata {
   models: string[];
   pullRequests: PullRequestLink[];
   forkedFromSessionId: string | null;
+  reportedTotals: ReportedTotals | null;
   /** Lines in the file, empty ones included. */
   lineCount: number;
   /** Bytes read. */

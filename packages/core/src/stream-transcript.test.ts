@@ -63,6 +63,12 @@ describe('streamTranscript', () => {
         batches.flatMap((batch) => batch.contentBlocks),
         whole.contentBlocks,
       );
+      for (const rows of ['apiResponses', 'toolCalls', 'events'] as const) {
+        expectSame<unknown>(
+          batches.flatMap((batch): unknown[] => batch[rows]),
+          whole[rows],
+        );
+      }
       expect(batches.flatMap((batch) => batch.issues)).toEqual(
         whole.errors.map((error) => ({ ...error, severity: 'error' })),
       );
@@ -103,10 +109,11 @@ describe('streamTranscript', () => {
 
   it('bounds a batch by rows', async () => {
     const { batches } = await collect(toReusedChunks(longTranscript, 1000));
-    for (const { messages, contentBlocks, issues, updatedMessages } of batches) {
-      const rows = messages.length + contentBlocks.length + issues.length + updatedMessages.length;
-      expect(rows).toBeLessThan(BATCH_ROWS + 50);
+    for (const batch of batches) {
+      expect(sumOf(Object.values(batch).map((rows) => rows.length))).toBeLessThan(BATCH_ROWS + 50);
     }
+    // All its responses are open to the end.
+    expect(sumOf(batches.slice(-2).map(({ apiResponses }) => apiResponses.length))).toBeGreaterThan(BATCH_ROWS);
   });
 
   it('bounds a batch by the bytes of its lines', async () => {
@@ -159,6 +166,19 @@ describe('an abort of the stream', () => {
     expect(summary).toMatchObject({ stats: { total_messages: 2 }, metadata: { lineCount: 2 } });
   });
 
+  it('gives the responses and calls that were open, and counts them', async () => {
+    const controller = new AbortController();
+    async function* source(): AsyncGenerator<Uint8Array> {
+      const content = [{ type: 'tool_use', id: 't1', name: 'Read' }];
+      yield Buffer.from(toJsonl(assistantLine('m1', content, { usage: toUsageFields(5, 20) })));
+      controller.abort();
+    }
+    const { batches, summary } = await collect(source(), { signal: controller.signal });
+    expect(batches.flatMap((batch) => batch.apiResponses)).toMatchObject([{ tokens_out: 20 }]);
+    expect(batches.flatMap((batch) => batch.toolCalls)).toMatchObject([{ is_error: null }]);
+    expect(summary.stats).toMatchObject({ tokens_out: 20, api_response_count: 1 });
+  });
+
   it('between two batches ends the stream at the next', async () => {
     const controller = new AbortController();
     const stream = streamTranscript('s', toPiecesOf(longTranscript, 50), { signal: controller.signal });
@@ -199,6 +219,8 @@ describe('an abort of the stream', () => {
     await expect(parseTranscript('s', source(), { signal })).rejects.toBe(failure);
   });
 });
+
+const sumOf = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
 
 async function* toPiecesOf(line: Uint8Array, times: number): AsyncGenerator<Uint8Array> {
   for (let index = 0; index < times; index++) yield* toPieces(line, line.length);

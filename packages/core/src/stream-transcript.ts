@@ -1,8 +1,8 @@
 import { type TranscriptInput, toChunks } from './input-chunks.ts';
 import type { Issue } from './issues.ts';
 import type { ParseOptions } from './parse-options.ts';
-import type { ParsedContentBlock, TranscriptMessage } from './rows.ts';
-import { createTranscriptParser, type TranscriptSummary } from './transcript-parser.ts';
+import type { ApiResponse, ParsedContentBlock, SessionEvent, ToolCall, TranscriptMessage } from './rows.ts';
+import { createTranscriptParser, type RowSink, type TranscriptSummary } from './transcript-parser.ts';
 
 /** Rows in the order of the transcript. */
 export interface TranscriptBatch {
@@ -10,6 +10,10 @@ export interface TranscriptBatch {
   /** Messages of earlier batches as they are after later lines of the same response: each replaces its row. */
   updatedMessages: TranscriptMessage[];
   contentBlocks: ParsedContentBlock[];
+  /** Each response, call and event once, when nothing can change it any more: at the latest in the last batch. */
+  apiResponses: ApiResponse[];
+  toolCalls: ToolCall[];
+  events: SessionEvent[];
   issues: Issue[];
 }
 
@@ -38,37 +42,62 @@ export async function* streamTranscript(
     }
   }
   if (!options.signal?.aborted) parser.finish();
+  while (parser.closeOldest()) if (batcher.rowCount >= BATCH_ROWS) yield batcher.takeBatch();
   if (batcher.rowCount > 0) yield batcher.takeBatch();
   return parser.toSummary();
 }
 
-function createBatcher(onLineError: ParseOptions['onLineError']) {
-  let batch: TranscriptBatch = { messages: [], updatedMessages: [], contentBlocks: [], issues: [] };
+interface Batcher extends RowSink {
+  readonly rowCount: number;
+  takeBatch(): TranscriptBatch;
+}
+
+function createBatcher(onLineError: ParseOptions['onLineError']): Batcher {
+  let batch = createBatch();
+  let rowCount = 0;
   let firstOrdinal = 0;
   let updated = new Set<TranscriptMessage>();
+  const add = <T>(rows: T[], row: T): void => {
+    rows.push(row);
+    rowCount++;
+  };
   return {
-    addMessage(message: TranscriptMessage): void {
+    addMessage(message) {
       if (batch.messages.length === 0) firstOrdinal = message.ordinal;
-      batch.messages.push(message);
+      add(batch.messages, message);
     },
-    addBlock(block: ParsedContentBlock): void {
-      batch.contentBlocks.push(block);
-    },
-    changeMessage(message: TranscriptMessage): void {
+    addBlock: (block) => add(batch.contentBlocks, block),
+    changeMessage(message) {
       if (batch.messages.length === 0 || message.ordinal < firstOrdinal) updated.add(message);
     },
-    addIssue(issue: Issue): void {
-      batch.issues.push(issue);
+    addApiResponse: (response) => add(batch.apiResponses, response),
+    addToolCall: (call) => add(batch.toolCalls, call),
+    addEvent: (event) => add(batch.events, event),
+    addIssue(issue) {
+      add(batch.issues, issue);
       if (issue.severity === 'error') onLineError?.(issue.lineNumber, issue.error);
     },
-    get rowCount(): number {
-      return batch.messages.length + batch.contentBlocks.length + batch.issues.length + updated.size;
+    get rowCount() {
+      return rowCount + updated.size;
     },
-    takeBatch(): TranscriptBatch {
+    takeBatch() {
       const full = { ...batch, updatedMessages: [...updated] };
-      batch = { messages: [], updatedMessages: [], contentBlocks: [], issues: [] };
+      batch = createBatch();
+      rowCount = 0;
       updated = new Set();
       return full;
     },
+  };
+}
+
+function createBatch(): TranscriptBatch {
+  return {
+    messages: [],
+    updatedMessages: [],
+    contentBlocks: [],
+    apiResponses: [],
+    toolCalls: [],
+    events: [],
+    issues: [],
   };
 }

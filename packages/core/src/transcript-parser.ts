@@ -6,18 +6,26 @@ import { parseJsonLine } from './lines/parse-json-line.ts';
 import { maySmuggleCharacters, toStorableJson } from './lines/storable-characters.ts';
 import { type BlockContext, toContentBlocks } from './messages/content-blocks.ts';
 import { toPromptText } from './messages/initial-prompt.ts';
-import { createMessageAssembler, type RowSink } from './messages/message-assembler.ts';
+import { type AssemblySink, createMessageAssembler } from './messages/message-assembler.ts';
+import { createSessionEventReader } from './messages/session-events.ts';
 import { createTranscriptTotals } from './messages/transcript-totals.ts';
 import { type ParseOptions, resolveOptions } from './parse-options.ts';
 import { toLineKind } from './records/claude-code/line-types.ts';
 import { toMessageRecord } from './records/claude-code/message-record.ts';
+import { toProgressRecord } from './records/claude-code/progress-record.ts';
 import { createSessionFacts } from './records/claude-code/session-facts.ts';
 import { cutCharacters, isJsonObject } from './records/fields.ts';
-import type { JsonValue, MessageType, TranscriptMetadata, TranscriptStats } from './rows.ts';
+import type { JsonObject, JsonValue, MessageType, SessionEvent, TranscriptMetadata, TranscriptStats } from './rows.ts';
 
 export interface TranscriptSummary {
   stats: TranscriptStats;
   metadata: TranscriptMetadata;
+}
+
+/** Where the rows and issues go, each once. */
+export interface RowSink extends AssemblySink {
+  addEvent(event: SessionEvent): void;
+  addIssue(issue: Issue): void;
 }
 
 export interface TranscriptParser {
@@ -25,6 +33,12 @@ export interface TranscriptParser {
   push(chunk: Uint8Array): void;
   /** Parses a last line that no line feed ended. To be called once, after the last chunk. */
   finish(): void;
+  /**
+   * Emits the oldest of the responses and tool calls that later lines could have changed. To be called at the end, until
+   * it returns false: there are none left.
+   */
+  closeOldest(): boolean;
+  /** Complete once nothing is open. */
   toSummary(): TranscriptSummary;
 }
 
@@ -33,18 +47,18 @@ const MAX_TYPE_LENGTH_IN_ERROR = 64;
 
 /**
  * The heart of recount: bytes of a Claude Code transcript in, rows and issues out. Synchronous and pure; memory is
- * bounded by `maxLineBytes` and `maxOpenMessages`.
+ * bounded by `maxLineBytes`, `maxOpenMessages` and `maxOpenToolCalls`.
  */
-export function createTranscriptParser(
-  sessionId: string,
-  options: ParseOptions,
-  sink: RowSink & { addIssue(issue: Issue): void },
-): TranscriptParser {
-  const { maxLineBytes, maxInlineContentBytes, maxOpenMessages, usageFrom, prices } = resolveOptions(options);
+export function createTranscriptParser(sessionId: string, options: ParseOptions, sink: RowSink): TranscriptParser {
+  const { maxLineBytes, maxInlineContentBytes, maxOpenMessages, ...resolved } = resolveOptions(options);
   const totals = createTranscriptTotals();
   const facts = createSessionFacts();
   const nextId = createUlidSequence(sessionId);
-  const assembler = createMessageAssembler({ sessionId, nextId, prices, usageFrom, maxOpenMessages }, totals, sink);
+  const assembler = createMessageAssembler({ sessionId, nextId, maxOpenMessages, ...resolved }, totals, sink);
+  const events = createSessionEventReader(sessionId, (event) => {
+    if (event.kind === 'prompt') totals.addPrompt();
+    sink.addEvent(event);
+  });
   let initialPrompt: string | undefined;
   let sidechainPrompt: string | undefined;
   let isWindowExceeded = false;
@@ -82,7 +96,7 @@ export function createTranscriptParser(
     onTooManyBlocks: (count) => report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
   };
 
-  const readMessage = (value: Parameters<typeof toMessageRecord>[0], type: MessageType): void => {
+  const readMessage = (value: JsonObject, type: MessageType): void => {
     const record = toMessageRecord(value, type, warnIdentifierCut);
     if (record.timestampMs === undefined && value.timestamp !== undefined && value.timestamp !== null) {
       report('invalid_timestamp', 'warning', 'Timestamp is not ISO 8601');
@@ -92,7 +106,16 @@ export function createTranscriptParser(
       if (record.isSidechain) sidechainPrompt ??= toPromptText(record);
       else initialPrompt = toPromptText(record);
     }
+    events.observeMessage(record, value, line.lineNumber);
     assembler.add(record, toContentBlocks(record.content, blockContext), line, usageReport);
+  };
+
+  const readMetadata = (value: JsonObject, type: string): void => {
+    events.observeMetadata(value, type, line.lineNumber);
+    const progress = type === 'progress' ? toProgressRecord(value, warnIdentifierCut) : undefined;
+    if (progress === undefined) return;
+    if (progress.model !== null) facts.observeModel(progress.model);
+    assembler.addProgress(progress, toContentBlocks(progress.content, blockContext), line, usageReport);
   };
 
   const readValue = (value: JsonValue): void => {
@@ -105,7 +128,9 @@ export function createTranscriptParser(
     facts.observe(value, cutCharacters(type, MAX_TYPE_LENGTH_IN_ERROR));
     if (kind === 'unknown') {
       report('unknown_line_type', 'error', `Unknown line type: ${cutCharacters(type, MAX_TYPE_LENGTH_IN_ERROR)}`);
-    } else if (kind !== 'metadata') {
+    } else if (kind === 'metadata') {
+      readMetadata(value, type);
+    } else {
       readMessage(value, kind);
     }
   };
@@ -149,6 +174,7 @@ export function createTranscriptParser(
   return {
     push: splitter.push,
     finish: splitter.finish,
+    closeOldest: assembler.closeOldest,
     toSummary() {
       const durationMs = (facts.lastTimestampMs ?? 0) - (facts.firstTimestampMs ?? 0);
       return {

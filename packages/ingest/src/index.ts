@@ -22,8 +22,18 @@ export {
 } from './backfill/run-backfill.ts';
 export type { IngestDependencies } from './ingest-dependencies.ts';
 export { deleteSession } from './maintain/delete-session.ts';
+export { rebuildUsage } from './maintain/rebuild-usage.ts';
+export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-workspace.ts';
+export { requeueOutdated } from './maintain/requeue-outdated.ts';
 export { requeueTranscript } from './maintain/requeue-transcript.ts';
 export { type DoctorOptions, type Finding, runDoctor } from './maintain/run-doctor.ts';
+export {
+  changePriceSettings,
+  type PriceSettings,
+  type PriceSettingsChange,
+  readPriceSettings,
+} from './prices/change-workspace-prices.ts';
+export { readWorkspacePrices } from './prices/read-workspace-prices.ts';
 export { toFailureReason } from './process/failure-reason.ts';
 export { handleDeadLetter, handleJob, type JobReport } from './process/handle-job.ts';
 export { PARSER_VERSION, type ProcessOptions, processTranscript } from './process/process-transcript.ts';
@@ -34,3 +44,9 @@ export {
   type ReceiveResult,
   receiveTranscript,
 } from './receive/receive-transcript.ts';
+export {
+  indexWaitingSessions,
+  runSearchIndexer,
+  type SearchIndexerDeps,
+  type SearchIndexerOptions,
+} from './search/run-search-indexer.ts';

@@ -1,3 +1,4 @@
+import type { TranscriptStatus } from '@recount/db';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
@@ -5,6 +6,7 @@ import type { OpenInstallation } from '../connection/open-installation.ts';
 
 interface RequeueOptions {
   failed?: boolean;
+  outdated?: boolean;
   workspace: string;
 }
 
@@ -17,6 +19,7 @@ export function createRequeueCommand(context: CliContext): Command {
     .description('Have transcripts ingested again, from their raw bytes')
     .argument('[transcript-id...]', 'ids of transcripts')
     .option('--failed', 'all that were given up')
+    .option('--outdated', 'all whose rows an older version of recount made')
     .option('--workspace <name>', 'workspace', 'default')
     .addHelpText(
       'after',
@@ -26,38 +29,57 @@ Rows stay until the new ones replace them.
 
 Examples:
   $ recount requeue --failed
+  $ recount requeue --outdated
   $ recount requeue 01JCZ8Q4M2V7T3N5R9W0XYABCD`,
     )
     .action((ids: string[], options: RequeueOptions) => requeue(context, ids, options));
 }
 
-async function requeue(context: CliContext, ids: readonly string[], { failed, workspace }: RequeueOptions) {
-  if (ids.length > 0 === (failed === true)) throw new UsageError('Give ids of transcripts, or --failed.');
+async function requeue(context: CliContext, ids: readonly string[], options: RequeueOptions): Promise<void> {
+  const choices = [ids.length > 0, options.failed === true, options.outdated === true];
+  if (choices.filter(Boolean).length !== 1)
+    throw new UsageError('Give ids of transcripts, or --failed, or --outdated.');
   const { findInstallationConfig, findWorkspace, openInstallation } = await import(
     '../connection/open-installation.ts'
   );
-  const { requeueTranscript } = await import('@recount/ingest');
+  const { requeueOutdated } = await import('@recount/ingest');
   const installation = await openInstallation(await findInstallationConfig(context));
   let requeuedCount = 0;
   try {
-    const workspaceId = await findWorkspace(installation.database, workspace);
-    const from = failed ? (['failed'] as const) : REQUEUEABLE;
-    for await (const transcriptId of failed ? listFailed(installation, workspaceId) : ids) {
-      if (await requeueTranscript(installation, { workspaceId, transcriptId }, from)) {
-        requeuedCount += 1;
-        print(context, transcriptId);
-      } else if (!failed) {
-        context.exitCode = 1;
-        note(
-          context,
-          `${transcriptId}: there is no such transcript in the workspace ${workspace}, or it is queued already`,
-        );
-      }
+    const workspaceId = await findWorkspace(installation.database, options.workspace);
+    const requeued = options.outdated
+      ? requeueOutdated(installation, workspaceId)
+      : options.failed
+        ? requeueEach(installation, workspaceId, listFailed(installation, workspaceId), ['failed'])
+        : requeueEach(installation, workspaceId, ids, REQUEUEABLE, (id) => {
+            context.exitCode = 1;
+            note(
+              context,
+              `${id}: there is no such transcript in the workspace ${options.workspace}, or it is queued already`,
+            );
+          });
+    for await (const transcriptId of requeued) {
+      requeuedCount += 1;
+      print(context, transcriptId);
     }
   } finally {
     await installation.close();
   }
   note(context, `${requeuedCount} queued.`);
+}
+
+async function* requeueEach(
+  installation: OpenInstallation,
+  workspaceId: string,
+  ids: Iterable<string> | AsyncIterable<string>,
+  from: readonly TranscriptStatus[],
+  onRefused?: (transcriptId: string) => void,
+): AsyncGenerator<string> {
+  const { requeueTranscript } = await import('@recount/ingest');
+  for await (const transcriptId of ids) {
+    if (await requeueTranscript(installation, { workspaceId, transcriptId }, from)) yield transcriptId;
+    else onRefused?.(transcriptId);
+  }
 }
 
 async function* listFailed({ database }: OpenInstallation, workspaceId: string): AsyncGenerator<string> {

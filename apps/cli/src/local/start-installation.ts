@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { readApiConfig, startApi } from '@recount/api';
-import { createApiKey, type DatabasePool, ensureWorkspace, listApiKeys } from '@recount/db';
+import { createApiKey, type DatabasePool, ensureWorkspace, listApiKeys, listWorkspaces } from '@recount/db';
+import { requeueOutdated } from '@recount/ingest';
 import { readWorkerConfig } from '@recount/worker';
 import { ulid } from 'ulid';
 import { type CliContext, note } from '../cli-context.ts';
@@ -72,6 +73,7 @@ export async function startInstallation(
     );
     const connections = opened(await openInstallation(apiConfig), (each) => each.close());
     const credentials = await provideCredentials(connections.database, directory.credentials);
+    await readAnew(context, connections);
     const { url } = opened(await startApi(apiConfig, log.logger), (api) => api.close());
     if (!LOOPBACK_HOSTS.has(options.host)) {
       note(context, `Listening on ${options.host}: other machines can reach it, with an API key.`);
@@ -101,6 +103,15 @@ function toServiceEnvironment(
     RECOUNT_HOST: host,
     RECOUNT_PORT: String(port),
   };
+}
+
+/** After an upgrade: rows of an older parser lack what this version counts. */
+async function readAnew(context: CliContext, connections: OpenInstallation): Promise<void> {
+  let count = 0;
+  for (const { id } of await listWorkspaces(connections.database.database)) {
+    for await (const _transcriptId of requeueOutdated(connections, id)) count += 1;
+  }
+  if (count > 0) note(context, `${count} transcripts were read by an older recount; they are being read anew.`);
 }
 
 /** The key of earlier starts, or a new one where that was revoked, or belongs to a database that is gone. */

@@ -62,16 +62,21 @@ describe('isNestedDeeperThan', () => {
 describe('limitJson', () => {
   it('gives the value itself up to the limit, beyond it the beginning of its JSON', () => {
     const value = { a: 'é' };
-    expect(limitJson(value, 10)).toEqual({ value, isTooDeep: false });
-    expect(limitJson(value, 9)).toEqual({ value: '{"a":"é"', originalByteLength: 10, isTooDeep: false });
-    expect(limitJson(value, 7)).toEqual({ value: '{"a":"', originalByteLength: 10, isTooDeep: false });
+    expect(limitJson(value, 10)).toEqual({ value, isTooDeep: false, byteLength: 10 });
+    expect(limitJson(value, 9)).toEqual({
+      value: '{"a":"é"',
+      originalByteLength: 10,
+      isTooDeep: false,
+      byteLength: 10,
+    });
+    expect(limitJson(value, 7)).toEqual({ value: '{"a":"', originalByteLength: 10, isTooDeep: false, byteLength: 10 });
   });
 
   it('gives null for what is nested too deep, however deep', () => {
     const deepest = nested(MAX_STORED_JSON_DEPTH);
-    expect(limitJson(deepest, 10_000)).toEqual({ value: deepest, isTooDeep: false });
+    expect(limitJson(deepest, 10_000)).toMatchObject({ value: deepest, isTooDeep: false });
     for (const depth of [MAX_STORED_JSON_DEPTH + 1, 100_000]) {
-      expect(limitJson(nested(depth), 10_000)).toEqual({ value: null, isTooDeep: true });
+      expect(limitJson(nested(depth), 10_000)).toEqual({ value: null, isTooDeep: true, byteLength: 0 });
     }
   });
 });

@@ -32,10 +32,16 @@ export function isNestedDeeperThan(value: JsonValue, maxDepth: number): boolean 
 
 /**
  * The value, or a string with the first `maxBytes` of its JSON where that is longer, or null where it is nested too
- * deep.
+ * deep. `byteLength` is that of its whole JSON, and 0 for the last.
  */
-export function limitJson(value: JsonValue, maxBytes: number): LimitedValue<JsonValue> & { isTooDeep: boolean } {
-  if (isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH)) return { value: null, isTooDeep: true };
-  const limited = limitText(JSON.stringify(value), maxBytes);
-  return limited.originalByteLength === undefined ? { value, isTooDeep: false } : { ...limited, isTooDeep: false };
+export function limitJson(
+  value: JsonValue,
+  maxBytes: number,
+): LimitedValue<JsonValue> & { isTooDeep: boolean; byteLength: number } {
+  if (isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH)) return { value: null, isTooDeep: true, byteLength: 0 };
+  const json = JSON.stringify(value);
+  const limited = limitText(json, maxBytes);
+  return limited.originalByteLength === undefined
+    ? { value, isTooDeep: false, byteLength: Buffer.byteLength(json) }
+    : { ...limited, isTooDeep: false, byteLength: limited.originalByteLength };
 }

@@ -4,10 +4,19 @@ import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readIdentifier, rea
 import type { JsonObject, JsonValue, ParsedContentBlock } from '../rows.ts';
 
 /** A block as far as the line alone tells: without ids, order and place. */
-export type BlockContent = Omit<
-  ParsedContentBlock,
-  'id' | 'message_id' | 'session_id' | 'block_order' | 'line_number' | 'byte_offset' | 'byte_length'
->;
+export interface BlockContent
+  extends Omit<
+    ParsedContentBlock,
+    'id' | 'message_id' | 'session_id' | 'block_order' | 'line_number' | 'byte_offset' | 'byte_length'
+  > {
+  /**
+   * UTF-8 bytes, uncut, of its text, of a tool use's input as JSON, of a tool result's text as the model gets it; of
+   * withheld thinking, what its ciphertext tells of its length.
+   */
+  contentBytes: number;
+  /** As the line has it; undefined for bare text. */
+  source: JsonObject | undefined;
+}
 
 export interface BlockContext {
   maxInlineContentBytes: number;
@@ -29,11 +38,22 @@ export function toContentBlocks(content: JsonValue | undefined, context: BlockCo
   if (elements.length > MAX_BLOCKS_PER_LINE) context.onTooManyBlocks(elements.length - MAX_BLOCKS_PER_LINE);
   return elements.slice(0, MAX_BLOCKS_PER_LINE).flatMap((element) => {
     if (typeof element === 'string') return [toTextBlock(element, context)];
-    if (isJsonObject(element)) return [toBlock(element, context)];
+    if (isJsonObject(element)) {
+      const block = toBlock(element, context);
+      block.source = element;
+      return [block];
+    }
     context.onInvalidContent();
     return [];
   });
 }
+
+/** Bytes of the block that the model wrote, as far as they show; what the API's own tools returned is not its writing. */
+export function toWrittenBytes(block: BlockContent): number {
+  return WRITTEN_TYPES.has(block.block_type) ? block.contentBytes : 0;
+}
+
+const WRITTEN_TYPES = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use']);
 
 function toBlock(block: JsonObject, context: BlockContext): BlockContent {
   const type = readIdentifier(block.type, context.onIdentifierCut);
@@ -67,6 +87,8 @@ function emptyBlock(blockType: string): BlockContent {
     is_error: null,
     result_text: null,
     metadata: {},
+    contentBytes: 0,
+    source: undefined,
   };
 }
 
@@ -80,8 +102,18 @@ function toThinkingBlock(source: JsonObject, context: BlockContext): BlockConten
   const block = emptyBlock('thinking');
   block.thinking_text = toInlineText(toText(source.thinking), block, context);
   // The text is often withheld; the signature then shows that there was thinking.
-  if (typeof source.signature === 'string') block.metadata.signed = true;
+  if (typeof source.signature === 'string') {
+    block.metadata.signed = true;
+    if (block.thinking_text === '') block.contentBytes = toWithheldBytes(source.signature);
+  }
   return block;
+}
+
+/** Base64 of the thinking, encrypted, and of this much else: so on all signatures whose thinking is there to compare. */
+const SIGNATURE_OVERHEAD_CHARACTERS = 240;
+
+function toWithheldBytes(ciphertext: string): number {
+  return Math.floor((Math.max(0, ciphertext.length - SIGNATURE_OVERHEAD_CHARACTERS) * 3) / 4);
 }
 
 function toToolUseBlock(source: JsonObject, context: BlockContext): BlockContent {
@@ -104,7 +136,9 @@ function toToolResultBlock(source: JsonObject, context: BlockContext): BlockCont
     if (texts.length > 0) block.result_text = toInlineText(texts.join('\n'), block, context);
     const others = content.filter((part) => typeof part !== 'string' && toTextOfPart(part).length === 0);
     if (others.length > 0) {
+      const { contentBytes } = block;
       block.metadata.other_parts = toInlineJson(others.map(withoutMediaData), block, context);
+      block.contentBytes = contentBytes;
     }
   } else if (content !== undefined && content !== null) {
     block.metadata.content = toInlineJson(withoutMediaData(content), block, context);
@@ -143,6 +177,7 @@ function toOtherBlock(type: string, source: JsonObject, context: BlockContext): 
   block.tool_result_id = readIdentifier(source.tool_use_id, context.onIdentifierCut);
   if (typeof source.is_error === 'boolean') block.is_error = source.is_error;
   block.metadata.content = toInlineJson(withoutMediaData(rest), block, context);
+  if (type === 'redacted_thinking') block.contentBytes = toWithheldBytes(toText(source.data));
   return block;
 }
 
@@ -170,17 +205,21 @@ function toText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-function toInlineText(text: string, block: Pick<BlockContent, 'metadata'>, context: BlockContext): string {
+type Measured = Pick<BlockContent, 'metadata' | 'contentBytes'>;
+
+function toInlineText(text: string, block: Measured, context: BlockContext): string {
   const limited = limitText(text, context.maxInlineContentBytes);
+  block.contentBytes = limited.originalByteLength ?? Buffer.byteLength(text);
   markTruncated(block, limited.originalByteLength);
   return limited.value;
 }
 
-function toInlineJson(value: JsonValue, block: Pick<BlockContent, 'metadata'>, context: BlockContext): JsonValue {
+function toInlineJson(value: JsonValue, block: Measured, context: BlockContext): JsonValue {
   if (typeof value !== 'object' || value === null) {
     return typeof value === 'string' ? toInlineText(value, block, context) : value;
   }
   const limited = limitJson(value, context.maxInlineContentBytes);
+  block.contentBytes = limited.byteLength;
   if (limited.isTooDeep) {
     context.onNestingTooDeep();
     block.metadata.truncated = true;
@@ -190,7 +229,7 @@ function toInlineJson(value: JsonValue, block: Pick<BlockContent, 'metadata'>, c
 }
 
 /** Of several texts that were cut, the length is that of the first: a tool result's text comes before its other parts. */
-function markTruncated(block: Pick<BlockContent, 'metadata'>, originalByteLength: number | undefined): void {
+function markTruncated(block: Measured, originalByteLength: number | undefined): void {
   if (originalByteLength === undefined) return;
   block.metadata.truncated = true;
   block.metadata.original_byte_length ??= originalByteLength;

@@ -1,5 +1,5 @@
 import type { MessageRecord } from '../records/claude-code/message-record.ts';
-import { cutCharacters, isJsonObject } from '../records/fields.ts';
+import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
 import type { JsonValue } from '../rows.ts';
 
 export const MAX_INITIAL_PROMPT_LENGTH = 1000;
@@ -26,10 +26,23 @@ const OPERATING_COMMANDS = new Set(
 
 /** What the user typed on this line, cut to 1,000 characters and `...`; undefined where it holds no such text. */
 export function toPromptText(record: MessageRecord): string | undefined {
-  if (record.type !== 'user' || record.metadata.isMeta === true || record.metadata.isCompactSummary === true) {
-    return undefined;
-  }
-  const text = toTexts(record.content).find(isTypedByUser);
+  return isByUser(record) ? toTypedText(record.content) : undefined;
+}
+
+/** `/name` of the slash command that the line holds, whether the user or the program wrote it down. */
+export function toSlashCommand(record: MessageRecord): string | undefined {
+  const isCommand = isByUser(record) || (record.type === 'system' && record.metadata.subtype === 'local_command');
+  const text = isCommand ? toTexts(record.content).find(isCommandMarkup) : undefined;
+  return (text && cutCharacters(toElementText(text, 'command-name'), MAX_IDENTIFIER_LENGTH)) || undefined;
+}
+
+function isByUser({ type, metadata }: MessageRecord): boolean {
+  return type === 'user' && metadata.isMeta !== true && metadata.isCompactSummary !== true;
+}
+
+/** The first text of a content that a user typed, cut like an initial prompt. */
+export function toTypedText(content: JsonValue | undefined): string | undefined {
+  const text = toTexts(content).find(isTypedByUser);
   if (text === undefined) return undefined;
   const typed = toTypedCommand(text) ?? text;
   if (OPERATING_COMMANDS.has(typed)) return undefined;
@@ -52,9 +65,13 @@ function isTypedByUser(text: string): boolean {
   return start !== '' && !GENERATED_PREFIXES.some((prefix) => start.startsWith(prefix));
 }
 
+function isCommandMarkup(text: string): boolean {
+  return text.trimStart().startsWith('<command-');
+}
+
 /** `/name arguments` of a slash command, which is stored as markup. */
 function toTypedCommand(text: string): string | undefined {
-  if (!text.trimStart().startsWith('<command-')) return undefined;
+  if (!isCommandMarkup(text)) return undefined;
   const name = toElementText(text, 'command-name');
   if (name === '') return undefined;
   const commandArguments = toElementText(text, 'command-args');

@@ -3,7 +3,7 @@ import { createUlidSequence } from '../ids/ulid-sequence.ts';
 import { flatDefaultPrices } from '../pricing/flat-default-prices.ts';
 import type { PriceTable } from '../pricing/price-table.ts';
 import { toMessageRecord } from '../records/claude-code/message-record.ts';
-import type { JsonObject, MessageType, ParsedContentBlock, TranscriptMessage } from '../rows.ts';
+import type { ApiResponse, JsonObject, MessageType, ParsedContentBlock, ToolCall, TranscriptMessage } from '../rows.ts';
 import { assistantLine, only, toUsageFields, userLine } from '../testing/transcript-lines.ts';
 import { toContentBlocks } from './content-blocks.ts';
 import { createMessageAssembler } from './message-assembler.ts';
@@ -12,6 +12,7 @@ import { createTranscriptTotals } from './transcript-totals.ts';
 interface Options {
   usageFrom?: 'first' | 'final';
   maxOpenMessages?: number;
+  maxOpenToolCalls?: number;
   prices?: PriceTable;
 }
 
@@ -19,6 +20,8 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
   const messages: TranscriptMessage[] = [];
   const blocks: ParsedContentBlock[] = [];
   const changes: string[] = [];
+  const responses: ApiResponse[] = [];
+  const calls: ToolCall[] = [];
   const invalidFields: string[] = [];
   const onWindowExceeded = vi.fn();
   const totals = createTranscriptTotals();
@@ -29,6 +32,7 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
       prices: flatDefaultPrices,
       usageFrom: 'final',
       maxOpenMessages: 100,
+      maxOpenToolCalls: 100,
       ...options,
     },
     totals,
@@ -36,6 +40,8 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
       addMessage: (message) => messages.push(message),
       addBlock: (block) => blocks.push(block),
       changeMessage: (message) => changes.push(message.id),
+      addApiResponse: (response) => responses.push(response),
+      addToolCall: (call) => calls.push(call),
     },
   );
   const ignore = () => {};
@@ -54,7 +60,10 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
       onWindowExceeded,
     });
   }
-  return { messages, blocks, changes, invalidFields, onWindowExceeded, stats: totals.toStats(null, 0) };
+  const early = { responses: [...responses], calls: [...calls] };
+  while (assembler.closeOldest());
+  const stats = totals.toStats(null, 0);
+  return { messages, blocks, changes, responses, calls, early, invalidFields, onWindowExceeded, stats };
 }
 
 const text = (value: string): JsonObject => ({ type: 'text', text: value });
@@ -121,7 +130,7 @@ describe('createMessageAssembler', () => {
         { model: 'x', stop_reason: 'tool_use' },
         { requestId: 'r', timestamp: '2025-06-01T00:00:00Z' },
       ),
-      assistantLine('m1', 'c', { model: 'y', stop_reason: 'end_turn' }, { requestId: 'q', isApiErrorMessage: true }),
+      assistantLine('m1', 'c', { model: 'y', stop_reason: 'end_turn' }, { requestId: 'r', isApiErrorMessage: true }),
       assistantLine('m1', 'd', { stop_reason: null }),
     ]);
     expect(only(messages)).toMatchObject({
@@ -192,7 +201,9 @@ describe('usage of a message', () => {
     const prices: PriceTable = {
       version: 'test',
       price: ({ model, timestamp }) =>
-        model === 'x' && timestamp !== null ? { costUsd: 2, basis: 'default' } : { costUsd: null, basis: 'unpriced' },
+        model === 'x' && timestamp !== null
+          ? { costUsd: 2, costs: null, basis: 'reported' }
+          : { costUsd: null, costs: null, basis: 'unpriced' },
     };
     const usage = toUsageFields(1, 20);
     const timestamp = '2025-06-01T00:00:00Z';

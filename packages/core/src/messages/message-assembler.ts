@@ -1,19 +1,22 @@
 import type { PriceTable } from '../pricing/price-table.ts';
 import type { MessageRecord } from '../records/claude-code/message-record.ts';
+import type { ProgressRecord } from '../records/claude-code/progress-record.ts';
 import { toIsoTimestamp } from '../records/claude-code/session-facts.ts';
-import type { ParsedContentBlock, TranscriptMessage } from '../rows.ts';
-import { toFinalUsage, toUsage, toUsageMetadata, type Usage } from '../usage/usage.ts';
-import type { BlockContent } from './content-blocks.ts';
+import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../rows.ts';
+import {
+  createOpenResponse,
+  isApiResponse,
+  type OpenResponse,
+  observeUsage,
+  toApiResponses,
+} from '../usage/open-response.ts';
+import { toResponseKey } from '../usage/response-key.ts';
+import { type BlockContent, toWrittenBytes } from './content-blocks.ts';
+import { type LinePlace, mergeLine, setUsageColumns, toBlockRow, toMessageRow } from './message-rows.ts';
+import { createResponseWindow, type WindowEntry } from './response-window.ts';
+import { createToolCallTracker } from './tool-calls.ts';
+import { isToolUse } from './tool-use.ts';
 import type { TranscriptTotals } from './transcript-totals.ts';
-
-/** Output counts that the API reports when a response starts to stream; final ones this small carry a stop_reason. */
-const MAX_PLACEHOLDER_OUTPUT_TOKENS = 8;
-
-export interface LinePlace {
-  lineNumber: number;
-  byteOffset: number;
-  byteLength: number;
-}
 
 export interface AssemblerOptions {
   sessionId: string;
@@ -22,179 +25,173 @@ export interface AssemblerOptions {
   usageFrom: 'first' | 'final';
   /** Responses whose later lines are still joined to them; the least recently seen ones fall out. */
   maxOpenMessages: number;
+  /** Tool calls that wait for their results, and results that wait for their calls. */
+  maxOpenToolCalls: number;
 }
 
-/** Where the assembler puts what it makes; `isFlushed` tells rows that can no longer be changed in place. */
-export interface RowSink {
+/** Where the assembler puts what it makes. */
+export interface AssemblySink {
   addMessage(message: TranscriptMessage): void;
   addBlock(block: ParsedContentBlock): void;
   /** A message changed; called whether or not it has left the sink already. */
   changeMessage(message: TranscriptMessage): void;
+  /** Responses and calls come once each, in their final state. */
+  addApiResponse(response: ApiResponse): void;
+  addToolCall(call: ToolCall): void;
+}
+
+export interface AssemblerReport {
+  onInvalidUsage: (field: string) => void;
+  onWindowExceeded: () => void;
 }
 
 export interface MessageAssembler {
-  add(
-    record: MessageRecord,
-    blocks: readonly BlockContent[],
-    place: LinePlace,
-    report: { onInvalidUsage: (field: string) => void; onWindowExceeded: () => void },
-  ): void;
+  add(record: MessageRecord, blocks: readonly BlockContent[], place: LinePlace, report: AssemblerReport): void;
+  /** Takes in a sub-agent's response that a progress line tells of: its usage, no message. */
+  addProgress(record: ProgressRecord, blocks: readonly BlockContent[], place: LinePlace, report: AssemblerReport): void;
+  /**
+   * Emits what has been open for longest: a tool call without its result, or a response. To be called after the last
+   * line, until it returns false: nothing is open any more.
+   */
+  closeOldest(): boolean;
 }
 
 interface OpenMessage {
   row: TranscriptMessage;
-  usage: Usage | undefined;
+  /** Undefined for what is no assistant's. */
+  response: OpenResponse | undefined;
   blockCount: number;
   lineCount: number;
 }
 
 /**
  * Builds messages from records: all assistant lines that share a `message.id` are one message at the place of the
- * first, wherever in the transcript the others stand; every other line is a message of its own.
+ * first, wherever in the transcript the others stand; every other line is a message of its own. What the lines tell of
+ * API responses and tool calls is emitted once no later line can change it.
  */
 export function createMessageAssembler(
   options: AssemblerOptions,
   totals: TranscriptTotals,
-  sink: RowSink,
+  sink: AssemblySink,
 ): MessageAssembler {
-  const openMessages = new Map<string, OpenMessage>();
+  const { sessionId, prices, usageFrom } = options;
+  const toolCalls = createToolCallTracker(options, (call) => sink.addToolCall(call));
   let ordinal = 0;
   let lastTimeMs = 0;
 
-  const openMessage = (record: MessageRecord, place: LinePlace): OpenMessage => {
+  const window = createResponseWindow<OpenMessage>(options, ({ message, progress }) => {
+    // Of a response that is told of twice, the message tells more.
+    const response = message?.response?.usage === undefined ? progress : message.response;
+    for (const row of response === undefined ? [] : toApiResponses(response, prices)) {
+      totals.addResponse(row);
+      sink.addApiResponse(row);
+    }
+  });
+
+  /** A copy of a line without a message id is a message of its own, but shares the response. */
+  const openMessage = (record: MessageRecord, place: LinePlace, shared: OpenResponse | undefined): OpenMessage => {
     lastTimeMs = record.timestampMs ?? lastTimeMs;
-    const row = toMessageRow(options.sessionId, options.nextId(lastTimeMs), ordinal++, record, place);
+    const row = toMessageRow({ id: options.nextId(lastTimeMs), sessionId, position: ordinal++ }, record, place);
     totals.addMessage(row);
     sink.addMessage(row);
-    return { row, usage: undefined, blockCount: 0, lineCount: 1 };
+    const response = record.type === 'assistant' ? (shared ?? toMessageResponse(record, row)) : undefined;
+    return { row, response, blockCount: 0, lineCount: 1 };
   };
 
-  /** Prices the message anew even where the line brings no usage: it may have brought the model. */
-  const applyUsage = (message: OpenMessage, usage: Usage | undefined): void => {
-    if (message.usage === undefined) message.usage = usage;
-    else if (usage !== undefined && options.usageFrom === 'final') message.usage = toFinalUsage(message.usage, usage);
-    if (message.usage === undefined) return;
-    const { row } = message;
-    const before = { ...row };
-    setUsageColumns(row, message.usage, options.prices);
-    totals.replaceUsage(before, row);
+  const applyUsage = (message: OpenMessage, record: MessageRecord, report: AssemblerReport): void => {
+    const { row, response } = message;
+    if (response === undefined) return;
+    const isFirst = response.usage === undefined;
+    observeUsage(response, record, { prices, usageFrom, onInvalidUsage: report.onInvalidUsage });
+    if (isFirst && isApiResponse(response) && !response.isSubagent) totals.addAnswer();
+    setUsageColumns(row, response);
+  };
+
+  const addBlocks = (
+    message: OpenMessage,
+    record: MessageRecord,
+    blocks: readonly BlockContent[],
+    place: LinePlace,
+  ): void => {
+    const { row, response } = message;
+    for (const [index, content] of blocks.entries()) {
+      const identity = { id: options.nextId(lastTimeMs), sessionId, position: message.blockCount++ };
+      const block = toBlockRow(identity, row, content, place);
+      totals.addBlock(block);
+      sink.addBlock(block);
+      if (response === undefined) continue;
+      const isCopy =
+        isToolUse(content) &&
+        !toolCalls.addUse(content, { index, record, row, response, lineNumber: place.lineNumber });
+      if (!isCopy) response.contentBytes += toWrittenBytes(content);
+    }
+    toolCalls.addResults(blocks, record);
+  };
+
+  const toEntry = (record: MessageRecord | ProgressRecord, place: LinePlace): WindowEntry<OpenMessage> => {
+    const groupKey = window.toGroupKey(record, place.lineNumber);
+    return window.get(groupKey) ?? { groupKey, message: undefined, progress: undefined };
   };
 
   return {
     add(record, blocks, place, report) {
-      const known = record.messageId === null ? undefined : openMessages.get(record.messageId);
-      const message = known ?? openMessage(record, place);
-      if (record.messageId !== null) {
-        if (known !== undefined) openMessages.delete(record.messageId);
-        openMessages.set(record.messageId, message);
-        const oldest = openMessages.size > options.maxOpenMessages ? openMessages.keys().next().value : undefined;
-        if (oldest !== undefined) {
-          openMessages.delete(oldest);
-          report.onWindowExceeded();
-        }
-      }
-      if (known !== undefined) mergeLine(message, record);
-      applyUsage(message, record.usage && toUsage(record.usage, report.onInvalidUsage));
-      markUnfinalised(message);
-      for (const content of blocks) {
-        const block = toBlockRow(message, content, options, lastTimeMs, place);
-        totals.addBlock(block);
-        sink.addBlock(block);
-      }
-      if (known !== undefined) sink.changeMessage(message.row);
+      const isResponse = record.type === 'assistant' && (record.messageId !== null || record.usage !== undefined);
+      const entry = isResponse ? toEntry(record, place) : undefined;
+      const known = record.messageId === null ? undefined : entry?.message;
+      const message = known ?? openMessage(record, place, entry?.message?.response);
+      if (known !== undefined) mergeLine(known.row, record, ++known.lineCount);
+      applyUsage(message, record, report);
+      addBlocks(message, record, blocks, place);
+      if (known !== undefined) sink.changeMessage(known.row);
+      if (entry === undefined) return;
+      entry.message ??= message;
+      if (!window.keep(entry)) report.onWindowExceeded();
     },
+    addProgress(record, blocks, place, report) {
+      const entry = toEntry(record, place);
+      entry.progress ??= toProgressResponse(record, sessionId, place.lineNumber);
+      const { facts } = entry.progress;
+      facts.stop_reason = record.stopReason ?? facts.stop_reason;
+      observeUsage(entry.progress, record, { prices, usageFrom, onInvalidUsage: report.onInvalidUsage });
+      for (const block of blocks) entry.progress.contentBytes += toWrittenBytes(block);
+      if (!window.keep(entry)) report.onWindowExceeded();
+    },
+    closeOldest: () => toolCalls.closeOldest() || window.closeOldest(),
   };
 }
 
-function toMessageRow(
-  sessionId: string,
-  id: string,
-  ordinal: number,
-  record: MessageRecord,
-  place: LinePlace,
-): TranscriptMessage {
-  return {
-    id,
-    session_id: sessionId,
-    line_number: place.lineNumber,
-    ordinal,
-    message_type: record.type,
-    role: record.role,
-    model: record.model,
-    tokens_in: null,
-    tokens_out: null,
-    cache_read: null,
-    cache_write: null,
-    cost_usd: null,
-    timestamp: toIsoTimestamp(record.timestampMs),
-    has_text: false,
-    has_thinking: false,
-    has_tool_use: false,
-    has_tool_result: false,
-    metadata: record.metadata,
-    provider_message_id: record.messageId,
-    request_id: record.requestId,
-    uuid: record.uuid,
-    parent_uuid: record.parentUuid,
-    is_sidechain: record.isSidechain,
-    agent_id: record.agentId,
-    stop_reason: record.stopReason,
-    byte_offset: place.byteOffset,
-    byte_length: place.byteLength,
-  };
+function toMessageResponse(record: MessageRecord, row: TranscriptMessage): OpenResponse {
+  return createOpenResponse({
+    key: toResponseKey(record, row.session_id, row.line_number),
+    source: 'message',
+    sessionId: row.session_id,
+    messageRowId: row.id,
+    facts: row,
+    isSubagent: row.is_sidechain || row.agent_id !== null,
+    gitBranch: record.gitBranch,
+    agentVersion: record.version,
+    isMarkedCopy: record.isMarkedCopy,
+  });
 }
 
-/** Adds what a later line of the same response tells: gaps are filled, the stop reason is the last one given. */
-function mergeLine(message: OpenMessage, record: MessageRecord): void {
-  const { row } = message;
-  row.model ??= record.model;
-  row.request_id ??= record.requestId;
-  row.timestamp ??= toIsoTimestamp(record.timestampMs);
-  row.stop_reason = record.stopReason ?? row.stop_reason;
-  row.metadata = { ...record.metadata, ...row.metadata, line_count: ++message.lineCount };
-}
-
-function setUsageColumns(row: TranscriptMessage, usage: Usage, prices: PriceTable): void {
-  row.tokens_in = usage.inputTokens;
-  row.tokens_out = usage.outputTokens;
-  row.cache_read = usage.cacheReadTokens;
-  row.cache_write = usage.cacheWriteTokens;
-  row.cost_usd = prices.price({ model: row.model, timestamp: row.timestamp, usage }).costUsd;
-  const details = toUsageMetadata(usage);
-  if (details === undefined) delete row.metadata.usage;
-  else row.metadata.usage = details;
-}
-
-function markUnfinalised({ row, usage }: OpenMessage): void {
-  const isPlaceholder =
-    usage !== undefined &&
-    row.stop_reason === null &&
-    usage.outputTokens > 0 &&
-    usage.outputTokens <= MAX_PLACEHOLDER_OUTPUT_TOKENS;
-  if (isPlaceholder) row.metadata.usage_unfinalised = true;
-  else delete row.metadata.usage_unfinalised;
-}
-
-function toBlockRow(
-  message: OpenMessage,
-  content: BlockContent,
-  options: AssemblerOptions,
-  timeMs: number,
-  place: LinePlace,
-): ParsedContentBlock {
-  const { row } = message;
-  row.has_text ||= content.block_type === 'text';
-  row.has_thinking ||= content.block_type === 'thinking' || content.block_type === 'redacted_thinking';
-  row.has_tool_use ||= content.block_type === 'tool_use';
-  row.has_tool_result ||= content.block_type === 'tool_result';
-  return {
-    id: options.nextId(timeMs),
-    message_id: row.id,
-    session_id: options.sessionId,
-    block_order: message.blockCount++,
-    ...content,
-    line_number: place.lineNumber,
-    byte_offset: place.byteOffset,
-    byte_length: place.byteLength,
-  };
+function toProgressResponse(record: ProgressRecord, sessionId: string, lineNumber: number): OpenResponse {
+  return createOpenResponse({
+    key: toResponseKey(record, sessionId, lineNumber),
+    source: 'progress',
+    sessionId,
+    messageRowId: null,
+    facts: {
+      provider_message_id: record.messageId,
+      request_id: record.requestId,
+      model: record.model,
+      timestamp: toIsoTimestamp(record.timestampMs),
+      agent_id: record.agentId,
+      stop_reason: record.stopReason,
+      line_number: lineNumber,
+    },
+    isSubagent: true,
+    gitBranch: record.gitBranch,
+    agentVersion: record.version,
+    isMarkedCopy: record.isMarkedCopy,
+  });
 }

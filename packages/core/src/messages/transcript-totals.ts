@@ -1,32 +1,27 @@
 import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
-import type { ParsedContentBlock, TranscriptMessage, TranscriptStats } from '../rows.ts';
+import type { ApiResponse, ParsedContentBlock, TranscriptMessage, TranscriptStats } from '../rows.ts';
 
 /** Names under which Claude Code has offered its sub-agent tool. */
-const SUBAGENT_TOOLS = new Set(['Task', 'Agent']);
-
-type TokenColumns = Pick<TranscriptMessage, 'tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write' | 'cost_usd'>;
+export const SUBAGENT_TOOLS: ReadonlySet<string> = new Set(['Task', 'Agent']);
 
 export interface TranscriptTotals {
-  addMessage(message: TranscriptMessage): void;
+  addMessage(message: Pick<TranscriptMessage, 'message_type'>): void;
   addBlock(block: Pick<ParsedContentBlock, 'block_type' | 'tool_name'>): void;
-  /** Replaces what a message counted for before (all null for a new one) by what it counts for now. */
-  replaceUsage(before: TokenColumns, after: TokenColumns): void;
+  /** To be called once for each response, in its final state. */
+  addResponse(response: ApiResponse): void;
+  addPrompt(): void;
+  /** The first line of a response in the main conversation: it answers the prompt before it. */
+  addAnswer(): void;
   /** `initialPrompt` and `durationMs` are the caller's. */
   toStats(initialPrompt: string | null, durationMs: number): TranscriptStats;
 }
 
 /** Running totals of a transcript. Cost is summed in whole units of 1e-10 dollars, so no order of lines changes it. */
 export function createTranscriptTotals(): TranscriptTotals {
-  const counts = { messages: 0, user: 0, assistant: 0, toolUses: 0, thinking: 0, subagents: 0 };
+  const counts = { messages: 0, user: 0, assistant: 0, toolUses: 0, thinking: 0, subagents: 0, prompts: 0, turns: 0 };
   const sums = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUnits: 0 };
-
-  const addUsage = (columns: TokenColumns, sign: 1 | -1): void => {
-    sums.tokensIn += sign * (columns.tokens_in ?? 0);
-    sums.tokensOut += sign * (columns.tokens_out ?? 0);
-    sums.cacheRead += sign * (columns.cache_read ?? 0);
-    sums.cacheWrite += sign * (columns.cache_write ?? 0);
-    sums.costUnits += sign * Math.round((columns.cost_usd ?? 0) * COST_UNITS_PER_USD);
-  };
+  const responses = { all: 0, unfinalised: 0, unpriced: 0, webSearches: 0 };
+  let isPromptOpen = false;
 
   return {
     addMessage(message) {
@@ -41,9 +36,24 @@ export function createTranscriptTotals(): TranscriptTotals {
       }
       if (block.block_type === 'thinking' || block.block_type === 'redacted_thinking') counts.thinking++;
     },
-    replaceUsage(before, after) {
-      addUsage(before, -1);
-      addUsage(after, 1);
+    addResponse(response) {
+      responses.all++;
+      if (response.is_unfinalised) responses.unfinalised++;
+      if (response.price_basis === 'unpriced') responses.unpriced++;
+      responses.webSearches += response.web_search_requests;
+      sums.tokensIn += response.tokens_in;
+      sums.tokensOut += response.tokens_out;
+      sums.cacheRead += response.cache_read;
+      sums.cacheWrite += response.cache_write;
+      sums.costUnits += Math.round((response.cost_usd ?? 0) * COST_UNITS_PER_USD);
+    },
+    addPrompt() {
+      counts.prompts++;
+      isPromptOpen = true;
+    },
+    addAnswer() {
+      if (isPromptOpen) counts.turns++;
+      isPromptOpen = false;
     },
     toStats(initialPrompt, durationMs) {
       return {
@@ -58,6 +68,12 @@ export function createTranscriptTotals(): TranscriptTotals {
         cache_read: sums.cacheRead,
         cache_write: sums.cacheWrite,
         cost_estimate_usd: sums.costUnits / COST_UNITS_PER_USD,
+        api_response_count: responses.all,
+        unfinalised_count: responses.unfinalised,
+        unpriced_count: responses.unpriced,
+        web_search_count: responses.webSearches,
+        prompt_count: counts.prompts,
+        turn_count: counts.turns,
         duration_ms: durationMs,
         initial_prompt: initialPrompt,
       };

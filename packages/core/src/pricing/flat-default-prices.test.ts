@@ -12,7 +12,9 @@ describe('flatDefaultPrices', () => {
     ['cache_read_input_tokens', 0.3],
     ['cache_creation_input_tokens', 3.75],
   ])('prices a million %s at %d dollars', (field, usd) => {
-    expect(costOf({ [field]: 1_000_000 })).toEqual({ costUsd: usd, basis: 'default' });
+    const { costUsd, costs, basis } = costOf({ [field]: 1_000_000 });
+    expect([costUsd, basis]).toEqual([usd, 'default']);
+    expect(Object.values(costs ?? {}).filter((cost) => cost !== 0)).toEqual([usd]);
   });
 
   it('is exact to 1e-10 dollars', () => {

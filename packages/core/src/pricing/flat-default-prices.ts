@@ -14,15 +14,24 @@ function toUnitsPerToken(usdPerMillion: number): number {
   return Math.round((usdPerMillion * COST_UNITS_PER_USD) / 1e6);
 }
 
-/** One rate for every model and date: an estimate, and marked as such by its basis `default`. */
+/** One rate for every model and date, and none for web searches: an estimate, marked as such by its basis `default`. */
 export const flatDefaultPrices: PriceTable = {
   version: 'flat-default-1',
   price({ usage }) {
-    const units =
-      usage.inputTokens * UNITS_PER_TOKEN.input +
-      usage.outputTokens * UNITS_PER_TOKEN.output +
-      usage.cacheReadTokens * UNITS_PER_TOKEN.cacheRead +
-      usage.cacheWriteTokens * UNITS_PER_TOKEN.cacheWrite;
-    return { costUsd: units / COST_UNITS_PER_USD, basis: 'default' };
+    const input = usage.inputTokens * UNITS_PER_TOKEN.input;
+    const output = usage.outputTokens * UNITS_PER_TOKEN.output;
+    const cacheRead = usage.cacheReadTokens * UNITS_PER_TOKEN.cacheRead;
+    const cacheWrite = usage.cacheWriteTokens * UNITS_PER_TOKEN.cacheWrite;
+    return {
+      costUsd: (input + output + cacheRead + cacheWrite) / COST_UNITS_PER_USD,
+      costs: {
+        input: input / COST_UNITS_PER_USD,
+        output: output / COST_UNITS_PER_USD,
+        cacheRead: cacheRead / COST_UNITS_PER_USD,
+        cacheWrite: cacheWrite / COST_UNITS_PER_USD,
+        webSearch: 0,
+      },
+      basis: 'default',
+    };
   },
 };

@@ -1,3 +1,4 @@
+import type { CostByClass, PriceBasis } from '../rows.ts';
 import type { Usage } from '../usage/usage.ts';
 
 export interface PriceQuery {
@@ -6,13 +7,16 @@ export interface PriceQuery {
   /** Of the API response; prices change over time. */
   timestamp: string | null;
   usage: Usage;
+  /** What the transcript itself says the response cost; taken where the table has no price. */
+  reportedCostUsd?: number | null;
 }
 
 export interface Price {
-  /** US dollars, a multiple of 1e-10; null for a model that the table does not know. */
+  /** US dollars, a multiple of 1e-10; null where `basis` is `unpriced`. */
   costUsd: number | null;
-  /** `default` is the flat rate of a table that does not tell models apart. */
-  basis: 'default' | 'unpriced';
+  /** Adds up to `costUsd`; null where `basis` is `unpriced` or `reported`. */
+  costs: CostByClass | null;
+  basis: PriceBasis;
 }
 
 /** Prices usage by model, date and token class. Pure: the same query gives the same price. */

@@ -1,3 +1,4 @@
+import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
 
 /** Longest uuid, id, model, version, path… that goes into a row; Postgres can index far more than this. */
@@ -24,6 +25,20 @@ export function readIdentifier(value: JsonValue | undefined, onCut: () => void):
   return cutCharacters(text, MAX_IDENTIFIER_LENGTH);
 }
 
+/** No session costs near it; larger figures are faults. */
+const MAX_DOLLARS = 1e5;
+
+/** US dollars, to the 1e-10 that costs are counted in; null where the value is no plausible sum. */
+export function readDollars(value: JsonValue | undefined): number | null {
+  if (typeof value !== 'number' || !(value >= 0 && value <= MAX_DOLLARS)) return null;
+  return Math.round(value * COST_UNITS_PER_USD) / COST_UNITS_PER_USD;
+}
+
+/** A whole number of at most 1e15, or null. */
+export function readCount(value: JsonValue | undefined): number | null {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= 1e15 ? value : null;
+}
+
 /**
  * The first `maxLength` UTF-16 units, one fewer where that would split a surrogate pair. What is cut is a copy: a slice
  * would keep the whole text in memory for as long as the row.
@@ -36,6 +51,8 @@ export function cutCharacters(text: string, maxLength: number): string {
 
 const ISO_TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i;
+/** As `Date` writes it, and nearly every transcript. */
+const CANONICAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 /** Years of five digits are no timestamps to Postgres. */
 const MAX_TIMESTAMP_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -45,14 +62,18 @@ const MAX_TIMESTAMP_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
  */
 export function parseTimestampMs(value: JsonValue | undefined): number | undefined {
   if (typeof value !== 'string') return undefined;
+  const timeMs = CANONICAL_TIMESTAMP.test(value) ? Date.parse(value) : parseOtherTimestamp(value);
+  return timeMs >= 0 && timeMs <= MAX_TIMESTAMP_MS ? timeMs : undefined;
+}
+
+function parseOtherTimestamp(value: string): number {
   const match = ISO_TIMESTAMP.exec(value);
-  if (match === null) return undefined;
+  if (match === null) return Number.NaN;
   const offset = match[8];
   const zone =
     offset === undefined || /z/i.test(offset) ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(3).slice(-2) || '00'}`;
   const milliseconds = (match[7] ?? '').slice(0, 3).padEnd(3, '0');
-  const timeMs = Date.parse(
+  return Date.parse(
     `${match[1]}-${match[2]}-${match[3]}T${match[4]}:${match[5]}:${match[6] ?? '00'}.${milliseconds}${zone}`,
   );
-  return timeMs >= 0 && timeMs <= MAX_TIMESTAMP_MS ? timeMs : undefined;
 }

@@ -28,6 +28,28 @@ export function toUsageFields(input: number, output: number, cacheRead = 0, cach
   };
 }
 
+/** A line that tells of a sub-agent's response, as some versions write it into the parent's transcript. */
+export function progressLine(
+  id: string | null,
+  content: JsonValue,
+  message: JsonObject = {},
+  envelope: JsonObject = {},
+  fields: JsonObject = {},
+): JsonObject {
+  const told = { type: 'assistant', message: { id, role: 'assistant', content, ...message }, ...envelope };
+  return { type: 'progress', data: { type: 'agent_progress', agentId: 'a1', message: told }, ...fields };
+}
+
+/** A user line with the result of a tool. */
+export function resultLine(
+  toolUseId: string,
+  content: JsonValue,
+  fields: JsonObject = {},
+  isError = false,
+): JsonObject {
+  return userLine([{ type: 'tool_result', tool_use_id: toolUseId, content, is_error: isError }], fields);
+}
+
 /** The one element of a list that has to have just one. */
 export function only<T>(values: readonly T[]): T {
   const [value] = values;

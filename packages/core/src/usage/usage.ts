@@ -54,8 +54,12 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
   };
 }
 
-/** The final figure of a response whose lines each carry a usage: the maximum of every field. */
+/**
+ * The final figure of a response whose lines each carry a usage: the maximum of every field. It is `earlier` itself
+ * where `later` says the same.
+ */
 export function toFinalUsage(earlier: Usage, later: Usage): Usage {
+  if (isSameUsage(earlier, later)) return earlier;
   return {
     inputTokens: Math.max(earlier.inputTokens, later.inputTokens),
     outputTokens: Math.max(earlier.outputTokens, later.outputTokens),
@@ -70,6 +74,23 @@ export function toFinalUsage(earlier: Usage, later: Usage): Usage {
     speed: later.speed ?? earlier.speed,
     inferenceGeo: later.inferenceGeo ?? earlier.inferenceGeo,
   };
+}
+
+function isSameUsage(one: Usage, other: Usage): boolean {
+  return (
+    one.inputTokens === other.inputTokens &&
+    one.outputTokens === other.outputTokens &&
+    one.cacheReadTokens === other.cacheReadTokens &&
+    one.cacheWriteTokens === other.cacheWriteTokens &&
+    one.cacheWrite5mTokens === other.cacheWrite5mTokens &&
+    one.cacheWrite1hTokens === other.cacheWrite1hTokens &&
+    one.webSearchRequests === other.webSearchRequests &&
+    one.webFetchRequests === other.webFetchRequests &&
+    one.thinkingTokens === other.thinkingTokens &&
+    one.serviceTier === other.serviceTier &&
+    one.speed === other.speed &&
+    one.inferenceGeo === other.inferenceGeo
+  );
 }
 
 /** What a message's metadata keeps of its usage beside the four token columns; undefined where there is nothing. */

@@ -1,10 +1,25 @@
-import type { Issue, ParsedContentBlock, TranscriptMessage, TranscriptSummary } from '@recount/core';
+import type {
+  ApiResponse,
+  Issue,
+  ParsedContentBlock,
+  SessionEvent,
+  ToolCall,
+  TranscriptMessage,
+  TranscriptSummary,
+} from '@recount/core';
 import type { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import type { transcripts } from '../schema/transcripts.ts';
+import type { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 
 export interface TranscriptKey {
   workspaceId: string;
   transcriptId: string;
+}
+
+/** What the rows of a parse have in common. */
+export interface WriteContext extends TranscriptKey {
+  agent: string;
+  priceVersion: string;
 }
 
 export function toMessageRow(key: TranscriptKey, message: TranscriptMessage): typeof transcriptMessages.$inferInsert {
@@ -13,6 +28,39 @@ export function toMessageRow(key: TranscriptKey, message: TranscriptMessage): ty
 
 export function toContentBlockRow(key: TranscriptKey, block: ParsedContentBlock): typeof contentBlocks.$inferInsert {
   return { workspace_id: key.workspaceId, transcript_id: key.transcriptId, ...block };
+}
+
+export function toUsageEntryRow(
+  context: WriteContext,
+  entryNumber: number,
+  response: ApiResponse,
+): typeof usageEntries.$inferInsert {
+  return {
+    workspace_id: context.workspaceId,
+    transcript_id: context.transcriptId,
+    entry_number: entryNumber,
+    agent: context.agent,
+    price_version: context.priceVersion,
+    ...response,
+  };
+}
+
+export function toToolCallRow(key: TranscriptKey, callNumber: number, call: ToolCall): typeof toolCalls.$inferInsert {
+  return {
+    workspace_id: key.workspaceId,
+    transcript_id: key.transcriptId,
+    call_number: callNumber,
+    is_own: true,
+    ...call,
+  };
+}
+
+export function toSessionEventRow(
+  key: TranscriptKey,
+  eventNumber: number,
+  event: SessionEvent,
+): typeof sessionEvents.$inferInsert {
+  return { workspace_id: key.workspaceId, transcript_id: key.transcriptId, event_number: eventNumber, ...event };
 }
 
 export function toIssueRow(key: TranscriptKey, issueNumber: number, issue: Issue): typeof ingestIssues.$inferInsert {
@@ -34,6 +82,7 @@ export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
   const { cwd, gitBranch, version, title, models, firstTimestamp, lastTimestamp, lineCount, ...rest } = metadata;
   return {
     ...stats,
+    reported_cost_usd: metadata.reportedTotals?.cost_usd ?? null,
     project: cwd,
     git_branch: gitBranch,
     agent_version: version,

@@ -6,6 +6,8 @@ import { recountSchema } from './recount-schema.ts';
 export const workspaces = recountSchema.table('workspaces', {
   id: identifier().primaryKey(),
   name: text().notNull().unique(),
+  /** Shown beside costs; they are not converted. */
+  currency_label: text().notNull().default('USD'),
   created_at: isoTimestamp().notNull().default(sql`now()`),
 });
 

@@ -3,8 +3,8 @@ import { identifyTranscript, streamTranscript } from '@recount/core';
 import type { DatabasePool } from '../database.ts';
 import { completeTranscript } from '../writes/complete-transcript.ts';
 import { insertTranscript } from '../writes/insert-transcript.ts';
-import { refreshSession } from '../writes/refresh-session.ts';
-import { writeBatch } from '../writes/write-batch.ts';
+import { settleSession } from '../writes/settle-session.ts';
+import { createTranscriptWriter } from '../writes/transcript-writer.ts';
 
 /** Ingests a transcript as a worker does, but from memory, and without looking at other versions of its session. */
 export async function ingestTranscript(
@@ -30,11 +30,12 @@ export async function ingestTranscript(
     });
     const batches = streamTranscript(sessionId, bytes);
     const counts = { contentBlocks: 0, errors: 0, warnings: 0, issuesByCode: {} as Record<string, number> };
-    let issueNumber = 0;
+    const firstNumbers = { entry: 0, call: 0 };
+    const context = { ...key, agent: 'claude-code', priceVersion: 'test' };
+    const writer = createTranscriptWriter(transaction, client, context, firstNumbers);
     let next = await batches.next();
     for (; !next.done; next = await batches.next()) {
-      await writeBatch(transaction, client, key, next.value, issueNumber);
-      issueNumber += next.value.issues.length;
+      await writer.write(next.value);
       counts.contentBlocks += next.value.contentBlocks.length;
       for (const { code, severity, count } of next.value.issues) {
         if (severity === 'error') counts.errors++;
@@ -43,6 +44,11 @@ export async function ingestTranscript(
       }
     }
     await completeTranscript(transaction, key, next.value, counts, { parser: 'test', prices: 'test' });
-    await refreshSession(transaction, key.workspaceId, sessionId);
+    await settleSession(transaction, {
+      workspaceId: key.workspaceId,
+      sessionId,
+      written: { transcriptId: key.transcriptId, firstNumbers },
+      removedTranscriptIds: [],
+    });
   });
 }

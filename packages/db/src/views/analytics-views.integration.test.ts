@@ -2,12 +2,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
+import { deleteSession } from '../writes/delete-session.ts';
 import { setTranscriptStatus } from '../writes/set-transcript-status.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 
 type Line = Record<string, unknown>;
 
+/** As long as the API's ids are: those are unique, and need no request id. */
+const toMessageId = (name: string) => `msg_${name.padEnd(24, '0')}`;
 const ask = (uuid: string, content: unknown, fields: Line = {}) => ({
   type: 'user',
   uuid,
@@ -22,7 +25,7 @@ const answer = (id: string | null, at: string, output: number, fields: Line = {}
   cwd: '/home/ada/app',
   ...(id !== null && { requestId: `req-${id}` }),
   message: {
-    id,
+    id: id === null ? null : toMessageId(id),
     role: 'assistant',
     model: 'claude-opus-5',
     stop_reason: 'end_turn',
@@ -51,6 +54,9 @@ async function ingest(transcriptId: string, path: string, lines: unknown[], work
   const bytes = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   await ingestTranscript(pool, { workspaceId, transcriptId }, { path, bytes });
 }
+
+const remove = (session: string) =>
+  pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, session));
 
 async function query(text: string, ...values: unknown[]) {
   return (await pool.pool.query(text, values)).rows;
@@ -160,13 +166,13 @@ it('counts each API response once, with its final figure, for the earliest origi
     ),
   ).toEqual(
     [
-      ['m1', 'req-m1', 't2', 10, 100, 3, false],
-      ['m2', 'req-m2', 't2', 10, 20, 2, false],
-      ['m3', 'req-m3', 't2', 10, 30, 1, false],
-      ['m4', 'req-m4', 't1', 10, 400, 1, false],
-      ['m5', 'req-m5', 't3', 10, 500, 1, false],
-      ['m6', 'req-m6', 't5', 10, 4, 1, true],
-      ['no-id', null, 't2', 10, 50, 3, false],
+      [toMessageId('m1'), 'req-m1', 't2', 10, 100, 3, false],
+      [toMessageId('m2'), 'req-m2', 't2', 10, 20, 2, false],
+      [toMessageId('m3'), 'req-m3', 't2', 10, 30, 1, false],
+      [toMessageId('m4'), 'req-m4', 't1', 10, 400, 1, false],
+      [toMessageId('m5'), 'req-m5', 't3', 10, 500, 1, false],
+      [toMessageId('m6'), 'req-m6', 't5', 10, 4, 1, true],
+      ['uuid:no-id', null, 't2', 10, 50, 3, false],
     ].map(([response_id, request_id, transcript_id, tokens_in, tokens_out, copy_count, is_unfinalised]) => ({
       ...{ response_id, request_id, transcript_id, tokens_in, tokens_out, copy_count, is_unfinalised },
     })),
@@ -189,25 +195,29 @@ it('takes messages without any id for responses of their own', async () => {
     { copy_count: 1 },
     { copy_count: 1 },
   ]);
-  await pool.pool.query(`DELETE FROM recount.transcripts WHERE session_id = 'anonymous'`);
+  await remove('anonymous');
 });
 
-it('keeps two requests apart that share a message id, and a copy without request id with the first', async () => {
-  const first = answer('shared', '7T00:00:00', 5);
-  const { requestId: _requestId, ...bare } = first;
-  await ingest('t7', 'requests-1.jsonl', [first]);
-  await ingest('t8', 'requests-2.jsonl', [{ ...first, requestId: 'req-z' }]);
-  await ingest('t9', 'requests-3.jsonl', [bare]);
+it('tells short message ids, which may clash, apart by the request, and long ones never', async () => {
+  const line = answer('shared', '7T00:00:00', 5);
+  const short = { ...line, message: { ...line.message, id: 'shared' } };
+  await ingest('t7', 'requests-1.jsonl', [short, { ...line, requestId: 'req-a' }]);
+  await ingest('t8', 'requests-2.jsonl', [
+    { ...short, requestId: 'req-z' },
+    { ...line, requestId: 'req-b' },
+  ]);
+  await ingest('t9', 'requests-3.jsonl', [short]);
   expect(
     await query(
-      `SELECT session_id, request_id, copy_count::int FROM analytics.api_responses
-       WHERE response_id = 'shared' ORDER BY request_id`,
+      `SELECT response_id, session_id, copy_count::int FROM analytics.api_responses
+       WHERE session_id LIKE 'requests-%' ORDER BY response_id`,
     ),
   ).toEqual([
-    { session_id: 'requests-1', request_id: 'req-shared', copy_count: 2 },
-    { session_id: 'requests-2', request_id: 'req-z', copy_count: 1 },
+    { response_id: toMessageId('shared'), session_id: 'requests-1', copy_count: 2 },
+    { response_id: 'shared/req-shared', session_id: 'requests-1', copy_count: 2 },
+    { response_id: 'shared/req-z', session_id: 'requests-2', copy_count: 1 },
   ]);
-  await pool.pool.query(`DELETE FROM recount.transcripts WHERE session_id LIKE 'requests-%'`);
+  for (const session of ['requests-1', 'requests-2', 'requests-3']) await remove(session);
 });
 
 it('adds responses up by UTC day, whatever the time zone of the reader', async () => {

@@ -3,6 +3,7 @@ import type { Database } from '../database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
 import { type TranscriptKey, toTranscriptFigures } from '../rows/transcript-rows.ts';
 import { transcripts } from '../schema/transcripts.ts';
+import { measureActiveTime } from './measure-active-time.ts';
 
 export interface IngestCounts {
   contentBlocks: number;
@@ -36,4 +37,5 @@ export async function completeTranscript(
       ingested_at: sql`now()`,
     })
     .where(and(eq(transcripts.workspace_id, key.workspaceId), eq(transcripts.id, key.transcriptId)));
+  await measureActiveTime(transaction, key);
 }

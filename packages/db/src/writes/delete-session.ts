@@ -1,8 +1,9 @@
 import type { Database } from '../database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
-import { sessions, transcripts } from '../schema/transcripts.ts';
+import { transcripts } from '../schema/transcripts.ts';
 import { deleteTranscriptRows } from './delete-transcript-rows.ts';
 import { lockSession } from './lock-session.ts';
+import { settleSession } from './settle-session.ts';
 
 /**
  * Deletes a session with all of its transcripts and their rows. Returns the keys of the raw objects, which the caller
@@ -18,8 +19,6 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
     .returning({ id: transcripts.id, object_key: transcripts.object_key });
   const ids = deleted.map(({ id }) => id);
   await deleteTranscriptRows(transaction, workspaceId, ids);
-  await transaction
-    .delete(sessions)
-    .where(and(eq(sessions.workspace_id, workspaceId), eq(sessions.session_id, sessionId)));
+  await settleSession(transaction, { workspaceId, sessionId, removedTranscriptIds: ids });
   return deleted.map(({ object_key }) => object_key);
 }

@@ -1,27 +1,31 @@
-import { flatDefaultPrices, type PriceTable, streamTranscript } from '@recount/core';
+import { type PriceTable, streamTranscript } from '@recount/core';
 import {
   completeTranscript,
+  createTranscriptWriter,
   type Database,
   deleteTranscriptRows,
+  findNextUsageNumbers,
   findTranscript,
   listTranscripts,
   lockSession,
-  refreshSession,
+  settleSession,
   supersedeTranscripts,
   type TranscriptRow,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
 import { hashPrefixes } from './hash-prefixes.ts';
 import { findBeginnings, findExtension } from './session-versions.ts';
 import { createBatchWriter } from './write-batches.ts';
 
 /** Stored with every transcript, so that those read by an older parser can be found and read again. */
-export const PARSER_VERSION = '1';
+export const PARSER_VERSION = '2';
 
 export interface ProcessOptions {
   maxLineBytes: number;
   maxInlineContentBytes?: number | undefined;
+  /** Default: the price table with the workspace's own rates before it. */
   prices?: PriceTable | undefined;
   /** Aborts between two batches; nothing of the transcript is then committed. */
   signal?: AbortSignal | undefined;
@@ -60,20 +64,27 @@ export async function processTranscript(
       const extension = await findExtension(deps.rawStore, transcript, others, options.signal);
       if (extension !== undefined) {
         await supersedeTranscripts(transaction, workspaceId, [transcript.id], extension.id);
-        await refreshSession(transaction, workspaceId, sessionId);
+        await settleSession(transaction, { workspaceId, sessionId, removedTranscriptIds: [transcript.id] });
         return 'superseded';
       }
       await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
-      const writer = createBatchWriter(transaction, client, { workspaceId, transcriptId: transcript.id });
-      const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, options);
+      const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
+      const key = { workspaceId, transcriptId: transcript.id };
+      const firstNumbers = await findNextUsageNumbers(transaction, workspaceId, transcript.id);
+      const context = { ...key, agent: transcript.agent, priceVersion: prices.version };
+      const writer = createBatchWriter(createTranscriptWriter(transaction, client, context, firstNumbers));
+      const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, { ...options, prices });
       const { summary, counts } = writer.toResult();
-      await completeTranscript(transaction, { workspaceId, transcriptId: transcript.id }, summary, counts, {
-        parser: PARSER_VERSION,
-        prices: (options.prices ?? flatDefaultPrices).version,
-      });
+      const versions = { parser: PARSER_VERSION, prices: prices.version };
+      await completeTranscript(transaction, key, summary, counts, versions);
       const beginnings = findBeginnings(hashesByLength, others).map(({ id }) => id);
       await supersedeTranscripts(transaction, workspaceId, beginnings, transcript.id);
-      await refreshSession(transaction, workspaceId, sessionId);
+      await settleSession(transaction, {
+        workspaceId,
+        sessionId,
+        written: { transcriptId: transcript.id, firstNumbers },
+        removedTranscriptIds: beginnings,
+      });
       return 'ingested';
     },
     { signal },

@@ -1,10 +1,9 @@
 import type { TranscriptBatch, TranscriptSummary } from '@recount/core';
-import { type Database, type IngestCounts, type TranscriptKey, writeBatch } from '@recount/db';
+import type { IngestCounts, TranscriptWriter } from '@recount/db';
 
 /** Issues stored with their place; beyond it they are only counted. */
 const MAX_STORED_ISSUES = 1000;
 
-type Client = Parameters<typeof writeBatch>[1];
 type Batches = AsyncGenerator<TranscriptBatch, TranscriptSummary>;
 
 export interface BatchWriter {
@@ -13,8 +12,8 @@ export interface BatchWriter {
   toResult(): { summary: TranscriptSummary; counts: IngestCounts };
 }
 
-/** Writes a transcript's batches on its transaction's connection and counts what it wrote. */
-export function createBatchWriter(transaction: Database, client: Client, key: TranscriptKey): BatchWriter {
+/** Writes a transcript's batches and counts what it wrote. */
+export function createBatchWriter(writer: TranscriptWriter): BatchWriter {
   const issuesByCode: Record<string, number> = {};
   const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, issuesByCode };
   let storedIssueCount = 0;
@@ -28,9 +27,8 @@ export function createBatchWriter(transaction: Database, client: Client, key: Tr
       issuesByCode[code] = (issuesByCode[code] ?? 0) + count;
     }
     const issues = batch.issues.slice(0, MAX_STORED_ISSUES - storedIssueCount);
-    const issueNumber = storedIssueCount;
     storedIssueCount += issues.length;
-    await writeBatch(transaction, client, key, { ...batch, issues }, issueNumber);
+    await writer.write({ ...batch, issues });
   };
 
   return {

@@ -12,6 +12,8 @@ const envelope: JsonObject = {
   isSidechain: true,
   agentId: 'a1',
   requestId: 'req_1',
+  gitBranch: 'main',
+  version: '2.1.0',
 };
 
 describe('toMessageRecord', () => {
@@ -31,6 +33,11 @@ describe('toMessageRecord', () => {
       content: 'hi',
       usage: undefined,
       metadata: {},
+      gitBranch: 'main',
+      version: '2.1.0',
+      isMarkedCopy: false,
+      reportedCostUsd: null,
+      toolUseResult: undefined,
     });
   });
 
@@ -58,6 +65,21 @@ describe('toMessageRecord', () => {
     });
   });
 
+  it('reads what tells of copies, of cost and of a tool result', () => {
+    expect(read({ costUSD: 0.1, forkedFrom: { sessionId: 's' }, message: {} }, 'assistant')).toMatchObject({
+      reportedCostUsd: 0.1,
+      isMarkedCopy: true,
+    });
+    for (const costUSD of [-1, 1e6, '1', null]) {
+      expect(read({ costUSD, message: {} }, 'assistant').reportedCostUsd).toBeNull();
+    }
+    expect(read({ costUSD: 1, toolUseResult: { agentId: 'a' }, forkedFrom: 's' })).toMatchObject({
+      reportedCostUsd: null,
+      isMarkedCopy: false,
+      toolUseResult: { agentId: 'a' },
+    });
+  });
+
   it('is null, not wrong, for fields of other types', () => {
     const wrong: JsonValue[] = [null, true, [], {}, ''];
     for (const value of wrong) {
@@ -79,6 +101,11 @@ describe('toMessageRecord', () => {
         content: undefined,
         usage: undefined,
         metadata: {},
+        gitBranch: null,
+        version: null,
+        isMarkedCopy: false,
+        reportedCostUsd: null,
+        toolUseResult: undefined,
       });
     }
   });

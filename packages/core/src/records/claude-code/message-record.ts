@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
-import { isJsonObject, parseTimestampMs, readIdentifier, readObject, readText } from '../fields.ts';
+import { isJsonObject, parseTimestampMs, readDollars, readIdentifier, readObject, readText } from '../fields.ts';
 import { toMessageMetadata } from './message-metadata.ts';
 
 /** A line that is (part of) a message, with its fields checked; content and usage are still as the agent wrote them. */
@@ -19,6 +19,14 @@ export interface MessageRecord {
   content: JsonValue | undefined;
   usage: JsonObject | undefined;
   metadata: JsonObject;
+  gitBranch: string | null;
+  /** Of the agent. */
+  version: string | null;
+  /** The line says that it was copied from another session. */
+  isMarkedCopy: boolean;
+  /** What old versions say that the response cost. */
+  reportedCostUsd: number | null;
+  toolUseResult: JsonObject | undefined;
 }
 
 /** Reads a user, assistant, system or summary line. Total: whatever is missing or of the wrong type is null. */
@@ -41,6 +49,11 @@ export function toMessageRecord(line: JsonObject, type: MessageType, onIdentifie
     content: toContent(line, type, message),
     usage: isAssistant ? readObject(message?.usage) : undefined,
     metadata: toMessageMetadata(line, message),
+    gitBranch: identifier(line.gitBranch),
+    version: identifier(line.version),
+    isMarkedCopy: isJsonObject(line.forkedFrom),
+    reportedCostUsd: isAssistant ? readDollars(line.costUSD) : null,
+    toolUseResult: readObject(line.toolUseResult),
   };
 }
 

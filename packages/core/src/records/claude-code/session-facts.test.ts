@@ -26,6 +26,7 @@ describe('createSessionFacts', () => {
       titleSource: null,
       models: [],
       pullRequests: [],
+      reportedTotals: null,
       forkedFromSessionId: null,
       lineTypes: {},
     });

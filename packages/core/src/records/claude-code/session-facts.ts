@@ -1,11 +1,13 @@
-import type { JsonObject, JsonValue, PullRequestLink, TranscriptMetadata } from '../../rows.ts';
+import type { JsonObject, JsonValue, PullRequestLink, ReportedTotals, TranscriptMetadata } from '../../rows.ts';
 import { cutCharacters, parseTimestampMs, readIdentifier, readObject, readText } from '../fields.ts';
+import { toReportedTotals } from './reported-totals.ts';
 
 const MAX_TITLE_LENGTH = 512;
 const MAX_DISTINCT_LINE_TYPES = 128;
 const MAX_MODELS = 64;
 const MAX_PULL_REQUESTS = 256;
-const SYNTHETIC_MODEL = '<synthetic>';
+/** Model of the messages that Claude Code makes up itself. */
+export const SYNTHETIC_MODEL = '<synthetic>';
 
 export interface SessionFacts {
   /** Takes note of what a line of any type tells of its session. */
@@ -40,6 +42,7 @@ export function createSessionFacts(): SessionFacts {
   const models = new Set<string>();
   const pullRequests = new Map<string, PullRequestLink>();
   const lineTypes = new Map<string, number>();
+  const reported: Record<ReportedTotals['source'], ReportedTotals | null> = { 'cost-state': null, result: null };
   let forkedFromSessionId: string | null = null;
   let firstTimestampMs: number | undefined;
   let lastTimestampMs: number | undefined;
@@ -64,6 +67,10 @@ export function createSessionFacts(): SessionFacts {
         break;
       case 'agent-name':
         last.agentName = toTitle(line.agentName) ?? last.agentName;
+        break;
+      case 'cost-state':
+      case 'result':
+        reported[type] = toReportedTotals(line, type) ?? reported[type];
         break;
       case 'pr-link': {
         const link = toPullRequestLink(line);
@@ -102,6 +109,7 @@ export function createSessionFacts(): SessionFacts {
         models: [...models],
         pullRequests: [...pullRequests.values()],
         forkedFromSessionId,
+        reportedTotals: reported['cost-state'] ?? reported.result,
         lineTypes: Object.fromEntries(lineTypes),
       };
     },
@@ -123,7 +131,7 @@ function toTitle(value: JsonValue | undefined): string | null {
   return text ? cutCharacters(text, MAX_TITLE_LENGTH) : null;
 }
 
-function toPullRequestLink(line: JsonObject): PullRequestLink {
+export function toPullRequestLink(line: JsonObject): PullRequestLink {
   const number = line.prNumber;
   return {
     number: typeof number === 'number' && Number.isSafeInteger(number) ? number : null,

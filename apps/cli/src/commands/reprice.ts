@@ -1,0 +1,35 @@
+import { Command } from 'commander';
+import { type CliContext, note } from '../cli-context.ts';
+
+interface RepriceOptions {
+  workspace: string;
+}
+
+export function createRepriceCommand(context: CliContext): Command {
+  return new Command('reprice')
+    .description('Price all usage anew, after rates or overrides changed; nothing is parsed again')
+    .option('--workspace <name>', 'workspace', 'default')
+    .addHelpText(
+      'after',
+      `
+Works on DATABASE_URL, else on the local installation, which must be running. What is priced at the present rates
+already is left alone, so an interrupted run can be started again.
+
+Examples:
+  $ recount prices set prices.json && recount reprice`,
+    )
+    .action((options: RepriceOptions) => reprice(context, options));
+}
+
+async function reprice(context: CliContext, { workspace }: RepriceOptions): Promise<void> {
+  const { findWorkspace, withDatabase } = await import('../connection/open-installation.ts');
+  const { readWorkspacePrices, repriceWorkspace } = await import('@recount/ingest');
+  await withDatabase(context, async (database) => {
+    const workspaceId = await findWorkspace(database, workspace);
+    const signal = context.listenForInterruption();
+    const prices = await readWorkspacePrices(database.database, workspaceId);
+    let count = 0;
+    for await (const _done of repriceWorkspace({ database }, workspaceId, prices, signal)) count += 1;
+    note(context, `${count} transcripts priced at ${prices.version}.`);
+  });
+}

@@ -1,0 +1,48 @@
+import { Command } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+
+interface VerifyOptions {
+  json?: boolean;
+  rebuild?: boolean;
+  workspace: string;
+}
+
+export function createVerifyCommand(context: CliContext): Command {
+  return new Command('verify')
+    .description('Recount the usage ledger and all roll-ups from their sources and compare every row')
+    .option('--rebuild', 'make them anew first')
+    .option('--json', 'print JSON')
+    .option('--workspace <name>', 'workspace', 'default')
+    .addHelpText(
+      'after',
+      `
+Works on DATABASE_URL, else on the local installation, which must be running; ingestion may go on meanwhile.
+Exit code 1 where a row differs.
+
+Examples:
+  $ recount verify
+  $ recount verify --rebuild`,
+    )
+    .action((options: VerifyOptions) => verify(context, options));
+}
+
+async function verify(context: CliContext, options: VerifyOptions): Promise<void> {
+  const { findWorkspace, withDatabase } = await import('../connection/open-installation.ts');
+  const { verifyUsage } = await import('@recount/db');
+  const checks = await withDatabase(context, async (database) => {
+    const workspaceId = await findWorkspace(database, options.workspace);
+    if (options.rebuild) {
+      const { rebuildUsage } = await import('@recount/ingest');
+      let count = 0;
+      for await (const _sessionId of rebuildUsage({ database }, workspaceId)) count += 1;
+      note(context, `${count} sessions made anew.`);
+    }
+    return await database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId));
+  });
+  if (checks.some(({ missing, surplus }) => missing + surplus > 0)) context.exitCode = 1;
+  if (options.json) return print(context, JSON.stringify(checks, null, 2));
+  for (const { table, rows, missing, surplus } of checks) {
+    const finding = missing + surplus === 0 ? 'equal to a full recount' : `${missing} missing, ${surplus} surplus`;
+    print(context, `${table.padEnd(16)} ${String(rows).padStart(9)} rows  ${finding}`);
+  }
+}

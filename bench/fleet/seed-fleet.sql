@@ -1,0 +1,83 @@
+-- A fleet of $SESSIONS sessions, one in five a sub-agent's, over a year, straight into the tables that reports read.
+-- The same every time. $SESSIONS and $WORKSPACE are replaced.
+INSERT INTO recount.sessions (
+  workspace_id, session_id, agent, is_subagent, parent_session_id, agent_id, primary_transcript_id,
+  total_messages, user_messages, assistant_messages, tool_use_count, api_response_count, prompt_count, turn_count,
+  tokens_in, tokens_out, cache_read, cache_write, cost_estimate_usd, duration_ms, active_ms, reported_cost_usd,
+  project, git_branch, agent_version, title, models, first_timestamp, last_timestamp)
+SELECT
+  '$WORKSPACE', 'session-' || n, CASE WHEN n % 10 = 9 THEN 'codex' ELSE 'claude-code' END, n % 5 = 4,
+  CASE WHEN n % 5 = 4 THEN 'session-' || (n - 4) END, CASE WHEN n % 5 = 4 THEN 'agent-' || n END, 'transcript-' || n,
+  80, 40, 40, 30, 40, 8, 8, 20000, 16000, 2400000, 120000, (n % 997) / 100.0, 3600000, 1800000 + n % 1000 * 1000,
+  CASE WHEN n % 3 = 0 THEN (n % 997) / 99.0 END,
+  '/home/ada/project-' || n % 40, CASE WHEN n % 4 = 0 THEN 'main' ELSE 'topic-' || n % 200 END, '2.0.' || n % 60,
+  'Session ' || n, ARRAY['claude-opus-4-5', 'claude-haiku-4-5'],
+  start, start + interval '1 hour'
+FROM generate_series(0, $SESSIONS - 1) AS n, LATERAL (SELECT '2025-06-01Z'::timestamptz + n * interval '1 year' / $SESSIONS AS start) AS at;
+
+INSERT INTO recount.usage_ledger (
+  workspace_id, agent, response_key, session_id, transcript_id, source, "timestamp", is_subagent, agent_id, git_branch,
+  agent_version, copy_count, provider_message_id, model, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h,
+  is_unfinalised, estimated_tokens_out, cost_usd, cost_input_usd, cost_output_usd, cost_cache_read_usd,
+  cost_cache_write_usd, price_basis, price_version)
+SELECT
+  workspace_id, agent, 'msg-' || session_id || '-' || r, session_id, primary_transcript_id, 'message',
+  first_timestamp + r * interval '90 seconds', is_subagent, agent_id, git_branch, agent_version, 1, 'msg-' || r,
+  CASE WHEN r % 50 = 49 THEN 'unknown-model' WHEN r % 4 = 3 THEN models[2] ELSE models[1] END,
+  r * 10, r * 20, r * 2000, r * 100, r * 10, r % 20 = 19, CASE WHEN r % 20 = 19 THEN r * 40 END,
+  CASE WHEN r % 50 < 49 THEN r / 1000.0 END, r / 5000.0, r / 5000.0, r / 2500.0, r / 5000.0,
+  CASE WHEN r % 50 = 49 THEN 'unpriced' ELSE 'list' END, 'seed'
+FROM recount.sessions, generate_series(0, 39 + (length(session_id) % 2) * 20) AS r WHERE workspace_id = '$WORKSPACE';
+
+INSERT INTO recount.usage_rollup (
+  workspace_id, session_id, bucket_start, model, is_subagent, git_branch, agent_version, is_shared,
+  responses, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h, thinking_tokens, web_search_requests,
+  cost_units, cost_input_units, cost_output_units, cost_cache_read_units, cost_cache_write_units, cost_web_search_units,
+  unfinalised_responses, unfinalised_tokens_out, estimated_tokens_out, unpriced_responses, unpriced_tokens,
+  default_priced_responses)
+SELECT
+  workspace_id, session_id, date_bin('15 minutes', "timestamp", '2000-01-01Z'), model, is_subagent, git_branch,
+  agent_version, is_shared, count(*), sum(tokens_in), sum(tokens_out), sum(cache_read), sum(cache_write),
+  sum(cache_write_1h), sum(thinking_tokens), sum(web_search_requests),
+  coalesce(sum(cost_usd), 0) * 1e10, coalesce(sum(cost_input_usd), 0) * 1e10, coalesce(sum(cost_output_usd), 0) * 1e10,
+  coalesce(sum(cost_cache_read_usd), 0) * 1e10, coalesce(sum(cost_cache_write_usd), 0) * 1e10, 0,
+  count(*) FILTER (WHERE is_unfinalised), coalesce(sum(tokens_out) FILTER (WHERE is_unfinalised), 0),
+  coalesce(sum(estimated_tokens_out), 0), count(*) FILTER (WHERE price_basis = 'unpriced'),
+  coalesce(sum(tokens_in + tokens_out + cache_read + cache_write) FILTER (WHERE price_basis = 'unpriced'), 0), 0
+FROM recount.usage_ledger, LATERAL (SELECT right(session_id, 1) = '7' AND right(response_key, 1) = '3') AS shared (is_shared)
+WHERE workspace_id = '$WORKSPACE'
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
+
+INSERT INTO recount.message_rollup
+SELECT workspace_id, session_id, first_timestamp + q * interval '15 minutes', NULLIF(models[1 + q % 2], ''), is_subagent, 20, 10
+FROM recount.sessions, generate_series(0, 3) AS q WHERE workspace_id = '$WORKSPACE';
+
+INSERT INTO recount.tool_calls (
+  workspace_id, transcript_id, call_number, session_id, call_key, response_key, message_id, is_own, tool_name, mcp_server,
+  program, file_path, subagent_type, subagent_id, skill_name, model, "timestamp", is_subagent, duration_ms, is_error,
+  is_denied, input_bytes, output_bytes, line_number)
+SELECT
+  workspace_id, primary_transcript_id, c, session_id, session_id || '-' || c, NULL, 'm', true, tool,
+  CASE WHEN tool LIKE 'mcp%' THEN 'server-' || c % 5 END, CASE WHEN tool = 'Bash' THEN 'program-' || c % 17 END,
+  CASE WHEN tool IN ('Read', 'Edit') THEN project || '/src/file-' || (c * 7 + length(title)) % 300 END,
+  CASE WHEN tool = 'Task' THEN 'type-' || c % 4 END,
+  CASE WHEN tool = 'Task' AND c < 8 THEN 'agent-' || substr(session_id, 9)::int + 4 END,
+  CASE WHEN tool = 'Skill' THEN 'skill-' || c % 6 END, models[1], first_timestamp + c * interval '2 minutes', is_subagent,
+  c * 137 % 9000, c % 13 = 0, c % 29 = 28, 100, c * 100, c
+FROM recount.sessions, generate_series(0, 29) AS c,
+  LATERAL (SELECT (ARRAY['Bash', 'Read', 'Edit', 'Read', 'Bash', 'mcp__server__query', 'Task', 'Skill', 'Grep'])[1 + c % 9] AS tool) AS t
+WHERE workspace_id = '$WORKSPACE';
+
+INSERT INTO recount.tool_rollup
+SELECT workspace_id, session_id, date_bin('15 minutes', "timestamp", '2000-01-01Z'), model, is_subagent, tool_name, mcp_server,
+  count(*), count(is_error), count(*) FILTER (WHERE is_error), count(*) FILTER (WHERE is_denied), sum(input_bytes),
+  sum(output_bytes), sum(duration_ms), count(duration_ms)
+FROM recount.tool_calls WHERE workspace_id = '$WORKSPACE' GROUP BY 1, 2, 3, 4, 5, 6, 7;
+
+INSERT INTO recount.session_events
+SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || e,
+  (ARRAY['prompt', 'prompt', 'prompt', 'compaction', 'prompt', 'api_error', 'api_retry', 'pull_request', 'slash_command', 'prompt'])[1 + e % 10],
+  first_timestamp + e * interval '5 minutes', is_subagent,
+  (ARRAY[NULL, NULL, NULL, 'auto', NULL, '529', '529', 'https://github.com/ada/app/pull/' || length(session_id) * e % 1000, '/review', NULL])[1 + e % 10],
+  '{"preTokens": 150000, "retryInMs": 500, "number": 7, "repository": "ada/app"}', e
+FROM recount.sessions, generate_series(0, 9) AS e WHERE workspace_id = '$WORKSPACE';

@@ -1,0 +1,109 @@
+import type { MessageRecord } from '../records/claude-code/message-record.ts';
+import { toIsoTimestamp } from '../records/claude-code/session-facts.ts';
+import type { ParsedContentBlock, TranscriptMessage } from '../rows.ts';
+import { isUnfinalised, type OpenResponse } from '../usage/open-response.ts';
+import { toUsageMetadata } from '../usage/usage.ts';
+import type { BlockContent } from './content-blocks.ts';
+
+export interface LinePlace {
+  lineNumber: number;
+  byteOffset: number;
+  byteLength: number;
+}
+
+export interface RowIdentity {
+  id: string;
+  sessionId: string;
+  /** Position among the transcript's messages, or among the message's blocks. */
+  position: number;
+}
+
+/** The row as the message's first line tells it, without usage. */
+export function toMessageRow(identity: RowIdentity, record: MessageRecord, place: LinePlace): TranscriptMessage {
+  return {
+    id: identity.id,
+    session_id: identity.sessionId,
+    line_number: place.lineNumber,
+    ordinal: identity.position,
+    message_type: record.type,
+    role: record.role,
+    model: record.model,
+    tokens_in: null,
+    tokens_out: null,
+    cache_read: null,
+    cache_write: null,
+    cost_usd: null,
+    timestamp: toIsoTimestamp(record.timestampMs),
+    has_text: false,
+    has_thinking: false,
+    has_tool_use: false,
+    has_tool_result: false,
+    metadata: record.metadata,
+    provider_message_id: record.messageId,
+    request_id: record.requestId,
+    uuid: record.uuid,
+    parent_uuid: record.parentUuid,
+    is_sidechain: record.isSidechain,
+    agent_id: record.agentId,
+    stop_reason: record.stopReason,
+    byte_offset: place.byteOffset,
+    byte_length: place.byteLength,
+  };
+}
+
+/** Adds what a later line of the same response tells: gaps are filled, the stop reason is the last one given. */
+export function mergeLine(row: TranscriptMessage, record: MessageRecord, lineCount: number): void {
+  row.model ??= record.model;
+  row.request_id ??= record.requestId;
+  row.timestamp ??= toIsoTimestamp(record.timestampMs);
+  row.stop_reason = record.stopReason ?? row.stop_reason;
+  row.metadata = { ...record.metadata, ...row.metadata, line_count: lineCount };
+}
+
+/** What the row tells of its response's usage; nothing while no line brought any. */
+export function setUsageColumns(row: TranscriptMessage, response: OpenResponse): void {
+  const { usage } = response;
+  if (usage === undefined) return;
+  row.tokens_in = usage.inputTokens;
+  row.tokens_out = usage.outputTokens;
+  row.cache_read = usage.cacheReadTokens;
+  row.cache_write = usage.cacheWriteTokens;
+  row.cost_usd = response.price?.costUsd ?? null;
+  const details = toUsageMetadata(usage);
+  if (details === undefined) delete row.metadata.usage;
+  else row.metadata.usage = details;
+  if (isUnfinalised(response)) row.metadata.usage_unfinalised = true;
+  else delete row.metadata.usage_unfinalised;
+}
+
+/** Builds the block's row, and notes its kind in the message's. */
+export function toBlockRow(
+  identity: RowIdentity,
+  message: TranscriptMessage,
+  content: BlockContent,
+  place: LinePlace,
+): ParsedContentBlock {
+  message.has_text ||= content.block_type === 'text';
+  message.has_thinking ||= content.block_type === 'thinking' || content.block_type === 'redacted_thinking';
+  message.has_tool_use ||= content.block_type === 'tool_use';
+  message.has_tool_result ||= content.block_type === 'tool_result';
+  return {
+    id: identity.id,
+    message_id: message.id,
+    session_id: identity.sessionId,
+    block_order: identity.position,
+    block_type: content.block_type,
+    content_text: content.content_text,
+    thinking_text: content.thinking_text,
+    tool_name: content.tool_name,
+    tool_use_id: content.tool_use_id,
+    tool_input: content.tool_input,
+    tool_result_id: content.tool_result_id,
+    is_error: content.is_error,
+    result_text: content.result_text,
+    metadata: content.metadata,
+    line_number: place.lineNumber,
+    byte_offset: place.byteOffset,
+    byte_length: place.byteLength,
+  };
+}

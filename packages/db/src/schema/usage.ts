@@ -1,0 +1,233 @@
+import type { JsonObject, PriceBasis, SessionEventKind, UsageSource } from '@recount/core';
+import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text } from '../drizzle.cjs';
+import { identifier, isoTimestamp, usd } from './column-types.ts';
+import { recountSchema } from './recount-schema.ts';
+import { workspaces } from './workspaces.ts';
+
+const tokens = () => bigint({ mode: 'number' }).notNull().default(0);
+
+/** What an API response used and cost: the same columns in every copy's entry and in the ledger. */
+const responseFigures = () => ({
+  provider_message_id: text(),
+  request_id: text(),
+  model: text(),
+  tokens_in: tokens(),
+  tokens_out: tokens(),
+  cache_read: tokens(),
+  cache_write: tokens(),
+  cache_write_5m: tokens(),
+  cache_write_1h: tokens(),
+  thinking_tokens: tokens(),
+  web_search_requests: integer().notNull().default(0),
+  web_fetch_requests: integer().notNull().default(0),
+  service_tier: text(),
+  speed: text(),
+  inference_geo: text(),
+  is_unfinalised: boolean().notNull().default(false),
+  estimated_tokens_out: bigint({ mode: 'number' }),
+  reported_cost_usd: usd(),
+  cost_usd: usd(),
+  cost_input_usd: usd(),
+  cost_output_usd: usd(),
+  cost_cache_read_usd: usd(),
+  cost_cache_write_usd: usd(),
+  cost_web_search_usd: usd(),
+  price_basis: text().$type<PriceBasis>().notNull(),
+  price_version: text().notNull(),
+});
+
+/** Who made an API response, where and when: in the ledger, as the credited copy has it. */
+const responseOrigin = () => ({
+  session_id: identifier().notNull(),
+  transcript_id: identifier().notNull(),
+  message_id: identifier(),
+  source: text().$type<UsageSource>().notNull(),
+  timestamp: isoTimestamp(),
+  is_subagent: boolean().notNull(),
+  agent_id: text(),
+  git_branch: text(),
+  agent_version: text(),
+});
+
+/** Bulk table: every copy of an API response that a transcript holds. The ledger follows from it. */
+export const usageEntries = recountSchema.table(
+  'usage_entries',
+  {
+    workspace_id: identifier().notNull(),
+    ...responseOrigin(),
+    entry_number: integer().notNull(),
+    agent: text().notNull(),
+    response_key: identifier().notNull(),
+    is_marked_copy: boolean().notNull(),
+    line_number: integer().notNull(),
+    ...responseFigures(),
+  },
+  (table) => [
+    primaryKey({ name: 'usage_entries_pk', columns: [table.workspace_id, table.transcript_id, table.entry_number] }),
+    index('usage_entries_response').on(table.workspace_id, table.agent, table.response_key),
+  ],
+);
+
+/**
+ * One row for each API response of a workspace, however many transcripts hold a copy. A function of the entries alone:
+ * the earliest copy is credited, the most complete one gives the figures.
+ */
+export const usageLedger = recountSchema.table(
+  'usage_ledger',
+  {
+    workspace_id: identifier().notNull(),
+    agent: text().notNull(),
+    response_key: identifier().notNull(),
+    ...responseOrigin(),
+    copy_count: integer().notNull(),
+    ...responseFigures(),
+  },
+  (table) => [
+    primaryKey({ name: 'usage_ledger_pk', columns: [table.workspace_id, table.agent, table.response_key] }),
+    index('usage_ledger_session').on(table.workspace_id, table.session_id),
+  ],
+);
+
+const rollupKey = () => ({
+  workspace_id: identifier().notNull(),
+  session_id: identifier().notNull(),
+  /** Beginning of a quarter of an hour: the offsets of all time zones are multiples of it. */
+  bucket_start: isoTimestamp(),
+  model: text(),
+  is_subagent: boolean().notNull(),
+});
+
+/** Sums of the ledger by session and quarter of an hour. Costs in units of 1e-10 dollars, which sum up fast. */
+export const usageRollup = recountSchema.table(
+  'usage_rollup',
+  {
+    ...rollupKey(),
+    git_branch: text(),
+    agent_version: text(),
+    /** Held by the session, credited to another one. */
+    is_shared: boolean().notNull(),
+    responses: integer().notNull(),
+    tokens_in: tokens(),
+    tokens_out: tokens(),
+    cache_read: tokens(),
+    cache_write: tokens(),
+    cache_write_1h: tokens(),
+    thinking_tokens: tokens(),
+    web_search_requests: integer().notNull(),
+    cost_units: tokens(),
+    cost_input_units: tokens(),
+    cost_output_units: tokens(),
+    cost_cache_read_units: tokens(),
+    cost_cache_write_units: tokens(),
+    cost_web_search_units: tokens(),
+    unfinalised_responses: integer().notNull(),
+    unfinalised_tokens_out: tokens(),
+    estimated_tokens_out: tokens(),
+    unpriced_responses: integer().notNull(),
+    unpriced_tokens: tokens(),
+    default_priced_responses: integer().notNull(),
+  },
+  (table) => [index('usage_rollup_session').on(table.workspace_id, table.session_id)],
+);
+
+/** Messages of a session's primary transcript by quarter of an hour. */
+export const messageRollup = recountSchema.table(
+  'message_rollup',
+  { ...rollupKey(), messages: integer().notNull(), user_messages: integer().notNull() },
+  (table) => [index('message_rollup_session').on(table.workspace_id, table.session_id)],
+);
+
+/** Bulk table: every tool call that a transcript holds. */
+export const toolCalls = recountSchema.table(
+  'tool_calls',
+  {
+    workspace_id: identifier().notNull(),
+    transcript_id: identifier().notNull(),
+    call_number: integer().notNull(),
+    session_id: identifier().notNull(),
+    call_key: identifier().notNull(),
+    response_key: identifier(),
+    message_id: identifier().notNull(),
+    /** Whether this copy is the one that counts; false in all others. */
+    is_own: boolean().notNull().default(true),
+    tool_name: text().notNull(),
+    mcp_server: text(),
+    program: text(),
+    file_path: text(),
+    subagent_type: text(),
+    subagent_id: text(),
+    skill_name: text(),
+    model: text(),
+    timestamp: isoTimestamp(),
+    is_subagent: boolean().notNull(),
+    duration_ms: bigint({ mode: 'number' }),
+    is_error: boolean(),
+    is_denied: boolean().notNull(),
+    input_bytes: bigint({ mode: 'number' }).notNull(),
+    output_bytes: bigint({ mode: 'number' }),
+    line_number: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'tool_calls_pk', columns: [table.workspace_id, table.transcript_id, table.call_number] }),
+    index('tool_calls_response').on(table.workspace_id, table.response_key),
+    index('tool_calls_session').on(table.workspace_id, table.session_id),
+  ],
+);
+
+/** Tool calls that count, by session, quarter of an hour and tool. */
+export const toolRollup = recountSchema.table(
+  'tool_rollup',
+  {
+    ...rollupKey(),
+    tool_name: text().notNull(),
+    mcp_server: text(),
+    calls: integer().notNull(),
+    results: integer().notNull(),
+    errors: integer().notNull(),
+    denied: integer().notNull(),
+    input_bytes: tokens(),
+    output_bytes: tokens(),
+    duration_ms: tokens(),
+    timed_calls: integer().notNull(),
+  },
+  (table) => [index('tool_rollup_session').on(table.workspace_id, table.session_id)],
+);
+
+/** Bulk table: prompts, compactions, API errors, retries, pull requests, commands. */
+export const sessionEvents = recountSchema.table(
+  'session_events',
+  {
+    workspace_id: identifier().notNull(),
+    transcript_id: identifier().notNull(),
+    event_number: integer().notNull(),
+    session_id: identifier().notNull(),
+    event_key: identifier().notNull(),
+    kind: text().$type<SessionEventKind>().notNull(),
+    timestamp: isoTimestamp(),
+    is_subagent: boolean().notNull(),
+    name: text(),
+    details: jsonb().$type<JsonObject>().notNull(),
+    line_number: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'session_events_pk', columns: [table.workspace_id, table.transcript_id, table.event_number] }),
+    index('session_events_kind').on(table.workspace_id, table.kind),
+  ],
+);
+
+/** A workspace's own rates, which go before those of the price table. `rates` is an override of packages/prices. */
+export const priceOverrides = recountSchema.table(
+  'price_overrides',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id, { onDelete: 'cascade' }),
+    /** Name of a model, or its beginning with `*`. */
+    model: text().notNull(),
+    /** ISO 8601, or empty for always. */
+    starts_at: text().notNull().default(''),
+    rates: jsonb().$type<JsonObject>().notNull(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+  },
+  (table) => [primaryKey({ columns: [table.workspace_id, table.model, table.starts_at] })],
+);

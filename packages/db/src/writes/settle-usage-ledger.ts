@@ -1,0 +1,171 @@
+import type { Database } from '../database.ts';
+import { sql } from '../drizzle.cjs';
+import { transcripts } from '../schema/transcripts.ts';
+import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
+import {
+  CREDIT_ORDER,
+  FIGURE_COLUMNS,
+  KEY_COLUMNS,
+  list,
+  ORIGIN_COLUMNS,
+  selectLedgerRows,
+} from './ledger-definition.ts';
+import { isReplaced, toInvolvedTranscriptIds, type UsageChange } from './replaced-usage.ts';
+
+/** Responses settled by one set of statements. */
+const KEYS_PER_STEP = 5000;
+
+interface ResponseKeys {
+  agents: string[];
+  responseKeys: string[];
+}
+
+/** A response that the change is about. */
+interface ChangedResponse {
+  agent: string;
+  response_key: string;
+  /** It stands once in the transcripts of the change, and stays there. */
+  is_single: boolean;
+}
+
+/**
+ * Brings the ledger rows of all responses that the change is about to what the entries say, those that it replaces left
+ * out. Returns the sessions that are or were credited with one of them, or own one of their tool calls.
+ */
+export async function settleUsageLedger(transaction: Database, change: UsageChange): Promise<Set<string>> {
+  const affected = new Set<string>();
+  let last: ChangedResponse | undefined;
+  for (;;) {
+    const changed = await listChangedResponses(transaction, change, last);
+    if (changed.length === 0) return affected;
+    const held = await lockOrInsert(transaction, change, changed, affected);
+    if (held.responseKeys.length > 0) {
+      await recompute(transaction, change, held, affected);
+      await deleteWithoutCopy(transaction, change, held);
+      await chooseOwnToolCalls(transaction, change, held, affected);
+    }
+    last = changed.at(-1);
+  }
+}
+
+async function listChangedResponses(
+  transaction: Database,
+  change: UsageChange,
+  after: ChangedResponse | undefined,
+): Promise<ChangedResponse[]> {
+  const { rows } = await transaction.execute<ChangedResponse & Record<string, unknown>>(sql`
+    SELECT agent COLLATE "C" AS agent, response_key,
+      count(*) = 1 AND NOT bool_or(${isReplaced(change, 'e', 'entry')}) AS is_single
+    FROM ${usageEntries} AS e
+    WHERE workspace_id = ${change.workspaceId}
+      AND transcript_id = ANY(${sql.param(toInvolvedTranscriptIds(change))}::text[])
+      AND (agent COLLATE "C", response_key) > (${after?.agent ?? ''}, ${after?.response_key ?? ''})
+    GROUP BY 1, 2 ORDER BY 1, 2 LIMIT ${KEYS_PER_STEP}`);
+  return rows;
+}
+
+const toKeys = (rows: readonly Pick<ChangedResponse, 'agent' | 'response_key'>[]): ResponseKeys => ({
+  agents: rows.map(({ agent }) => agent),
+  responseKeys: rows.map(({ response_key }) => response_key),
+});
+
+const keysTable = ({ agents, responseKeys }: ResponseKeys) =>
+  sql`unnest(${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[]) AS k(agent, response_key)`;
+
+/**
+ * Locks the ledger rows of the responses, and inserts those that are missing: of responses that nobody else holds, which
+ * are then right already. Returns the keys whose rows must be computed from all copies.
+ */
+async function lockOrInsert(
+  transaction: Database,
+  change: UsageChange,
+  changed: readonly ChangedResponse[],
+  affected: Set<string>,
+): Promise<ResponseKeys> {
+  const columns = list([...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...FIGURE_COLUMNS], (name) => name);
+  const [from, to] = [changed[0], changed.at(-1)];
+  const { rows } = await transaction.execute<{
+    agent: string;
+    response_key: string;
+    session_id: string;
+    is_new: boolean;
+  }>(sql`
+    INSERT INTO ${usageLedger} AS l (${columns}, copy_count)
+    SELECT DISTINCT ON (agent COLLATE "C", response_key) ${columns}, 1
+    FROM ${usageEntries}
+    WHERE workspace_id = ${change.workspaceId}
+      AND transcript_id = ANY(${sql.param(toInvolvedTranscriptIds(change))}::text[])
+      AND (agent COLLATE "C", response_key) >= (${from?.agent}, ${from?.response_key})
+      AND (agent COLLATE "C", response_key) <= (${to?.agent}, ${to?.response_key})
+    ORDER BY agent COLLATE "C", response_key
+    ON CONFLICT (workspace_id, agent, response_key) DO UPDATE SET copy_count = l.copy_count
+    -- A row that this statement inserted has no xmax.
+    RETURNING agent, response_key, session_id, xmax = 0 AS is_new`);
+  for (const { session_id } of rows) affected.add(session_id);
+  const single = new Set(changed.filter(({ is_single }) => is_single).map(toName));
+  return toKeys(rows.filter((row) => !(row.is_new && single.has(toName(row)))));
+}
+
+const toName = ({ agent, response_key }: Pick<ChangedResponse, 'agent' | 'response_key'>): string =>
+  `${agent} ${response_key}`;
+
+async function recompute(
+  transaction: Database,
+  change: UsageChange,
+  keys: ResponseKeys,
+  affected: Set<string>,
+): Promise<void> {
+  const { rows } = await transaction.execute<{ session_id: string }>(sql`
+    WITH response AS (
+      ${selectLedgerRows(
+        sql`${keysTable(keys)} JOIN ${usageEntries} AS e
+          ON e.workspace_id = ${change.workspaceId} AND e.agent = k.agent AND e.response_key = k.response_key`,
+        sql`NOT ${isReplaced(change, 'e', 'entry')}`,
+      )}
+    ), updated AS (
+      UPDATE ${usageLedger} AS l
+      SET ${list([...ORIGIN_COLUMNS, ...FIGURE_COLUMNS, 'copy_count'], (name) => `${name} = r.${name}`)}
+      FROM response AS r
+      WHERE l.workspace_id = ${change.workspaceId} AND l.agent = r.agent AND l.response_key = r.response_key
+      RETURNING l.session_id
+    )
+    SELECT DISTINCT session_id FROM updated`);
+  for (const { session_id } of rows) affected.add(session_id);
+}
+
+async function deleteWithoutCopy(transaction: Database, change: UsageChange, keys: ResponseKeys): Promise<void> {
+  await transaction.execute(sql`
+    DELETE FROM ${usageLedger} AS l USING ${keysTable(keys)}
+    WHERE l.workspace_id = ${change.workspaceId} AND l.agent = k.agent AND l.response_key = k.response_key
+      AND NOT EXISTS (
+        SELECT FROM ${usageEntries} AS e
+        WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key
+          AND NOT ${isReplaced(change, 'e', 'entry')})`);
+}
+
+/** Of the copies of a tool call, the one in the best credited transcript counts. */
+async function chooseOwnToolCalls(
+  transaction: Database,
+  change: UsageChange,
+  keys: ResponseKeys,
+  affected: Set<string>,
+): Promise<void> {
+  const { rows } = await transaction.execute<{ session_id: string }>(sql`
+    WITH ranked AS (
+      SELECT c.transcript_id, c.call_number,
+        row_number() OVER (PARTITION BY c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1 AS is_own
+      FROM ${keysTable(keys)}
+      JOIN ${toolCalls} AS c ON c.workspace_id = ${change.workspaceId} AND c.response_key = k.response_key
+      JOIN ${usageEntries} AS e
+        ON e.workspace_id = c.workspace_id AND e.agent = k.agent AND e.response_key = c.response_key
+        AND e.transcript_id = c.transcript_id AND e.source = 'message'
+      JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.id = e.transcript_id
+      WHERE NOT ${isReplaced(change, 'c', 'call')} AND NOT ${isReplaced(change, 'e', 'entry')}
+    )
+    UPDATE ${toolCalls} AS c SET is_own = ranked.is_own
+    FROM ranked
+    WHERE c.workspace_id = ${change.workspaceId} AND c.transcript_id = ranked.transcript_id
+      AND c.call_number = ranked.call_number AND c.is_own <> ranked.is_own
+    RETURNING c.session_id`);
+  for (const { session_id } of rows) affected.add(session_id);
+}

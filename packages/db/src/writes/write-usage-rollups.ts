@@ -1,0 +1,117 @@
+import type { Database } from '../database.ts';
+import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
+import { transcripts } from '../schema/transcripts.ts';
+import { toolCalls, toolRollup, usageEntries, usageLedger, usageRollup } from '../schema/usage.ts';
+import { FIGURE_ORDER } from './ledger-definition.ts';
+
+/** Beginning of the quarter of an hour that a column `timestamp` lies in. */
+export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
+
+const COST_UNITS_PER_USD = '1e10';
+
+/** Makes the sums of sessions anew from the ledger and the tool calls. The caller holds their rows. */
+export async function writeUsageRollups(
+  transaction: Database,
+  workspaceId: string,
+  sessionIds: readonly string[],
+): Promise<void> {
+  const ids = sql`${sql.param([...sessionIds])}::text[]`;
+  for (const [table, rows] of [
+    [usageRollup, selectUsageRollup(workspaceId, sessionIds)],
+    [toolRollup, selectToolRollup(workspaceId, sessionIds)],
+  ] as const) {
+    const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
+    await transaction.execute(
+      sql`DELETE FROM ${table} WHERE workspace_id = ${workspaceId} AND session_id = ANY(${ids})`,
+    );
+    await transaction.execute(sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`);
+  }
+}
+
+/** Condition on the sessions of a table; without `sessionIds` there is none. */
+const ofSessions = (column: string, sessionIds: readonly string[] | undefined): SQL =>
+  sessionIds === undefined ? sql`true` : sql`${sql.raw(column)} = ANY(${sql.param([...sessionIds])}::text[])`;
+
+/** Rows of usage_rollup by their definition: of some sessions, or of all. */
+export function selectUsageRollup(workspaceId: string, sessionIds?: readonly string[]): SQL {
+  return sql`
+    SELECT
+      ${workspaceId} COLLATE "C" AS workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
+      git_branch, agent_version, is_shared, count(*)::int AS responses,
+      ${sums(['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cache_write_1h', 'thinking_tokens'], 'bigint')},
+      ${sums(['web_search_requests'], 'int')},
+      ${sql.raw(
+        ['', '_input', '_output', '_cache_read', '_cache_write', '_web_search']
+          .map((part) => `(coalesce(sum(cost${part}_usd), 0) * ${COST_UNITS_PER_USD})::bigint AS cost${part}_units`)
+          .join(', '),
+      )},
+      count(*) FILTER (WHERE is_unfinalised)::int AS unfinalised_responses,
+      coalesce(sum(tokens_out) FILTER (WHERE is_unfinalised), 0)::bigint AS unfinalised_tokens_out,
+      coalesce(sum(estimated_tokens_out) FILTER (WHERE is_unfinalised), 0)::bigint AS estimated_tokens_out,
+      count(*) FILTER (WHERE price_basis = 'unpriced')::int AS unpriced_responses,
+      coalesce(sum(tokens_in + tokens_out + cache_read + cache_write) FILTER (WHERE price_basis = 'unpriced'), 0)::bigint
+        AS unpriced_tokens,
+      count(*) FILTER (WHERE price_basis = 'default')::int AS default_priced_responses
+    FROM (
+      SELECT false AS is_shared, ${rolledUpColumns('l')} FROM ${usageLedger} AS l
+      WHERE l.workspace_id = ${workspaceId} AND ${ofSessions('l.session_id', sessionIds)}
+      UNION ALL
+      SELECT true, * FROM (
+        SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
+        FROM ${transcripts} AS t
+        JOIN ${usageEntries} AS e ON e.workspace_id = t.workspace_id AND e.transcript_id = t.id
+        JOIN ${usageLedger} AS l
+          ON l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key
+        WHERE t.workspace_id = ${workspaceId} AND ${ofSessions('t.session_id', sessionIds)}
+          AND l.session_id <> e.session_id
+        ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
+      ) AS shared
+    ) AS response
+    GROUP BY session_id, 3, model, is_subagent, git_branch, agent_version, is_shared`;
+}
+
+/** Rows of tool_rollup by their definition: of some sessions, or of all. */
+export function selectToolRollup(workspaceId: string, sessionIds?: readonly string[]): SQL {
+  return sql`
+    SELECT
+      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, tool_name, mcp_server,
+      count(*)::int AS calls, count(is_error)::int AS results, count(*) FILTER (WHERE is_error)::int AS errors,
+      count(*) FILTER (WHERE is_denied)::int AS denied, ${sums(['input_bytes', 'output_bytes', 'duration_ms'], 'bigint')},
+      count(duration_ms)::int AS timed_calls
+    FROM ${toolCalls}
+    WHERE workspace_id = ${workspaceId} AND ${ofSessions('session_id', sessionIds)} AND is_own
+    GROUP BY workspace_id, session_id, 3, model, is_subagent, tool_name, mcp_server`;
+}
+
+const sums = (columns: readonly string[], type: string): SQL =>
+  sql.raw(columns.map((column) => `coalesce(sum(${column}), 0)::${type} AS ${column}`).join(', '));
+
+const rolledUpColumns = (alias: string) =>
+  sql.raw(
+    [
+      'session_id',
+      'timestamp',
+      'model',
+      'is_subagent',
+      'git_branch',
+      'agent_version',
+      'tokens_in',
+      'tokens_out',
+      'cache_read',
+      'cache_write',
+      'cache_write_1h',
+      'thinking_tokens',
+      'web_search_requests',
+      'cost_usd',
+      'cost_input_usd',
+      'cost_output_usd',
+      'cost_cache_read_usd',
+      'cost_cache_write_usd',
+      'cost_web_search_usd',
+      'is_unfinalised',
+      'estimated_tokens_out',
+      'price_basis',
+    ]
+      .map((column) => `${alias}."${column}"`)
+      .join(', '),
+  );

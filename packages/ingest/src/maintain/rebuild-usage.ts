@@ -1,0 +1,30 @@
+import { deleteOrphanedUsage, listTranscripts, lockSession, settleSession } from '@recount/db';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+
+const PAGE_ROWS = 500;
+
+/**
+ * Makes the usage ledger, sessions and roll-ups anew from the rows of the transcripts, each in a transaction of its own;
+ * yields the sessions.
+ */
+export async function* rebuildUsage(
+  { database }: Pick<IngestDependencies, 'database'>,
+  workspaceId: string,
+): AsyncGenerator<string> {
+  await database.withTransaction((transaction) => deleteOrphanedUsage(transaction, workspaceId));
+  let afterId: string | undefined;
+  for (;;) {
+    const page = { afterId, limit: PAGE_ROWS };
+    const transcripts = await listTranscripts(database.database, workspaceId, { hasRows: true }, page);
+    for (const { id: transcriptId, session_id: sessionId } of transcripts) {
+      await database.withTransaction(async (transaction) => {
+        await lockSession(transaction, workspaceId, sessionId);
+        const written = { transcriptId, firstNumbers: { entry: 0, call: 0 } };
+        await settleSession(transaction, { workspaceId, sessionId, written, removedTranscriptIds: [] });
+      });
+      yield sessionId;
+    }
+    afterId = transcripts.at(-1)?.id;
+    if (transcripts.length < PAGE_ROWS) return;
+  }
+}

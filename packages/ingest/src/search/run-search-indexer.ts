@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type DatabasePool, indexSearchBatch, type SearchBatch } from '@recount/db';
+import { toFailureReason } from '../process/failure-reason.ts';
+
+export interface SearchIndexerDeps {
+  database: DatabasePool;
+  /** Transcripts are being ingested in this process: they go first. */
+  isBusy: () => boolean;
+  onBatch?: (batch: SearchBatch & { durationMs: number }) => void;
+  /** Why a batch failed, without anything of the transcript. The session is tried again later. */
+  onFailure: (reason: string) => void;
+}
+
+export interface SearchIndexerOptions {
+  /** Ends the indexer; a batch under way is undone. */
+  signal: AbortSignal;
+  /** Between looks for sessions that wait, while none does. Default one second. */
+  idleMs?: number;
+}
+
+const DEFAULT_IDLE_MS = 1000;
+const FAILURE_PAUSE_MS = 1000;
+/** While transcripts are ingested, this many times as long as a batch took goes by before the next. */
+const BUSY_REST_FACTOR = 4;
+
+/**
+ * Indexes for search what waits, a small batch at a time, until it is told to end: beside ingestion, in at most a fifth
+ * of the time. Any number of processes may run one; each takes another session. Never rejects.
+ */
+export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchIndexerOptions): Promise<void> {
+  const { signal, idleMs = DEFAULT_IDLE_MS } = options;
+  while (!signal.aborted) {
+    const startedAt = performance.now();
+    let pauseMs = idleMs;
+    try {
+      const batch = await indexSearchBatch(deps.database, { signal });
+      const durationMs = performance.now() - startedAt;
+      if (batch !== undefined) {
+        deps.onBatch?.({ ...batch, durationMs });
+        pauseMs = deps.isBusy() ? BUSY_REST_FACTOR * durationMs : 0;
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      deps.onFailure(toFailureReason(error));
+      pauseMs = FAILURE_PAUSE_MS;
+    }
+    // Also without a pause: ingestion gets its turn.
+    await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+}
+
+/** Indexes everything that may be indexed now; returns how many documents were written. */
+export async function indexWaitingSessions(
+  database: DatabasePool,
+  options: { signal?: AbortSignal } = {},
+): Promise<number> {
+  let documents = 0;
+  for (;;) {
+    const batch = await indexSearchBatch(database, options);
+    if (batch === undefined) return documents;
+    documents += batch.documents;
+  }
+}

@@ -1,0 +1,136 @@
+import { findProvider } from '@pydantic/genai-prices';
+import { describe, expect, it } from 'vitest';
+import { findListedModel, listKnownModels, toRatePeriods } from './list-prices.ts';
+import { parseModelName } from './model-name.ts';
+import { createListPrices } from './model-price-table.ts';
+import { createUsage } from './testing/usage.ts';
+
+const find = (model: string) => {
+  const name = parseModelName(model);
+  return name === undefined ? undefined : findListedModel(name)?.model;
+};
+
+describe('findListedModel', () => {
+  it.each([
+    ['claude-opus-4-1-20250805', 'claude-opus-4-1'],
+    ['claude-sonnet-4-5@20250929', 'claude-sonnet-4-5'],
+    ['claude-opus-5@20260724', 'claude-opus-5'],
+    ['claude-sonnet-4@20250514', 'claude-sonnet-4-0'],
+    ['claude-haiku-4-5@latest', 'claude-haiku-4-5'],
+    ['us.anthropic.claude-sonnet-4-5-20250929-v1:0', 'claude-sonnet-4-5'],
+    ['anthropic.claude-haiku-4-5-20251001-v1:0', 'claude-haiku-4-5'],
+    ['global.anthropic.claude-opus-4-6-v1:0', 'claude-opus-4-6'],
+    ['eu.anthropic.claude-opus-4-6-v1[1m]', 'claude-opus-4-6'],
+    [
+      'arn:aws:bedrock:us-east-2:123456789012:inference-profile/us.anthropic.claude-opus-4-1-20250805-v1:0',
+      'claude-opus-4-1',
+    ],
+    ['claude-opus-4-6[1m]', 'claude-opus-4-6'],
+    ['anthropic/claude-sonnet-4.5', 'claude-sonnet-4-5'],
+    ['openrouter/anthropic/claude-3.7-sonnet', 'claude-3-7-sonnet-latest'],
+    ['claude-3-5-sonnet-20241022', 'claude-3-5-sonnet'],
+    ['claude-3-5-haiku-latest', 'claude-3-5-haiku-latest'],
+    ['claude-4-opus-20250514', 'claude-opus-4-0'],
+    ['claude-fable-5.1', 'claude-fable-5-1'],
+    ['Claude-Opus-5', 'claude-opus-5'],
+    ['gpt-5-codex', 'gpt-5'],
+    ['gpt-5-2025-08-07', 'gpt-5'],
+    ['openai/gpt-5.1-codex-max', 'gpt-5.1'],
+    ['gpt-5.1-codex-mini', 'gpt-5.1-codex-mini'],
+    ['gpt-4o-2024-05-13', 'gpt-4o-2024-05-13'],
+    ['codex-mini-latest', 'codex-mini'],
+    ['o4-mini', 'o4-mini'],
+    ['gemini-2.5-pro-preview-05-06', 'gemini-2.5-pro'],
+    ['gemini-3-pro-preview', 'gemini-3-pro-preview'],
+    ['models/gemini-2.0-flash-001', 'gemini-2.0-flash'],
+  ])('finds %s', (model, listed) => {
+    expect(find(model)).toBe(listed);
+  });
+
+  it.each([
+    'claude-sonnet-5-5',
+    'claude-sonnet-5-5-20260922',
+    'claude-opus-4-15',
+    'claude-haiku-4-5-mini',
+    'gpt-5-nano-next',
+    'gpt-5-2030-01-01',
+    'gpt-5.3-codex-spark',
+    'gemini-2.5-pro-ultra',
+    'gemma-3',
+    'us.anthropic.claude-sonnet-5-5-v1:0',
+    'arn:aws:bedrock:us-east-2:123456789012:application-inference-profile/abcdef',
+    'someone/claude-opus-5',
+    'claude-opus-5:free',
+  ])('does not take %s for a model that it resembles', (model) => {
+    expect(find(model)).toBeUndefined();
+  });
+
+  it('agrees with the list of Bedrock on what each region costs', () => {
+    const prices = createListPrices();
+    const models =
+      findProvider({ providerId: 'aws' })?.models.filter(({ id }) => id.includes('anthropic.claude-')) ?? [];
+    const compared = models.flatMap(({ id, prices: listed }) => {
+      const model = id.replace(/^regional\./, 'us.');
+      const cost = prices.price({
+        model,
+        timestamp: null,
+        usage: createUsage({ inputTokens: 100_000, outputTokens: 10_000 }),
+      });
+      if (Array.isArray(listed) || cost.costUsd === null) return [];
+      const { input_mtok: input, output_mtok: output } = listed;
+      if (typeof input !== 'number' || typeof output !== 'number') return [];
+      return [{ model, ours: cost.costUsd, theirs: Math.round(input * 1e9 + output * 1e8) / 1e10 }];
+    });
+    expect(compared.length).toBeGreaterThan(25);
+    for (const { model, ours, theirs } of compared) expect({ model, usd: ours }).toEqual({ model, usd: theirs });
+  });
+});
+
+describe('listKnownModels', () => {
+  it('names models that can be priced, of each maker', () => {
+    const known = listKnownModels();
+    const prices = createListPrices();
+    for (const { model } of known) {
+      expect({ model, matched: prices.describeRates(model, null)?.matched }).toEqual({ model, matched: model });
+    }
+    const byMaker = Map.groupBy(known, ({ maker }) => maker);
+    expect([...byMaker.keys()]).toEqual(['anthropic', 'openai', 'google']);
+    expect(byMaker.get('anthropic')?.length).toBeGreaterThanOrEqual(20);
+  });
+});
+
+describe('toRatePeriods', () => {
+  it('does not price what is free, not priced by tokens, or priced by the time of day', () => {
+    const rates = { input_mtok: 1, output_mtok: 2 };
+    const nightly = { type: 'time_of_date' as const, start_time: '00:00:00Z', end_time: '06:00:00Z' };
+    expect(toRatePeriods({})).toBeUndefined();
+    expect(toRatePeriods({ input_audio_hours: 1 })).toBeUndefined();
+    expect(toRatePeriods([{ prices: rates }, { constraint: nightly, prices: rates }])).toBeUndefined();
+    expect(toRatePeriods(rates)).toHaveLength(1);
+  });
+
+  it('keeps every tier, whichever class has it', () => {
+    const [period] =
+      toRatePeriods({
+        input_mtok: { base: 1, tiers: [{ start: 100, price: 2 }] },
+        output_mtok: {
+          base: 10,
+          tiers: [
+            { start: 100, price: 20 },
+            { start: 300, price: 30 },
+          ],
+        },
+      }) ?? [];
+    expect(
+      period?.bands.map(({ overInputTokens, rates }) => [
+        overInputTokens,
+        rates.inputUsdPerMillion,
+        rates.outputUsdPerMillion,
+      ]),
+    ).toEqual([
+      [-1, 1, 10],
+      [100, 2, 20],
+      [300, 2, 30],
+    ]);
+  });
+});

@@ -1,0 +1,100 @@
+import { calcPrice, findProvider, type MatchLogic, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices';
+import { type ModelMaker, type ModelName, parseModelName } from './model-name.ts';
+import type { RateBand, RatePeriod, Rates } from './rates.ts';
+import { addLongContextBand } from './vendor-rules.ts';
+
+/** Of the package @pydantic/genai-prices, whose bundled table is the list. */
+export const GENAI_PRICES_VERSION = '0.1.8';
+
+const MAKERS: readonly ModelMaker[] = ['anthropic', 'openai', 'google'];
+
+export interface ListedModel {
+  /** The list's id of the model, which several names can have in common. */
+  model: string;
+  maker: ModelMaker;
+  /** By rising start. */
+  periods: RatePeriod[];
+}
+
+/**
+ * Looks a model up in the list. The list's patterns are prefixes, and so match later models as well (`claude-sonnet-5`
+ * matches `claude-sonnet-5-5`): a name counts only if, but for its release date, it is one that the list spells out.
+ */
+export function findListedModel(name: ModelName): ListedModel | undefined {
+  const found = calcPrice({}, name.name, { providerId: name.maker })?.model;
+  if (found === undefined) return undefined;
+  const spelledOut = toSpelledOutNames(found.match);
+  if (!spelledOut.includes(name.name) && !spelledOut.includes(name.baseName)) return undefined;
+  const periods = toRatePeriods(found.prices);
+  if (periods === undefined) return undefined;
+  return { model: found.id, maker: name.maker, periods: addLongContextBand(found.id, periods) };
+}
+
+/** Every model of the list that can be priced, by its id there and in its order. Takes milliseconds. */
+export function listKnownModels(): ListedModel[] {
+  return MAKERS.flatMap((maker) =>
+    (findProvider({ providerId: maker })?.models ?? []).flatMap((model) => {
+      const name = parseModelName(model.id);
+      const listed = name?.maker === maker ? findListedModel(name) : undefined;
+      return listed?.model === model.id ? [listed] : [];
+    }),
+  );
+}
+
+function toSpelledOutNames(match: MatchLogic): string[] {
+  if ('or' in match) return match.or.flatMap(toSpelledOutNames);
+  if ('and' in match) return match.and.flatMap(toSpelledOutNames);
+  if ('regex' in match) return [];
+  return Object.values(match);
+}
+
+/** Undefined for models that are not priced by tokens, that are free, or whose price hangs on the time of day. */
+export function toRatePeriods(prices: ModelInfo['prices']): RatePeriod[] | undefined {
+  const periods: RatePeriod[] = [];
+  for (const { constraint, prices: rates } of Array.isArray(prices) ? prices : [{ prices }]) {
+    if (constraint !== undefined && constraint.type !== 'start_date') return undefined;
+    const bands = toRateBands(rates);
+    if (bands === undefined) return undefined;
+    const isFirst = periods.length === 0;
+    periods.push({
+      startsAt: constraint === undefined || isFirst ? null : new Date(constraint.start_date).toISOString(),
+      bands,
+    });
+  }
+  return periods;
+}
+
+function toRateBands(price: ModelPrice): RateBand[] | undefined {
+  const starts = new Set([-1]);
+  for (const value of Object.values(price)) {
+    if (typeof value === 'object') for (const tier of value.tiers) starts.add(tier.start);
+  }
+  const bands: RateBand[] = [];
+  for (const overInputTokens of [...starts].sort((a, b) => a - b)) {
+    const rates = toRates(price, overInputTokens);
+    if (rates === undefined) return undefined;
+    bands.push({ overInputTokens, rates });
+  }
+  return bands;
+}
+
+/** A cache class without a price of its own is charged as what it is a kind of: a longer write, a write, input. */
+function toRates(price: ModelPrice, overInputTokens: number): Rates | undefined {
+  const read = (key: string): number | undefined => {
+    const value = price[key];
+    if (typeof value !== 'object') return value;
+    return value.tiers.findLast((tier) => tier.start <= overInputTokens)?.price ?? value.base;
+  };
+  const input = read('input_mtok');
+  const output = read('output_mtok');
+  if (input === undefined || output === undefined) return undefined;
+  const cacheWrite = read('cache_write_mtok') ?? input;
+  return {
+    inputUsdPerMillion: input,
+    outputUsdPerMillion: output,
+    cacheReadUsdPerMillion: read('cache_read_mtok') ?? input,
+    cacheWrite5mUsdPerMillion: cacheWrite,
+    cacheWrite1hUsdPerMillion: read('cache_write_1h_mtok') ?? cacheWrite,
+    webSearchUsdPerThousand: read('web_searches_kcount') ?? null,
+  };
+}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import type { RateBand, Rates } from './rates.ts';
+
+/** US dollars per million tokens. A cache class left out costs its usual multiple of the input: 0.1, 1.25, 2. */
+export interface OverrideRates {
+  inputUsdPerMillion: number;
+  outputUsdPerMillion: number;
+  cacheReadUsdPerMillion?: number;
+  cacheWrite5mUsdPerMillion?: number;
+  cacheWrite1hUsdPerMillion?: number;
+}
+
+/** A workspace's own price of a model, listed or not. */
+export interface PriceOverride extends OverrideRates {
+  /** The name as transcripts have it, in any case; with `*` at its end, every name that begins so. */
+  model: string;
+  /** ISO 8601; in force from then on. Always, where it is left out. */
+  startsAt?: string;
+  /** 10 where it is left out. */
+  webSearchUsdPerThousand?: number;
+  /** Of the whole request, when its input, cache reads and cache writes together exceed the threshold. */
+  longContext?: OverrideRates & { thresholdTokens: number };
+}
+
+const USUAL_CACHE_READ = 0.1;
+const USUAL_CACHE_WRITE_5M = 1.25;
+const USUAL_CACHE_WRITE_1H = 2;
+const USUAL_WEB_SEARCH_USD_PER_THOUSAND = 10;
+
+/** By rising `overInputTokens`. */
+export function toOverrideBands(override: PriceOverride): RateBand[] {
+  const webSearch = override.webSearchUsdPerThousand ?? USUAL_WEB_SEARCH_USD_PER_THOUSAND;
+  const bands = [{ overInputTokens: -1, rates: toRates(override, webSearch) }];
+  const { longContext } = override;
+  if (longContext !== undefined) {
+    bands.push({ overInputTokens: longContext.thresholdTokens, rates: toRates(longContext, webSearch) });
+  }
+  return bands;
+}
+
+function toRates(rates: OverrideRates, webSearchUsdPerThousand: number): Rates {
+  const input = rates.inputUsdPerMillion;
+  return {
+    inputUsdPerMillion: input,
+    outputUsdPerMillion: rates.outputUsdPerMillion,
+    cacheReadUsdPerMillion: rates.cacheReadUsdPerMillion ?? multiply(input, USUAL_CACHE_READ),
+    cacheWrite5mUsdPerMillion: rates.cacheWrite5mUsdPerMillion ?? multiply(input, USUAL_CACHE_WRITE_5M),
+    cacheWrite1hUsdPerMillion: rates.cacheWrite1hUsdPerMillion ?? multiply(input, USUAL_CACHE_WRITE_1H),
+    webSearchUsdPerThousand,
+  };
+}
+
+/** To a ten-millionth of a dollar, the finest rate that is told apart: 3 * 0.1 is 0.30000000000000004. */
+function multiply(usdPerMillion: number, factor: number): number {
+  return Math.round(usdPerMillion * factor * 1e7) / 1e7;
+}
+
+/** Whether `pattern`, an override's `model`, names the model: it or, with a `*` at its end, how it begins. */
+export function isNamedBy(pattern: string, model: string): boolean {
+  const [name, wanted] = [model.toLowerCase(), pattern.toLowerCase()];
+  return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
+}
+
+/** Sorts what applies first to the front: exact names before prefixes, longer prefixes and later starts before others. */
+export function compareOverrides(a: PriceOverride, b: PriceOverride): number {
+  return toSpecificity(b.model) - toSpecificity(a.model) || toStart(b) - toStart(a);
+}
+
+/** Milliseconds since 1970; -Infinity where the override has no start. */
+export function toStart(override: PriceOverride): number {
+  return override.startsAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(override.startsAt);
+}
+
+/** The same for the same overrides in any order; of 12 hexadecimal digits. */
+export function hashOverrides(overrides: readonly PriceOverride[]): string {
+  const lines = overrides.map(toCanonicalJson).sort();
+  return createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 12);
+}
+
+function toSpecificity(pattern: string): number {
+  return pattern.endsWith('*') ? pattern.length - 1 : Number.POSITIVE_INFINITY;
+}
+
+function toCanonicalJson(override: PriceOverride): string {
+  const canonical = {
+    ...override,
+    model: override.model.toLowerCase(),
+    ...(override.startsAt === undefined ? {} : { startsAt: new Date(override.startsAt).toISOString() }),
+  };
+  return JSON.stringify(canonical, (_key, value: unknown) =>
+    typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value).sort()) : value,
+  );
+}
