@@ -1,0 +1,465 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import { assistantLine, only, toUsageFields, userLine } from '../../testing/transcript-lines.ts';
+import { createByteReader } from '../stream-reader.ts';
+import {
+  initLine,
+  messageStart,
+  resultLine,
+  streamEvent,
+  textDelta,
+  toBytes,
+  toolResult,
+  toolUse,
+} from '../testing/stream-lines.ts';
+import { createClaudeReader } from './claude-reader.ts';
+import type { AssistantEvent, StreamEvent, ToolResultEvent } from './stream-event.ts';
+
+function read(...lines: JsonObject[]) {
+  let timeMs = 0;
+  const reader = createByteReader(createClaudeReader(() => ++timeMs * 1000));
+  const events = [...reader.push(toBytes(lines)), ...reader.finish()];
+  return { events, summary: reader.toSummary() };
+}
+
+function ofType<T extends StreamEvent['type']>(events: StreamEvent[], type: T): Extract<StreamEvent, { type: T }>[] {
+  return events.filter((event): event is Extract<StreamEvent, { type: T }> => event.type === type);
+}
+
+const warnings = (events: StreamEvent[]): string[] =>
+  ofType(events, 'warning').map(({ warning: { code, field } }) => (field === null ? code : `${code} ${field}`));
+const types = (events: StreamEvent[]): string[] => events.map(({ type }) => type);
+const text = (value: string): JsonObject => ({ type: 'text', text: value });
+
+describe('a session', () => {
+  it('starts with its init line, which is given once', () => {
+    const { events, summary } = read(initLine(), initLine(), initLine({ session_id: 'other' }));
+    expect(ofType(events, 'init').map(({ sessionId, tools, model }) => [sessionId, tools, model])).toEqual([
+      [expect.stringMatching(/^1111/), ['Read', 'Bash'], 'claude-opus-4-8'],
+      ['other', ['Read', 'Bash'], 'claude-opus-4-8'],
+    ]);
+    expect(summary.agentSessionId).toBe('other');
+  });
+
+  it('has the first model seen, but not the synthetic one', () => {
+    const { summary } = read(
+      assistantLine('m1', [text('x')], { model: '<synthetic>' }),
+      assistantLine('m2', [text('x')], { model: 'one' }),
+      initLine({ model: 'two' }),
+    );
+    expect(summary.model).toBe('one');
+  });
+
+  it('warns once of a version that is newer than those known', () => {
+    const { events } = read(initLine({ claude_code_version: '3.0.1' }), initLine({ claude_code_version: '3.0.1' }));
+    expect(warnings(events)).toEqual(['unsupported_version']);
+    expect(warnings(read(initLine({ claude_code_version: 'nightly' })).events)).toEqual(['unsupported_version']);
+    expect(warnings(read(initLine({ claude_code_version: '0.2.9' })).events)).toEqual([]);
+  });
+
+  it('takes user messages with a uuid for checkpoints, but not those to sub-agents or made up', () => {
+    const { events } = read(
+      userLine('one', { uuid: 'u1' }),
+      userLine([text('two'), text('three')]),
+      userLine('four', { uuid: 'u4', parent_tool_use_id: 't1' }),
+      userLine('five', { uuid: 'u5', isSynthetic: true }),
+      userLine([toolResult('t0', 'x')], { uuid: 'u6' }),
+    );
+    expect(ofType(events, 'user').map(({ uuid, content, isCheckpoint }) => [uuid, content, isCheckpoint])).toEqual([
+      ['u1', 'one', true],
+      [null, 'two\nthree', false],
+      ['u4', 'four', false],
+      ['u5', 'five', false],
+    ]);
+  });
+});
+
+describe('tokens and cost', () => {
+  it('count once per message id, by the most that its lines say', () => {
+    const { events, summary } = read(
+      assistantLine('m1', [text('a')], { usage: toUsageFields(10, 1, 5, 7) }),
+      assistantLine('m2', [text('b')], { usage: toUsageFields(3, 4) }),
+      assistantLine('m1', [toolUse('t1', 'Read', {})], { usage: toUsageFields(10, 30, 5, 7), stop_reason: 'tool_use' }),
+    );
+    expect(summary.tokens).toEqual({ input: 13, output: 34, cacheRead: 5, cacheWrite: 7 });
+    expect(summary.stopReason).toBe('tool_use');
+    expect(ofType(events, 'assistant').map(({ tokens }) => tokens?.output)).toEqual([1, 4, 30]);
+  });
+
+  it('stand on the first event of a line alone', () => {
+    const { events } = read(assistantLine('m1', [text('a'), text('b')], { usage: toUsageFields(1, 2) }));
+    expect(ofType(events, 'assistant').map(({ tokens }) => tokens !== undefined)).toEqual([true, false]);
+  });
+
+  it.each(['total_cost_usd', 'cost_usd', 'costUSD'])('are the latest %s, never the sum', (field) => {
+    const line = (cost: JsonValue) => ({ type: 'result', subtype: 'success', [field]: cost });
+    const { events, summary } = read(line(0.1), line('0.25'), { type: 'result', subtype: 'success' });
+    expect(summary.costUsd).toBe(0.25);
+    expect(ofType(events, 'result').map(({ costUsd }) => costUsd)).toEqual([0.1, 0.25, null]);
+    expect(warnings(events)).toEqual([`coerced_field result.${field}`]);
+  });
+
+  it('have the total by model beside them', () => {
+    const model = { inputTokens: 5, outputTokens: 6, cacheReadInputTokens: 7, cacheCreationInputTokens: 8, costUSD: 1 };
+    const { summary } = read(
+      assistantLine('m1', [text('a')], { usage: toUsageFields(5, 1) }),
+      resultLine({ modelUsage: { one: model, two: model } }),
+    );
+    expect(summary.tokens.output).toBe(1);
+    expect(summary.reportedTokens).toEqual({ input: 10, output: 12, cacheRead: 14, cacheWrite: 16 });
+  });
+
+  it('are coerced where they were written as text', () => {
+    const usage = { input_tokens: '10', output_tokens: 'many', cache_read_input_tokens: -1 };
+    const { events, summary } = read(assistantLine('m1', [text('a')], { usage }));
+    expect(summary.tokens).toEqual({ input: 10, output: 0, cacheRead: 0, cacheWrite: 0 });
+    expect(warnings(events)).toEqual([
+      'coerced_field usage.input_tokens',
+      'invalid_field usage.output_tokens',
+      'invalid_field usage.cache_read_input_tokens',
+    ]);
+  });
+});
+
+describe('tools', () => {
+  const results = (events: StreamEvent[]) =>
+    ofType(events, 'tool_result').map(({ toolUseId, toolName, content, isError }) => [
+      toolUseId,
+      toolName,
+      content,
+      isError,
+    ]);
+
+  it('have their results, with name and duration', () => {
+    const { events } = read(
+      assistantLine('m1', [toolUse('t1', 'Read', { file_path: '/a' })]),
+      userLine([toolResult('t1', [text('one'), text('two')])]),
+      userLine([toolResult('t1', 'again', { is_error: true })]),
+    );
+    expect(ofType(events, 'assistant').map(({ toolUse }) => toolUse)).toEqual([
+      { id: 't1', name: 'Read', input: { file_path: '/a' } },
+    ]);
+    expect(results(events)).toEqual([
+      ['t1', 'Read', 'one\ntwo', false],
+      ['t1', 'Read', 'again', true],
+    ]);
+    expect(ofType(events, 'tool_result').map(({ durationMs }) => durationMs)).toEqual([1000, 2000]);
+  });
+
+  it('come before results that were faster than their line', () => {
+    const { events } = read(
+      userLine([toolResult('t1', 'early', { is_error: 'true' })]),
+      assistantLine('m1', [text('x'), toolUse('t1', 'Bash', {})]),
+      resultLine(),
+    );
+    expect(types(events)).toEqual(['warning', 'assistant', 'assistant', 'tool_result', 'result']);
+    expect(results(events)).toEqual([['t1', 'Bash', 'early', true]]);
+  });
+
+  it('give results of tool uses that never come before the turn ends, and at the end', () => {
+    const { events } = read(userLine([toolResult('t1', 'a')]), resultLine(), userLine([toolResult('t2', 'b')]));
+    expect(types(events)).toEqual(['tool_result', 'result', 'tool_result']);
+    expect(results(events)).toEqual([
+      ['t1', null, 'a', false],
+      ['t2', null, 'b', false],
+    ]);
+  });
+
+  it('hold back a bounded number of results', () => {
+    const orphans = Array.from({ length: 150 }, (_, index) => userLine([toolResult(`t${index}`, 'x')]));
+    const reader = createByteReader(createClaudeReader(() => 0));
+    expect(reader.push(toBytes(orphans))).toHaveLength(50);
+    expect(reader.finish()).toHaveLength(100);
+  });
+
+  it('are those of servers and of MCP as well', () => {
+    const { events } = read(
+      assistantLine('m1', [
+        { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'q' } },
+        { type: 'web_search_tool_result', tool_use_id: 's1', content: [] },
+      ]),
+    );
+    expect(types(events)).toEqual(['assistant', 'tool_result']);
+    expect(only(ofType(events, 'assistant')).toolUse).toEqual({ id: 's1', name: 'web_search', input: { query: 'q' } });
+  });
+
+  it('keep a large input whole', () => {
+    const input = { file_path: '/a', content: 'x'.repeat(600_000) };
+    const { events } = read(assistantLine('m1', [toolUse('t1', 'Write', input)]));
+    expect(only(ofType(events, 'assistant')).toolUse?.input).toEqual(input);
+  });
+});
+
+describe('text in pieces', () => {
+  const whole = (events: StreamEvent[]): AssistantEvent[] =>
+    ofType(events, 'assistant').filter(({ isPartial }) => !isPartial);
+  const shown = (events: StreamEvent[], keep: (event: AssistantEvent) => boolean): string =>
+    ofType(events, 'assistant')
+      .filter((event) => event.content !== undefined && keep(event))
+      .map(({ content }) => content)
+      .join('');
+  const eitherWay = (events: StreamEvent[]): string[] => [
+    shown(events, ({ isPartial }) => !isPartial),
+    shown(events, ({ wasStreamed }) => !wasStreamed),
+  ];
+
+  it('is given as it grows, and once whole', () => {
+    const { events, summary } = read(
+      messageStart('m1'),
+      textDelta('One '),
+      textDelta('two', 1),
+      textDelta('and a half. '),
+      assistantLine('m1', [text('One and a half. ')], { usage: toUsageFields(10, 1) }),
+      assistantLine('m1', [text('two')], { usage: toUsageFields(10, 1) }),
+      streamEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: toUsageFields(10, 9) }),
+      streamEvent({ type: 'message_stop' }),
+      assistantLine('m2', [text('!')], { usage: toUsageFields(1, 1) }),
+      resultLine(),
+    );
+    expect(eitherWay(events)).toEqual(['One and a half. two!', 'One twoand a half. !']);
+    expect(whole(events).map(({ messageId, wasStreamed }) => [messageId, wasStreamed])).toEqual([
+      ['m1', true],
+      ['m1', true],
+      ['m2', false],
+    ]);
+    expect(summary.tokens).toMatchObject({ input: 11, output: 10 });
+    expect(summary.stopReason).toBe('end_turn');
+  });
+
+  it('comes whole where the stream ended before its line', () => {
+    const { events } = read(messageStart('m1'), textDelta('Half a sen'));
+    expect(eitherWay(events)).toEqual(['Half a sen', 'Half a sen']);
+    expect(only(whole(events))).toMatchObject({ messageId: 'm1', wasStreamed: true });
+    const next = read(messageStart('m1'), textDelta('lost'), messageStart('m2'), textDelta('kept'), resultLine());
+    expect(eitherWay(next.events)).toEqual(['lostkept', 'lostkept']);
+  });
+
+  it('is shown whole where a piece was lost', () => {
+    const { events } = read(messageStart('m1'), textDelta('One '), assistantLine('m1', [text('One two')]));
+    expect(only(whole(events))).toMatchObject({ content: 'One two', wasStreamed: false });
+  });
+
+  it('is kept up to a bound while its whole line is awaited', () => {
+    const piece = 'x'.repeat(100_000);
+    const { events } = read(messageStart('m1'), ...Array.from({ length: 20 }, () => textDelta(piece)));
+    expect(only(whole(events)).content).toBe(piece.repeat(10));
+    expect(shown(events, ({ isPartial }) => isPartial)).toHaveLength(2_000_000);
+    const many = read(...Array.from({ length: 1100 }, (_, index) => textDelta('x', index)));
+    expect(whole(many.events)).toHaveLength(1000);
+  });
+
+  it('is told apart by the sub-agent that speaks', () => {
+    const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'sub' } };
+    const { events } = read(
+      messageStart('m1'),
+      streamEvent({ type: 'message_start', message: { id: 'm2' } }, 't1'),
+      textDelta('main'),
+      streamEvent(delta, 't1'),
+      assistantLine('m2', [text('sub')], {}, { parent_tool_use_id: 't1' }),
+      assistantLine('m1', [text('main')]),
+    );
+    expect(
+      whole(events).map(({ parentToolUseId, content, wasStreamed }) => [parentToolUseId, content, wasStreamed]),
+    ).toEqual([
+      ['t1', 'sub', true],
+      [null, 'main', true],
+    ]);
+  });
+});
+
+describe('prompts', () => {
+  const prompts = (...lines: JsonObject[]) => ofType(read(...lines).events, 'prompt').map(({ prompt }) => prompt);
+  const question = {
+    question: 'Which one?',
+    header: 'Choice',
+    options: [{ label: 'A', description: 'the first' }, 'B'],
+    multiSelect: true,
+  };
+
+  it('are questions with their options', () => {
+    expect(prompts(assistantLine('m1', [toolUse('t1', 'AskUserQuestion', { questions: [question] })]))).toEqual([
+      {
+        kind: 'question',
+        toolUseId: 't1',
+        requestId: null,
+        questions: [
+          {
+            question: 'Which one?',
+            header: 'Choice',
+            options: [
+              { label: 'A', description: 'the first' },
+              { label: 'B', description: null },
+            ],
+            multiSelect: true,
+          },
+        ],
+      },
+    ]);
+    expect(prompts(assistantLine('m1', [toolUse('t1', 'AskUserQuestion', { question: 'Sure?' })]))).toMatchObject([
+      { questions: [{ question: 'Sure?', options: [] }] },
+    ]);
+  });
+
+  it('are requests for permission and plans to approve, with their context', () => {
+    const request = { subtype: 'can_use_tool', tool_name: 'Bash', input: { command: 'rm x' }, tool_use_id: 't1' };
+    expect(
+      prompts(
+        { type: 'control_request', request_id: 'r1', request: { ...request, decision_reason: 'not allowed' } },
+        assistantLine('m1', [toolUse('t2', 'ExitPlanMode', { plan: '1. Do it' })]),
+      ),
+    ).toEqual([
+      {
+        kind: 'confirmation',
+        reason: 'permission_request',
+        toolUseId: 't1',
+        requestId: 'r1',
+        toolName: 'Bash',
+        toolInput: { command: 'rm x' },
+        message: 'not allowed',
+      },
+      {
+        kind: 'confirmation',
+        reason: 'plan_approval',
+        toolUseId: 't2',
+        requestId: null,
+        toolName: 'ExitPlanMode',
+        toolInput: { plan: '1. Do it' },
+        message: '1. Do it',
+      },
+    ]);
+  });
+
+  it('are denials, of a line or of a result, and come before the result', () => {
+    const { events } = read(
+      { type: 'system', subtype: 'permission_denied', tool_name: 'Bash', tool_use_id: 't1', message: 'No' },
+      resultLine({ permission_denials: [{ tool_name: 'Write', tool_use_id: 't2', tool_input: { a: 1 } }, 'Edit'] }),
+    );
+    expect(types(events)).toEqual(['prompt', 'generic', 'prompt', 'prompt', 'result']);
+    expect(ofType(events, 'prompt').map(({ prompt }) => prompt)).toMatchObject([
+      { reason: 'permission_denied', toolName: 'Bash', message: 'No' },
+      { reason: 'permission_denied', toolName: 'Write', toolInput: { a: 1 } },
+      { reason: 'permission_denied', toolName: null, message: 'Edit' },
+    ]);
+  });
+
+  it('are raised once per tool use', () => {
+    const request = {
+      subtype: 'can_use_tool',
+      tool_name: 'AskUserQuestion',
+      input: { question: 'Q' },
+      tool_use_id: 't1',
+    };
+    expect(
+      prompts(
+        assistantLine('m1', [toolUse('t1', 'AskUserQuestion', { question: 'Q' })]),
+        { type: 'control_request', request_id: 'r1', request },
+        resultLine({ permission_denials: [{ tool_name: 'AskUserQuestion', tool_use_id: 't1' }] }),
+      ),
+    ).toMatchObject([{ kind: 'question' }]);
+  });
+});
+
+describe('results', () => {
+  const results = (...lines: JsonObject[]) =>
+    ofType(read(...lines).events, 'result').map(({ success, text }) => [success, text]);
+
+  it('succeed by subtype and is_error', () => {
+    expect(
+      results(
+        resultLine(),
+        resultLine({ is_error: true }),
+        resultLine({ is_error: 'true' }),
+        resultLine({ subtype: 'error_max_turns', result: null, errors: ['too', 'many'] }),
+        { type: 'result', result: 'old' },
+        { type: 'result', subtype: 'error_during_execution', error: 'broke' },
+      ),
+    ).toEqual([
+      [true, 'Done.'],
+      [false, 'Done.'],
+      [false, 'Done.'],
+      [false, 'too\nmany'],
+      [true, 'old'],
+      [false, 'broke'],
+    ]);
+  });
+
+  it('leave the code of a failure in the summary', () => {
+    expect(read(resultLine({ subtype: 'error_max_turns' })).summary.lastResult).toEqual({
+      success: false,
+      error: 'error_max_turns',
+    });
+    expect(read(resultLine({ is_error: true, api_error_status: 401 })).summary.lastResult?.error).toBe('API error 401');
+  });
+});
+
+describe('odd lines', () => {
+  it('of an unknown type are kept whole', () => {
+    const original = { type: 'novel', subtype: 'x', payload: { deep: [1] } };
+    const { events } = read(original, { type: 'rate_limit_event' }, { type: 'queue-operation' });
+    expect(ofType(events, 'generic').map(({ name, isKnown, message }) => [name, isKnown, message.original])).toEqual([
+      ['novel/x', false, original],
+      ['rate_limit_event', true, { type: 'rate_limit_event' }],
+      ['queue-operation', true, { type: 'queue-operation' }],
+    ]);
+  });
+
+  it('without a type, or with one that is no text, are warned of', () => {
+    const { events } = read({ a: 1 }, { type: 7 });
+    expect(warnings(events)).toEqual(['missing_field type', 'coerced_field type']);
+    expect(ofType(events, 'generic').map(({ name }) => name)).toEqual(['', '7']);
+  });
+
+  it('without a message, or with a bare text, are read as well as can be', () => {
+    const { events } = read(
+      { type: 'assistant' },
+      { type: 'user', content: 'beside' },
+      { type: 'user', message: 'bare' },
+      { type: 'assistant', message: [1] },
+      userLine(5),
+    );
+    expect(ofType(events, 'user').map(({ content }) => content)).toEqual(['beside', 'bare', '5']);
+    expect(warnings(events)).toEqual([
+      'missing_field message',
+      'missing_field message.content',
+      'missing_field message',
+      'invalid_field message',
+      'missing_field message.content',
+      'coerced_field message.content',
+    ]);
+  });
+
+  it('of a flat stream are messages, tool uses and tool results', () => {
+    const { events } = read(
+      { type: 'message', role: 'user', content: 'hi' },
+      { type: 'message', role: 'assistant', content: 'ho' },
+      { type: 'tool_use', tool_name: 'Read', tool_id: 't1', parameters: { file_path: '/a' } },
+      { type: 'tool_result', tool_id: 't1', status: 'error', output: 'gone' },
+    );
+    expect(types(events)).toEqual(['user', 'assistant', 'assistant', 'tool_result']);
+    expect(events[3]).toMatchObject({
+      toolName: 'Read',
+      content: 'gone',
+      isError: true,
+    } satisfies Partial<ToolResultEvent>);
+  });
+
+  it('have their own time, or that of receipt', () => {
+    const { events } = read(
+      { type: 'a', timestamp: '2026-11-05T14:30:15Z' },
+      { type: 'b' },
+      { type: 'c', timestamp: 'yesterday' },
+    );
+    expect(ofType(events, 'generic').map(({ timestampMs }) => timestampMs)).toEqual([
+      Date.UTC(2026, 10, 5, 14, 30, 15),
+      2000,
+      3000,
+    ]);
+    expect(warnings(events)).toEqual(['invalid_timestamp timestamp']);
+  });
+
+  it('never quote the stream in a warning', () => {
+    const { events } = read({ type: 'user', message: { content: { secret: 1 } }, uuid: ['SECRET'] });
+    expect(warnings(events).length).toBeGreaterThan(0);
+    expect(JSON.stringify(ofType(events, 'warning')).toLowerCase()).not.toContain('secret');
+  });
+});

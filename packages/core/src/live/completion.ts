@@ -1,0 +1,51 @@
+import { readObject } from '../records/fields.ts';
+import type { JsonObject, JsonValue } from '../rows.ts';
+
+/**
+ * What an agent answered in the end: the text of the last result line of its output (for Codex, which has none, the last
+ * message), or of the last `<response>…</response>` where no line of the output is JSON. Null where there is neither.
+ */
+export function extractResult(output: string): string | null {
+  let hasJson = false;
+  for (let end = output.length; end > 0; ) {
+    const start = output.lastIndexOf('\n', end - 1) + 1;
+    const line = parseObject(output.slice(start, end));
+    const answer = line && toAnswer(line);
+    if (answer !== undefined) return answer;
+    hasJson ||= line !== undefined;
+    end = start - 1;
+  }
+  return hasJson ? null : extractResponse(output);
+}
+
+/**
+ * Whether the agent's answer is the expected text, but for case and surrounding white space. Output without JSON and
+ * without `<response>` is itself the answer.
+ */
+export function isComplete(output: string, expected: string): boolean {
+  const answer = extractResult(output) ?? output;
+  return answer.trim().toLowerCase() === expected.trim().toLowerCase();
+}
+
+/** Null for a result without a text; undefined for a line that is no answer. */
+function toAnswer(line: JsonObject): string | null | undefined {
+  if (line.type === 'result') return typeof line.result === 'string' ? line.result : null;
+  const item = line.type === 'item.completed' ? readObject(line.item) : undefined;
+  return item?.type === 'agent_message' && typeof item.text === 'string' ? item.text : undefined;
+}
+
+function parseObject(line: string): JsonObject | undefined {
+  if (!line.trimStart().startsWith('{')) return undefined;
+  try {
+    return readObject(JSON.parse(line) as JsonValue);
+  } catch {
+    // Not JSON: the scan goes on with the line before.
+    return undefined;
+  }
+}
+
+function extractResponse(output: string): string | null {
+  const close = output.lastIndexOf('</response>');
+  const open = close === -1 ? -1 : output.lastIndexOf('<response>', close);
+  return open === -1 ? null : output.slice(open + '<response>'.length, close);
+}
