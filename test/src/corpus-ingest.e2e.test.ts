@@ -94,7 +94,7 @@ describe.skipIf(corpus === undefined)('`recount up` with the corpus of real tran
           subagent_count: count.subagents,
           tokens_in: count.tokensIn,
           tokens_out: count.tokensOut,
-          tokens_out_of_rows: count.tokensOut,
+          tokens_out_of_rows: count.tokensOutOfMessages,
           cache_read: count.cacheRead,
           cache_write: count.cacheWrite,
         });
