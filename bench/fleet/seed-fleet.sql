@@ -15,6 +15,11 @@ SELECT
   start, start + interval '1 hour'
 FROM generate_series(0, $SESSIONS - 1) AS n, LATERAL (SELECT '2025-06-01Z'::timestamptz + n * interval '1 year' / $SESSIONS AS start) AS at;
 
+INSERT INTO recount.transcripts (
+  workspace_id, id, session_id, agent, sha256, size_bytes, object_key, status, first_timestamp, ingested_at)
+SELECT workspace_id, primary_transcript_id, session_id, agent, session_id, 100000, session_id, 'ingested', first_timestamp, now()
+FROM recount.sessions WHERE workspace_id = '$WORKSPACE';
+
 INSERT INTO recount.usage_ledger (
   workspace_id, agent, response_key, session_id, transcript_id, source, "timestamp", is_subagent, agent_id, git_branch,
   agent_version, copy_count, provider_message_id, model, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h,

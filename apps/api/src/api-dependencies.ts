@@ -1,4 +1,5 @@
 import type { IngestDependencies } from '@recount/ingest';
+import type { Tracing } from '@recount/telemetry';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -11,6 +12,8 @@ import type { Logger } from 'pino';
 
 export interface ApiDependencies extends IngestDependencies {
   log: Logger;
+  /** Default: none. */
+  tracing?: Tracing;
   /** Milliseconds since 1970. Default Date.now. */
   now?: () => number;
 }

@@ -1,25 +1,32 @@
 import rateLimit from '@fastify/rate-limit';
 import { MAX_SESSION_ID_LENGTH } from '@recount/contract';
-import { type FastifyBaseLogger, fastify, LogController } from 'fastify';
+import { fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import packageJson from '../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import type { ApiConfig } from './config.ts';
 import { addAuthentication } from './plugins/authentication.ts';
+import { createFrameworkLog } from './plugins/framework-log.ts';
 import { createMetrics } from './plugins/metrics.ts';
 import { addOpenapi } from './plugins/openapi.ts';
-import { addProblemAnswers, answerClientError, answerWithProblem } from './plugins/problem-answers.ts';
+import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody } from './plugins/problem-answers.ts';
 import { addRequestId, toRequestId } from './plugins/request-id.ts';
 import { addRequestLog } from './plugins/request-log.ts';
 import { addSecurityHeaders } from './plugins/security-headers.ts';
-import { toLogReason } from './problems/log-reason.ts';
+import { addExportRoutes } from './routes/exports.ts';
+import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addOperationsRoutes } from './routes/operations.ts';
+import { addPriceRoutes } from './routes/prices.ts';
 import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
+import { addSearchRoutes } from './routes/search.ts';
 import { addSessionRoutes } from './routes/sessions.ts';
 import { addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
 
+/** From the first moment of a connection or a further request on it to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 30_000;
+/** How often connections beyond that are looked for. */
+const CONNECTION_CHECK_INTERVAL_MS = 1000;
 const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 /** Cuts connections on which nothing at all happens, whatever they wait for; silent uploads end sooner. */
 const MIN_SOCKET_TIMEOUT_MS = 10 * 60_000;
@@ -29,11 +36,7 @@ const MAX_PARAMETER_LENGTH = 9 * MAX_SESSION_ID_LENGTH;
 /** Assembles the API without starting it: it may be injected into, or told to listen. Owns none of `deps`. */
 export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Promise<ApiApp> {
   const app: ApiApp = fastify({
-    // The framework's own log lines would hold URLs and stacks.
-    loggerInstance: deps.log.child(
-      {},
-      { serializers: { err: toLogReason, req: omit, res: omit } },
-    ) as FastifyBaseLogger,
+    loggerInstance: createFrameworkLog(deps.log),
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: toRequestId,
     ...(config.trustProxy !== undefined && { trustProxy: config.trustProxy }),
@@ -41,7 +44,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
     requestTimeout: 0,
     connectionTimeout: Math.max(MIN_SOCKET_TIMEOUT_MS, 2 * config.uploadIdleTimeoutMs),
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTION_CHECK_INTERVAL_MS },
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     return503OnClosing: false,
     frameworkErrors: answerWithProblem,
@@ -52,8 +55,10 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   // Only uploads have a body; any other one is left unread.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  // Further ones are refused at once, before a byte of theirs is read.
+  app.server.maxConnections = config.maxClientConnections;
   answerExpectations(app);
-  closeConnectionsWhenClosing(app);
+  closeConnections(app);
 
   const metrics = createMetrics(deps);
   addRequestId(app);
@@ -68,24 +73,29 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addTranscriptRoutes(app, deps);
   addRawTranscriptRoutes(app, deps);
   addSessionRoutes(app, deps);
+  addAnalyticsRoutes(app, deps);
+  addSearchRoutes(app, deps);
+  addExportRoutes(app, deps);
+  await addPriceRoutes(app, deps);
   addOperationsRoutes(app, { ...deps, metrics }, config);
   return app;
 }
-
-const omit = (): undefined => undefined;
 
 /** `Expect: 100-continue` is answered by the route that reads the body: so a refused client need not send it. */
 function answerExpectations(app: ApiApp): void {
   app.server.on('checkContinue', (request, response) => app.routing(request, response));
 }
 
-/** Requests under way are finished; their connections are not kept for further ones. */
-function closeConnectionsWhenClosing(app: ApiApp): void {
+/**
+ * When closing, requests under way are finished, and their connections not kept for further ones. Neither are those whose
+ * client still sends: nobody wants its bytes.
+ */
+function closeConnections(app: ApiApp): void {
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
   });
-  app.addHook('onSend', async (_request, reply) => {
-    if (isClosing) reply.header('connection', 'close');
+  app.addHook('onSend', async (request, reply) => {
+    if (isClosing || hasUnreadBody(request)) reply.header('connection', 'close');
   });
 }

@@ -11,6 +11,7 @@ describe('readApiConfig', () => {
       port: 7878,
       maxTranscriptBytes: 2 * 1024 ** 3,
       metricsPublic: false,
+      isTraced: false,
       trustProxy: undefined,
     });
   });
@@ -20,6 +21,7 @@ describe('readApiConfig', () => {
       ...required,
       RECOUNT_HOST: '0.0.0.0',
       RECOUNT_PORT: '0',
+      RECOUNT_MAX_CLIENT_CONNECTIONS: '9',
       RECOUNT_MAX_TRANSCRIPT_BYTES: '4096',
       RECOUNT_MAX_CONCURRENT_UPLOADS: '3',
       RECOUNT_UPLOAD_IDLE_TIMEOUT_MS: '5000',
@@ -27,10 +29,12 @@ describe('readApiConfig', () => {
       RECOUNT_MAX_FAILED_KEYS_PER_MINUTE: '8',
       RECOUNT_TRUST_PROXY: '10.0.0.0/8',
       RECOUNT_METRICS_PUBLIC: 'true',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
     };
     expect(readApiConfig(environment)).toMatchObject({
       host: '0.0.0.0',
       port: 0,
+      maxClientConnections: 9,
       maxTranscriptBytes: 4096,
       maxConcurrentUploads: 3,
       uploadIdleTimeoutMs: 5000,
@@ -38,6 +42,7 @@ describe('readApiConfig', () => {
       maxFailedKeysPerMinute: 8,
       trustProxy: '10.0.0.0/8',
       metricsPublic: true,
+      isTraced: true,
     });
   });
 

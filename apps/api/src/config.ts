@@ -7,11 +7,14 @@ import {
   type ServiceConfig,
 } from '@recount/config';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
+import { isTracingWanted } from '@recount/telemetry';
 
 export interface ApiConfig extends ServiceConfig {
   host: string;
   /** 0 takes any free port. */
   port: number;
+  /** Open connections of this process, idle ones included; further ones are refused. */
+  maxClientConnections: number;
   /** Decoded bytes of one upload. */
   maxTranscriptBytes: number;
   /** Uploads under way at once in this process; further ones are asked to come back. */
@@ -26,6 +29,8 @@ export interface ApiConfig extends ServiceConfig {
   trustProxy: string | undefined;
   /** Whether /metrics answers without a key. */
   metricsPublic: boolean;
+  /** Whether spans are sent to where the variables of OpenTelemetry say. */
+  isTraced: boolean;
 }
 
 const MAX_TRANSCRIPT_BYTES_LIMIT = 1024 ** 4;
@@ -36,6 +41,11 @@ export function readApiConfig(environment: Environment): ApiConfig {
     ...readServiceConfig(environment),
     host: readText(environment, 'RECOUNT_HOST', '127.0.0.1'),
     port: readInteger(environment, 'RECOUNT_PORT', { fallback: 7878, min: 0, max: 65_535 }),
+    maxClientConnections: readInteger(environment, 'RECOUNT_MAX_CLIENT_CONNECTIONS', {
+      fallback: 4096,
+      min: 1,
+      max: 1_000_000,
+    }),
     maxTranscriptBytes: readInteger(environment, 'RECOUNT_MAX_TRANSCRIPT_BYTES', {
       fallback: DEFAULT_MAX_TRANSCRIPT_BYTES,
       min: 1024,
@@ -63,5 +73,6 @@ export function readApiConfig(environment: Environment): ApiConfig {
     }),
     trustProxy: readText(environment, 'RECOUNT_TRUST_PROXY'),
     metricsPublic: readChoice(environment, 'RECOUNT_METRICS_PUBLIC', ['true', 'false'], 'false') === 'true',
+    isTraced: isTracingWanted(environment),
   };
 }

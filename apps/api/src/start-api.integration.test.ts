@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApiKey, createDatabasePool, ensureWorkspace } from '@recount/db';
 import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
+import { startCollector } from '@recount/telemetry/testing';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ApiConfig, readApiConfig } from './config.ts';
@@ -61,6 +62,28 @@ describe('startApi', () => {
     await closed;
   });
 
+  it('sends spans of uploads, without anything of theirs, where the variables of OpenTelemetry say', async () => {
+    const collector = await startCollector();
+    vi.stubEnv('OTEL_EXPORTER_OTLP_ENDPOINT', collector.url);
+    const api = await startApi(readConfig({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }), log);
+    const upload = async (body: string): Promise<Response> => {
+      const headers = { authorization: `Bearer ${key}` };
+      return await fetch(`${api.url}/v1/transcripts?path=/private/x.jsonl`, { method: 'POST', headers, body });
+    };
+    const accepted = await upload(toTranscript('private-session', 4));
+    const { transcript_id } = (await accepted.json()) as { transcript_id: string };
+    expect((await upload('{"type":"thread.started","thread_id":"private"}\n')).status).toBe(422);
+    await api.close();
+    vi.unstubAllEnvs();
+    collector.close();
+    const [span, refused] = collector.spans.filter(({ name }) => name === 'upload');
+    expect(span?.attributes).toMatchObject({ 'recount.transcript_id': transcript_id });
+    expect(refused?.attributes).toMatchObject({ 'error.type': 'ReceiveError' });
+    const children = collector.spans.filter(({ parentSpanId }) => parentSpanId === span?.spanId);
+    expect(children.map(({ name }) => name).sort()).toEqual(['enqueue', 'store']);
+    for (const secret of ['private', 'prompt 0', key]) expect(collector.bodies.join('')).not.toContain(secret);
+  });
+
   it('waits for nobody longer than the grace time', async () => {
     const api = await startApi(readConfig({ RECOUNT_SHUTDOWN_GRACE_MS: '200' }), log);
     const upload = await beginUpload(api.url, toTranscript('stuck', 20));
@@ -68,7 +91,7 @@ describe('startApi', () => {
     await api.close();
     expect(Date.now() - startedAtMs).toBeLessThan(5000);
     expect(await upload.answer).toBe('');
-    expect(await listUploadsUnderWay(storeDirectory)).toEqual([]);
+    await vi.waitFor(async () => expect(await listUploadsUnderWay(storeDirectory)).toEqual([]));
   });
 
   it('does not start on a port that is taken, nor with a database of another version or none', async () => {

@@ -2,7 +2,9 @@ import type { AddressInfo } from 'node:net';
 import { checkSchemaVersion, createDatabasePool } from '@recount/db';
 import { createJobQueue } from '@recount/queue';
 import { createRawStore } from '@recount/storage';
+import { noTracing, startTracing, type Tracing } from '@recount/telemetry';
 import type { Logger } from 'pino';
+import type { ApiDependencies } from './api-dependencies.ts';
 import { createApiApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { toLogReason } from './problems/log-reason.ts';
@@ -28,13 +30,18 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
   });
   const rawStore = createRawStore(config.rawStore.location, config.rawStore.s3);
   const queue = createJobQueue({ connectionString: config.databaseUrl, role: 'sender', onError });
+  const onLostSpans = (reason: string): void => log.warn({ reason }, 'spans not sent');
+  const tracing = config.isTraced
+    ? await startTracing({ serviceName: 'recount-api', onError: onLostSpans })
+    : noTracing;
   const closeConnections = async (): Promise<void> => {
-    await Promise.allSettled([queue.stop(0), database.close(), rawStore.close()]);
+    await Promise.allSettled([queue.stop(0), database.close(), rawStore.close(), tracing.close()]);
   };
   try {
     await checkSchemaVersion(database.database);
     await queue.start();
-    const app = await createApiApp({ database, rawStore, queue, log }, config);
+    const traced = traceUploads({ rawStore, queue }, tracing);
+    const app = await createApiApp({ database, ...traced, tracing, log }, config);
     await app.listen({ host: config.host, port: config.port, listenTextResolver: () => 'api listening' });
     const url = toUrl(app.server.address() as AddressInfo);
     log.info({ url }, 'api ready');
@@ -51,6 +58,17 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
     await closeConnections();
     throw error;
   }
+}
+
+/** Steps of an upload as spans of their own. */
+function traceUploads(
+  { rawStore, queue }: Pick<ApiDependencies, 'rawStore' | 'queue'>,
+  tracing: Tracing,
+): Pick<ApiDependencies, 'rawStore' | 'queue'> {
+  return {
+    rawStore: { ...rawStore, put: (...put) => tracing.span('store', {}, () => rawStore.put(...put)) },
+    queue: { ...queue, enqueue: (...job) => tracing.span('enqueue', {}, () => queue.enqueue(...job)) },
+  };
 }
 
 function toUrl({ address, family, port }: AddressInfo): string {

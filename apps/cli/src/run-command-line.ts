@@ -6,13 +6,19 @@ import { toExit } from './cli-error.ts';
 import { createApiCommand } from './commands/api.ts';
 import { createBackfillCommand } from './commands/backfill.ts';
 import { createDoctorCommand } from './commands/doctor.ts';
+import { createExportCommand } from './commands/export.ts';
 import { createKeysCommand } from './commands/keys.ts';
 import { createMigrateCommand } from './commands/migrate.ts';
 import { createParseCommand } from './commands/parse.ts';
+import { createPricesCommand } from './commands/prices.ts';
+import { createReportCommand } from './commands/report.ts';
+import { createRepriceCommand } from './commands/reprice.ts';
 import { createRequeueCommand } from './commands/requeue.ts';
+import { createSearchCommand } from './commands/search.ts';
 import { createSessionsCommand } from './commands/sessions.ts';
 import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';
+import { createVerifyCommand } from './commands/verify.ts';
 import { createWorkerCommand } from './commands/worker.ts';
 
 export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
@@ -61,9 +67,15 @@ function createProgram(context: CliContext): Command {
     createBackfillCommand(context),
     createUploadCommand(context),
     createSessionsCommand(context),
+    createReportCommand(context),
+    createExportCommand(context),
+    createPricesCommand(context),
+    createSearchCommand(context),
     createParseCommand(context),
     createKeysCommand(context),
     createDoctorCommand(context),
+    createRepriceCommand(context),
+    createVerifyCommand(context),
     createRequeueCommand(context),
     createMigrateCommand(context),
     createApiCommand(context),

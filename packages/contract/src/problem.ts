@@ -14,6 +14,7 @@ export const PROBLEMS = {
   'missing-scope': { status: 403, title: 'The API key lacks a scope' },
   'not-found': { status: 404, title: 'Not found' },
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
+  'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'upload-idle': { status: 408, title: 'The upload stood still for too long' },
   'no-rows': { status: 409, title: 'The transcript has no rows of its own' },
   'transcript-too-large': { status: 413, title: 'The transcript is too large' },
@@ -26,11 +27,13 @@ export const PROBLEMS = {
   'invalid-session-id': { status: 422, title: 'The session id is not valid' },
   'too-many-failed-keys': { status: 429, title: 'Too many requests with a wrong API key' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
+  'too-many-exports': { status: 429, title: 'Too many exports at once' },
   'too-many-uploads': { status: 429, title: 'Too many uploads at once' },
   'headers-too-large': { status: 431, title: 'The request headers are too large' },
   'internal-error': { status: 500, title: 'Internal error' },
   'store-unavailable': { status: 503, title: 'The raw store is away' },
   'database-unavailable': { status: 503, title: 'The database is away' },
+  'search-timeout': { status: 503, title: 'The search takes too long' },
   'not-ready': { status: 503, title: 'Not ready' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

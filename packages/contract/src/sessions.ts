@@ -13,6 +13,7 @@ import {
 import { figureFields } from './figures.ts';
 import { nextCursorField, pageQueryFields } from './paging.ts';
 import { transcriptSchema } from './transcripts.ts';
+import { ownAndSharedUsageFields } from './usage-figures.ts';
 
 const MAX_FILTER_LENGTH = 1000;
 
@@ -79,6 +80,9 @@ export type SessionList = z.infer<typeof sessionListSchema>;
 export const sessionDetailSchema = z
   .object({
     ...sessionFields,
+    usage: z
+      .object(ownAndSharedUsageFields)
+      .describe('API responses of all its transcripts: over all sessions, those of `own` add up to the workspace'),
     transcripts: z
       .array(transcriptSchema)
       .describe('Its transcripts in the order of their upload, superseded and diverged ones included'),

@@ -2,3 +2,4 @@ export type { IngestJob, JobOutcome, JobQueue, JobQueueOptions, WorkOptions } fr
 export { createJobQueue } from './job-queue.ts';
 export { migrateQueue } from './migrate-queue.ts';
 export { MAX_ATTEMPTS } from './queue-options.ts';
+export { type Backlog, readBacklog } from './read-backlog.ts';

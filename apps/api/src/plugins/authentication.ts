@@ -22,6 +22,8 @@ const RATE_WINDOW_MS = 60_000;
 const TOUCH_INTERVAL_MS = 60_000;
 /** Keys seen valid by this process, at most; then it starts anew. */
 const MAX_KNOWN_KEYS = 10_000;
+/** All that may be had without a key; /metrics only where the configuration says so. */
+const PUBLIC_PATHS = /^\/(healthz|readyz|metrics|openapi\.json|docs(\/.*)?)$/;
 const CHALLENGE = 'Bearer realm="recount"';
 
 /** The workspace whose rows a request may see: that of its key. */
@@ -30,7 +32,7 @@ export function workspaceOf(request: FastifyRequest): string {
   return request.keyHolder.workspaceId;
 }
 
-/** Checks the key of every route that names a scope. Throws where a route under /v1 names none. */
+/** Checks the key of every route that names a scope. Throws where a route names none and is not among PUBLIC_PATHS. */
 export function addAuthentication(
   app: ApiApp,
   deps: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
@@ -44,7 +46,7 @@ export function addAuthentication(
   });
   app.decorateRequest('keyHolder', null);
   app.addHook('onRoute', ({ url, config: routeConfig }) => {
-    if (url.startsWith('/v1') && routeConfig?.scope === undefined) throw new Error(`${url} names no scope`);
+    if (routeConfig?.scope === undefined && !PUBLIC_PATHS.test(url)) throw new Error(`${url} names no scope`);
   });
   app.addHook('onRequest', async (request, reply) => {
     const { scope, isRateLimited = true } = request.routeOptions.config;

@@ -1,7 +1,7 @@
-import { countTranscriptsByStatus, TRANSCRIPT_STATUSES } from '@recount/db';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { addPoolMetrics } from '@recount/telemetry/pool-metrics';
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import type { ApiDependencies } from '../api-dependencies.ts';
-import { toLogReason } from '../problems/log-reason.ts';
+import { addBacklogGauges } from './backlog-gauges.ts';
 
 export interface ApiMetrics {
   registry: Registry;
@@ -11,8 +11,7 @@ export interface ApiMetrics {
 }
 
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
-/** The count reads an index of all transcripts: not for every scrape. */
-const COUNT_INTERVAL_MS = 10_000;
+const SIZE_BUCKETS_BYTES = [1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
 /** A registry of its own, so that several APIs may live in one process. */
 export function createMetrics({
@@ -42,8 +41,14 @@ export function createMetrics({
     labelNames: ['outcome'],
     registers,
   });
+  const uploadSizes = new Histogram({
+    name: 'recount_upload_size_bytes',
+    help: 'Decoded bytes of each file that was accepted, or was there already',
+    buckets: SIZE_BUCKETS_BYTES,
+    registers,
+  });
   addPoolMetrics(registry, database.pool);
-  addTranscriptCounts(registry, { database, log, now });
+  addBacklogGauges(registry, { database, log, now });
   return {
     registry,
     observeRequest: ({ method, route, status }, seconds) =>
@@ -51,44 +56,7 @@ export function createMetrics({
     observeUpload(outcome, bytes) {
       uploads.inc({ outcome });
       uploadBytes.inc({ outcome }, bytes);
+      if (outcome === 'accepted' || outcome === 'duplicate') uploadSizes.observe(bytes);
     },
   };
-}
-
-function addPoolMetrics(registry: Registry, pool: ApiDependencies['database']['pool']): void {
-  new Gauge({
-    name: 'recount_database_connections',
-    help: 'Connections to Postgres by state, and requests that wait for one',
-    labelNames: ['state'],
-    registers: [registry],
-    collect() {
-      this.set({ state: 'idle' }, pool.idleCount);
-      this.set({ state: 'used' }, pool.totalCount - pool.idleCount);
-      this.set({ state: 'waiting' }, pool.waitingCount);
-    },
-  });
-}
-
-function addTranscriptCounts(
-  registry: Registry,
-  { database, log, now }: Required<Pick<ApiDependencies, 'database' | 'log' | 'now'>>,
-): void {
-  let countedAtMs = Number.NEGATIVE_INFINITY;
-  new Gauge({
-    name: 'recount_transcripts',
-    help: 'Transcripts of all workspaces by status; missing where the database is away',
-    labelNames: ['status'],
-    registers: [registry],
-    async collect() {
-      if (now() - countedAtMs < COUNT_INTERVAL_MS) return;
-      countedAtMs = now();
-      try {
-        const counts = await countTranscriptsByStatus(database.database);
-        for (const status of TRANSCRIPT_STATUSES) this.set({ status }, counts[status]);
-      } catch (error) {
-        this.reset();
-        log.warn({ reason: toLogReason(error) }, 'transcripts not counted');
-      }
-    },
-  });
 }

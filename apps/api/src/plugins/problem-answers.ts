@@ -35,15 +35,17 @@ export function answerWithProblem(error: unknown, request: FastifyRequest, reply
   const problem = toProblemError(error);
   const { status } = PROBLEMS[problem.slug];
   const level = status < 500 ? 'debug' : status === 500 ? 'error' : 'warn';
-  request.log[level]({ problem: problem.slug, reason: toLogReason(problem.cause ?? problem) }, 'request failed');
+  // Not the problem's own text: that is for the client, and may name what it sent.
+  const reason = problem.cause === undefined ? undefined : toLogReason(problem.cause);
+  request.log[level]({ problem: problem.slug, reason }, 'request failed');
   reply.code(status).headers(problem.headers).header(REQUEST_ID_HEADER, request.id).type(PROBLEM_MEDIA_TYPE);
   const body = JSON.stringify(renderProblem(problem, request.id));
   if (!hasUnreadBody(request)) reply.send(body);
-  else
-    reply.headers({ connection: 'close', 'content-length': Buffer.byteLength(body) }).send(linger(body, request.raw));
+  else reply.headers({ 'content-length': Buffer.byteLength(body) }).send(linger(body, request.raw));
 }
 
-function hasUnreadBody({ raw, headers }: FastifyRequest): boolean {
+/** Whether the client has not sent all of its body. */
+export function hasUnreadBody({ raw, headers }: FastifyRequest): boolean {
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   return hasBody && !raw.complete;
 }
@@ -69,13 +71,18 @@ function linger(body: string, raw: IncomingMessage): Readable {
   return Readable.from(answer(), { objectMode: false });
 }
 
+const CLIENT_ERRORS: Readonly<Record<string, [ProblemSlug, string]>> = {
+  HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers are larger than 16 KiB'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The headers took too long'],
+};
+
 /**
  * Answers what is no HTTP at all. Not logged: the packet at fault may hold anything, a transcript or a key.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  const slug: ProblemSlug = error.code === 'HPE_HEADER_OVERFLOW' ? 'headers-too-large' : 'invalid-request';
-  const problem = new ProblemError(slug, 'The request is not valid HTTP');
+  const [slug, detail] = CLIENT_ERRORS[error.code ?? ''] ?? ['invalid-request', 'The request is not valid HTTP'];
+  const problem = new ProblemError(slug, detail);
   const requestId = randomUUID();
   const body = JSON.stringify(renderProblem(problem, requestId));
   if (socket.writable) {

@@ -13,6 +13,9 @@ const SOCKET_CODES = new Set([
 /** SQLSTATE classes: connection, transaction rollback, resources, lock not available, operator intervention. */
 const TRANSIENT_CLASSES = new Set(['08', '40', '53', '55', '57']);
 
+/** A write to a replica, or to a primary that has become one. */
+const READ_ONLY_STATE = '25006';
+
 /** Errors of the driver and its pool that carry no code. */
 const DRIVER_MESSAGES =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end)/;
@@ -32,5 +35,5 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 function isTransientState(code: string): boolean {
-  return code.length === 5 && TRANSIENT_CLASSES.has(code.slice(0, 2));
+  return code === READ_ONLY_STATE || (code.length === 5 && TRANSIENT_CLASSES.has(code.slice(0, 2)));
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
-import { createTestApi, type TestApi } from '../testing/test-api.ts';
+import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
 
 let api: TestApi;
@@ -48,6 +48,20 @@ describe('health', () => {
     expect(old.logLines.join('')).toContain('SchemaVersionError');
     await old.close();
   });
+
+  it('is not ready while the database takes no writes, and says so to uploads', async () => {
+    const replica = await createTestApi();
+    const { pool } = replica.database;
+    await pool.query(
+      `ALTER DATABASE ${new URL(replica.connectionString).pathname.slice(1)} SET default_transaction_read_only = on`,
+    );
+    await Promise.all(Array.from({ length: 10 }, () => pool.query('SET default_transaction_read_only = on')));
+    const answer = await fetch(`${replica.url}/readyz`);
+    expect(await answer.json()).toMatchObject({ status: 503, checks: { database: 'failed', raw_store: 'ok' } });
+    await expectProblem(await replica.upload(toTranscript('replica', 2)), 503, 'database-unavailable');
+    expect((await replica.fetch('/v1/sessions')).status).toBe(200);
+    await replica.close();
+  });
 });
 
 describe('metrics', () => {
@@ -68,6 +82,9 @@ describe('metrics', () => {
       `recount_upload_bytes_total{outcome="accepted"} ${Buffer.byteLength(text)}`,
       'recount_transcripts{status="queued"} 1',
       'recount_transcripts{status="failed"} 0',
+      'recount_upload_size_bytes_bucket{le="1000000"} 2',
+      'recount_queue_jobs{state="waiting"} 1',
+      'recount_queue_jobs{state="dead-letter"} 0',
       'recount_http_request_duration_seconds_count{method="POST",route="/v1/transcripts",status="202"} 1',
       'recount_http_request_duration_seconds_count{method="GET",route="/v1/sessions/:session_id",status="404"} 1',
       'recount_http_request_duration_seconds_count{method="GET",route="unmatched",status="404"} 1',
@@ -75,6 +92,7 @@ describe('metrics', () => {
     ]) {
       expect(metrics).toContain(`${line}\n`);
     }
+    expect(metrics).toMatch(/^recount_queue_oldest_job_age_seconds 0?\.?\d/m);
     expect(metrics).toContain('process_resident_memory_bytes');
     expect(metrics).not.toContain('secret');
   });
@@ -86,9 +104,24 @@ describe('metrics', () => {
     expect(response.status).toBe(200);
     const metrics = await response.text();
     expect(metrics).toContain('recount_database_connections');
-    expect(metrics).not.toMatch(/^recount_transcripts\{/m);
+    expect(metrics).not.toMatch(/^recount_(transcripts|queue_\w+)[ {]/m);
     open.database.close = async () => undefined;
     await open.close();
+  });
+});
+
+describe('the log', () => {
+  it('has one id from the request to the rows', async () => {
+    const headers = { 'x-request-id': 'followed' };
+    const { transcript_id } = (await (await api.upload(toTranscript('followed', 2), {}, { headers })).json()) as {
+      transcript_id: string;
+    };
+    await api.work();
+    const lines = api.logLines.map((line) => JSON.parse(line));
+    const received = lines.filter(({ transcriptId }) => transcriptId === transcript_id);
+    expect(received).toMatchObject([{ requestId: 'followed', workspaceId: HOME_WORKSPACE, isDuplicate: false }]);
+    const reports = api.jobReports.filter(({ transcriptId }) => transcriptId === transcript_id);
+    expect(reports).toMatchObject([{ outcome: 'done', workspaceId: HOME_WORKSPACE }]);
   });
 });
 

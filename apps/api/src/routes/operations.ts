@@ -1,5 +1,5 @@
 import { healthSchema, type Readiness, readinessProblemSchema, readinessSchema } from '@recount/contract';
-import { checkSchemaVersion } from '@recount/db';
+import { checkSchemaVersion, type Database, sql } from '@recount/db';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
@@ -89,7 +89,10 @@ function createReadinessCheck({ database, rawStore, log, now = Date.now }: Deps)
 
   const runAll = async (): Promise<Readiness['checks']> => {
     const [databaseOutcome, storeOutcome] = await Promise.all([
-      run('database', () => checkSchemaVersion(database.database)),
+      run('database', async () => {
+        await checkSchemaVersion(database.database);
+        await checkWritable(database.database);
+      }),
       run('raw_store', () => rawStore.check()),
     ]);
     return { database: databaseOutcome, raw_store: storeOutcome };
@@ -102,4 +105,12 @@ function createReadinessCheck({ database, rawStore, log, now = Date.now }: Deps)
     }
     return latest;
   };
+}
+
+/** After a failover the address may lead to a replica, which answers queries and takes no upload. */
+async function checkWritable(database: Database): Promise<void> {
+  const { rows } = await database.execute<{ value: string }>(
+    sql`SELECT current_setting('transaction_read_only') AS value`,
+  );
+  if (rows[0]?.value !== 'off') throw new Error('The database is read-only');
 }

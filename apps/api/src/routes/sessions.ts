@@ -7,7 +7,7 @@ import {
   sessionParamsSchema,
   subagentListQuerySchema,
 } from '@recount/contract';
-import { type Database, findSession, type SessionRow } from '@recount/db';
+import { type Database, findSession, readSessionUsage, type SessionRow } from '@recount/db';
 import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -64,7 +64,8 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       const session = await requireSession(database, workspaceOf(request), request.params.session_id);
       const { workspace_id, session_id: sessionId } = session;
       const page = await listTranscriptPage(deps, workspace_id, { sessionId }, { limit: TRANSCRIPTS_OF_SESSION });
-      return { ...session, transcripts: page.transcripts, transcripts_next_cursor: page.next_cursor };
+      const usage = await readSessionUsage(database, workspace_id, sessionId);
+      return { ...session, usage, transcripts: page.transcripts, transcripts_next_cursor: page.next_cursor };
     },
   );
 

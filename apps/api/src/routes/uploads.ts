@@ -17,7 +17,7 @@ import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import { parseContentEncoding } from '../uploads/content-encoding.ts';
 import { decodeBody } from '../uploads/decode-body.ts';
-import { type BodyLimits, readBody } from '../uploads/read-body.ts';
+import { type BodyLimits, MAX_PATIENCE_MS, readBody } from '../uploads/read-body.ts';
 import { receiveFile } from '../uploads/receive-file.ts';
 import { receiveMultipart } from '../uploads/receive-multipart.ts';
 import { createUploadSlots } from '../uploads/upload-slots.ts';
@@ -93,14 +93,17 @@ async function handleSingle(
   }
   const encoding = parseContentEncoding(request.headers['content-encoding']);
   const bytes = readBody(request.raw, openBody(config, request, reply));
-  const receipt = await receiveFile(deps, {
-    workspaceId: workspaceOf(request),
-    body: encoding === undefined ? bytes : decodeBody(bytes, encoding),
-    sessionId: query.session_id,
-    path: query.path,
-    agent: query.agent,
-    maxBytes: config.maxTranscriptBytes,
-  });
+  const receipt = await receiveFile(
+    { ...deps, log: request.log },
+    {
+      workspaceId: workspaceOf(request),
+      body: encoding === undefined ? bytes : decodeBody(bytes, encoding),
+      sessionId: query.session_id,
+      path: query.path,
+      agent: query.agent,
+      maxBytes: config.maxTranscriptBytes,
+    },
+  );
   reply.header('location', `/v1/transcripts/${receipt.transcript_id}`);
   return reply.code(receipt.duplicate ? 200 : 202).send(receipt);
 }
@@ -122,7 +125,10 @@ async function handleMultipart(
     sessionId: query.session_id,
     requestId: request.id,
     receive: (file) =>
-      receiveFile(deps, { ...file, workspaceId, agent: query.agent, maxBytes: config.maxTranscriptBytes }),
+      receiveFile(
+        { ...deps, log: request.log },
+        { ...file, workspaceId, agent: query.agent, maxBytes: config.maxTranscriptBytes },
+      ),
   });
   const hasFailures = results.some((result) => 'error' in result);
   const hasNews = results.some((result) => 'duplicate' in result && !result.duplicate);
@@ -136,5 +142,5 @@ function openBody(config: Config, { headers }: FastifyRequest, reply: FastifyRep
     throw new ProblemError('transcript-too-large', `At most ${config.maxTranscriptBytes} bytes are accepted`);
   }
   if (headers.expect !== undefined) reply.raw.writeContinue();
-  return { idleTimeoutMs: config.uploadIdleTimeoutMs, remainingBytes: maxBodyBytes };
+  return { idleTimeoutMs: config.uploadIdleTimeoutMs, remainingBytes: maxBodyBytes, patienceMs: MAX_PATIENCE_MS };
 }

@@ -10,7 +10,7 @@ import {
   type DatabasePool,
   ensureWorkspace,
 } from '@recount/db';
-import { handleDeadLetter, handleJob } from '@recount/ingest';
+import { handleDeadLetter, handleJob, type JobReport } from '@recount/ingest';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createJobQueue } from '@recount/queue';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
@@ -33,16 +33,20 @@ export interface TestApi {
   /** Of the home workspace; `other` has all scopes in another one. */
   keys: Record<ApiKeyScope | 'other', string>;
   logLines: string[];
+  /** What a worker would log of the jobs. */
+  jobReports: JobReport[];
   /** With the admin key of the home workspace, unless the headers say otherwise. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   upload(body: string | Uint8Array, query?: Record<string, string>, init?: RequestInit): Promise<Response>;
-  /** Ingests what waits. */
-  work(): Promise<void>;
+  /** Ingests what waits; pauses between attempts are left out. */
+  work(changes?: Partial<Pick<WorkDeps, 'database' | 'rawStore'>>): Promise<void>;
   /** Keys of objects, and names of what puts have under way. */
   listStore(): Promise<string[]>;
   countTranscripts(): Promise<number>;
   close(): Promise<void>;
 }
+
+type WorkDeps = Parameters<typeof handleJob>[0];
 
 const WORK_TIMEOUT_MS = 30_000;
 
@@ -59,6 +63,7 @@ export async function createTestApi(
   const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
   await queue.start();
   const logLines: string[] = [];
+  const jobReports: JobReport[] = [];
   const log = pino({ level: 'trace' }, { write: (line) => void logLines.push(line) });
   const environment = { DATABASE_URL: connectionString, RECOUNT_RAW_STORE: storeDirectory };
   const config = { ...readApiConfig(environment), ...overrides };
@@ -76,6 +81,7 @@ export async function createTestApi(
     storeDirectory,
     keys,
     logLines,
+    jobReports,
     fetch: (path, init = {}) =>
       fetch(url + path, { ...init, headers: { authorization: `Bearer ${keys.admin}`, ...init.headers } }),
     upload: (body, query = {}, init = {}) =>
@@ -85,7 +91,13 @@ export async function createTestApi(
         ...init,
         headers: { 'content-type': 'application/x-ndjson', ...init.headers },
       }),
-    work: () => ingestAll(connectionString, { database, rawStore }),
+    work: (changes = {}) =>
+      ingestAll(connectionString, {
+        database,
+        rawStore,
+        ...changes,
+        onReport: (report) => void jobReports.push(report),
+      }),
     listStore: () => listStore(storeDirectory, rawStore),
     async countTranscripts() {
       const counts = await countTranscriptsByStatus(database.database);
@@ -116,19 +128,20 @@ async function createKeys({ database }: DatabasePool): Promise<TestApi['keys']> 
   };
 }
 
-async function ingestAll(connectionString: string, deps: Pick<TestApi, 'database' | 'rawStore'>): Promise<void> {
+async function ingestAll(connectionString: string, deps: WorkDeps): Promise<void> {
   const queue = createJobQueue({ connectionString, role: 'worker', onError: () => undefined });
   await queue.start();
   try {
     await queue.workDeadLetters((job) => handleDeadLetter(deps, job));
     await queue.work({ concurrency: 2, pollIntervalMs: 500 }, (job) =>
-      handleJob({ ...deps, onReport: () => undefined }, job, { maxLineBytes: 1024 * 1024 }),
+      handleJob(deps, job, { maxLineBytes: 1024 * 1024 }),
     );
     const deadlineMs = Date.now() + WORK_TIMEOUT_MS;
     for (;;) {
       const { queued, processing } = await countTranscriptsByStatus(deps.database.database);
       if (queued + processing === 0) return;
       if (Date.now() > deadlineMs) throw new Error(`${queued + processing} transcripts are not ingested`);
+      await deps.database.pool.query("UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'");
       await sleep(20);
     }
   } finally {

@@ -6,7 +6,7 @@ describe('readBody', () => {
   it('gives up on a silent client, without destroying its stream', async () => {
     const stream = new PassThrough();
     stream.write('first');
-    const chunks = readBody(stream, { idleTimeoutMs: 20, remainingBytes: 1000 });
+    const chunks = readBody(stream, { idleTimeoutMs: 20, remainingBytes: 1000, patienceMs: 60_000 });
     expect((await chunks.next()).value?.toString()).toBe('first');
     await expect(chunks.next()).rejects.toMatchObject({ slug: 'upload-idle' });
     expect(stream.destroyed).toBe(false);
@@ -19,12 +19,26 @@ describe('readBody', () => {
       clearInterval(timer);
       stream.end();
     }, 150);
-    const chunks = await Readable.from(readBody(stream, { idleTimeoutMs: 100, remainingBytes: 1000 })).toArray();
+    const chunks = await Readable.from(
+      readBody(stream, { idleTimeoutMs: 100, remainingBytes: 1000, patienceMs: 60_000 }),
+    ).toArray();
     expect(Buffer.concat(chunks).length).toBeGreaterThan(3);
   });
 
+  it('gives up on a client that trickles, and not on one whose bytes nobody takes', async () => {
+    const stream = new PassThrough();
+    const timer = setInterval(() => stream.write('x'), 5);
+    const limits = { idleTimeoutMs: 1000, remainingBytes: 1000, patienceMs: 60 };
+    const read = Readable.from(readBody(stream, limits)).toArray();
+    await expect(read).rejects.toMatchObject({ slug: 'upload-idle', message: expect.stringContaining('a second') });
+    clearInterval(timer);
+
+    const chunks = readBody(Readable.from([Buffer.alloc(1), Buffer.alloc(1)]), { ...limits, patienceMs: 60 });
+    for await (const _chunk of chunks) await new Promise((resolve) => setTimeout(resolve, 80));
+  });
+
   it('counts bytes over all streams that share its limits', async () => {
-    const limits = { idleTimeoutMs: 1000, remainingBytes: 10 };
+    const limits = { idleTimeoutMs: 1000, remainingBytes: 10, patienceMs: 60_000 };
     await Readable.from(readBody(Readable.from([Buffer.alloc(6)]), limits)).toArray();
     await Readable.from(readBody(Readable.from([Buffer.alloc(4)]), limits)).toArray();
     await expect(Readable.from(readBody(Readable.from([Buffer.alloc(1)]), limits)).toArray()).rejects.toMatchObject({
@@ -34,7 +48,7 @@ describe('readBody', () => {
 
   it('leaves the rest of a stream to the next reader', async () => {
     const stream = Readable.from([Buffer.from('a'), Buffer.from('b'), Buffer.from('c')]);
-    const limits = { idleTimeoutMs: 1000, remainingBytes: 10 };
+    const limits = { idleTimeoutMs: 1000, remainingBytes: 10, patienceMs: 60_000 };
     for await (const chunk of readBody(stream, limits)) {
       expect(chunk.toString()).toBe('a');
       break;
@@ -46,7 +60,7 @@ describe('readBody', () => {
   it('says that the client went away', async () => {
     const stream = new PassThrough();
     setTimeout(() => stream.destroy(new Error('aborted')), 5);
-    const limits = { idleTimeoutMs: 1000, remainingBytes: 10 };
+    const limits = { idleTimeoutMs: 1000, remainingBytes: 10, patienceMs: 60_000 };
     await expect(Readable.from(readBody(stream, limits)).toArray()).rejects.toMatchObject({ slug: 'upload-aborted' });
   });
 });

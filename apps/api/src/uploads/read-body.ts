@@ -6,7 +6,14 @@ export interface BodyLimits {
   idleTimeoutMs: number;
   /** Bytes that may still come, over all streams that share these limits. */
   remainingBytes: number;
+  /** For so long in all, in milliseconds, the client may still be waited for; every byte that comes adds to it. */
+  patienceMs: number;
 }
+
+/** A client that trickles would hold an upload slot forever; a link slower than this is of no use to anybody. */
+const MIN_BYTES_PER_SECOND = 1024;
+/** Slower ones are given up after about as long. */
+export const MAX_PATIENCE_MS = 10 * 60_000;
 
 /**
  * The bytes of a request or of a part of it, as they come. Throws ProblemError where the client is silent for too long or
@@ -22,9 +29,11 @@ export async function* readBody(
   try {
     for (;;) {
       const next = chunks.next().catch((cause: unknown) => Promise.reject(toProblem(cause)));
-      const step = await withIdleTimeout(next, limits.idleTimeoutMs);
+      const step = await waitForClient(next, limits);
       if (step.done) return;
-      limits.remainingBytes -= step.value.length;
+      const { length } = step.value;
+      limits.patienceMs = Math.min(MAX_PATIENCE_MS, limits.patienceMs + (length * 1000) / MIN_BYTES_PER_SECOND);
+      limits.remainingBytes -= length;
       if (limits.remainingBytes < 0) {
         throw new ProblemError('transcript-too-large', 'The request is larger than allowed');
       }
@@ -41,12 +50,22 @@ export function toAborted(cause: unknown): ProblemError {
   return new ProblemError('upload-aborted', 'The connection ended before the body was complete', { cause });
 }
 
-/** Throws ProblemError `upload-idle` where nothing comes in time; the promise is then left to itself. */
-export async function withIdleTimeout<T>(promise: Promise<T>, idleTimeoutMs: number): Promise<T> {
+/**
+ * Throws ProblemError `upload-idle` where nothing comes in time, or too little has come; the promise is then left to
+ * itself. Only the time spent here counts: a slow store is no fault of the client.
+ */
+export async function waitForClient<T>(
+  promise: Promise<T>,
+  limits: Pick<BodyLimits, 'idleTimeoutMs' | 'patienceMs'>,
+): Promise<T> {
+  const { idleTimeoutMs, patienceMs } = limits;
+  const startedAtMs = performance.now();
   const { promise: idle, reject } = Promise.withResolvers<never>();
+  const isSlow = patienceMs < idleTimeoutMs;
   const timer = setTimeout(
-    () => reject(new ProblemError('upload-idle', `Nothing came for ${idleTimeoutMs} milliseconds`)),
-    idleTimeoutMs,
+    () =>
+      reject(isSlow ? toTooSlow() : new ProblemError('upload-idle', `Nothing came for ${idleTimeoutMs} milliseconds`)),
+    isSlow ? patienceMs : idleTimeoutMs,
   );
   // Where the timer wins, nobody else waits for the promise: its failure must not count as unhandled.
   promise.catch(() => undefined);
@@ -54,5 +73,10 @@ export async function withIdleTimeout<T>(promise: Promise<T>, idleTimeoutMs: num
     return await Promise.race([promise, idle]);
   } finally {
     clearTimeout(timer);
+    limits.patienceMs -= performance.now() - startedAtMs;
   }
+}
+
+function toTooSlow(): ProblemError {
+  return new ProblemError('upload-idle', `Less than ${MIN_BYTES_PER_SECOND} bytes a second came for too long`);
 }

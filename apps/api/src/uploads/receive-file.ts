@@ -1,5 +1,7 @@
 import type { UploadReceipt } from '@recount/contract';
 import { type ReceiveRequest, receiveTranscript } from '@recount/ingest';
+import { noTracing, SIZE_BYTES, TRANSCRIPT_ID, WORKSPACE_ID } from '@recount/telemetry';
+import type { FastifyBaseLogger } from 'fastify';
 import type { ApiDependencies } from '../api-dependencies.ts';
 import type { ApiMetrics } from '../plugins/metrics.ts';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -8,11 +10,16 @@ import { toProblemError } from '../problems/to-problem-error.ts';
 /** The agent whose transcripts are read so far. */
 const AGENT = 'claude-code';
 
-/** Stores one file for good and counts the outcome. Throws as receiveTranscript does. */
-export async function receiveFile(
-  deps: ApiDependencies & { metrics: Pick<ApiMetrics, 'observeUpload'> },
-  request: ReceiveRequest,
-): Promise<UploadReceipt> {
+export type ReceiveFileDeps = Omit<ApiDependencies, 'log'> & {
+  /** Of the request, so that its id stands beside the transcript's. */
+  log: FastifyBaseLogger;
+  metrics: Pick<ApiMetrics, 'observeUpload'>;
+};
+
+/** Stores one file for good; counts, logs and traces the outcome. Throws as receiveTranscript does. */
+export async function receiveFile(deps: ReceiveFileDeps, request: ReceiveRequest): Promise<UploadReceipt> {
+  const { workspaceId } = request;
+  const { tracing = noTracing } = deps;
   let sizeBytes = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of request.body) {
@@ -24,8 +31,14 @@ export async function receiveFile(
     if (request.agent !== undefined && request.agent !== AGENT) {
       throw new ProblemError('unsupported-format', `recount reads the transcripts of ${AGENT} so far`);
     }
-    const { transcript, isDuplicate } = await receiveTranscript(deps, { ...request, body: counted() });
+    const { transcript, isDuplicate } = await tracing.span('upload', { [WORKSPACE_ID]: workspaceId }, async () => {
+      const result = await receiveTranscript(deps, { ...request, body: counted() });
+      tracing.annotate({ [TRANSCRIPT_ID]: result.transcript.id, [SIZE_BYTES]: sizeBytes });
+      return result;
+    });
     deps.metrics.observeUpload(isDuplicate ? 'duplicate' : 'accepted', sizeBytes);
+    // The id under which the worker logs what becomes of it.
+    deps.log.info({ workspaceId, transcriptId: transcript.id, sizeBytes, isDuplicate }, 'transcript received');
     return {
       transcript_id: transcript.id,
       session_id: transcript.session_id,

@@ -3,7 +3,7 @@ import type { FileResult, ProblemSlug, UploadReceipt } from '@recount/contract';
 import { ProblemError } from '../problems/problem-error.ts';
 import { renderProblem } from '../problems/render-problem.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
-import { type BodyLimits, readBody, toAborted, withIdleTimeout } from './read-body.ts';
+import { type BodyLimits, readBody, toAborted, waitForClient } from './read-body.ts';
 
 export interface MultipartUpload {
   parts: AsyncIterator<Multipart>;
@@ -35,7 +35,7 @@ export async function receiveMultipart(upload: MultipartUpload): Promise<FileRes
     let { sessionId } = upload;
     for (;;) {
       const next = upload.parts.next().catch((cause: unknown) => Promise.reject(toPartProblem(cause)));
-      const step = await withIdleTimeout(next, upload.limits.idleTimeoutMs);
+      const step = await waitForClient(next, upload.limits);
       if (step.done) break;
       if (step.value.type === 'file') {
         results.push(await receivePart(upload, step.value, { sessionId, isFirst: results.length === 0 }));

@@ -53,18 +53,20 @@ Examples:
 }
 
 async function parse(context: CliContext, file: string, options: ParseCommandOptions): Promise<void> {
-  const [{ parseTranscript }, { openInput }, { toJson, toNdjson }, { formatResult }] = await Promise.all([
-    import('@recount/core'),
-    import('../parse/open-input.ts'),
-    import('../parse/to-json.ts'),
-    import('../parse/format-result.ts'),
-  ]);
+  const [{ parseTranscript }, { createListPrices }, { openInput }, { toJson, toNdjson }, { formatResult }] =
+    await Promise.all([
+      import('@recount/core'),
+      import('@recount/prices'),
+      import('../parse/open-input.ts'),
+      import('../parse/to-json.ts'),
+      import('../parse/format-result.ts'),
+    ]);
   const { identity, chunks } = await openInput(context, file);
   const { format = 'claude-code' } = identity;
   if (format !== 'claude-code') throw new CliError(`${file}: a ${format} transcript, which recount does not know yet.`);
   const sessionId = options.sessionId ?? identity.sessionId ?? UNNAMED_SESSION;
   const { usageFrom, maxLineBytes } = options;
-  const parseOptions: ParseOptions = { usageFrom, maxLineBytes };
+  const parseOptions: ParseOptions = { usageFrom, maxLineBytes, prices: createListPrices() };
   const output = options.format ?? (context.stdout.isTTY ? 'table' : 'json');
   if (output === 'ndjson') return await writeChunks(context.stdout, toNdjson(sessionId, chunks, parseOptions));
   const result = await parseTranscript(sessionId, chunks, parseOptions);

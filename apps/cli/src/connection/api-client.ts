@@ -9,11 +9,13 @@ export interface ApiPlace {
 }
 
 export interface ApiRequest {
-  method?: 'GET' | 'POST';
+  method?: 'GET' | 'POST' | 'PUT';
   /** Parameters without a value are left out; several values of one name are all sent. */
   query?: Record<string, string | number | readonly string[] | undefined>;
   headers?: Record<string, string>;
   body?: AsyncIterable<Uint8Array>;
+  /** In place of a body: sent as JSON. */
+  json?: unknown;
   signal?: AbortSignal | undefined;
 }
 
@@ -31,13 +33,18 @@ const PASSING_PROBLEM = 'urn:recount:problem:upload-aborted';
 export function createApiClient(place: ApiPlace): ApiClient {
   return {
     place,
-    async request<Answer>(path: string, { method = 'GET', query = {}, headers, body, signal }: ApiRequest = {}) {
+    async request<Answer>(path: string, { method = 'GET', query = {}, headers, body, json, signal }: ApiRequest = {}) {
       let answer: HttpAnswer;
       try {
         answer = await sendRequest(toUrl(place.url, path, query), {
           method,
-          headers: { accept: 'application/json', authorization: `Bearer ${place.key}`, ...headers },
-          body,
+          headers: {
+            accept: 'application/json',
+            authorization: `Bearer ${place.key}`,
+            ...(json !== undefined && { 'content-type': 'application/json' }),
+            ...headers,
+          },
+          body: json === undefined ? body : toJsonBody(json),
           signal,
         });
       } catch (cause) {
@@ -49,7 +56,12 @@ export function createApiClient(place: ApiPlace): ApiClient {
   };
 }
 
-function toUrl(base: string, path: string, query: NonNullable<ApiRequest['query']>): URL {
+async function* toJsonBody(json: unknown): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(JSON.stringify(json));
+}
+
+/** Parameters without a value are left out. */
+export function toUrl(base: string, path: string, query: NonNullable<ApiRequest['query']>): URL {
   const url = new URL(`${base}${path}`);
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
@@ -65,17 +77,22 @@ function toReason(error: unknown): string {
 }
 
 /** The JSON of an answer, undefined for 404. Throws BackfillTargetError. */
-function readAnswer({ status, headers, text }: HttpAnswer, url: string): unknown {
+export function readAnswer({ status, headers, text }: HttpAnswer, url: string): unknown {
   const type = headers['content-type']?.split(';')[0]?.trim();
   if (status >= 200 && status < 300 && type === 'application/json') return JSON.parse(text);
   const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
   if (status === 404 && problem !== undefined) return undefined;
-  const message = problem === undefined ? `${url} answers ${status}` : `${problem.title}: ${problem.detail}`;
+  const message = problem === undefined ? `${url} answers ${status}` : toProblemMessage(problem);
   if (PASSING_STATUSES.has(status) || status >= 500 || problem?.type === PASSING_PROBLEM) {
     throw new BackfillTargetError('unavailable', message, { retryAfterMs: toMilliseconds(headers['retry-after']) });
   }
   if (problem === undefined) throw new BackfillTargetError('denied', `${message}, not as a recount API does`);
   throw new BackfillTargetError(DENIED_STATUSES.has(status) ? 'denied' : 'rejected', message);
+}
+
+/** Where parameters are at fault, what is wrong with each. */
+function toProblemMessage({ title, detail, errors = [] }: Problem): string {
+  return [`${title}: ${detail}`, ...errors.map(({ field, message }) => `  ${field}: ${message}`)].join('\n');
 }
 
 /** Of seconds, or a date. */

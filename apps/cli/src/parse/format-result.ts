@@ -73,10 +73,14 @@ function toFacts({ stats, metadata, contentBlocks, errors, warnings }: ParseResu
       'Tokens',
       `${formatCount(stats.tokens_in)} in, ${formatCount(stats.tokens_out)} out, ${formatCount(stats.cache_read)} cache read, ${formatCount(stats.cache_write)} cache write`,
     ],
-    ['Dollars', `${formatUsd(stats.cost_estimate_usd)} at one flat rate for every model`],
+    ['Dollars', `${formatUsd(stats.cost_estimate_usd)} at list prices${formatUnpriced(stats)}`],
     ['Issues', `${formatCount(errors.length)} errors, ${formatCount(warnings.length)} warnings`],
   ];
   return facts.flatMap(([label, value]) => (value ? [[label, toSingleLine(value)]] : []));
+}
+
+function formatUnpriced({ unpriced_count }: ParseResult['stats']): string {
+  return unpriced_count === 0 ? '' : `; ${formatCount(unpriced_count)} API responses are of models without a price`;
 }
 
 function toMessageRow(message: TranscriptMessage, blocks: readonly ParsedContentBlock[], inUtc: boolean): string[] {

@@ -19,9 +19,9 @@ const COLUMNS: readonly TableColumn[] = [
 /** A first prompt may be long; on a screen without end, nobody reads it all. */
 const MAX_TITLE_LENGTH = 60;
 const FOOTNOTES = [
-  'IN, OUT and CACHE are tokens. ≈ is an estimate: this version prices every',
-  'model at one flat rate, $3 / 15 / 0.30 / 3.75 per million tokens',
-  'in / out / read from / written to the cache.',
+  'IN, OUT and CACHE are tokens. ≈ is an estimate: list prices by model and date,',
+  'or your own. What forks and resumed sessions share is in the figures of each;',
+  '`recount report daily` counts every response once.',
 ];
 
 /** The table of sessions, newest first, sub-agents below their parents; the headers are its first line. */

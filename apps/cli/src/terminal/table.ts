@@ -5,8 +5,10 @@ export interface TableColumn {
   align?: 'left' | 'right';
   /** May be cut to this many columns. Left out: never cut. */
   minWidth?: number;
-  /** Left out where the table would be too wide otherwise; the last such column first. */
+  /** Left out where the table would be too wide otherwise; the last such column first, those with a `rank` by it. */
   isOptional?: boolean;
+  /** How much an optional column matters: the lowest goes first. Default 0. */
+  rank?: number;
 }
 
 const GAP = '  ';
@@ -53,8 +55,10 @@ function layOut(
   const toMinWidth = ({ minWidth = Number.POSITIVE_INFINITY, width }: LaidOutColumn): number =>
     Math.min(width, minWidth);
   while (toExcess(toMinWidth) > 0) {
-    const position = layout.findLastIndex(({ isOptional }) => isOptional);
-    if (position < 0) break;
+    const optional = layout.filter(({ isOptional }) => isOptional);
+    if (optional.length === 0) break;
+    const lowestRank = Math.min(...optional.map(({ rank = 0 }) => rank));
+    const position = layout.findLastIndex(({ isOptional, rank = 0 }) => isOptional && rank === lowestRank);
     layout.splice(position, 1);
   }
   for (let excess = toExcess(({ width }) => width); excess > 0; excess -= 1) {

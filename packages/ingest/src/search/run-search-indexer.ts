@@ -45,7 +45,7 @@ export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchI
       pauseMs = FAILURE_PAUSE_MS;
     }
     // Also without a pause: ingestion gets its turn.
-    await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
 }
 

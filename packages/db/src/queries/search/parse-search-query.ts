@@ -1,3 +1,4 @@
+import { MIN_SUBSTRING_RUN, toGrams } from './search-grams.ts';
 import { toWords } from './search-words.ts';
 import { toWorkspaceLexeme } from './workspace-lexeme.ts';
 
@@ -15,7 +16,23 @@ export type SearchQuery = SearchTerm[][];
 /** Of a query, phrases included. */
 export const MAX_QUERY_WORDS = 64;
 
-export type SearchQueryIssue = 'no-words' | 'too-many-words';
+/** What is looked for: words wherever they stand, or a part of the text as it is typed, in any case. */
+export type SearchTarget = { mode: 'text'; query: SearchQuery } | { mode: 'substring'; part: string };
+
+/** Why there is nothing to look for. Their texts are for whoever asked. */
+export const SEARCH_ISSUES = {
+  'no-words': 'Give a word to look for, in each alternative of an `or`: excluded ones and signs alone find nothing',
+  'too-many-words': `Give at most ${MAX_QUERY_WORDS} words`,
+  'too-short': `Give at least ${MIN_SUBSTRING_RUN} letters or digits in a row; shorter words are found in text mode`,
+} as const;
+export type SearchIssue = keyof typeof SEARCH_ISSUES;
+
+/** What a query asks for in its mode, or why it asks for nothing. */
+export function parseSearchTarget(mode: SearchTarget['mode'], text: string): SearchTarget | SearchIssue {
+  if (mode === 'substring') return toGrams(text).length === 0 ? 'too-short' : { mode, part: text };
+  const query = parseSearchQuery(text);
+  return typeof query === 'string' ? query : { mode, query };
+}
 
 const TOKENS = /(?<minus>-?)"(?<phrase>[^"]*)(?:"|$)|(?<token>[^\s"]+)/g;
 
@@ -24,7 +41,7 @@ const TOKENS = /(?<minus>-?)"(?<phrase>[^"]*)(?:"|$)|(?<token>[^\s"]+)/g;
  * syntax error; what has no letter or digit is ignored. A minus counts before a word or a phrase only: `--force` is the
  * word `force`. Every alternative needs a word that is not excluded.
  */
-export function parseSearchQuery(text: string): SearchQuery | SearchQueryIssue {
+export function parseSearchQuery(text: string): SearchQuery | SearchIssue {
   const alternatives: SearchQuery = [[]];
   let wordCount = 0;
   for (const { groups: { minus = '', phrase, token = '' } = {} } of text.matchAll(TOKENS)) {

@@ -2,31 +2,20 @@ import type { Database, DatabasePool } from '../../database.ts';
 import { type SQL, sql } from '../../drizzle.cjs';
 import { searchDocuments as documents, type SearchKind } from '../../schema/search.ts';
 import { sessions } from '../../schema/transcripts.ts';
-import { type SearchQuery, toTsquery, toWorkspaceTsquery } from './parse-search-query.ts';
+import { type ReportFilter, type ReportRequest, resolveReportFilter } from '../analytics/report-filter.ts';
+import { type SearchQuery, type SearchTarget, toTsquery, toWorkspaceTsquery } from './parse-search-query.ts';
+import { readSearchBacklog } from './read-search-backlog.ts';
 import { toGrams } from './search-grams.ts';
 import { type SnippetPart, toSubstringSnippet, toWordSnippet } from './search-snippet.ts';
 
-/** Words wherever they stand, or a part of the text as it is typed, in any case. */
-export type SearchTarget = { mode: 'words'; query: SearchQuery } | { mode: 'substring'; part: string };
-
-export interface SearchFilter {
+/** Project, branch, agent and model are the session's. What has no timestamp passes neither `from` nor `to`. */
+export interface SearchRequest extends ReportRequest {
   kinds?: readonly SearchKind[] | undefined;
-  /** Moments, ISO 8601: `from` inclusive, `to` exclusive. What has no timestamp passes neither. */
-  from?: string | null | undefined;
-  to?: string | null | undefined;
-  /** These four are about the session. */
-  project?: string | undefined;
-  gitBranch?: string | undefined;
-  agent?: string | undefined;
-  /** One that the session used. */
-  model?: string | undefined;
-  sessionId?: string | undefined;
-  subagents: 'include' | 'exclude' | 'only';
 }
 
 /** Where a page ends: the sort key of its last result. */
 export interface SearchCursor {
-  rank: string;
+  rank: number;
   timestamp: string | null;
   sessionId: string;
   messageId: string;
@@ -64,6 +53,8 @@ export interface SearchResults {
   matchCount: number;
   /** There are more: only the newest MAX_RANKED_DOCUMENTS were ranked and counted. */
   isMatchCountCapped: boolean;
+  /** Sessions of the workspace that search does not find yet, or not all of. */
+  waitingSessions: number;
   next: SearchCursor | undefined;
 }
 
@@ -79,23 +70,28 @@ export class SearchTimeoutError extends Error {
   override name = 'SearchTimeoutError';
 }
 
-/** A page of what matches in a workspace. Throws SearchTimeoutError. */
+type SearchFilter = ReportFilter & Pick<SearchRequest, 'kinds'>;
+
+/** A page of what matches in a workspace. Throws SearchTimeoutError and UnknownTimeZoneError. */
 export async function searchTranscripts(
-  pool: Pick<DatabasePool, 'withSnapshot'>,
+  pool: Pick<DatabasePool, 'database' | 'withSnapshot'>,
   workspaceId: string,
   target: SearchTarget,
-  filter: SearchFilter,
+  { kinds, ...request }: SearchRequest,
   page: SearchPage,
   timeoutMs = DEFAULT_TIMEOUT_MS,
 ): Promise<SearchResults> {
+  const { filter: report } = await resolveReportFilter(pool.database, workspaceId, request);
+  const filter = { ...report, kinds };
   let rows: ResultRow[];
   try {
-    rows = await pool.withSnapshot((snapshot) => readRows(snapshot, workspaceId, target, filter, page, timeoutMs));
+    rows = await pool.withSnapshot((snapshot) => readRows(snapshot, target, filter, page, timeoutMs));
   } catch (error) {
     const { cause = error } = error as { cause?: unknown };
     if ((cause as { code?: unknown }).code !== QUERY_CANCELED) throw error;
     throw new SearchTimeoutError(`The search took longer than ${timeoutMs} ms`);
   }
+  const { waitingSessions } = await readSearchBacklog(pool.database, workspaceId);
   const results = rows.slice(0, page.limit);
   const [first] = rows;
   const last = rows.length > page.limit ? results.at(-1) : undefined;
@@ -103,20 +99,21 @@ export async function searchTranscripts(
     results: results.map((row) => toResult(row, target)),
     matchCount: first?.match_count ?? 0,
     isMatchCountCapped: (first?.document_count ?? 0) >= MAX_RANKED_DOCUMENTS,
+    waitingSessions,
     next: last && toCursor(last),
   };
 }
 
 type ResultRow = Omit<SearchResult, 'snippet'> & {
   text: string;
-  rank: string;
+  rank: number;
   match_count: number;
   document_count: number;
   [column: string]: unknown;
 };
 
 function toResult({ text, rank, match_count, document_count, ...row }: ResultRow, target: SearchTarget): SearchResult {
-  const snippet = target.mode === 'words' ? toWordSnippet(text, target.query) : toSubstringSnippet(text, target.part);
+  const snippet = target.mode === 'text' ? toWordSnippet(text, target.query) : toSubstringSnippet(text, target.part);
   return { ...(row as Omit<SearchResult, 'snippet'>), snippet };
 }
 
@@ -130,7 +127,6 @@ const toCursor = (row: ResultRow): SearchCursor => ({
 
 async function readRows(
   snapshot: Database,
-  workspaceId: string,
   target: SearchTarget,
   filter: SearchFilter,
   page: SearchPage,
@@ -138,7 +134,7 @@ async function readRows(
 ): Promise<ResultRow[]> {
   await snapshot.execute(sql.raw(`SET LOCAL statement_timeout = ${Math.ceil(timeoutMs)}`));
   // The same rank for all leaves the newest first.
-  const rank = target.mode === 'words' && page.sort === 'relevance' ? toRank(target.query) : sql`0::real`;
+  const rank = target.mode === 'text' && page.sort === 'relevance' ? toRank(target.query) : sql`0::float8`;
   const { rows } = await snapshot.execute<ResultRow>(sql`
     WITH document AS MATERIALIZED (
       SELECT d.session_id, d.message_id, d.block_order, d.kind, d."timestamp", d.is_subagent, d.line_number,
@@ -146,7 +142,7 @@ async function readRows(
         s.primary_transcript_id AS transcript_id, s.project, s.title, s.first_timestamp
       FROM ${documents} AS d
       JOIN ${sessions} AS s ON s.workspace_id = d.workspace_id AND s.session_id = d.session_id
-      WHERE ${sql.join([...toMatch(workspaceId, target), ...toConditions(filter)], sql` AND `)}
+      WHERE ${sql.join([...toMatch(filter.workspaceId, target), ...toConditions(filter)], sql` AND `)}
       ORDER BY d."timestamp" DESC NULLS LAST, d.session_id, d.message_id, d.block_order
       LIMIT ${MAX_RANKED_DOCUMENTS}
     ), copy AS (
@@ -167,10 +163,10 @@ async function readRows(
     SELECT p.session_id, p.transcript_id, p.message_id, p.block_order, p.kind,
       to_char(p."timestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "timestamp",
       p.is_subagent, p.line_number, p.byte_offset::float8 AS byte_offset, p.project, p.title,
-      p.copy_count::int AS copy_count, p.is_cut, d.text, p.rank::text AS rank,
+      p.copy_count::int AS copy_count, p.is_cut, d.text, p.rank,
       p.match_count::int AS match_count, p.document_count::int AS document_count
     FROM page AS p
-    JOIN ${documents} AS d ON d.workspace_id = ${workspaceId} AND d.session_id = p.session_id
+    JOIN ${documents} AS d ON d.workspace_id = ${filter.workspaceId} AND d.session_id = p.session_id
       AND d.message_id = p.message_id AND d.block_order = p.block_order
     ORDER BY p.rank DESC, p.sort_time DESC, p.session_id DESC, p.message_id DESC, p.block_order DESC`);
   return rows;
@@ -178,12 +174,12 @@ async function readRows(
 
 function toRank(query: SearchQuery): SQL {
   const { weights, normalization } = RANKING;
-  return sql`ts_rank_cd(${weights}::real[], words, ${toTsquery(query)}::tsquery, ${normalization}::int)`;
+  return sql`ts_rank_cd(${weights}::real[], words, ${toTsquery(query)}::tsquery, ${normalization}::int)::float8`;
 }
 
 function toMatch(workspaceId: string, target: SearchTarget): SQL[] {
   const ofWorkspace = sql`d.workspace_id = ${workspaceId}`;
-  if (target.mode === 'words') {
+  if (target.mode === 'text') {
     return [ofWorkspace, sql`d.words @@ ${toWorkspaceTsquery(workspaceId, target.query)}::tsquery`];
   }
   const grams = `{${toGrams(target.part).join()}}`;
@@ -214,5 +210,5 @@ function toPageCondition(after: SearchCursor | undefined): SQL {
   if (after === undefined) return sql`true`;
   const { rank, timestamp, sessionId, messageId, blockOrder } = after;
   return sql`(rank, sort_time, session_id, message_id, block_order)
-    < (${rank}::real, ${timestamp ?? '-infinity'}::timestamptz, ${sessionId}, ${messageId}, ${blockOrder}::int)`;
+    < (${rank}::float8, ${timestamp ?? '-infinity'}::timestamptz, ${sessionId}, ${messageId}, ${blockOrder}::int)`;
 }

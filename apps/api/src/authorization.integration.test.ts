@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto';
+import type { UploadReceipt } from '@recount/contract';
+import { createApiKey, revokeApiKey } from '@recount/db';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createApiApp } from './app.ts';
+import { readApiConfig } from './config.ts';
+import {
+  AUTHORIZATION_TABLE,
+  CREDENTIALS,
+  type Credential,
+  REQUEST_BODIES,
+  REQUEST_QUERIES,
+} from './testing/authorization-table.ts';
+import { createTestApi, HOME_WORKSPACE, type TestApi } from './testing/test-api.ts';
+import { toTranscript } from './testing/transcript-lines.ts';
+
+type Parameters = Readonly<Record<string, string>>;
+type Statuses = Record<string, Partial<Record<Credential, number>>>;
+
+let api: TestApi;
+let authorizations: Record<Credential, string | undefined>;
+/** Each route has a session of its own, as some delete theirs. */
+const parameters = new Map<string, Parameters>();
+
+const routes = Object.keys(AUTHORIZATION_TABLE);
+
+beforeAll(async () => {
+  api = await createTestApi({ maxFailedKeysPerMinute: 1_000_000 });
+  authorizations = await createAuthorizations(api);
+  for (const [index, route] of routes.entries()) {
+    const sessionId = `private-session-${index}`;
+    const receipt = (await (await api.upload(toTranscript(sessionId, 4))).json()) as UploadReceipt;
+    parameters.set(route, { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0' });
+  }
+  await api.work();
+});
+afterAll(() => api.close());
+
+async function createAuthorizations({ database: { database }, keys }: TestApi): Promise<typeof authorizations> {
+  const scopes = ['admin' as const];
+  const revoked = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'revoked', scopes });
+  await revokeApiKey(database, HOME_WORKSPACE, revoked.id);
+  const toBearer = (key: string): string => `Bearer ${key}`;
+  return {
+    none: undefined,
+    malformed: toBearer('rk_malformed'),
+    wrong: toBearer(`rk_${randomBytes(32).toString('base64url')}`),
+    revoked: toBearer(revoked.key),
+    ingest: toBearer(keys.ingest),
+    read: toBearer(keys.read),
+    admin: toBearer(keys.admin),
+    other: toBearer(keys.other),
+  };
+}
+
+function toPath(route: string): string {
+  const [, pattern = ''] = route.split(' ');
+  const known = parameters.get(route) ?? {};
+  const path = pattern.replace(/\{(\w+)\}/g, (_match, name: string) => {
+    const value = known[name];
+    if (value === undefined) throw new Error(`Give the parameter ${name} of ${route} a value that is there`);
+    return encodeURIComponent(value);
+  });
+  return path + (REQUEST_QUERIES[route] ?? '');
+}
+
+async function ask(route: string, credential: Credential, method = route.split(' ')[0] ?? ''): Promise<Response> {
+  const authorization = authorizations[credential];
+  const body = REQUEST_BODIES[route]?.(`${credential}-upload`);
+  const headers = {
+    ...(authorization !== undefined && { authorization }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  };
+  return await fetch(api.url + toPath(route), { method, headers, ...(body !== undefined && { body }) });
+}
+
+/** The answer's text; of an endless one, nothing. */
+async function readText(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream')) return await response.text();
+  await response.body?.cancel();
+  return '';
+}
+
+/** Those cells of the table that are, or are not, refused. */
+function toExpected(isRefused: boolean): Statuses {
+  return Object.fromEntries(
+    Object.entries(AUTHORIZATION_TABLE).map(([route, statuses]) => [
+      route,
+      Object.fromEntries(
+        CREDENTIALS.map((credential, index) => [credential, statuses[index] ?? 0] as const).filter(
+          ([, status]) => status >= 400 === isRefused,
+        ),
+      ),
+    ]),
+  );
+}
+
+async function askAll(expected: Statuses): Promise<{ statuses: Statuses; texts: Map<string, string> }> {
+  const statuses: Statuses = {};
+  const texts = new Map<string, string>();
+  for (const [route, cells] of Object.entries(expected)) {
+    const row: Statuses[string] = {};
+    for (const credential of CREDENTIALS.filter((candidate) => cells[candidate] !== undefined)) {
+      const response = await ask(route, credential);
+      row[credential] = response.status;
+      texts.set(`${route} ${credential}`, await readText(response));
+    }
+    statuses[route] = row;
+  }
+  return { statuses, texts };
+}
+
+/** A digest of every table but the keys, which note when they are used, of the queue, and what the store holds. */
+async function readState(): Promise<unknown> {
+  const { pool } = api.database;
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `SELECT quote_ident(table_name) AS name FROM information_schema.tables
+     WHERE table_schema = 'recount' AND table_type = 'BASE TABLE' AND table_name <> 'api_keys' ORDER BY 1`,
+  );
+  const digests = [];
+  for (const { name } of tables) {
+    const digest = `SELECT '${name}' AS name, md5(string_agg(row::text, ',' ORDER BY row::text)) AS digest FROM recount.${name} AS row`;
+    digests.push((await pool.query(digest)).rows[0]);
+  }
+  const { rows: jobs } = await pool.query('SELECT count(*) FROM pgboss.job');
+  return { digests, jobs, store: await api.listStore() };
+}
+
+describe('authorization', () => {
+  it('has a row for every route, and no row without one', () => {
+    const document = api.app.swagger() as { paths: Record<string, Record<string, unknown>> };
+    const documented = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    expect(documented.sort()).toEqual([...routes].sort());
+  });
+
+  it('lets no route in that the document does not have', async () => {
+    const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
+    const { database, rawStore } = api;
+    const queue = { enqueue: async () => undefined, findPending: async () => new Set<string>() };
+    const deps = { database, rawStore, queue, log: pino({ level: 'silent' }) };
+    const app = await createApiApp(deps, readApiConfig(environment));
+    const handler = async (): Promise<string> => 'everything';
+    for (const path of ['/v1/everything', '/everything', '/', '/healthz/everything', '/docsx']) {
+      expect(() => app.get(path, handler), path).toThrow('names no scope');
+    }
+    await app.close();
+  });
+
+  it('refuses whom it must, and then nothing has changed', async () => {
+    const before = await readState();
+    const expected = toExpected(true);
+    const { statuses, texts } = await askAll(expected);
+    expect(statuses).toEqual(expected);
+    for (const [name, text] of texts) {
+      for (const secret of ['private-session', 'prompt 0']) expect(text, name).not.toContain(secret);
+    }
+    expect(await readState()).toEqual(before);
+  });
+
+  it('asks of HEAD what it asks of GET', async () => {
+    for (const route of routes.filter((candidate) => candidate.startsWith('GET '))) {
+      const [status] = AUTHORIZATION_TABLE[route] ?? [];
+      // 405 where there is no HEAD of it.
+      expect([status, 405], route).toContain((await ask(route, 'none', 'HEAD')).status);
+    }
+  });
+
+  it('lets in whom it should, and shows another workspace nothing', async () => {
+    const expected = toExpected(false);
+    const { statuses, texts } = await askAll(expected);
+    expect(statuses).toEqual(expected);
+    for (const [name, text] of texts) {
+      if (name.endsWith(' other')) expect(text, name).not.toMatch(/private-session|prompt 0/);
+    }
+    expect(texts.get('GET /v1/sessions admin')).toContain('private-session');
+  });
+});

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MULTIPART_TYPE, toMultipart } from './testing/multipart-body.ts';
+import { createTestApi, type TestApi } from './testing/test-api.ts';
+import { toTranscript } from './testing/transcript-lines.ts';
+
+const MAX_CONNECTIONS = 20;
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await createTestApi({ maxClientConnections: MAX_CONNECTIONS });
+  // As the limits are set, these tests would take minutes; the server takes changes at any time.
+  expect(api.app.server).toMatchObject({ headersTimeout: 30_000, keepAliveTimeout: 72_000, timeout: 600_000 });
+  Object.assign(api.app.server, { headersTimeout: 300, keepAliveTimeout: 300 });
+});
+afterAll(() => api.close());
+
+interface Connection {
+  socket: Socket;
+  /** All that came before the server closed the connection. */
+  answer: Promise<string>;
+}
+
+async function open(beginning: string): Promise<Connection> {
+  const socket = connect(Number(new URL(api.url).port), '127.0.0.1');
+  const received: Buffer[] = [];
+  socket.on('data', (chunk) => received.push(chunk));
+  socket.on('error', () => undefined);
+  const answer = new Promise<string>((resolve) => {
+    socket.once('close', () => resolve(Buffer.concat(received).toString()));
+  });
+  await once(socket, 'connect');
+  socket.write(beginning);
+  return { socket, answer };
+}
+
+describe('a connection', () => {
+  it.each([
+    ['says nothing', ''],
+    ['begins its headers and stops', 'GET /healthz HTTP/1.1\r\nhost: test\r\nx-slow: '],
+  ])('that %s is ended', async (_what, beginning) => {
+    const { answer } = await open(beginning);
+    const text = await answer;
+    expect(text).toMatch(/^HTTP\/1.1 408 /);
+    expect(text).toContain('urn:recount:problem:request-timeout');
+    expect(text).toMatch(/x-request-id: \S+/);
+  });
+
+  it('that sends a header now and then is ended', async () => {
+    const { socket, answer } = await open('GET /healthz HTTP/1.1\r\nhost: test\r\n');
+    const timer = setInterval(() => socket.write('x-slow: 1\r\n'), 50);
+    expect(await answer).toMatch(/^HTTP\/1.1 408 /);
+    clearInterval(timer);
+  });
+
+  it('is closed when it is idle between two requests', async () => {
+    const { answer } = await open('GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n');
+    expect(await answer).toMatch(/^HTTP\/1.1 200 /);
+  });
+
+  it('is not kept for a client that goes on sending what nobody reads', async () => {
+    const { socket, answer } = await open('GET /healthz HTTP/1.1\r\nhost: test\r\ntransfer-encoding: chunked\r\n\r\n');
+    const timer = setInterval(() => socket.write('1\r\nx\r\n'), 20);
+    const text = await answer;
+    clearInterval(timer);
+    expect(text).toMatch(/^HTTP\/1.1 200 /);
+    expect(text).toMatch(/connection: close/i);
+  });
+
+  it('is kept where all was read, after uploads of either kind too', async () => {
+    const single = await api.upload(toTranscript('kept', 4));
+    const multipart = await api.upload(
+      toMultipart([{ filename: 'kept.jsonl', content: toTranscript('kept-too', 4) }]),
+      {},
+      { headers: { 'content-type': MULTIPART_TYPE } },
+    );
+    for (const { status, headers } of [single, multipart]) {
+      expect(status).toBe(202);
+      expect(headers.get('connection')).toBe('keep-alive');
+    }
+  });
+
+  it.each([
+    ['one long header', `x: ${'x'.repeat(20_000)}\r\n`, 431],
+    ['many headers', 'x: x\r\n'.repeat(4000), 431],
+    ['two lengths', 'content-length: 1\r\ncontent-length: 2\r\n', 400],
+    ['a length and chunks', 'content-length: 1\r\ntransfer-encoding: chunked\r\n', 400],
+    ['a folded header', 'x: a\r\n b\r\n', 400],
+  ])('with %s is refused', async (_what, headers, status) => {
+    const { answer } = await open(`POST /v1/transcripts HTTP/1.1\r\nhost: test\r\n${headers}\r\n`);
+    const text = await answer;
+    expect(text).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(text).toContain('application/problem+json');
+    expect(text).not.toMatch(/\bat |node:/);
+  });
+
+  it('is refused where there are too many', async () => {
+    api.app.server.closeAllConnections();
+    await sleep(50);
+    const head = 'GET /healthz HTTP/1.1\r\nhost: test\r\n';
+    const held = await Promise.all(Array.from({ length: MAX_CONNECTIONS }, () => open(head)));
+    const refused = await open(`${head}\r\n`);
+    expect(await refused.answer).toBe('');
+    for (const { socket } of held) socket.destroy();
+    await sleep(50);
+    const { answer } = await open(`${head}connection: close\r\n\r\n`);
+    expect(await answer).toMatch(/^HTTP\/1.1 200 /);
+  });
+});

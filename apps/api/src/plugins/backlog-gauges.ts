@@ -1,0 +1,78 @@
+import { countTranscriptsByStatus, TRANSCRIPT_STATUSES } from '@recount/db';
+import { readBacklog } from '@recount/queue';
+import { Gauge, type Registry } from 'prom-client';
+import type { ApiDependencies } from '../api-dependencies.ts';
+import { toLogReason } from '../problems/log-reason.ts';
+
+type Deps = Required<Pick<ApiDependencies, 'database' | 'log' | 'now'>>;
+
+/** Scrapes in between are given the last answer. */
+const MIN_INTERVAL_MS = 10_000;
+/** After a slow query comes a long pause: scraping takes at most this share of one connection's time. */
+const MAX_SHARE = 0.01;
+
+/** Gauges that the database knows, of all workspaces; they have no value while it is away. */
+export function addBacklogGauges(registry: Registry, deps: Deps): void {
+  const registers = [registry];
+  const { database } = deps.database;
+  const readCounts = createSampler(deps, () => countTranscriptsByStatus(database));
+  const readQueue = createSampler(deps, () => readBacklog(database));
+  new Gauge({
+    name: 'recount_transcripts',
+    help: 'Transcripts of all workspaces by status; missing where the database is away',
+    labelNames: ['status'],
+    registers,
+    async collect() {
+      this.reset();
+      const counts = await readCounts();
+      for (const status of counts === undefined ? [] : TRANSCRIPT_STATUSES) this.set({ status }, counts?.[status] ?? 0);
+    },
+  });
+  new Gauge({
+    name: 'recount_queue_jobs',
+    help: 'Jobs that no worker has yet, and dead letters that are not noted yet',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      this.reset();
+      const backlog = await readQueue();
+      if (backlog === undefined) return;
+      this.set({ state: 'waiting' }, backlog.waitingCount);
+      this.set({ state: 'dead-letter' }, backlog.deadLetterCount);
+    },
+  });
+  new Gauge({
+    name: 'recount_queue_oldest_job_age_seconds',
+    help: 'Since the oldest job that waits was enqueued; 0 where none waits',
+    labelNames: [],
+    registers,
+    async collect() {
+      this.remove();
+      const backlog = await readQueue();
+      if (backlog !== undefined) this.set(backlog.oldestAgeMs / 1000);
+    },
+  });
+}
+
+/** Asks seldom, and never twice at once. Undefined where the last query failed, which is logged. */
+function createSampler<T>({ log, now }: Deps, read: () => Promise<T>): () => Promise<T | undefined> {
+  let nextMs = Number.NEGATIVE_INFINITY;
+  let latest: Promise<T | undefined> = Promise.resolve(undefined);
+  const sample = async (): Promise<T | undefined> => {
+    const startedAtMs = now();
+    try {
+      return await read();
+    } catch (error) {
+      log.warn({ reason: toLogReason(error) }, 'gauges not read');
+      return undefined;
+    } finally {
+      nextMs = now() + Math.max(MIN_INTERVAL_MS, (now() - startedAtMs) / MAX_SHARE);
+    }
+  };
+  return () => {
+    if (now() < nextMs) return latest;
+    nextMs = Number.POSITIVE_INFINITY;
+    latest = sample();
+    return latest;
+  };
+}

@@ -1,0 +1,123 @@
+import type { ReportCaveats, ReportFilters } from '@recount/contract';
+import {
+  type Database,
+  prepareReports,
+  type ReportFilter,
+  type ReportRequest,
+  readCaveats,
+  resolveReportFilter,
+  UnknownTimeZoneError,
+} from '@recount/db';
+import type { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+/** What the queries of all reports have, as parsed. */
+interface ReportQuery {
+  from?: string | undefined;
+  to?: string | undefined;
+  time_zone: string;
+  agent?: string | undefined;
+  project?: string | undefined;
+  git_branch?: string | undefined;
+  model?: string | undefined;
+  session_id?: string | undefined;
+  subagents?: ReportFilters['subagents'] | undefined;
+  group_by?: ReportFilters['group_by'] | undefined;
+  limit: number;
+}
+
+/** What stands around the rows of every report. */
+interface ReportFrame {
+  filters: ReportFilters;
+  currency_label: string;
+  caveats: ReportCaveats;
+}
+
+/** Adds `GET /v1/analytics/<name>`: `read` gives the answer but for its frame. */
+type AddReport = <Query extends ReportQuery, Report extends ReportFrame>(
+  name: string,
+  querySchema: z.ZodType<Query>,
+  reportSchema: z.ZodType<Report> & { description?: string | undefined },
+  read: (snapshot: Database, filter: ReportFilter, query: Query) => Promise<Omit<Report, keyof ReportFrame>>,
+) => void;
+
+export function createReportRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): AddReport {
+  return (name, querySchema, reportSchema, read) => {
+    const words = name.replaceAll('-', ' ');
+    app.get(
+      `/v1/analytics/${name}`,
+      {
+        config: { scope: 'read' },
+        schema: {
+          operationId: `report${words.replace(/(?:^| )\w/g, (start) => start.trim().toUpperCase())}`,
+          summary: `Report on ${words}`,
+          description: reportSchema.description ?? '',
+          tags: ['analytics'],
+          querystring: querySchema,
+          response: { 200: reportSchema },
+        },
+      },
+      async (request) => {
+        const query = request.query as z.output<typeof querySchema>;
+        const answer = await deps.database.withSnapshot(async (snapshot) => {
+          const { filter, currencyLabel } = await resolveFilter(snapshot, workspaceOf(request), query);
+          await prepareReports(snapshot);
+          const report = await read(snapshot, filter, query);
+          const caveats = await readCaveats(snapshot, filter);
+          return { filters: toFilters(filter, query), currency_label: currencyLabel, caveats, ...report };
+        });
+        // Of the schema's type, as `read` is; the framework's types cannot follow a schema that is a parameter.
+        return answer as never;
+      },
+    );
+  };
+}
+
+/** Throws ProblemError `invalid-request` for a time zone that the database does not know, and for a time that is none. */
+async function resolveFilter(
+  snapshot: Database,
+  workspaceId: string,
+  query: ReportQuery,
+): Promise<{ filter: ReportFilter; currencyLabel: string }> {
+  const request: ReportRequest = {
+    from: query.from,
+    to: query.to,
+    timeZone: query.time_zone,
+    agent: query.agent,
+    project: query.project,
+    gitBranch: query.git_branch,
+    model: query.model,
+    sessionId: query.session_id,
+    subagents: query.subagents ?? 'include',
+  };
+  const resolved = await resolveReportFilter(snapshot, workspaceId, request).catch((error: unknown) => {
+    if (!(error instanceof UnknownTimeZoneError)) throw error;
+    throw invalidField('time_zone', 'The database does not know this time zone');
+  });
+  const { from, to } = resolved.filter;
+  if (from !== null && to !== null && from >= to) throw invalidField('to', 'Not after `from`');
+  return resolved;
+}
+
+function invalidField(field: string, message: string): ProblemError {
+  const errors = [{ location: 'query' as const, field, message }];
+  return new ProblemError('invalid-request', `Not valid: ${field}`, { extensions: { errors } });
+}
+
+function toFilters(filter: ReportFilter, { group_by = [], limit }: ReportQuery): ReportFilters {
+  return {
+    from: filter.from,
+    to: filter.to,
+    time_zone: filter.timeZone,
+    agent: filter.agent ?? null,
+    project: filter.project ?? null,
+    git_branch: filter.gitBranch ?? null,
+    model: filter.model ?? null,
+    session_id: filter.sessionId ?? null,
+    subagents: filter.subagents,
+    group_by,
+    limit,
+  };
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { PassThrough, type Readable } from 'node:stream';
+import { EXPORT_DATASETS, exportQuerySchema } from '@recount/contract';
+import { type ExportDataset, type ReportRequest, resolveReportFilter } from '@recount/db';
+import { type ExportFormat, toFileEnding, toMediaType, writeExport } from '@recount/export';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { toAttachment } from '../http/attachment-name.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { toResponse } from '../plugins/openapi.ts';
+import { toLogReason } from '../problems/log-reason.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+type Deps = Pick<ApiDependencies, 'database' | 'log'>;
+
+interface WantedExport {
+  workspaceId: string;
+  dataset: ExportDataset;
+  format: ExportFormat;
+  request: ReportRequest;
+}
+
+/** Each has a connection to Postgres, for as long as its client takes to read. */
+export const MAX_CONCURRENT_EXPORTS = 2;
+const RETRY_AFTER = { 'retry-after': '5' };
+
+const DESCRIPTIONS: Readonly<Record<ExportDataset, string>> = {
+  usage: 'API responses, each once, in the order of time.',
+  messages: 'Messages of every session’s primary transcript, without their texts, transcript by transcript.',
+  sessions: 'Sessions that began in the time asked for, each with what it is credited with and what it shares.',
+};
+
+const ANY_MEDIA_TYPE = 'application/octet-stream';
+const file = z.string().meta({ contentMediaType: ANY_MEDIA_TYPE });
+
+/** Whole data sets as files, streamed at the pace of their reader. */
+export function addExportRoutes(app: ApiApp, deps: Deps): void {
+  const startExport = createExportStarter(deps);
+  for (const dataset of EXPORT_DATASETS) {
+    app.get(
+      `/v1/export/${dataset}`,
+      {
+        exposeHeadRoute: false,
+        config: { scope: 'read' },
+        schema: {
+          operationId: `export${dataset.charAt(0).toUpperCase()}${dataset.slice(1)}`,
+          summary: `Export ${dataset}`,
+          description: `${DESCRIPTIONS[dataset]} All rows are of one moment. Where the answer breaks off, it is not complete.`,
+          tags: ['analytics'],
+          querystring: exportQuerySchema,
+          response: { 200: toResponse('CSV, NDJSON or Parquet', ANY_MEDIA_TYPE, file) },
+        },
+      },
+      async (request, reply) => {
+        const { format, time_zone: timeZone, git_branch: gitBranch, session_id: sessionId, ...filter } = request.query;
+        const stream = await startExport(
+          {
+            workspaceId: workspaceOf(request),
+            dataset,
+            format,
+            request: { ...filter, timeZone, gitBranch, sessionId },
+          },
+          reply,
+        );
+        reply
+          .type(toMediaType(format))
+          .header('content-disposition', toAttachment(`recount-${dataset}`, toFileEnding(format)));
+        return reply.send(stream);
+      },
+    );
+  }
+}
+
+/** Resolves when the first bytes are there, or rejects: what fails later can only break off the answer. */
+function createExportStarter({ database, log }: Deps) {
+  let underWay = 0;
+
+  const run = async (wanted: WantedExport, output: PassThrough, signal: AbortSignal): Promise<void> => {
+    if (underWay >= MAX_CONCURRENT_EXPORTS) {
+      const detail = `At most ${MAX_CONCURRENT_EXPORTS} exports at once; try again`;
+      throw new ProblemError('too-many-exports', detail, { headers: RETRY_AFTER });
+    }
+    underWay++;
+    try {
+      const { workspaceId, dataset, format, request } = wanted;
+      const { filter } = await resolveReportFilter(database.database, workspaceId, request);
+      await writeExport({ database }, { dataset, format, filter }, output, { signal });
+    } finally {
+      underWay--;
+    }
+  };
+
+  return async (wanted: WantedExport, reply: FastifyReply): Promise<Readable> => {
+    const output = new PassThrough();
+    const closed = new AbortController();
+    output.once('close', () => closed.abort());
+    reply.raw.once('close', () => output.destroy());
+    const running = run(wanted, output, closed.signal);
+    running.catch((error: unknown) => {
+      if (reply.raw.headersSent && !closed.signal.aborted) {
+        log.warn({ dataset: wanted.dataset, reason: toLogReason(error) }, 'export broke off');
+      }
+      output.destroy(error as Error);
+    });
+    await Promise.race([once(output, 'readable', { signal: closed.signal }), running]);
+    return output;
+  };
+}

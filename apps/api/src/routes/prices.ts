@@ -1,0 +1,77 @@
+import {
+  type WorkspacePrices,
+  type WorkspacePricesChange,
+  workspacePricesChangeSchema,
+  workspacePricesSchema,
+} from '@recount/contract';
+import { changePriceSettings, type PriceSettings, type PriceSettingsChange, readPriceSettings } from '@recount/ingest';
+import { parsePriceOverrides } from '@recount/prices';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+/** Far more than the overrides that a workspace may have. */
+const MAX_BODY_BYTES = 1024 * 1024;
+
+export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDependencies, 'database'>): Promise<void> {
+  await parent.register(async (scope) => {
+    const app = scope as ApiApp;
+    app.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
+      app.getDefaultJsonParser('error', 'error'),
+    );
+
+    app.get(
+      '/v1/prices',
+      {
+        config: { scope: 'read' },
+        schema: {
+          operationId: 'getPrices',
+          summary: 'Read the prices of the workspace',
+          description: 'Its overrides of the list prices, and what it calls its currency.',
+          tags: ['operations'],
+          response: { 200: workspacePricesSchema },
+        },
+      },
+      async (request) => toAnswer(await readPriceSettings(database.database, workspaceOf(request))),
+    );
+
+    app.put(
+      '/v1/prices',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'putPrices',
+          summary: 'Set the prices of the workspace',
+          description:
+            'They hold for what is ingested from now on. Costs that are stored stay as they are until `recount reprice`.',
+          tags: ['operations'],
+          body: workspacePricesChangeSchema,
+          response: { 200: workspacePricesSchema },
+        },
+      },
+      async (request) => {
+        const change = toChange(request.body);
+        return toAnswer(await changePriceSettings({ database }, workspaceOf(request), change));
+      },
+    );
+  });
+}
+
+function toAnswer({ currencyLabel, priceVersion, overrides }: PriceSettings): WorkspacePrices {
+  return { currency_label: currencyLabel, price_version: priceVersion, overrides };
+}
+
+/** Throws ProblemError `invalid-request` that tells what is wrong with which override. */
+function toChange({ currency_label: currencyLabel, overrides }: WorkspacePricesChange): PriceSettingsChange {
+  if (overrides === undefined) return { currencyLabel };
+  const parsed = parsePriceOverrides(overrides);
+  if ('overrides' in parsed) return { currencyLabel, overrides: parsed.overrides };
+  const errors = parsed.issues.map(({ path, message }) => ({
+    location: 'body' as const,
+    field: `overrides${path}`,
+    message,
+  }));
+  throw new ProblemError('invalid-request', 'The overrides are not valid', { extensions: { errors } });
+}

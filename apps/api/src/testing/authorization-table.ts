@@ -1,0 +1,70 @@
+/** With what a route is asked. The keys of one scope belong to the workspace that owns what is asked for. */
+export const CREDENTIALS = [
+  'none',
+  'malformed',
+  'wrong',
+  'revoked',
+  'ingest',
+  'read',
+  'admin',
+  /** All scopes, of another workspace: 404 means that it does not see what is there. */
+  'other',
+] as const;
+export type Credential = (typeof CREDENTIALS)[number];
+
+type StatusRow = readonly [number, number, number, number, number, number, number, number];
+
+/**
+ * What every route of the OpenAPI document answers to every credential, in the order of CREDENTIALS. Whoever adds a
+ * route adds a row: without one, the authorization test fails.
+ */
+export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
+  // none, malformed, wrong, revoked, ingest, read, admin, other
+  'GET /healthz': [200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /readyz': [200, 200, 200, 200, 200, 200, 200, 200],
+  'GET /metrics': [401, 401, 401, 401, 403, 403, 200, 200],
+  'POST /v1/transcripts': [401, 401, 401, 401, 202, 403, 202, 202],
+  'GET /v1/transcripts': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/transcripts/{transcript_id}/issues': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/transcripts/{transcript_id}/raw': [401, 401, 401, 401, 403, 200, 200, 404],
+  'HEAD /v1/transcripts/{transcript_id}/raw': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/transcripts/{transcript_id}/lines/{byte_offset}': [401, 401, 401, 401, 403, 200, 200, 404],
+  'POST /v1/transcripts/{transcript_id}/reparse': [401, 401, 401, 401, 202, 403, 202, 404],
+  'GET /v1/sessions': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/sessions/{session_id}/messages': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/sessions/{session_id}/subagents': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/search': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/export/usage': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/export/messages': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/export/sessions': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/prices': [401, 401, 401, 401, 403, 200, 200, 200],
+  'PUT /v1/prices': [401, 401, 401, 401, 403, 403, 200, 200],
+  'GET /v1/analytics/usage': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/models': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/sessions': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/blocks': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/reconciliation': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/tools': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/files': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/programs': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/mcp-servers': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/skills': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/permission-denials': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/subagents': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/compactions': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/api-errors': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/pull-requests': [401, 401, 401, 401, 403, 200, 200, 200],
+  'DELETE /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 403, 204, 404],
+};
+
+/** What routes need beside their path; a function, as some change what they are asked for. */
+export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => string>> = {
+  'POST /v1/transcripts': (uniqueName) => `{"type":"user","sessionId":"${uniqueName}"}\n`,
+  'PUT /v1/prices': () => '{}',
+};
+
+export const REQUEST_QUERIES: Readonly<Record<string, string>> = {
+  'GET /v1/search': '?q=prompt',
+};

@@ -1,0 +1,28 @@
+import { API_KEY_SCOPES } from '@recount/db';
+import { fastify } from 'fastify';
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
+import { addProblemAnswers } from './plugins/problem-answers.ts';
+import { addPriceRoutes } from './routes/prices.ts';
+
+/**
+ * The routes for reports and prices, to be injected into, for a process that has the database itself: without a socket,
+ * and without keys, as whoever has the database may see everything.
+ */
+export async function createWorkspaceApi(
+  deps: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
+  workspaceId: string,
+): Promise<ApiApp> {
+  const app: ApiApp = fastify({ logger: false }).withTypeProvider<ZodTypeProvider>();
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  const keyHolder = { workspaceId, keyId: '', scopes: [...API_KEY_SCOPES] };
+  app.decorateRequest('keyHolder', null);
+  app.addHook('onRequest', async (request) => {
+    request.keyHolder = keyHolder;
+  });
+  addProblemAnswers(app);
+  await addPriceRoutes(app, deps);
+  await app.ready();
+  return app;
+}

@@ -1,0 +1,154 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { WorkspacePrices, WorkspacePricesChange } from '@recount/contract';
+import type { PriceOverride } from '@recount/prices';
+import { Command } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError, UsageError } from '../cli-error.ts';
+import type { ApiClient } from '../connection/api-client.ts';
+import type { ApiOptions } from '../connection/find-api.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+
+interface PricesOptions extends ApiOptions {
+  workspace: string;
+  list?: boolean;
+  currency?: string;
+  all?: boolean;
+  json?: boolean;
+}
+
+const REPRICE_HINT = 'They hold for what is ingested from now on; `recount reprice` applies them to what is there.';
+
+export function createPricesCommand(context: CliContext): Command {
+  const prices = new Command('prices')
+    .description('Show and set prices: those of the list, and the workspace’s own')
+    .addHelpText(
+      'after',
+      `
+A file holds an array of prices in dollars per million tokens; a model's name may end in *:
+
+  [{ "model": "house-model*", "startsAt": "2026-01-01", "inputUsdPerMillion": 1.5, "outputUsdPerMillion": 6 }]
+
+cacheReadUsdPerMillion, cacheWrite5mUsdPerMillion and cacheWrite1hUsdPerMillion are 0.1, 1.25 and 2 times the input where
+they are left out; webSearchUsdPerThousand and longContext ({ thresholdTokens, … }) are there too.
+
+Examples:
+  $ recount prices list --list
+  $ recount prices check prices.json
+  $ recount prices set prices.json --currency EUR
+  $ recount prices unset 'house-model*'`,
+    );
+  const addPlace = (command: Command): Command =>
+    command
+      .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
+      .option('--key <key>', 'API key; setting needs the scope admin; better in RECOUNT_API_KEY')
+      .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default');
+  addPlace(prices.command('list'))
+    .description('Show the workspace’s own prices')
+    .option('--list', 'those of the price list too')
+    .option('--json', 'print JSON')
+    .action((options: PricesOptions) => listPrices(context, options));
+  addPlace(prices.command('set'))
+    .description('Set the workspace’s own prices: those of the file take the place of all that are there')
+    .argument('[file]', 'JSON, or - for stdin')
+    .option('--currency <label>', 'what costs are called; nothing is converted')
+    .action((file: string | undefined, options: PricesOptions) => setPrices(context, file, options));
+  addPlace(prices.command('unset'))
+    .description('Remove prices of the workspace’s own')
+    .argument('[model]', 'as `recount prices list` shows it')
+    .option('--all', 'all of them')
+    .action((model: string | undefined, options: PricesOptions) => unsetPrices(context, model, options));
+  prices
+    .command('check')
+    .description('Check a file of prices, without setting them')
+    .argument('<file>', 'JSON, or - for stdin')
+    .action(async (file: string) => {
+      const overrides = await readOverrides(context, file);
+      note(context, `${file}: ${overrides.length} valid ${overrides.length === 1 ? 'price' : 'prices'}.`);
+    });
+  return prices;
+}
+
+async function listPrices(context: CliContext, options: PricesOptions): Promise<void> {
+  const prices = await withClient(context, options, (client) => send(client));
+  if (options.json) return print(context, JSON.stringify(prices, null, 2));
+  const { formatPrices } = await import('../prices/price-table.ts');
+  const layout = { withList: options.list ?? false, maxWidth: toPrintWidth(context.stdout) };
+  for (const line of await formatPrices(prices, layout)) print(context, line);
+}
+
+async function setPrices(context: CliContext, file: string | undefined, options: PricesOptions): Promise<void> {
+  const { currency } = options;
+  if (file === undefined && currency === undefined) throw new UsageError('Give a file, --currency, or both.');
+  const change: WorkspacePricesChange = {
+    ...(file !== undefined && { overrides: await readOverrides(context, file) }),
+    ...(currency !== undefined && { currency_label: currency }),
+  };
+  const { overrides, currency_label: label } = await withClient(context, options, (client) => send(client, change));
+  note(context, `${overrides.length} prices of the workspace’s own; costs are called ${label}. ${REPRICE_HINT}`);
+}
+
+async function unsetPrices(context: CliContext, model: string | undefined, options: PricesOptions): Promise<void> {
+  if ((model === undefined) === (options.all !== true)) throw new UsageError('Give a model, or --all.');
+  const { left, removed } = await withClient(context, options, async (client) => {
+    const { overrides } = await send(client);
+    const kept = overrides.filter((override) => model !== undefined && override.model !== model);
+    if (kept.length === overrides.length && model !== undefined) {
+      throw new CliError(`The workspace has no price for ${model}; \`recount prices list\` shows those that it has.`);
+    }
+    await send(client, { overrides: kept });
+    return { left: kept.length, removed: overrides.length - kept.length };
+  });
+  note(context, `${removed} removed, ${left} left. ${REPRICE_HINT}`);
+}
+
+async function withClient<Result>(
+  context: CliContext,
+  options: PricesOptions,
+  run: (client: ApiClient) => Promise<Result>,
+): Promise<Result> {
+  const { withReadingClient } = await import('../connection/reading-client.ts');
+  return await withReadingClient(context, options, run);
+}
+
+/** Sets what is given, and returns what then holds. */
+async function send(client: ApiClient, change?: WorkspacePricesChange): Promise<WorkspacePrices> {
+  const request = change === undefined ? {} : { method: 'PUT' as const, json: change };
+  const prices = await client.request<WorkspacePrices>('/v1/prices', request);
+  if (prices === undefined) throw new CliError(`${client.place.url} knows no prices: is it of an older version?`);
+  return prices;
+}
+
+async function readOverrides(context: CliContext, file: string): Promise<PriceOverride[]> {
+  const { parsePriceOverrides } = await import('@recount/prices');
+  const parsed = parsePriceOverrides(await readJson(context, file));
+  if ('overrides' in parsed) return parsed.overrides;
+  const issues = parsed.issues.map(({ path, message }) => `  ${path || 'the file'} ${message}`);
+  throw new CliError([`${file} is not valid:`, ...issues].join('\n'));
+}
+
+async function readJson(context: CliContext, file: string): Promise<unknown> {
+  let text: string;
+  try {
+    text =
+      file === '-' ? await readAll(context.stdin) : await readFile(resolve(context.workingDirectory, file), 'utf8');
+  } catch (error) {
+    throw new CliError(`Cannot read ${file}: ${(error as Error).message}`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new CliError(`${file} is no JSON.`);
+  }
+}
+
+const MAX_FILE_CHARACTERS = 1024 * 1024;
+
+async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) {
+    text += chunk;
+    if (text.length > MAX_FILE_CHARACTERS) throw new Error('it is larger than a list of prices');
+  }
+  return text;
+}

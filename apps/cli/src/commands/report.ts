@@ -1,0 +1,140 @@
+import { styleText } from 'node:util';
+import type { SessionsReport } from '@recount/contract';
+import { Command, Option } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import type { ApiClient } from '../connection/api-client.ts';
+import type { ApiOptions } from '../connection/find-api.ts';
+import { wholeNumber } from '../option-values.ts';
+import type { ReportAnswer } from '../report/report-answer.ts';
+import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
+import { addFilterOptions, type FilterOptions, type ReportQuery, toFilterQuery } from '../report/report-query.ts';
+import type { StyledLine } from '../report/report-table.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+
+interface ReportOptions extends FilterOptions, ApiOptions {
+  workspace: string;
+  groupBy?: string;
+  breakdown?: boolean;
+  top?: number;
+  sort?: string;
+  limit?: number;
+  json?: boolean;
+  csv?: boolean;
+}
+
+const MAX_ROWS = 10_000;
+const MAX_TOP = 100;
+
+export function createReportCommand(context: CliContext): Command {
+  const report = new Command('report')
+    .description('Tokens, cost, tools, sessions and more, by day, model, project, …')
+    .addHelpText(
+      'after',
+      `
+Asks an API where one is named or the local installation runs, else the database of DATABASE_URL.
+
+Examples:
+  $ recount report daily --from 30d --breakdown
+  $ recount report usage --group-by month,model --project .
+  $ recount report tools --no-subagents --csv > tools.csv
+  $ recount report sessions --json | jq '.totals.distribution.cost_usd'`,
+    );
+  for (const kind of REPORT_KINDS) report.addCommand(createKindCommand(context, kind).copyInheritedSettings(report));
+  return report;
+}
+
+function createKindCommand(context: CliContext, kind: ReportKind): Command {
+  const command = addFilterOptions(new Command(kind.name).description(kind.description));
+  if (kind.groupBy?.isPossible) {
+    command.option(
+      '--group-by <keys>',
+      'some of hour,day,week,month,model,project,git_branch,agent,agent_version,session,tool, as far as the report has them',
+      kind.groupBy.fallback,
+    );
+  }
+  if (kind.hasBreakdown) command.option('--breakdown', 'show the models of each row');
+  if (kind.route === 'sessions') {
+    command.option('--top <n>', 'most expensive sessions', wholeNumber(0, MAX_TOP), 10);
+  }
+  if (kind.route === 'files') {
+    command.addOption(new Option('--sort <figure>', 'what comes first').choices(['calls', 'reads', 'edits']));
+  }
+  return command
+    .option('--limit <n>', 'rows at most (default: 1000)', wholeNumber(1, MAX_ROWS))
+    .addOption(new Option('--json', 'print the answer as JSON').conflicts('csv'))
+    .option('--csv', 'print the rows as CSV, with all figures')
+    .action((options: ReportOptions) => showReport(context, kind, options));
+}
+
+async function showReport(context: CliContext, kind: ReportKind, options: ReportOptions): Promise<void> {
+  const { withReadingClient } = await import('../connection/reading-client.ts');
+  const groupBy = options.groupBy ?? kind.groupBy?.fallback;
+  const { top, sort, limit } = options;
+  const query = { ...toFilterQuery(options, context), group_by: groupBy, top, sort, limit };
+  const [answer, details] = await withReadingClient(context, options, async (client) => [
+    await readReport(client, kind, query),
+    options.breakdown ? await readReport(client, kind, { ...query, group_by: `${groupBy},model` }) : undefined,
+  ]);
+  if (options.json) return print(context, JSON.stringify(details ?? answer, null, 2));
+  if (options.csv) {
+    const { toReportCsv } = await import('../report/report-csv.ts');
+    context.stdout.write(toReportCsv((details ?? answer).rows));
+    return;
+  }
+  await showTable(context, kind, answer, details);
+}
+
+async function readReport(client: ApiClient, { route }: ReportKind, query: ReportQuery): Promise<ReportAnswer> {
+  const answer = await client.request<ReportAnswer>(`/v1/analytics/${route}`, { query });
+  if (answer === undefined) throw new CliError(`${client.place.url} knows no such report: is it of an older version?`);
+  return answer;
+}
+
+async function showTable(
+  context: CliContext,
+  kind: ReportKind,
+  answer: ReportAnswer,
+  details: ReportAnswer | undefined,
+): Promise<void> {
+  const [{ formatReportTable }, { toCaveatLines }, { formatSessionsSummary }] = await Promise.all([
+    import('../report/report-table.ts'),
+    import('../report/caveat-lines.ts'),
+    import('../report/sessions-summary.ts'),
+  ]);
+  const maxWidth = toPrintWidth(context.stdout);
+  const write = ({ text, style }: StyledLine): void =>
+    print(context, style === undefined ? text : styleText(style, text, { stream: context.stdout }));
+  write({ text: toTitle(kind, answer), style: 'bold' });
+  write({ text: '' });
+  for (const line of formatReportTable(kind, answer, { maxWidth, details })) write(line);
+  if (kind.route === 'sessions') {
+    for (const line of formatSessionsSummary(answer as unknown as SessionsReport, maxWidth)) write(line);
+  }
+  const caveats = toCaveatLines(answer);
+  // Of what is piped on, only the table; the caveats are for whoever runs the command.
+  if (caveats.length > 0) note(context, '');
+  for (const line of caveats) note(context, styleText('dim', line, { stream: context.stderr }));
+}
+
+/** What is shown, of what and of when. */
+function toTitle({ title }: ReportKind, { filters, currency_label: currency }: ReportAnswer): string {
+  const { from, to, time_zone: timeZone, agent, project, git_branch: branch, model, session_id: session } = filters;
+  const toDay = (moment: string): string =>
+    new Date(moment).toLocaleString('sv-SE', { timeZone }).replace(' 00:00:00', '');
+  const range = [from === null ? '' : `from ${toDay(from)}`, to === null ? '' : `before ${toDay(to)}`];
+  const subagents = { include: '', exclude: 'without sub-agents', only: 'sub-agents only' }[filters.subagents];
+  const parts = [
+    title,
+    range.filter(Boolean).join(' '),
+    agent,
+    project,
+    branch,
+    model,
+    session,
+    subagents,
+    timeZone,
+    currency,
+  ];
+  return parts.filter((part) => part !== null && part !== '').join(' · ');
+}

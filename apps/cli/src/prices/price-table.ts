@@ -1,0 +1,60 @@
+import type { WorkspacePrices } from '@recount/contract';
+import { createPriceTable, listKnownModels, parsePriceOverrides, type RateBand } from '@recount/prices';
+import { formatCount } from '../terminal/format-values.ts';
+import { formatTable, type TableColumn } from '../terminal/table.ts';
+
+const COLUMNS: readonly TableColumn[] = [
+  { header: 'MODEL', minWidth: 16 },
+  { header: 'SINCE' },
+  { header: 'REQUESTS', isOptional: true, rank: 3 },
+  { header: 'INPUT', align: 'right' },
+  { header: 'OUTPUT', align: 'right' },
+  { header: 'CACHE READ', align: 'right', isOptional: true, rank: 2 },
+  { header: 'WRITE 5 MIN', align: 'right', isOptional: true, rank: 1 },
+  { header: 'WRITE 1 H', align: 'right', isOptional: true, rank: 0 },
+];
+
+/** The workspace's own prices as a table, and with `withList` those of the list below them. */
+export async function formatPrices(
+  prices: WorkspacePrices,
+  { withList, maxWidth }: { withList: boolean; maxWidth: number },
+): Promise<string[]> {
+  const parsed = parsePriceOverrides(prices.overrides);
+  const overrides = 'overrides' in parsed ? parsed.overrides : [];
+  const own = overrides.flatMap((override) => {
+    const table = createPriceTable({ overrides: [override] });
+    const example = override.model.replace(/\*$/, '');
+    const bands = table.describeRates(example, override.startsAt ?? null)?.bands ?? [];
+    return toRows(override.model, override.startsAt ?? null, bands);
+  });
+  const listed = listKnownModels().flatMap(({ model, periods }) =>
+    periods.flatMap(({ startsAt, bands }) => toRows(model, startsAt, bands)),
+  );
+  return [
+    `Costs are called ${prices.currency_label}. Price version: ${prices.price_version}`,
+    '',
+    ...(own.length === 0
+      ? ['The workspace has no prices of its own.']
+      : ['The workspace’s own, in dollars per million tokens:', ...formatTable(COLUMNS, own, maxWidth)]),
+    ...(withList ? ['', 'The list, in dollars per million tokens:', ...formatTable(COLUMNS, listed, maxWidth)] : []),
+  ];
+}
+
+function toRows(model: string, startsAt: string | null, bands: readonly RateBand[]): string[][] {
+  return bands.map(({ overInputTokens, rates }) => [
+    model,
+    startsAt?.slice(0, 10) ?? '',
+    overInputTokens < 0 ? '' : `over ${formatCount(overInputTokens)}`,
+    ...[
+      rates.inputUsdPerMillion,
+      rates.outputUsdPerMillion,
+      rates.cacheReadUsdPerMillion,
+      rates.cacheWrite5mUsdPerMillion,
+      rates.cacheWrite1hUsdPerMillion,
+    ].map(formatRate),
+  ]);
+}
+
+const RATE_FORMAT = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
+const formatRate = (usd: number): string => RATE_FORMAT.format(usd);

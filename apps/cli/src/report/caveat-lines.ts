@@ -1,0 +1,40 @@
+import { formatCount } from '../terminal/format-values.ts';
+import { toSingleLine } from '../terminal/text-width.ts';
+import { type ReportAnswer, readPath } from './report-answer.ts';
+
+const MAX_NAMED_MODELS = 3;
+
+/** What the figures are less than exact about, a line each; none where there is nothing to say. */
+export function toCaveatLines({ caveats, totals, rows, truncated }: ReportAnswer): string[] {
+  const { unfinalised, unpriced, default_priced_responses: defaultPriced, without_timestamp: timeless } = caveats;
+  const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
+  const lines: string[] = [];
+  if (truncated)
+    lines.push(`Only the first ${formatCount(rows.length)} rows; --limit shows more. The totals are of all.`);
+  if (unfinalised.responses > 0) {
+    lines.push(
+      `Unfinalised: ${toResponses(unfinalised.responses)} without a final output count. Output holds ${formatCount(unfinalised.tokens_out)} ` +
+        `tokens of them; by their content it should be about ${formatCount(unfinalised.estimated_tokens_out)}.`,
+    );
+  }
+  if (unpriced.responses > 0) {
+    lines.push(
+      `Unpriced: ${toResponses(unpriced.responses)} with ${formatCount(unpriced.tokens)} tokens, not in the cost: ` +
+        `${toModelNames(unpriced.models)}. See \`recount prices --help\`.`,
+    );
+  }
+  if (defaultPriced > 0) lines.push(`Default price: ${toResponses(defaultPriced)} that name no model.`);
+  if (timeless > 0) lines.push(`No time: ${toResponses(timeless)} without a timestamp, in no range of dates.`);
+  if (sharedResponses > 0) {
+    lines.push(`Shared: ${formatCount(sharedResponses)} copies in resumed, forked or replayed sessions add nothing.`);
+  }
+  return lines;
+}
+
+const toResponses = (count: number): string => `${formatCount(count)} ${count === 1 ? 'response' : 'responses'}`;
+
+function toModelNames(models: readonly string[]): string {
+  const names = models.slice(0, MAX_NAMED_MODELS).map((name) => toSingleLine(name).slice(0, 60));
+  const more = models.length - names.length;
+  return names.join(', ') + (more > 0 ? ` and ${more} more` : '');
+}

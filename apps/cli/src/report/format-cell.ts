@@ -1,0 +1,80 @@
+import { formatBytes, formatCount, formatTimestamp } from '../terminal/format-values.ts';
+import { toSingleLine } from '../terminal/text-width.ts';
+
+export type ValueFormat = 'text' | 'count' | 'cost' | 'ratio' | 'duration' | 'bytes' | 'time' | 'bar';
+
+export interface CellLayout {
+  currencyLabel: string;
+  timeZone: string;
+  /** Of costs: as many as the largest one of the table needs. */
+  costDecimals: number;
+  /** The largest value of the column, which a whole bar stands for. */
+  largest: number;
+}
+
+/** Longest text that is shown where nothing limits the width. */
+const MAX_TEXT_LENGTH = 120;
+const BAR_WIDTH = 12;
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+const NO_VALUE = '–';
+
+/** A value as it stands in a table. Null is a dash; an empty text too, so that no column looks shifted. */
+export function formatCell(value: unknown, format: ValueFormat, layout: CellLayout): string {
+  if (Array.isArray(value)) return formatCell(value.join(', '), format, layout);
+  if (value === null || value === undefined || value === '') return NO_VALUE;
+  if (format === 'text') return toSingleLine(String(value)).slice(0, MAX_TEXT_LENGTH).toWellFormed();
+  if (format === 'time') return formatZonedTime(String(value), layout.timeZone);
+  const number = Number(value);
+  switch (format) {
+    case 'count':
+      return formatCount(number);
+    case 'cost':
+      return formatCost(number, layout);
+    case 'ratio':
+      return `${(100 * number).toFixed(1)} %`;
+    case 'duration':
+      return formatShortDuration(number);
+    case 'bytes':
+      return formatBytes(number);
+    case 'bar':
+      return formatBar(number / layout.largest);
+  }
+}
+
+export const isRightAligned = (format: ValueFormat): boolean =>
+  format !== 'text' && format !== 'time' && format !== 'bar';
+
+/** Two decimals, or four where all costs are below a dollar. */
+export const toCostDecimals = (largestCost: number): number => (largestCost >= 1 ? 2 : 4);
+
+/** What is too little for its decimals is not nothing. */
+function formatCost(cost: number, { currencyLabel, costDecimals }: CellLayout): string {
+  const smallest = 10 ** -costDecimals;
+  const isTiny = cost !== 0 && Math.abs(cost) < smallest / 2;
+  const digits = Intl.NumberFormat('en-US', {
+    minimumFractionDigits: costDecimals,
+    maximumFractionDigits: costDecimals,
+  }).format(Math.abs(isTiny ? smallest : cost));
+  const sign = cost < 0 ? '-' : '';
+  return `${isTiny ? '<' : ''}${sign}${currencyLabel === 'USD' ? '$' : ''}${digits}`;
+}
+
+function formatShortDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${(ms / 60_000).toFixed(1)} min`;
+  return `${formatCount(ms / 3_600_000)} h`;
+}
+
+function formatBar(share: number): string {
+  if (!(share > 0)) return '';
+  const eighths = Math.max(1, Math.round(share * BAR_WIDTH * 8));
+  return '█'.repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? '');
+}
+
+/** To the minute. */
+function formatZonedTime(timestamp: string, timeZone: string): string {
+  if (timeZone === 'UTC') return formatTimestamp(timestamp, true);
+  const parts = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
+  return parts.format(new Date(timestamp));
+}

@@ -1,0 +1,23 @@
+import type { ReportCaveats, ReportFilters } from '@recount/contract';
+
+export type ReportRow = Readonly<Record<string, unknown>>;
+
+/** What the answers of all reports have in common. */
+export interface ReportAnswer {
+  filters: ReportFilters;
+  currency_label: string;
+  caveats: ReportCaveats;
+  rows: ReportRow[];
+  totals: ReportRow;
+  truncated: boolean;
+}
+
+/** The value at a path such as `own.tokens_in`; undefined where there is none. */
+export function readPath(row: ReportRow, path: string): unknown {
+  let value: unknown = row;
+  for (const name of path.split('.')) {
+    if (typeof value !== 'object' || value === null) return undefined;
+    value = (value as ReportRow)[name];
+  }
+  return value;
+}

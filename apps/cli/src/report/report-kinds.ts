@@ -1,0 +1,275 @@
+import type { ValueFormat } from './format-cell.ts';
+
+export interface ReportColumn {
+  header: string;
+  /** Of the value in a row and in the totals, e.g. `own.tokens_in`. */
+  path: string;
+  format: ValueFormat;
+  /** Not for the line of totals. */
+  isOfRowsOnly?: boolean;
+  /** Left out where the terminal is narrow; the lowest first. */
+  rank?: number;
+}
+
+export interface ReportKind {
+  name: string;
+  description: string;
+  /** Below /v1/analytics. */
+  route: string;
+  title: string;
+  /** Columns after those of the groups. */
+  columns: readonly ReportColumn[];
+  groupBy?: { isPossible: boolean; fallback: string };
+  /** Whether rows may be split by model. */
+  hasBreakdown?: boolean;
+}
+
+const text = (header: string, path: string, rank?: number): ReportColumn => ({
+  header,
+  path,
+  format: 'text',
+  isOfRowsOnly: true,
+  ...(rank !== undefined && { rank }),
+});
+const count = (header: string, path: string, rank?: number): ReportColumn => ({
+  header,
+  path,
+  format: 'count',
+  ...(rank !== undefined && { rank }),
+});
+const cost = (path: string, header = 'COST'): ReportColumn => ({ header, path, format: 'cost' });
+const ratio = (header: string, path: string, rank?: number): ReportColumn => ({
+  ...count(header, path, rank),
+  format: 'ratio',
+});
+const duration = (header: string, path: string, rank?: number): ReportColumn => ({
+  ...count(header, path, rank),
+  format: 'duration',
+});
+const bytes = (header: string, path: string, rank?: number): ReportColumn => ({
+  ...count(header, path, rank),
+  format: 'bytes',
+});
+const time = (header: string, path: string, rank?: number): ReportColumn => ({
+  ...text(header, path, rank),
+  format: 'time',
+});
+const bar = (path: string): ReportColumn => ({ header: 'SHARE', path, format: 'bar', isOfRowsOnly: true, rank: 1 });
+
+/** `own.` where a row tells own and shared usage apart. */
+const usageColumns = (prefix = ''): ReportColumn[] => [
+  count('RESPONSES', `${prefix}responses`, 3),
+  count('INPUT', `${prefix}tokens_in`, 6),
+  count('OUTPUT', `${prefix}tokens_out`, 9),
+  count('CACHE READ', `${prefix}cache_read`, 5),
+  count('CACHE WRITE', `${prefix}cache_write`, 4),
+  ratio('CACHED', `${prefix}cache_hit_ratio`, 2),
+  count('TOKENS', `${prefix}total_tokens`, 8),
+  cost(`${prefix}cost_usd`),
+  bar(`${prefix}cost_usd`),
+];
+
+const callColumns = [
+  count('CALLS', 'calls'),
+  count('ERRORS', 'errors', 8),
+  ratio('ERROR RATE', 'error_rate', 7),
+  count('DENIED', 'denied', 6),
+];
+const durationColumns = [duration('MEDIAN', 'duration_p50_ms', 5), duration('P95', 'duration_p95_ms', 4)];
+const outputColumns = [bytes('OUTPUT', 'output_bytes', 3), count('≈ TOKENS', 'estimated_tokens', 2)];
+
+const byTime = (name: string, key: string): ReportKind => ({
+  name,
+  description: `Tokens and cost by ${key}`,
+  route: 'usage',
+  title: `Usage by ${key}`,
+  columns: usageColumns('own.'),
+  groupBy: { isPossible: false, fallback: key },
+  hasBreakdown: true,
+});
+
+/** Every report that `recount report` knows. */
+export const REPORT_KINDS: readonly ReportKind[] = [
+  {
+    name: 'usage',
+    description: 'Tokens and cost by whatever --group-by says',
+    route: 'usage',
+    title: 'Usage',
+    columns: [...usageColumns('own.'), count('SHARED', 'shared.responses', 0)],
+    groupBy: { isPossible: true, fallback: 'project' },
+  },
+  byTime('daily', 'day'),
+  byTime('weekly', 'week'),
+  byTime('monthly', 'month'),
+  {
+    name: 'sessions',
+    description: 'How many sessions, how long, how dear; the most expensive',
+    route: 'sessions',
+    title: 'Sessions',
+    columns: [
+      count('SESSIONS', 'sessions'),
+      count('PROMPTS', 'prompts', 6),
+      count('TURNS', 'turns', 4),
+      count('MESSAGES', 'messages', 2),
+      count('TOOL USES', 'tool_uses', 1),
+      duration('DURATION', 'duration_ms', 3),
+      duration('ACTIVE', 'active_ms', 7),
+      { ...cost('own_cost_usd', 'OWN COST'), rank: 5 },
+      cost('cost_usd'),
+    ],
+    groupBy: { isPossible: true, fallback: '' },
+  },
+  {
+    name: 'tools',
+    description: 'Tool calls: errors, denials, durations, sizes',
+    route: 'tools',
+    title: 'Tool calls',
+    columns: [...callColumns, ...durationColumns, ...outputColumns, count('SESSIONS', 'sessions', 1)],
+    groupBy: { isPossible: true, fallback: 'tool' },
+  },
+  {
+    name: 'files',
+    description: 'Files that were read and edited most',
+    route: 'files',
+    title: 'Files',
+    columns: [
+      text('FILE', 'file_path'),
+      count('READS', 'reads'),
+      count('EDITS', 'edits'),
+      count('ERRORS', 'errors', 3),
+      count('SESSIONS', 'sessions', 4),
+      ...outputColumns,
+      text('PROJECT', 'project', 1),
+    ],
+  },
+  {
+    name: 'programs',
+    description: 'Shell commands by program',
+    route: 'programs',
+    title: 'Shell commands by program',
+    columns: [text('PROGRAM', 'program'), ...callColumns, ...durationColumns, ...outputColumns],
+  },
+  {
+    name: 'mcp',
+    description: 'Calls to MCP servers',
+    route: 'mcp-servers',
+    title: 'MCP servers',
+    columns: [
+      text('SERVER', 'mcp_server'),
+      { ...count('TOOLS', 'tools', 5), isOfRowsOnly: true },
+      ...callColumns,
+      ...outputColumns,
+      count('SESSIONS', 'sessions', 1),
+    ],
+  },
+  {
+    name: 'subagents',
+    description: 'Sub-agents by type, with what they cost',
+    route: 'subagents',
+    title: 'Sub-agents by type',
+    columns: [
+      text('TYPE', 'subagent_type'),
+      count('CALLS', 'calls'),
+      count('ERRORS', 'errors', 4),
+      count('PARENTS', 'parents', 5),
+      count('SUB-AGENTS', 'subagents', 6),
+      ...usageColumns().filter(({ header }) => header !== 'RESPONSES'),
+      { ...cost('mean_cost_usd', 'MEAN COST'), isOfRowsOnly: true, rank: 7 },
+    ],
+    groupBy: { isPossible: true, fallback: '' },
+  },
+  {
+    name: 'skills',
+    description: 'Skills that were loaded',
+    route: 'skills',
+    title: 'Skills',
+    columns: [text('SKILL', 'skill_name'), ...callColumns, ...outputColumns, count('SESSIONS', 'sessions', 1)],
+  },
+  {
+    name: 'compactions',
+    description: 'Compactions of the context',
+    route: 'compactions',
+    title: 'Compactions',
+    columns: [
+      text('TRIGGER', 'trigger'),
+      count('COMPACTIONS', 'compactions'),
+      count('SESSIONS', 'sessions'),
+      count('TOKENS BEFORE, MEDIAN', 'pre_tokens_p50', 2),
+      count('MOST', 'pre_tokens_max', 1),
+    ],
+    groupBy: { isPossible: true, fallback: '' },
+  },
+  {
+    name: 'errors',
+    description: 'Errors of the model’s API, and retries',
+    route: 'api-errors',
+    title: 'API errors and retries',
+    columns: [
+      text('ERROR', 'error'),
+      count('ERRORS', 'errors'),
+      count('RETRIES', 'retries'),
+      count('SESSIONS', 'sessions'),
+      duration('WAITED', 'retry_wait_ms', 1),
+    ],
+    groupBy: { isPossible: true, fallback: '' },
+  },
+  {
+    name: 'denials',
+    description: 'Tool calls that were refused',
+    route: 'permission-denials',
+    title: 'Refused tool calls',
+    columns: [
+      text('TOOL', 'tool'),
+      text('PROGRAM', 'program', 2),
+      count('DENIED', 'denied'),
+      count('CALLS', 'calls'),
+      ratio('RATE', 'denial_rate'),
+      count('SESSIONS', 'sessions', 1),
+    ],
+  },
+  {
+    name: 'prs',
+    description: 'Pull requests, with what their sessions cost',
+    route: 'pull-requests',
+    title: 'Pull requests',
+    columns: [
+      text('PULL REQUEST', 'url'),
+      time('LINKED', 'first_linked', 1),
+      count('SESSIONS', 'sessions', 3),
+      count('RESPONSES', 'responses', 2),
+      count('TOKENS', 'total_tokens', 4),
+      cost('cost_usd'),
+    ],
+  },
+  {
+    name: 'blocks',
+    description: 'Five-hour blocks, as the vendor’s limits have them',
+    route: 'blocks',
+    title: 'Five-hour blocks',
+    columns: [time('START', 'start'), text('MODELS', 'models', 7), ...usageColumns()],
+  },
+  {
+    name: 'reconciliation',
+    description: 'Costs beside those that the agent itself reports',
+    route: 'reconciliation',
+    title: 'Our costs beside the agent’s own',
+    columns: [
+      text('SESSION', 'session_id'),
+      text('TITLE', 'title', 1),
+      time('BEGAN', 'first_timestamp', 2),
+      cost('reported_cost_usd', 'REPORTED'),
+      cost('computed_cost_usd', 'COMPUTED'),
+      cost('difference_usd', 'DIFFERENCE'),
+      ratio('%', 'difference_ratio', 5),
+      count('UNFINALISED', 'unfinalised_responses', 4),
+      count('UNPRICED', 'unpriced_responses', 3),
+    ],
+  },
+  {
+    name: 'models',
+    description: 'Models in use, and those without a price',
+    route: 'models',
+    title: 'Models',
+    columns: [text('MODEL', 'model'), ...usageColumns(), count('SESSIONS', 'sessions', 2)],
+  },
+];

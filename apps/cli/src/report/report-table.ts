@@ -1,0 +1,112 @@
+import { basename } from 'node:path';
+import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { toTextWidth } from '../terminal/text-width.ts';
+import { type CellLayout, formatCell, isRightAligned, toCostDecimals } from './format-cell.ts';
+import { type ReportAnswer, type ReportRow, readPath } from './report-answer.ts';
+import type { ReportColumn, ReportKind } from './report-kinds.ts';
+
+/** A line for the terminal, and how it stands out. */
+export interface StyledLine {
+  text: string;
+  style?: 'bold' | 'dim';
+}
+
+const MIN_TEXT_WIDTH = 12;
+const GROUP_HEADERS: Readonly<Record<string, string>> = { git_branch: 'BRANCH', agent_version: 'VERSION' };
+const TIMES = new Set(['hour', 'day', 'week', 'month']);
+const SUB_ROW_INDENT = '└ ';
+
+/**
+ * The table of a report: headers, rows and totals between rules. With `details`, the answer to the same question split
+ * by model, each row is followed by its models.
+ */
+export function formatReportTable(
+  kind: ReportKind,
+  answer: ReportAnswer,
+  { maxWidth, details }: { maxWidth: number; details?: ReportAnswer | undefined },
+): StyledLine[] {
+  if (answer.rows.length === 0) return [{ text: 'Nothing to report.', style: 'dim' }];
+  const groups = answer.filters.group_by.map(toGroupColumn);
+  const columns = [...groups, ...kind.columns].filter(
+    ({ path, isOfRowsOnly }) => !isOfRowsOnly || hasValue(answer, path),
+  );
+  const format = createCellFormatter(columns, answer);
+  const rows = answer.rows.flatMap((row): { cells: string[]; style?: 'dim' }[] => [
+    { cells: columns.map((column) => format(row, column)) },
+    ...findDetails(row, answer, details).map((detail) => ({
+      cells: columns.map((column, index) =>
+        index === 0 ? `${SUB_ROW_INDENT}${format(detail, MODEL_COLUMN)}` : format(detail, column),
+      ),
+      style: 'dim' as const,
+    })),
+  ]);
+  const totals = columns.map((column, index) => {
+    if (index === 0) return 'Total';
+    return column.isOfRowsOnly ? '' : format(answer.totals, column);
+  });
+  const lines = formatTable(columns.map(toTableColumn), [...rows.map(({ cells }) => cells), totals], maxWidth);
+  const [header = '', ...body] = lines;
+  const rule: StyledLine = { text: '─'.repeat(Math.max(...lines.map(toTextWidth))), style: 'dim' };
+  return [
+    { text: header, style: 'bold' },
+    rule,
+    ...rows.map(({ style }, index) => ({ text: body[index] ?? '', ...(style && { style }) })),
+    rule,
+    { text: body.at(-1) ?? '', style: 'bold' },
+  ];
+}
+
+const MODEL_COLUMN: ReportColumn = { header: 'MODEL', path: 'model', format: 'text' };
+
+function toGroupColumn(key: string): ReportColumn {
+  return { header: GROUP_HEADERS[key] ?? key.toUpperCase(), path: key, format: 'text', isOfRowsOnly: true };
+}
+
+/** Groups always stay: a column of nothing but dashes says that nothing is known. */
+const hasValue = ({ rows, filters }: ReportAnswer, path: string): boolean =>
+  filters.group_by.some((key) => key === path) || rows.some((row) => readPath(row, path) != null);
+
+function toTableColumn(column: ReportColumn, index: number): TableColumn {
+  const { header, format, rank } = column;
+  return {
+    header,
+    align: isRightAligned(format) ? 'right' : 'left',
+    ...(format === 'text' && { minWidth: Math.max(MIN_TEXT_WIDTH, toTextWidth(header)) }),
+    ...(rank !== undefined && index > 0 && { isOptional: true, rank }),
+  };
+}
+
+function createCellFormatter(
+  columns: readonly ReportColumn[],
+  { rows, totals, currency_label, filters }: ReportAnswer,
+) {
+  const toLargest = (paths: readonly string[], of: readonly ReportRow[]): number =>
+    of.reduce((most, row) => Math.max(most, ...paths.map((path) => Math.abs(Number(readPath(row, path) ?? 0)))), 0);
+  const costPaths = columns.filter(({ format }) => format === 'cost').map(({ path }) => path);
+  const costDecimals = toCostDecimals(toLargest(costPaths, [...rows, totals]));
+  const layouts = new Map<ReportColumn, CellLayout>();
+  const common = { currencyLabel: currency_label, timeZone: filters.time_zone, costDecimals };
+  return (row: ReportRow, column: ReportColumn): string => {
+    const { path, format } = column;
+    let layout = layouts.get(column);
+    if (layout === undefined) {
+      layout = { ...common, largest: format === 'bar' ? toLargest([path], rows) : 0 };
+      layouts.set(column, layout);
+    }
+    const value = readPath(row, path);
+    if (path === 'project' && typeof value === 'string') return formatCell(basename(value) || value, format, layout);
+    if (TIMES.has(path) && value === null) return 'no time';
+    if (path === 'day' && typeof value === 'string') return `${toWeekday(value)} ${value}`;
+    return formatCell(value, format, layout);
+  };
+}
+
+const WEEKDAYS = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: 'UTC' });
+
+const toWeekday = (date: string): string => WEEKDAYS.format(new Date(`${date}T00:00:00Z`));
+
+/** Of a row, its models: nothing where there is but one that goes without saying. */
+function findDetails(row: ReportRow, { filters }: ReportAnswer, details: ReportAnswer | undefined): ReportRow[] {
+  if (details === undefined) return [];
+  return details.rows.filter((detail) => filters.group_by.every((key) => detail[key] === row[key]));
+}

@@ -1,0 +1,55 @@
+import { basename } from 'node:path';
+import type { SearchResult, SearchResultList } from '@recount/contract';
+import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
+import { toSingleLine } from '../terminal/text-width.ts';
+
+export interface SearchLayout {
+  inUtc: boolean;
+  /** Matches stand out and places recede, by escape sequences. */
+  isColored: boolean;
+}
+
+const MATCH = '\u001B[1;33m';
+const DIM = '\u001B[2m';
+const RESET = '\u001B[0m';
+const MAX_TITLE_LENGTH = 60;
+
+/** Three lines for each result and an empty one, then what there is beside them. */
+export function formatSearchResults(list: SearchResultList, layout: SearchLayout): string[] {
+  const lines = list.results.flatMap((result) => [...formatResult(result, layout), '']);
+  return [...lines, ...formatFootnotes(list)];
+}
+
+function formatResult(result: SearchResult, { inUtc, isColored }: SearchLayout): string[] {
+  const paint = (text: string, style: string): string => (isColored ? `${style}${text}${RESET}` : text);
+  const heading = [
+    formatTimestamp(result.timestamp, inUtc),
+    result.is_subagent ? `${result.kind} (sub-agent)` : result.kind,
+    toSingleLine(basename(result.project ?? '')),
+    toSingleLine(result.title ?? '')
+      .slice(0, MAX_TITLE_LENGTH)
+      .toWellFormed(),
+  ];
+  const snippet = result.snippet.map(({ text, is_match: isMatch }) => {
+    const shown = toShownText(text);
+    return isMatch ? paint(shown, MATCH) : shown;
+  });
+  const copies = result.copy_count > 1 ? `, ${formatCount(result.copy_count)} copies` : '';
+  return [
+    heading.filter((part) => part !== '').join('  '),
+    `  ${snippet.join('').trim()}`,
+    paint(`  ${toSingleLine(result.session_id)} line ${result.line_number}${copies}`, DIM),
+  ];
+}
+
+/** As toSingleLine, but with the spaces at its ends: other parts follow. */
+const toShownText = (text: string): string => text.replace(/\s+/gu, ' ').replace(/\p{C}/gu, '');
+
+function formatFootnotes(list: SearchResultList): string[] {
+  const { results, match_count: count, is_match_count_capped: isCapped, waiting_sessions: waiting } = list;
+  const found =
+    count === 0 ? 'Nothing found.' : `${results.length} of ${formatCount(count)}${isCapped ? ' or more' : ''}.`;
+  const more = count > results.length ? ' More: --limit N, or narrow it down.' : '';
+  const missing = waiting === 0 ? [] : [`${formatCount(waiting)} sessions are not wholly indexed yet.`];
+  return [found + more, ...missing];
+}

@@ -1,0 +1,12 @@
+import type { SearchQuery, SearchResultList } from '@recount/contract';
+import { CliError } from '../cli-error.ts';
+import type { ApiClient, ApiRequest } from '../connection/api-client.ts';
+
+/** Rejects with a BackfillTargetError. */
+export async function readSearchResults(client: ApiClient, query: SearchQuery): Promise<SearchResultList> {
+  const list = await client.request<SearchResultList>('/v1/search', {
+    query: query as NonNullable<ApiRequest['query']>,
+  });
+  if (list === undefined) throw new CliError(`${client.place.url} is an older recount, which has no search.`);
+  return list;
+}

@@ -1,0 +1,141 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabasePool, type DatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
+import { receiveTranscript } from '@recount/ingest';
+import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
+import { createJobQueue, type JobQueue } from '@recount/queue';
+import { createFolderRawStore, type RawStore } from '@recount/storage';
+import { startCollector } from '@recount/telemetry/testing';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { readWorkerConfig, type WorkerConfig } from './config.ts';
+import { type RunningWorker, startWorker } from './start-worker.ts';
+
+const WORKSPACE = '01J00000000000000000000001';
+const CANARY = 'canary';
+const WAIT = { timeout: 20_000, interval: 50 };
+
+let testDatabase: TestDatabase;
+let storeDirectory: string;
+let database: DatabasePool;
+let rawStore: RawStore;
+let queue: JobQueue;
+let config: WorkerConfig;
+let worker: RunningWorker;
+const logLines: string[] = [];
+const log = pino({ level: 'trace' }, { write: (line) => void logLines.push(line) });
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  const { connectionString } = testDatabase;
+  storeDirectory = await mkdtemp(join(tmpdir(), 'recount-worker-'));
+  database = createDatabasePool({ connectionString });
+  rawStore = createFolderRawStore({ directory: storeDirectory });
+  queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
+  await queue.start();
+  await ensureWorkspace(database.database, WORKSPACE, 'test');
+  config = readWorkerConfig({
+    DATABASE_URL: connectionString,
+    RECOUNT_RAW_STORE: storeDirectory,
+    RECOUNT_WORKER_METRICS_PORT: String(await findFreePort()),
+  });
+  worker = await startWorker(config, log);
+});
+afterAll(async () => {
+  await worker.close();
+  await queue.stop(0);
+  await database.close();
+  await testDatabase.drop();
+  await rm(storeDirectory, { recursive: true });
+});
+
+async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await vi.waitFor(() => expect(server.listening).toBe(true));
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+const toLine = (fields: Record<string, unknown>): string =>
+  `${JSON.stringify({ type: 'user', message: { role: 'user', content: `${CANARY} prompt` }, ...fields })}\n`;
+
+async function receive(text: string): Promise<string> {
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(text);
+  }
+  const request = { workspaceId: WORKSPACE, body: body(), path: `/home/${CANARY}/x.jsonl`, maxBytes: 1_000_000 };
+  return (await receiveTranscript({ database, rawStore, queue }, request)).transcript.id;
+}
+
+const readStatus = async (id: string): Promise<string | undefined> =>
+  (await findTranscript(database.database, WORKSPACE, id))?.status;
+const readMetrics = async (): Promise<string> =>
+  await (await fetch(`http://127.0.0.1:${config.metrics?.port}/metrics`)).text();
+const findReports = (transcriptId: string): Record<string, unknown>[] =>
+  logLines.map((line) => JSON.parse(line)).filter((line) => line.transcriptId === transcriptId);
+
+describe('a worker', () => {
+  it('logs and counts what it ingests, under the id that the upload was given', async () => {
+    const text = toLine({ sessionId: 'counted' }).repeat(3) + toLine({ sessionId: 'counted', message: CANARY });
+    const id = await receive(text);
+    await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'), WAIT);
+    await vi.waitFor(() => expect(findReports(id)).toMatchObject([{ outcome: 'done', sizeBytes: text.length }]), WAIT);
+    await vi.waitFor(async () => expect(await readMetrics()).not.toContain('recount_ingested_rows_total 0\n'), WAIT);
+    const metrics = await readMetrics();
+    const row = await findTranscript(database.database, WORKSPACE, id);
+    for (const line of [
+      'recount_ingested_transcripts_total 1',
+      `recount_ingested_bytes_total ${text.length}`,
+      `recount_ingested_rows_total ${(row?.total_messages ?? 0) + (row?.content_block_count ?? 0)}`,
+      'recount_job_duration_seconds_count{outcome="done"} 1',
+      'recount_database_connections{state="waiting"} 0',
+    ]) {
+      expect(metrics).toContain(`${line}\n`);
+    }
+  });
+
+  it('counts failures by kind, and tells nothing of the transcript', async () => {
+    await database.pool.query(`
+      CREATE FUNCTION quote_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', NEW; END $$;
+      CREATE TRIGGER quote_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW EXECUTE FUNCTION quote_row()`);
+    const id = await receive(toLine({ sessionId: 'failing' }));
+    const endPauses = `UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`;
+    await vi.waitFor(async () => {
+      await database.pool.query(endPauses);
+      expect(await readStatus(id)).toBe('failed');
+    }, WAIT);
+    await database.pool.query('DROP FUNCTION quote_row CASCADE');
+    expect(findReports(id).every(({ outcome }) => outcome === 'failed')).toBe(true);
+    const metrics = await readMetrics();
+    expect(metrics).toMatch(/recount_job_failures_total\{kind="postgres-P0001"\} 5\n/);
+    for (const text of [metrics, ...logLines]) expect(text).not.toContain(CANARY);
+  });
+
+  it('sends spans of its jobs where the variables of OpenTelemetry say', async () => {
+    const collector = await startCollector();
+    vi.stubEnv('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', `${collector.url}/v1/traces`);
+    await worker.close();
+    const tracing = await startWorker({ ...config, isTraced: true }, log);
+    const id = await receive(toLine({ sessionId: 'traced' }));
+    await vi.waitFor(() => expect(findReports(id)).toHaveLength(1), WAIT);
+    await tracing.close();
+    vi.unstubAllEnvs();
+    collector.close();
+    worker = await startWorker(config, log);
+    const job = collector.spans.find(({ name }) => name === 'job');
+    expect(job?.attributes).toMatchObject({ 'recount.transcript_id': id, 'recount.outcome': 'done' });
+    expect(collector.spans.find(({ name }) => name === 'parse and write')?.parentSpanId).toBe(job?.spanId);
+    for (const body of collector.bodies) expect(body).not.toContain(CANARY);
+  });
+
+  it('serves nothing but metrics, and does not start where their port is taken', async () => {
+    const url = `http://127.0.0.1:${config.metrics?.port}`;
+    expect((await fetch(`${url}/`)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404);
+    await expect(startWorker(config, log)).rejects.toThrow('EADDRINUSE');
+  });
+});

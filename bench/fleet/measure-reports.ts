@@ -1,0 +1,103 @@
+import {
+  type Database,
+  type DatabasePool,
+  listExpensiveSessions,
+  prepareReports,
+  type ReportFilter,
+  type ReportKey,
+  readApiErrorsReport,
+  readBlocksReport,
+  readCaveats,
+  readCompactionsReport,
+  readFilesReport,
+  readMcpServersReport,
+  readModelsReport,
+  readPermissionDenialsReport,
+  readProgramsReport,
+  readPullRequestsReport,
+  readReconciliationReport,
+  readSessionsReport,
+  readSkillsReport,
+  readSubagentsReport,
+  readToolsReport,
+  readUsageReport,
+  resolveReportFilter,
+} from '@recount/db';
+import { median } from '../child.ts';
+import { FLEET_WORKSPACE } from './seed-fleet.ts';
+
+export interface ReportTimes {
+  report: string;
+  /** Of all that the fleet did in a year, and of its last 30 days. */
+  yearMs: number;
+  monthMs: number;
+}
+
+type Read = (database: Database, filter: ReportFilter) => Promise<unknown>;
+
+const RUNS = 7;
+const limit = 1000;
+
+const readUsageBy =
+  (...groupBy: ReportKey[]): Read =>
+  (database, filter) =>
+    readUsageReport(database, filter, { groupBy, limit });
+
+const REPORTS: Record<string, Read> = {
+  caveats: readCaveats,
+  'usage by day': readUsageBy('day'),
+  'usage by hour': readUsageBy('hour'),
+  'usage by month and model': readUsageBy('month', 'model'),
+  'usage by project': readUsageBy('project'),
+  'usage by session': readUsageBy('session'),
+  models: (database, filter) => readModelsReport(database, filter, { limit }),
+  sessions: (database, filter) => readSessionsReport(database, filter, { limit, idleThresholdMs: 300_000 }),
+  'sessions by day': (database, filter) =>
+    readSessionsReport(database, filter, { groupBy: ['day'], limit, idleThresholdMs: 300_000 }),
+  'most expensive sessions': (database, filter) =>
+    listExpensiveSessions(database, filter, { idleThresholdMs: 300_000, top: 10 }),
+  tools: (database, filter) =>
+    readToolsReport(database, filter, { groupBy: ['tool'], limit, hasPercentiles: false }),
+  'tools with percentiles': (database, filter) =>
+    readToolsReport(database, filter, { groupBy: ['tool'], limit, hasPercentiles: true }),
+  files: (database, filter) => readFilesReport(database, filter, { limit, sort: 'calls' }),
+  programs: (database, filter) => readProgramsReport(database, filter, { limit }),
+  'mcp-servers': (database, filter) => readMcpServersReport(database, filter, { limit }),
+  subagents: (database, filter) => readSubagentsReport(database, filter, { limit }),
+  skills: (database, filter) => readSkillsReport(database, filter, { limit }),
+  compactions: (database, filter) => readCompactionsReport(database, filter, { limit }),
+  'api-errors': (database, filter) => readApiErrorsReport(database, filter, { limit }),
+  'permission-denials': (database, filter) => readPermissionDenialsReport(database, filter, { limit }),
+  'pull-requests': (database, filter) => readPullRequestsReport(database, filter, { limit }),
+  blocks: (database, filter) => readBlocksReport(database, filter, { limit }),
+  reconciliation: (database, filter) => readReconciliationReport(database, filter, { limit }),
+};
+
+/** Medians, each in a snapshot of its own as the API reads it, in a time zone with daylight saving. */
+export async function measureReports(pool: DatabasePool): Promise<ReportTimes[]> {
+  const request = { timeZone: 'Europe/Berlin', subagents: 'include' as const };
+  const year = await resolveReportFilter(pool.database, FLEET_WORKSPACE, request);
+  const month = await resolveReportFilter(pool.database, FLEET_WORKSPACE, { ...request, from: '2026-05-02' });
+  const times: ReportTimes[] = [];
+  for (const [report, read] of Object.entries(REPORTS)) {
+    times.push({
+      report,
+      yearMs: await measure(pool, read, year.filter),
+      monthMs: await measure(pool, read, month.filter),
+    });
+  }
+  return times;
+}
+
+async function measure(pool: DatabasePool, read: Read, filter: ReportFilter): Promise<number> {
+  const times: number[] = [];
+  for (let run = 0; run < RUNS; run += 1) {
+    const startMs = performance.now();
+    await pool.withSnapshot(async (snapshot) => {
+      await prepareReports(snapshot);
+      await read(snapshot, filter);
+    });
+    times.push(performance.now() - startMs);
+  }
+  return median(times);
+}

@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { reportFilterFields } from './analytics-query.ts';
+
+export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;
+export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
+
+export const exportQuerySchema = z.strictObject({
+  ...reportFilterFields,
+  format: z.enum(EXPORT_FORMATS).default('csv').describe('What the file is to be'),
+});
+
+/** As a client writes it. */
+export type ExportQuery = z.input<typeof exportQuerySchema>;

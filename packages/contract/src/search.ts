@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { reportFilterFields } from './analytics-query.ts';
+import { countField, sessionIdField, text, timestampField, transcriptIdField } from './fields.ts';
+import { nextCursorField, pageQueryFields } from './paging.ts';
+
+export const SEARCH_MODES = ['text', 'substring'] as const;
+export const SEARCH_SORTS = ['relevance', 'newest'] as const;
+export const SEARCH_KINDS = [
+  'prompt',
+  'answer',
+  'thinking',
+  'tool_input',
+  'tool_result',
+  'summary',
+  'context',
+] as const;
+const kindField = z.enum(SEARCH_KINDS);
+
+export const MAX_SEARCH_QUERY_LENGTH = 1000;
+export const DEFAULT_SEARCH_LIMIT = 20;
+export const MAX_SEARCH_LIMIT = 100;
+
+export const searchQuerySchema = z.strictObject({
+  q: text(MAX_SEARCH_QUERY_LENGTH).describe(
+    'Text mode: words that must all be there, `"words in this order"`, `-without`, `this or that`, `begin*`. Substring mode: anything with three letters or digits in a row, as it is typed',
+  ),
+  mode: z
+    .enum(SEARCH_MODES)
+    .default('text')
+    .describe('`text`: whole words wherever they stand, ranked. `substring`: a part of the text, the newest first'),
+  sort: z.enum(SEARCH_SORTS).default('relevance').describe('`newest` also in text mode'),
+  kind: z
+    .union([kindField, z.array(kindField)])
+    .optional()
+    .describe('Only these; may be repeated'),
+  ...reportFilterFields,
+  model: reportFilterFields.model.describe('Only in sessions that used this model'),
+  git_branch: reportFilterFields.git_branch.describe('Git branch of the session'),
+  cursor: pageQueryFields.cursor,
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_SEARCH_LIMIT)
+    .default(DEFAULT_SEARCH_LIMIT)
+    .describe(`Results on a page, 1 to ${MAX_SEARCH_LIMIT}`),
+});
+
+/** As a client writes it. */
+export type SearchQuery = z.input<typeof searchQuerySchema>;
+
+const snippetPartSchema = z
+  .object({ text: z.string(), is_match: z.boolean() })
+  .meta({ id: 'SnippetPart', description: 'A part of a snippet, as plain text: nothing in it is markup' });
+
+export const searchResultSchema = z
+  .object({
+    session_id: sessionIdField,
+    transcript_id: transcriptIdField.describe('Primary transcript of the session'),
+    message_id: z.string().describe('Message that holds the text, and in `…/messages` its id'),
+    block_order: countField.describe('Position of the content block within the message'),
+    kind: kindField.describe(
+      '`prompt`: by a person. `context`: put in by the program: reminders, output of commands, a sub-agent’s task',
+    ),
+    timestamp: timestampField.nullable(),
+    is_subagent: z.boolean(),
+    line_number: z.int().min(1).describe('Of the raw transcript, from 1'),
+    byte_offset: countField.describe('Where that line starts; `GET …/lines/{byte_offset}` has it whole'),
+    project: z.string().nullable().describe('Working directory of the session'),
+    title: z.string().nullable().describe('Of the session'),
+    copy_count: countField.describe('How many copies of the text match, in forks and replays; this is the earliest'),
+    is_cut: z.boolean().describe('Only the beginning of the text was searched: it is very long'),
+    snippet: z
+      .array(snippetPartSchema)
+      .describe('A piece of the text around what matches; the parts follow one another'),
+  })
+  .meta({ id: 'SearchResult', description: 'A text that matches, and where it stands' });
+
+export type SearchResult = z.infer<typeof searchResultSchema>;
+
+export const searchResultListSchema = z
+  .object({
+    results: z.array(searchResultSchema),
+    match_count: countField.describe('Texts that match, copies not counted'),
+    is_match_count_capped: z.boolean().describe('There are more: only the newest 5,000 were ranked and counted'),
+    waiting_sessions: countField.describe('Sessions that are not, or not wholly, indexed yet: search may miss them'),
+    next_cursor: nextCursorField,
+  })
+  .meta({ id: 'SearchResultList', description: 'A page of what was found, copies of a text once' });
+
+export type SearchResultList = z.infer<typeof searchResultListSchema>;

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { countField } from './fields.ts';
+
+/** A sum of costs, exact to 1e-10. */
+export const costField = z.number().describe('In US dollars, or what the workspace calls its currency');
+
+const ratioField = z.number().min(0).max(1).nullable();
+
+/** Tokens and cost of API responses, each counted once. */
+export const usageFiguresSchema = z
+  .object({
+    responses: countField.describe('API responses'),
+    tokens_in: countField.describe('Input tokens, without cached ones'),
+    tokens_out: countField.describe('Too low by what `unfinalised` lacks'),
+    cache_read: countField.describe('Input tokens read from the cache'),
+    cache_write: countField.describe('Input tokens written to the cache'),
+    cache_write_1h: countField.describe('Part of `cache_write` that is kept for an hour'),
+    thinking_tokens: countField.describe('Part of `tokens_out`, where the transcripts tell it'),
+    total_tokens: countField.describe('`tokens_in` + `tokens_out` + `cache_read` + `cache_write`'),
+    cache_hit_ratio: ratioField.describe(
+      '`cache_read` / (`tokens_in` + `cache_read` + `cache_write`); null without input',
+    ),
+    web_search_requests: countField,
+    cost_usd: costField.nullable().describe('Of the responses that have a price; null where none of them has'),
+    cost_by_class: z
+      .object({
+        input: costField,
+        output: costField,
+        cache_read: costField,
+        cache_write: costField,
+        web_search: costField,
+      })
+      .describe('Parts of `cost_usd`; less than the whole where the agent reported a figure that has no parts'),
+    unfinalised: z
+      .object({ responses: countField, tokens_out: countField, estimated_tokens_out: countField })
+      .describe(
+        'Responses whose output count is a placeholder, what they add to `tokens_out`, and a guess, from the length of the content, at what they should; the guess is part of no total',
+      ),
+    unpriced: z
+      .object({ responses: countField, tokens: countField })
+      .describe('Responses of models without a price, and their tokens of all classes'),
+    default_priced_responses: countField.describe('Responses that name no model, priced at the default rates'),
+  })
+  .meta({ id: 'UsageFigures', description: 'Tokens and cost of API responses' });
+
+export type UsageFigures = z.infer<typeof usageFiguresSchema>;
+
+export const ownAndSharedUsageFields = {
+  own: usageFiguresSchema.describe('API responses credited here: over all sessions, each response once'),
+  shared: usageFiguresSchema.describe('Copies of responses that are credited to another session'),
+};

@@ -1,0 +1,73 @@
+import type { Database } from '../../database.ts';
+import { sql } from '../../drizzle.cjs';
+import { USAGE_SOURCE } from './read-usage-report.ts';
+import type { ReportFilter } from './report-filter.ts';
+import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { NO_USAGE, ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+
+export interface ModelFigures extends UsageFigures {
+  is_priced: boolean;
+  sessions: number;
+  /** Beginnings of quarters of an hour, ISO 8601; null where no response has a timestamp. */
+  first_used: string | null;
+  last_used: string | null;
+}
+
+type Sums = UsageSums & { sessions: number; first_ms: number | null; last_ms: number | null };
+
+const USAGE: GroupPart = {
+  source: USAGE_SOURCE,
+  table: sql`recount.usage_rollup AS u`,
+  keys: { model: sql`u.model` },
+  groupedColumns: ['session_id'],
+  columns: {
+    session_id: sql`NULL::text`,
+    ...ROLLUP_SUMS,
+    first_used: sql`min(u.bucket_start)`,
+    last_used: sql`max(u.bucket_start)`,
+  },
+  where: sql`NOT u.is_shared`,
+};
+
+const SESSIONS: GroupPart = {
+  ...USAGE,
+  columns: {
+    session_id: sql`u.session_id`,
+    ...NO_USAGE,
+    first_used: sql`NULL::timestamptz`,
+    last_used: sql`NULL::timestamptz`,
+  },
+};
+
+/** Models in use, those without a price as well. */
+export async function readModelsReport(
+  database: Database,
+  filter: ReportFilter,
+  page: Pick<ReportPage, 'limit'>,
+): Promise<ReportRows<ModelFigures & { model: string | null }, UsageFigures & { models: number }>> {
+  const { rows, totals, truncated, groupCount } = await readGroups<Sums, ModelFigures, { model: string | null }>(
+    database,
+    filter,
+    page,
+    {
+      parts: [USAGE, SESSIONS],
+      aggregates: {
+        ...sumUsage(),
+        sessions: sql`count(DISTINCT session_id)::float8`,
+        first_ms: sql`extract(epoch FROM min(first_used))::float8 * 1000`,
+        last_ms: sql`extract(epoch FROM max(last_used))::float8 * 1000`,
+      },
+      order: sql`cost_units DESC, responses DESC`,
+      toFigures: (sums) => ({
+        is_priced: sums.unpriced_responses === 0,
+        sessions: sums.sessions,
+        first_used: toIso(sums.first_ms),
+        last_used: toIso(sums.last_ms),
+        ...toUsageFigures(sums),
+      }),
+    },
+  );
+  return { rows, totals: { models: groupCount, ...totals }, truncated };
+}
+
+const toIso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

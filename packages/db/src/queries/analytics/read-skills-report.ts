@@ -1,0 +1,31 @@
+import type { Database } from '../../database.ts';
+import { sql } from '../../drizzle.cjs';
+import type { ReportFilter } from './report-filter.ts';
+import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { CALL_AGGREGATES, type CallFigures, type CallSums, EACH_CALL, toCallFigures } from './tool-call-figures.ts';
+
+/** Skills that agents loaded. */
+export async function readSkillsReport(
+  database: Database,
+  filter: ReportFilter,
+  page: Pick<ReportPage, 'limit'>,
+): Promise<ReportRows<CallFigures & { skill_name: string }, CallFigures & { skills: number }>> {
+  const { rows, totals, truncated, groupCount } = await readGroups<CallSums, CallFigures, { skill_name: string }>(
+    database,
+    filter,
+    page,
+    {
+      parts: [
+        {
+          ...EACH_CALL,
+          keys: { skill_name: sql`c.skill_name` },
+          where: sql`${EACH_CALL.where} AND c.skill_name IS NOT NULL`,
+        },
+      ],
+      aggregates: CALL_AGGREGATES,
+      order: sql`calls DESC`,
+      toFigures: toCallFigures,
+    },
+  );
+  return { rows, totals: { skills: groupCount, ...totals }, truncated };
+}

@@ -1,0 +1,78 @@
+import type { Database } from '../../database.ts';
+import { sql } from '../../drizzle.cjs';
+import type { ReportFilter } from './report-filter.ts';
+import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import {
+  CALL_AGGREGATES,
+  type CallFigures,
+  type CallSums,
+  DURATION_AGGREGATES,
+  type DurationFigures,
+  type DurationPercentiles,
+  TOOL_CALL_SOURCE,
+  TOOL_ROLLUP_SOURCE,
+  toCallFigures,
+  toDurationFigures,
+  toRate,
+} from './tool-call-figures.ts';
+
+export interface ToolFigures extends CallFigures, DurationFigures {
+  input_bytes: number;
+  duration_mean_ms: number | null;
+  timed_calls: number;
+}
+
+type Sums = CallSums & DurationPercentiles & Record<'input_bytes' | 'total_ms' | 'timed_calls', number>;
+
+const SUMMED = ['calls', 'results', 'errors', 'denied', 'output_bytes', 'input_bytes', 'total_ms', 'timed_calls'];
+
+const ROLLED_UP_CALLS: GroupPart = {
+  source: TOOL_ROLLUP_SOURCE,
+  table: sql`recount.tool_rollup AS r`,
+  groupedColumns: ['session_id', 'duration_ms'],
+  columns: {
+    session_id: sql`r.session_id`,
+    duration_ms: sql`NULL::bigint`,
+    ...Object.fromEntries(
+      SUMMED.map((name) => [name, sql`sum(r.${sql.identifier(name === 'total_ms' ? 'duration_ms' : name)})::bigint`]),
+    ),
+  },
+};
+
+/** For percentiles: these cannot be made of sums. */
+const TIMED_CALLS: GroupPart = {
+  source: TOOL_CALL_SOURCE,
+  table: sql`recount.tool_calls AS c`,
+  columns: {
+    session_id: sql`NULL::text`,
+    duration_ms: sql`c.duration_ms`,
+    ...Object.fromEntries(SUMMED.map((name) => [name, sql`NULL::bigint`])),
+  },
+  where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
+};
+
+/** Tool calls by any keys. Percentiles of durations read every single call, all else roll-ups. */
+export async function readToolsReport(
+  database: Database,
+  filter: ReportFilter,
+  page: ReportPage & { hasPercentiles: boolean },
+): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
+  return await readGroups<Sums, ToolFigures>(database, filter, page, {
+    parts: page.hasPercentiles ? [ROLLED_UP_CALLS, TIMED_CALLS] : [ROLLED_UP_CALLS],
+    aggregates: {
+      ...CALL_AGGREGATES,
+      input_bytes: sql`coalesce(sum(input_bytes), 0)::float8`,
+      total_ms: sql`coalesce(sum(total_ms), 0)::float8`,
+      timed_calls: sql`coalesce(sum(timed_calls), 0)::float8`,
+      durations: page.hasPercentiles ? DURATION_AGGREGATES.durations : sql`NULL`,
+    },
+    order: sql`calls DESC`,
+    toFigures: (sums) => ({
+      ...toCallFigures(sums),
+      ...toDurationFigures(sums),
+      input_bytes: sums.input_bytes,
+      duration_mean_ms: toRate(sums.total_ms, sums.timed_calls),
+      timed_calls: sums.timed_calls,
+    }),
+  });
+}

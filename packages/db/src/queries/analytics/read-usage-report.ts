@@ -1,0 +1,90 @@
+import type { Database } from '../../database.ts';
+import { sql } from '../../drizzle.cjs';
+import { type ReportFilter, toReportSource } from './report-filter.ts';
+import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { NO_USAGE, ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+
+export interface UsageReportFigures {
+  /** Sessions that hold a response. */
+  sessions: number;
+  /** Null where usage is split or filtered by what not every message has: model, branch, version. */
+  messages: number | null;
+  user_messages: number | null;
+  /** Credited to the sessions: over all of them, each response once. */
+  own: UsageFigures;
+  /** Copies of responses that are credited to another session. */
+  shared: UsageFigures;
+}
+
+type Sums = Record<
+  'sessions' | 'messages' | 'user_messages' | `own_${keyof UsageSums}` | `shared_${keyof UsageSums}`,
+  number
+>;
+
+export const USAGE_SOURCE = toReportSource('u', {
+  time: 'bucket_start',
+  own: ['model', 'git_branch', 'agent_version'],
+});
+const MESSAGE_SOURCE = toReportSource('m', { time: 'bucket_start' });
+
+const NO_MESSAGES = { messages: sql`NULL::bigint`, user_messages: sql`NULL::bigint` };
+
+const USAGE: GroupPart = {
+  source: USAGE_SOURCE,
+  table: sql`recount.usage_rollup AS u`,
+  groupedColumns: ['is_shared', 'session_id'],
+  columns: {
+    is_shared: sql`u.is_shared`,
+    session_id: sql`NULL::text`,
+    ...ROLLUP_SUMS,
+    ...NO_MESSAGES,
+  },
+};
+
+const SESSIONS: GroupPart = {
+  ...USAGE,
+  columns: { is_shared: sql`NULL::boolean`, session_id: sql`u.session_id`, ...NO_USAGE, ...NO_MESSAGES },
+};
+
+const MESSAGES: GroupPart = {
+  source: MESSAGE_SOURCE,
+  table: sql`recount.message_rollup AS m`,
+  groupedColumns: ['is_shared', 'session_id'],
+  columns: {
+    is_shared: sql`NULL::boolean`,
+    session_id: sql`NULL::text`,
+    ...NO_USAGE,
+    messages: sql`sum(m.messages)`,
+    user_messages: sql`sum(m.user_messages)`,
+  },
+};
+
+/** Usage by any keys but `tool`. */
+export async function readUsageReport(
+  database: Database,
+  filter: ReportFilter,
+  page: ReportPage,
+): Promise<ReportRows<UsageReportFigures & GroupValues, UsageReportFigures>> {
+  const isOfMessages =
+    filter.model === undefined &&
+    filter.gitBranch === undefined &&
+    !page.groupBy?.some((key) => key === 'model' || key === 'git_branch' || key === 'agent_version');
+  return await readGroups<Sums, UsageReportFigures>(database, filter, page, {
+    parts: isOfMessages ? [USAGE, SESSIONS, MESSAGES] : [USAGE, SESSIONS],
+    aggregates: {
+      sessions: sql`count(DISTINCT session_id)::float8`,
+      messages: sql`coalesce(sum(messages), 0)::float8`,
+      user_messages: sql`coalesce(sum(user_messages), 0)::float8`,
+      ...sumUsage('own_', sql`NOT is_shared`),
+      ...sumUsage('shared_', sql`is_shared`),
+    },
+    order: sql`own_cost_units DESC, own_responses DESC`,
+    toFigures: (sums) => ({
+      sessions: sums.sessions,
+      messages: isOfMessages ? sums.messages : null,
+      user_messages: isOfMessages ? sums.user_messages : null,
+      own: toUsageFigures(sums, 'own_'),
+      shared: toUsageFigures(sums, 'shared_'),
+    }),
+  });
+}

@@ -1,0 +1,84 @@
+import { type SQL, sql } from '../../drizzle.cjs';
+import { toReportSource } from './report-filter.ts';
+import type { GroupPart } from './report-groups.ts';
+
+const BYTES_PER_TOKEN = 4;
+
+export interface CallFigures {
+  calls: number;
+  sessions: number;
+  results: number;
+  errors: number;
+  /** Errors of all results; null without results. */
+  error_rate: number | null;
+  denied: number;
+  output_bytes: number;
+  /** Estimate of what results brought into the context: a quarter of their bytes. */
+  estimated_tokens: number;
+}
+
+export interface DurationFigures {
+  duration_p50_ms: number | null;
+  duration_p95_ms: number | null;
+}
+
+export type CallSums = Record<'calls' | 'sessions' | 'results' | 'errors' | 'denied' | 'output_bytes', number>;
+export type DurationPercentiles = { durations: [number, number] | null };
+
+export const TOOL_CALL_SOURCE = toReportSource('c', { time: 'timestamp', own: ['model', 'tool_name'] });
+export const TOOL_ROLLUP_SOURCE = toReportSource('r', { time: 'bucket_start', own: ['model', 'tool_name'] });
+
+/** Calls that count, one by one. */
+export const EACH_CALL = {
+  source: TOOL_CALL_SOURCE,
+  table: sql`recount.tool_calls AS c`,
+  columns: {
+    session_id: sql`c.session_id`,
+    calls: sql`1`,
+    results: sql`(c.is_error IS NOT NULL)::int`,
+    errors: sql`(c.is_error IS TRUE)::int`,
+    denied: sql`c.is_denied::int`,
+    output_bytes: sql`c.output_bytes`,
+    duration_ms: sql`c.duration_ms`,
+  },
+  where: sql`c.is_own`,
+} satisfies GroupPart;
+
+const sum = (name: string): SQL => sql`coalesce(sum(${sql.identifier(name)}), 0)::float8`;
+
+export const CALL_AGGREGATES: Record<keyof CallSums, SQL> = {
+  calls: sum('calls'),
+  sessions: sql`count(DISTINCT session_id)::float8`,
+  results: sum('results'),
+  errors: sum('errors'),
+  denied: sum('denied'),
+  output_bytes: sum('output_bytes'),
+};
+
+/** Times that calls really took: half, and 19 of 20, took no longer. */
+export const DURATION_AGGREGATES = {
+  durations: sql`percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY duration_ms)::float8[]`,
+};
+
+export const toRate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
+
+export const toTokenEstimate = (bytes: number): number => Math.round(bytes / BYTES_PER_TOKEN);
+
+export function toCallFigures(sums: CallSums): CallFigures {
+  const { calls, sessions, results, errors, denied, output_bytes } = sums;
+  const error_rate = toRate(errors, results);
+  return {
+    calls,
+    sessions,
+    results,
+    errors,
+    error_rate,
+    denied,
+    output_bytes,
+    estimated_tokens: toTokenEstimate(output_bytes),
+  };
+}
+
+export function toDurationFigures({ durations }: DurationPercentiles): DurationFigures {
+  return { duration_p50_ms: durations?.[0] ?? null, duration_p95_ms: durations?.[1] ?? null };
+}

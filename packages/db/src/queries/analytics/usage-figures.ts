@@ -1,0 +1,146 @@
+import { type SQL, sql } from '../../drizzle.cjs';
+
+/** Columns of the usage roll-up that are summed. */
+const SUMMED_COLUMNS = [
+  'responses',
+  'tokens_in',
+  'tokens_out',
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'thinking_tokens',
+  'web_search_requests',
+  'cost_units',
+  'cost_input_units',
+  'cost_output_units',
+  'cost_cache_read_units',
+  'cost_cache_write_units',
+  'cost_web_search_units',
+  'unfinalised_responses',
+  'unfinalised_tokens_out',
+  'estimated_tokens_out',
+  'unpriced_responses',
+  'unpriced_tokens',
+  'default_priced_responses',
+] as const;
+
+export type UsageSums = Record<(typeof SUMMED_COLUMNS)[number], number>;
+
+/** Tokens and cost of API responses; costs are exact to 1e-10. */
+export interface UsageFigures {
+  responses: number;
+  tokens_in: number;
+  tokens_out: number;
+  cache_read: number;
+  cache_write: number;
+  cache_write_1h: number;
+  thinking_tokens: number;
+  total_tokens: number;
+  cache_hit_ratio: number | null;
+  web_search_requests: number;
+  cost_usd: number | null;
+  cost_by_class: { input: number; output: number; cache_read: number; cache_write: number; web_search: number };
+  unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
+  unpriced: { responses: number; tokens: number };
+  default_priced_responses: number;
+}
+
+export const COST_UNITS_PER_USD = 1e10;
+
+/** Columns of a part that has no usage. */
+export const NO_USAGE: Record<string, SQL> = Object.fromEntries(
+  SUMMED_COLUMNS.map((name) => [name, sql`NULL::bigint`]),
+);
+
+/** The roll-up's own columns (alias `u`). */
+export const ROLLUP_COLUMNS: Record<string, SQL> = Object.fromEntries(
+  SUMMED_COLUMNS.map((name) => [name, sql`u.${sql.identifier(name)}`]),
+);
+
+/** Sums of the roll-up's rows (alias `u`), by the columns' names. */
+export const ROLLUP_SUMS: Record<string, SQL> = Object.fromEntries(
+  SUMMED_COLUMNS.map((name) => [name, sql`sum(u.${sql.identifier(name)})::bigint`]),
+);
+
+/** Sums of the columns by name, each with `prefix`; of rows that pass `condition` where there is one. */
+export function sumUsage<Prefix extends string = ''>(
+  prefix = '' as Prefix,
+  condition?: SQL,
+): Record<`${Prefix}${keyof UsageSums}`, SQL> {
+  const filter = condition === undefined ? sql`` : sql` FILTER (WHERE ${condition})`;
+  return Object.fromEntries(
+    SUMMED_COLUMNS.map((name) => [`${prefix}${name}`, sql`coalesce(sum(${sql.identifier(name)})${filter}, 0)::float8`]),
+  ) as Record<`${Prefix}${keyof UsageSums}`, SQL>;
+}
+
+const units = (column: string) => sql.raw(`(coalesce(sum(l."${column}"), 0) * ${COST_UNITS_PER_USD})::bigint`);
+const sumIf = (column: string, condition: string) =>
+  sql.raw(`coalesce(sum(${column}) FILTER (WHERE ${condition}), 0)::bigint`);
+const countIf = (condition: string) => sql.raw(`count(*) FILTER (WHERE ${condition})`);
+const sumOf = (column: string) => sql.raw(`sum(l."${column}")::bigint`);
+
+/** What the roll-up's columns would hold, of rows of the ledger (alias `l`). */
+export const LEDGER_SUMS: Record<keyof UsageSums, SQL> = {
+  responses: sql`count(*)`,
+  tokens_in: sumOf('tokens_in'),
+  tokens_out: sumOf('tokens_out'),
+  cache_read: sumOf('cache_read'),
+  cache_write: sumOf('cache_write'),
+  cache_write_1h: sumOf('cache_write_1h'),
+  thinking_tokens: sumOf('thinking_tokens'),
+  web_search_requests: sumOf('web_search_requests'),
+  cost_units: units('cost_usd'),
+  cost_input_units: units('cost_input_usd'),
+  cost_output_units: units('cost_output_usd'),
+  cost_cache_read_units: units('cost_cache_read_usd'),
+  cost_cache_write_units: units('cost_cache_write_usd'),
+  cost_web_search_units: units('cost_web_search_usd'),
+  unfinalised_responses: countIf('l.is_unfinalised'),
+  unfinalised_tokens_out: sumIf('l.tokens_out', 'l.is_unfinalised'),
+  estimated_tokens_out: sumIf('l.estimated_tokens_out', 'l.is_unfinalised'),
+  unpriced_responses: countIf("l.price_basis = 'unpriced'"),
+  unpriced_tokens: sumIf('l.tokens_in + l.tokens_out + l.cache_read + l.cache_write', "l.price_basis = 'unpriced'"),
+  default_priced_responses: countIf("l.price_basis = 'default'"),
+};
+
+/** The quotient of two integers below 2^53 is the number nearest to the exact amount: its digits are right to 1e-10. */
+export const toUsd = (units: number): number => units / COST_UNITS_PER_USD;
+
+/** `sums` have the names that sumUsage gave them. */
+export function toUsageFigures(sums: UsageSums): UsageFigures;
+export function toUsageFigures<Prefix extends string>(
+  sums: Record<`${Prefix}${keyof UsageSums}`, number>,
+  prefix: Prefix,
+): UsageFigures;
+export function toUsageFigures(sums: Readonly<Record<string, number>>, prefix = ''): UsageFigures {
+  const get = (name: keyof UsageSums): number => sums[prefix + name] ?? 0;
+  const input = get('tokens_in') + get('cache_read') + get('cache_write');
+  const isUnpriced = get('responses') > 0 && get('unpriced_responses') === get('responses');
+  return {
+    responses: get('responses'),
+    tokens_in: get('tokens_in'),
+    tokens_out: get('tokens_out'),
+    cache_read: get('cache_read'),
+    cache_write: get('cache_write'),
+    cache_write_1h: get('cache_write_1h'),
+    thinking_tokens: get('thinking_tokens'),
+    total_tokens: input + get('tokens_out'),
+    cache_hit_ratio: input === 0 ? null : get('cache_read') / input,
+    web_search_requests: get('web_search_requests'),
+    cost_usd: isUnpriced ? null : toUsd(get('cost_units')),
+    cost_by_class: {
+      input: toUsd(get('cost_input_units')),
+      output: toUsd(get('cost_output_units')),
+      cache_read: toUsd(get('cost_cache_read_units')),
+      cache_write: toUsd(get('cost_cache_write_units')),
+      web_search: toUsd(get('cost_web_search_units')),
+    },
+    unfinalised: {
+      responses: get('unfinalised_responses'),
+      tokens_out: get('unfinalised_tokens_out'),
+      estimated_tokens_out: get('estimated_tokens_out'),
+    },
+    unpriced: { responses: get('unpriced_responses'), tokens: get('unpriced_tokens') },
+    default_priced_responses: get('default_priced_responses'),
+  };
+}

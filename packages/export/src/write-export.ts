@@ -1,0 +1,74 @@
+import { once } from 'node:events';
+import type { Writable } from 'node:stream';
+import {
+  type DatabasePool,
+  type ExportDataset,
+  type ExportRow,
+  type ReportFilter,
+  readInBatches,
+  toExportQuery,
+} from '@recount/db';
+import { type ExportColumn, toExportColumns } from './export-columns.ts';
+import type { ExportValue } from './export-encoder.ts';
+import { createEncoder, type ExportFormat } from './export-format.ts';
+
+export interface ExportDependencies {
+  database: Pick<DatabasePool, 'withTransaction'>;
+}
+
+export interface ExportRequest {
+  dataset: ExportDataset;
+  format: ExportFormat;
+  filter: ReportFilter;
+}
+
+/**
+ * Writes all rows that pass the filter to `output`, and ends it; all of one moment of the database. Goes no faster than
+ * `output` is read, and keeps no more than a batch (of Parquet: a row group) in memory. Nothing is written before the
+ * first rows are there, so that what fails at once leaves `output` untouched. Rejects where the signal aborts, which
+ * whoever owns `output` is to do when it closes. Returns the number of rows.
+ */
+export async function writeExport(
+  { database }: ExportDependencies,
+  { dataset, format, filter }: ExportRequest,
+  output: Writable,
+  { signal }: { signal: AbortSignal },
+): Promise<number> {
+  const columns = toExportColumns(dataset);
+  const encoder = createEncoder(format, columns);
+  let rowCount = 0;
+  const write = async (chunk: string | Uint8Array): Promise<void> => {
+    signal.throwIfAborted();
+    if (chunk.length > 0 && !output.write(chunk)) await once(output, 'drain', { signal });
+  };
+  await readInBatches(
+    database,
+    toExportQuery(dataset, filter),
+    async (rows) => {
+      if (rowCount === 0) await write(encoder.start());
+      rowCount += rows.length;
+      await write(encoder.encode(rows.map((row) => toValues(row, columns))));
+    },
+    { signal },
+  );
+  if (rowCount === 0) await write(encoder.start());
+  await write(encoder.end());
+  output.end();
+  return rowCount;
+}
+
+function toValues(row: ExportRow, columns: readonly ExportColumn[]): ExportValue[] {
+  return columns.map(({ name, type }) => {
+    const value = row[name];
+    if (value === null) return null;
+    if (type === 'count') return Number(value);
+    if (type === 'cost') return toShortDecimal(String(value));
+    if (type === 'time') return new Date(String(value)).toISOString();
+    return value;
+  });
+}
+
+/** `1.2500000000` is `1.25`. */
+function toShortDecimal(decimal: string): string {
+  return decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal;
+}
