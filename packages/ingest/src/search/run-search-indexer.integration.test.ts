@@ -1,0 +1,224 @@
+import {
+  deleteSession,
+  indexSearchBatch,
+  parseSearchTarget,
+  readSearchBacklog,
+  type SearchResult,
+  searchTranscripts,
+} from '@recount/db';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
+import { indexWaitingSessions, runSearchIndexer } from './run-search-indexer.ts';
+
+let installation: TestInstallation;
+beforeEach(async () => {
+  installation = await createTestInstallation();
+});
+afterEach(() => installation.close());
+
+const path = (session: string) => ({ path: `/home/ada/${session}.jsonl` });
+
+/** Texts of 20 kB, so that a batch holds some fifty. */
+const toLongTranscript = (session: string, lineCount: number): string =>
+  Array.from({ length: lineCount }, (_, index) =>
+    toLine(session, 2 * index, { message: { role: 'user', content: `needle ${index} ${'hay '.repeat(5000)}` } }),
+  ).join('');
+
+const toTranscript = (session: string, ...texts: string[]): string =>
+  texts.map((content, index) => toLine(session, 2 * index, { message: { role: 'user', content } })).join('');
+
+async function search(q: string): Promise<SearchResult[]> {
+  const target = parseSearchTarget('text', q);
+  if (typeof target === 'string') throw new Error(target);
+  const request = { timeZone: 'UTC', subagents: 'include' as const };
+  const page = { sort: 'newest' as const, limit: 1000 };
+  return (await searchTranscripts(installation.database, TEST_WORKSPACE, target, request, page)).results;
+}
+
+async function readDocuments(): Promise<unknown[]> {
+  const { rows } = await installation.database.pool.query(
+    'SELECT d.*, words::text AS words FROM recount.search_documents AS d ORDER BY session_id, message_id, block_order',
+  );
+  return rows;
+}
+
+const countWaiting = async () => (await readSearchBacklog(installation.database.database)).waitingSessions;
+
+describe('what is ingested', () => {
+  it('waits, and is found once it is indexed', async () => {
+    await installation.receive(toTranscript('a', 'first needle', 'second needle'), path('a'));
+    await installation.work();
+    expect(await search('needle')).toEqual([]);
+    expect(await readSearchBacklog(installation.database.database)).toMatchObject({
+      waitingSessions: 1,
+      oldestWaitingSince: expect.any(String),
+      failingSessions: 0,
+    });
+    expect(await indexWaitingSessions(installation.database)).toBe(2);
+    expect(await search('needle')).toHaveLength(2);
+    expect(await countWaiting()).toBe(0);
+  });
+
+  it('is indexed in batches, any of which may be cut off', async () => {
+    await installation.receive(toLongTranscript('long', 120), path('long'));
+    await installation.work();
+    const batch = await indexSearchBatch(installation.database);
+    expect(batch).toMatchObject({ sessionId: 'long', isDone: false });
+    expect(batch?.documents).toBeLessThan(80);
+    await expect(
+      indexSearchBatch({
+        ...installation.database,
+        withTransaction: (work) =>
+          installation.database.withTransaction(async (...transaction) => {
+            await work(...transaction);
+            throw new Error('killed');
+          }),
+      }),
+    ).rejects.toThrow('killed');
+    expect(await search('needle')).toHaveLength(batch?.documents ?? 0);
+    // The failure keeps it waiting for two seconds.
+    expect(await indexWaitingSessions(installation.database)).toBe(0);
+    await installation.database.pool.query('UPDATE recount.search_index_state SET next_attempt_at = now()');
+    expect(await indexWaitingSessions(installation.database)).toBe(120 - (batch?.documents ?? 0));
+    expect(await search('needle')).toHaveLength(120);
+  });
+
+  it('is the same whoever indexes it', async () => {
+    for (const session of ['a', 'b', 'c', 'd']) {
+      await installation.receive(toLongTranscript(session, 30), path(session));
+    }
+    await installation.work();
+    await Promise.all(Array.from({ length: 4 }, () => indexWaitingSessions(installation.database)));
+    const documents = await readDocuments();
+    expect(documents).toHaveLength(120);
+    await installation.database.pool.query(
+      "DELETE FROM recount.search_documents; UPDATE recount.search_index_state SET indexed_at = NULL, after_message_id = ''",
+    );
+    await indexWaitingSessions(installation.database);
+    expect(await readDocuments()).toEqual(documents);
+  });
+});
+
+describe('a session that changes', () => {
+  it('and grows is indexed from where it grew, as if it had come at once', async () => {
+    const whole = toTranscript('a', 'first needle', 'second needle', 'third needle');
+    const lines = whole.split(/(?<=\n)/);
+    await installation.receive(lines.slice(0, 2).join(''), path('a'));
+    await installation.work();
+    await indexWaitingSessions(installation.database);
+    await installation.receive(whole, path('a'));
+    await installation.work();
+    expect(await search('needle')).toHaveLength(2);
+    expect(await countWaiting()).toBe(1);
+    expect(await indexWaitingSessions(installation.database)).toBe(1);
+    const grown = await readDocuments();
+    expect((await search('third')).map(({ transcript_id }) => transcript_id)).not.toEqual(
+      (await installation.database.pool.query("SELECT id FROM recount.transcripts WHERE status = 'superseded'")).rows,
+    );
+
+    const other = await createTestInstallation();
+    try {
+      await other.receive(whole, path('a'));
+      await other.work();
+      await indexWaitingSessions(other.database);
+      const { rows } = await other.database.pool.query(
+        'SELECT d.*, words::text AS words FROM recount.search_documents AS d ORDER BY session_id, message_id, block_order',
+      );
+      expect(grown).toEqual(rows);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('and comes out otherwise when it is read again is not found by what it was', async () => {
+    const { transcript } = await installation.receive(toTranscript('a', 'a needle'), path('a'));
+    await installation.work();
+    await indexWaitingSessions(installation.database);
+    await installation.database.pool.query(
+      "UPDATE recount.search_documents SET words = '''workspace'':1 needle:1', text = 'stale'",
+    );
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    await requeueTranscript(installation, job, ['ingested']);
+    await installation.work();
+    expect(await readDocuments()).toEqual([]);
+    expect(await indexWaitingSessions(installation.database)).toBe(1);
+    expect(await search('needle')).toMatchObject([{ snippet: [{ text: 'a ' }, { text: 'needle', is_match: true }] }]);
+  });
+
+  it('and diverges shows its primary version alone', async () => {
+    await installation.receive(toTranscript('a', 'needle short'), path('a'));
+    await installation.work();
+    await indexWaitingSessions(installation.database);
+    await installation.receive(toTranscript('a', 'needle quite another one', 'and longer'), path('a'));
+    await installation.work();
+    await indexWaitingSessions(installation.database);
+    expect((await search('needle')).map(({ snippet }) => snippet.map(({ text }) => text).join(''))).toEqual([
+      'needle quite another one',
+    ]);
+    await installation.receive(toTranscript('a', 'needle shortest'), path('a'));
+    await installation.work();
+    expect(await countWaiting()).toBe(0);
+  });
+
+  it('and is deleted leaves nothing, in the same transaction', async () => {
+    await installation.receive(toTranscript('a', 'needle'), path('a'));
+    await installation.receive(toTranscript('b', 'needle'), path('b'));
+    await installation.work();
+    await indexWaitingSessions(installation.database);
+    await installation.database.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a'));
+    expect((await search('needle')).map(({ session_id }) => session_id)).toEqual(['b']);
+    const { rows } = await installation.database.pool.query(
+      'SELECT session_id FROM recount.search_documents UNION ALL SELECT session_id FROM recount.search_index_state',
+    );
+    expect(rows).toEqual([{ session_id: 'b' }, { session_id: 'b' }]);
+  });
+
+  it('while it is being indexed leaves nothing stale', async () => {
+    const { transcript } = await installation.receive(toLongTranscript('a', 120), path('a'));
+    await installation.work();
+    await indexSearchBatch(installation.database);
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    await requeueTranscript(installation, job, ['ingested']);
+    await Promise.all([indexWaitingSessions(installation.database), installation.work()]);
+    await indexWaitingSessions(installation.database);
+    expect(await search('needle')).toHaveLength(120);
+    await Promise.all([
+      indexWaitingSessions(installation.database),
+      installation.database.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a')),
+    ]);
+    expect(await readDocuments()).toEqual([]);
+  });
+});
+
+describe('runSearchIndexer', () => {
+  it('goes on past a session that fails, tells why without its text, and ends when it is told to', async () => {
+    await installation.receive(toTranscript('bad', 'bad needle'), path('bad'));
+    await installation.receive(toTranscript('good', 'good needle'), path('good'));
+    await installation.work();
+    await installation.database.pool.query(`
+      UPDATE recount.search_index_state SET next_attempt_at = '2026-01-01' WHERE session_id = 'bad';
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'refused: %', NEW.text; END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON recount.search_documents
+        FOR EACH ROW WHEN (NEW.session_id = 'bad') EXECUTE FUNCTION refuse()`);
+    const reasons: string[] = [];
+    const end = new AbortController();
+    const deps = {
+      database: installation.database,
+      isBusy: () => true,
+      onFailure: (reason: string) => void reasons.push(reason),
+    };
+    const running = runSearchIndexer(deps, { signal: end.signal, idleMs: 20 });
+    await vi.waitFor(async () => expect(await search('needle')).toHaveLength(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(0));
+    end.abort();
+    await running;
+    expect(reasons[0]).toMatch(/^Postgres error P0001/);
+    expect(reasons.join()).not.toContain('needle');
+    expect(await readSearchBacklog(installation.database.database)).toMatchObject({
+      waitingSessions: 1,
+      failingSessions: 1,
+    });
+  });
+});
