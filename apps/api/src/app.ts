@@ -13,8 +13,9 @@ import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody 
 import { addRequestId, toRequestId } from './plugins/request-id.ts';
 import { addRequestLog } from './plugins/request-log.ts';
 import { addSecurityHeaders } from './plugins/security-headers.ts';
-import { addExportRoutes } from './routes/exports.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
+import { addExportRoutes } from './routes/exports.ts';
+import { addLiveRoutes } from './routes/live.ts';
 import { addOperationsRoutes } from './routes/operations.ts';
 import { addPriceRoutes } from './routes/prices.ts';
 import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
@@ -76,6 +77,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addAnalyticsRoutes(app, deps);
   addSearchRoutes(app, deps);
   addExportRoutes(app, deps);
+  addLiveRoutes(app, deps, config.live);
   await addPriceRoutes(app, deps);
   addOperationsRoutes(app, { ...deps, metrics }, config);
   return app;

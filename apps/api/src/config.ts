@@ -8,8 +8,10 @@ import {
 } from '@recount/config';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
 import { isTracingWanted } from '@recount/telemetry';
+import { type LiveConfig, readLiveConfig } from './live/live-config.ts';
 
 export interface ApiConfig extends ServiceConfig {
+  live: LiveConfig;
   host: string;
   /** 0 takes any free port. */
   port: number;
@@ -74,5 +76,6 @@ export function readApiConfig(environment: Environment): ApiConfig {
     trustProxy: readText(environment, 'RECOUNT_TRUST_PROXY'),
     metricsPublic: readChoice(environment, 'RECOUNT_METRICS_PUBLIC', ['true', 'false'], 'false') === 'true',
     isTraced: isTracingWanted(environment),
+    live: readLiveConfig(environment),
   };
 }

@@ -3,10 +3,12 @@ import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import { addProblemAnswers } from './plugins/problem-answers.ts';
+import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addPriceRoutes } from './routes/prices.ts';
+import { addSearchRoutes } from './routes/search.ts';
 
 /**
- * The routes for reports and prices, to be injected into, for a process that has the database itself: without a socket,
+ * The routes for reports, search and prices, to be injected into, for a process that has the database itself: without a socket,
  * and without keys, as whoever has the database may see everything.
  */
 export async function createWorkspaceApi(
@@ -22,6 +24,8 @@ export async function createWorkspaceApi(
     request.keyHolder = keyHolder;
   });
   addProblemAnswers(app);
+  addAnalyticsRoutes(app, deps);
+  addSearchRoutes(app, deps);
   await addPriceRoutes(app, deps);
   await app.ready();
   return app;

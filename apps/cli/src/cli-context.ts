@@ -14,6 +14,8 @@ export interface CliContext {
   stderr: NodeJS.WriteStream;
   /** Of the process, where the command ends without an error. Set by the command. */
   exitCode: number;
+  /** What the command does is wanted even where nobody reads what it writes. Set by the command. */
+  outlivesReader: boolean;
   /** From the first call on, SIGINT, SIGTERM and SIGHUP abort the signal instead of ending the process. */
   listenForInterruption(): AbortSignal;
 }
@@ -30,6 +32,7 @@ export function createCliContext(process: NodeJS.Process): CliContext {
     stdout: process.stdout,
     stderr: process.stderr,
     exitCode: 0,
+    outlivesReader: false,
     listenForInterruption() {
       signal ??= createInterruption(process);
       return signal;

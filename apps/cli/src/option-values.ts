@@ -7,10 +7,22 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000,
 };
 
+function toSpanMs(text: string): number | undefined {
+  const [, amount, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
+  return amount === undefined || unit === undefined ? undefined : Number(amount) * (UNIT_MS[unit] ?? 0);
+}
+
+/** Milliseconds of a time span: `0m`, `90m`, `12h`, `7d`. */
+export function parseTimeSpan(text: string): number {
+  const spanMs = toSpanMs(text);
+  if (spanMs === undefined) throw new InvalidArgumentError('Give a time span as 90m, 12h or 7d.');
+  return spanMs;
+}
+
 /** Milliseconds since 1970 of a date, or of so long ago: `2026-03-01`, `2026-03-01T12:00Z`, `7d`, `12h`. */
 export function parseSince(text: string, nowMs = Date.now()): number {
-  const [, amount, unit] = /^(\d{1,6})([mhdw])$/.exec(text) ?? [];
-  if (amount !== undefined && unit !== undefined) return nowMs - Number(amount) * (UNIT_MS[unit] ?? 0);
+  const spanMs = toSpanMs(text);
+  if (spanMs !== undefined) return nowMs - spanMs;
   // A date alone means midnight here, not in Greenwich.
   const timestampMs = /^\d{4}-\d{2}-\d{2}/.test(text)
     ? Date.parse(text.length === 10 ? `${text}T00:00` : text)

@@ -46,6 +46,7 @@ describe('recount', () => {
       'upload',
       'backfill',
       'sessions',
+      'search',
     ]) {
       expect(out).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
       const help = await run([name, '--help']);
@@ -64,6 +65,9 @@ describe('recount', () => {
     [['backfill', '--direct', '--server', 'http://x', '.'], 'exclude each other'],
     [['sessions', '--server', 'example.com', '--key', 'k'], 'no URL'],
     [['sessions', '--server', 'https://recount.example.com'], 'RECOUNT_API_KEY'],
+    [['search', 'needle', '--mode', 'regexp'], 'text, substring'],
+    [['search', 'needle', '--from', 'yesterday'], 'Not a date'],
+    [['search', 'needle', '--no-subagents', '--only-subagents'], 'exclude each other'],
     [['parse', '--format', 'xml', 'f'], 'json, ndjson, table'],
     [['keys', 'create'], '--name'],
     [['requeue'], '--failed'],
@@ -80,14 +84,19 @@ describe('recount', () => {
     expect(err).not.toMatch(/^ +at /m);
   });
 
-  it.each([['sessions'], ['keys', 'list'], ['doctor'], ['backfill', '.'], ['upload', '.'], ['requeue', '--failed']])(
-    '%s ends with 1 where there is nothing to work with',
-    async (...commandLine) => {
-      const { exitCode, err } = await run(commandLine);
-      expect(exitCode).toBe(1);
-      expect(err).toMatch(/^recount: No .*npm start.*\n$/);
-    },
-  );
+  it.each([
+    ['sessions'],
+    ['search', 'needle'],
+    ['keys', 'list'],
+    ['doctor'],
+    ['backfill', '.'],
+    ['upload', '.'],
+    ['requeue', '--failed'],
+  ])('%s ends with 1 where there is nothing to work with', async (...commandLine) => {
+    const { exitCode, err } = await run(commandLine);
+    expect(exitCode).toBe(1);
+    expect(err).toMatch(/^recount: No .*npm start.*\n$/);
+  });
 
   it('says where it cannot keep its data', async () => {
     await writeFile(join(directory, 'data'), 'a file');
@@ -115,11 +124,14 @@ describe('recount parse', () => {
     expect({ exitCode, err }).toEqual({ exitCode: 0, err: '' });
     const result = JSON.parse(out);
     expect(Object.keys(result).sort()).toEqual([
+      'apiResponses',
       'contentBlocks',
       'errors',
+      'events',
       'messages',
       'metadata',
       'stats',
+      'toolCalls',
       'warnings',
     ]);
     expect(result.messages[0]).toMatchObject({ session_id: SESSION, message_type: 'user' });

@@ -8,14 +8,17 @@ import { createBackfillCommand } from './commands/backfill.ts';
 import { createDoctorCommand } from './commands/doctor.ts';
 import { createExportCommand } from './commands/export.ts';
 import { createKeysCommand } from './commands/keys.ts';
+import { createLiveCommand } from './commands/live.ts';
 import { createMigrateCommand } from './commands/migrate.ts';
 import { createParseCommand } from './commands/parse.ts';
 import { createPricesCommand } from './commands/prices.ts';
 import { createReportCommand } from './commands/report.ts';
 import { createRepriceCommand } from './commands/reprice.ts';
 import { createRequeueCommand } from './commands/requeue.ts';
+import { createRunCommand } from './commands/run.ts';
 import { createSearchCommand } from './commands/search.ts';
 import { createSessionsCommand } from './commands/sessions.ts';
+import { createTailCommand } from './commands/tail.ts';
 import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';
 import { createVerifyCommand } from './commands/verify.ts';
@@ -46,7 +49,7 @@ function endQuietlyWithoutReader(context: CliContext): void {
       // The terminal was closed: there is nobody to tell, but what was begun is to be ended in order.
       if (error.code === 'EIO') return;
       if (error.code !== 'EPIPE') throw error;
-      process.exit(0);
+      if (!context.outlivesReader) process.exit(0);
     });
   }
 }
@@ -72,6 +75,9 @@ function createProgram(context: CliContext): Command {
     createPricesCommand(context),
     createSearchCommand(context),
     createParseCommand(context),
+    createRunCommand(context),
+    createTailCommand(context),
+    createLiveCommand(context),
     createKeysCommand(context),
     createDoctorCommand(context),
     createRepriceCommand(context),

@@ -74,7 +74,7 @@ export const reportFilterFields = {
   model: text(MAX_FILTER_LENGTH)
     .optional()
     .describe('Model, as the transcript names it; of sessions and their events: those that used it'),
-  session_id: sessionIdParameter.optional(),
+  session_id: sessionIdParameter.optional().describe('Only this session'),
   subagents: z
     .enum(SUBAGENT_FILTERS)
     .default('include')

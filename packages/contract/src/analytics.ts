@@ -66,12 +66,11 @@ export type ReportFilters = z.infer<typeof filtersSchema>;
 export type ReportCaveats = z.infer<typeof caveatsSchema>;
 
 /** A report's answer: rows, and what stands around them in every report. */
-function reportSchema<Row extends z.ZodRawShape, Totals extends z.ZodRawShape>(
-  id: string,
-  description: string,
-  row: Row,
-  totals: Totals,
-) {
+function reportSchema<
+  Row extends z.ZodRawShape,
+  Totals extends z.ZodRawShape,
+  Rest extends z.ZodRawShape = Record<never, never>,
+>(id: string, description: string, row: Row, totals: Totals, rest: Rest = {} as Rest) {
   return z
     .object({
       filters: filtersSchema,
@@ -80,6 +79,7 @@ function reportSchema<Row extends z.ZodRawShape, Totals extends z.ZodRawShape>(
       rows: z.array(z.object(row).meta({ id: `${id}Row` })),
       totals: z.object(totals).describe('Of all rows, also those beyond `limit`'),
       truncated: z.boolean().describe('Whether there are more rows than `limit`'),
+      ...rest,
     })
     .meta({ id: `${id}Report`, description });
 }
@@ -132,7 +132,10 @@ export const modelsReportSchema = reportSchema(
 // Sessions
 
 export const sessionsReportQuerySchema = querySchema({
-  subagents: reportFilterFields.subagents.removeDefault().default('exclude'),
+  subagents: z
+    .enum(SUBAGENT_FILTERS)
+    .default('exclude')
+    .describe('Sessions of sub-agents: with the rest, left out, or alone'),
   group_by: groupByField(SESSION_KEYS),
   idle_threshold_ms: z.coerce
     .number()
@@ -178,29 +181,30 @@ export const sessionsReportSchema = reportSchema(
   'Sessions by their beginning, with figures of the whole of each',
   { ...groupFields, ...sessionRowFields },
   sessionRowFields,
-).extend({
-  idle_threshold_ms: countField,
-  most_expensive: z.array(
-    z
-      .object({
-        session_id: sessionIdField,
-        title: name.describe('Or else the beginning of the first prompt'),
-        project: name,
-        git_branch: name,
-        agent: z.string(),
-        is_subagent: z.boolean(),
-        first_timestamp: timestampField.nullable(),
-        duration_ms: countField,
-        active_ms: countField,
-        prompts: countField,
-        total_tokens: countField,
-        cost_usd: costField,
-        own_cost_usd: costField,
-        shared_cost_usd: costField,
-      })
-      .meta({ id: 'ExpensiveSession' }),
-  ),
-});
+  {
+    idle_threshold_ms: countField,
+    most_expensive: z.array(
+      z
+        .object({
+          session_id: sessionIdField,
+          title: name.describe('Or else the beginning of the first prompt'),
+          project: name,
+          git_branch: name,
+          agent: z.string(),
+          is_subagent: z.boolean(),
+          first_timestamp: timestampField.nullable(),
+          duration_ms: countField,
+          active_ms: countField,
+          prompts: countField,
+          total_tokens: countField,
+          cost_usd: costField,
+          own_cost_usd: costField,
+          shared_cost_usd: costField,
+        })
+        .meta({ id: 'ExpensiveSession' }),
+    ),
+  },
+);
 
 export const reconciliationReportQuerySchema = querySchema({});
 

@@ -10,6 +10,7 @@ export {
 export * from './exports.ts';
 export { MAX_PATH_LENGTH, MAX_SESSION_ID_LENGTH } from './fields.ts';
 export * from './health.ts';
+export * from './live.ts';
 export * from './messages.ts';
 export * from './paging.ts';
 export * from './prices.ts';

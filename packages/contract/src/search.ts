@@ -82,7 +82,9 @@ export const searchResultListSchema = z
   .object({
     results: z.array(searchResultSchema),
     match_count: countField.describe('Texts that match, copies not counted'),
-    is_match_count_capped: z.boolean().describe('There are more: only the newest 5,000 were ranked and counted'),
+    is_match_count_capped: z
+      .boolean()
+      .describe('There are more: only the newest 2,000, or 1,000 by substring, were looked at'),
     waiting_sessions: countField.describe('Sessions that are not, or not wholly, indexed yet: search may miss them'),
     next_cursor: nextCursorField,
   })

@@ -11,6 +11,7 @@ import {
   transcriptIdField,
 } from './fields.ts';
 import { figureFields } from './figures.ts';
+import { liveTotalsSchema } from './live.ts';
 import { nextCursorField, pageQueryFields } from './paging.ts';
 import { transcriptSchema } from './transcripts.ts';
 import { ownAndSharedUsageFields } from './usage-figures.ts';
@@ -58,7 +59,9 @@ const sessionFields = {
   is_subagent: z.boolean(),
   parent_session_id: z.string().nullable(),
   agent_id: z.string().nullable().describe('Of a sub-agent'),
-  primary_transcript_id: transcriptIdField.describe('The longest transcript of the session; the figures are its own'),
+  primary_transcript_id: transcriptIdField.describe(
+    'The longest transcript of the session, a stream only where there is no session file; the figures are its own',
+  ),
   transcript_count: countField.describe('Ingested transcripts; more than one where versions diverged'),
   ...figureFields,
   created_at: timestampField,
@@ -83,6 +86,7 @@ export const sessionDetailSchema = z
     usage: z
       .object(ownAndSharedUsageFields)
       .describe('API responses of all its transcripts: over all sessions, those of `own` add up to the workspace'),
+    live: liveTotalsSchema.nullable().describe('What its streams came to; null where it had none'),
     transcripts: z
       .array(transcriptSchema)
       .describe('Its transcripts in the order of their upload, superseded and diverged ones included'),

@@ -41,6 +41,7 @@ export const transcriptSchema = z
     id: transcriptIdField,
     session_id: sessionIdField,
     agent: z.string(),
+    format: z.string().describe('`claude-code`: a session file. `claude-stream-json`: the output of a run'),
     path: z.string().nullable().describe('Where the file lay, as the uploader said'),
     is_subagent: z.boolean(),
     parent_session_id: z.string().nullable(),

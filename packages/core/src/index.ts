@@ -10,6 +10,7 @@ export { parseTranscript } from './parse-transcript.ts';
 export { flatDefaultPrices } from './pricing/flat-default-prices.ts';
 export type { Price, PriceQuery, PriceTable } from './pricing/price-table.ts';
 export { COST_UNITS_PER_USD } from './pricing/price-table.ts';
+export type { Arrival } from './records/claude-code/stream-lines.ts';
 export type {
   ApiResponse,
   CostByClass,

@@ -19,7 +19,8 @@ export type IssueCode =
   | 'invalid_content'
   | 'identifier_truncated'
   | 'nesting_too_deep'
-  | 'grouping_window_exceeded';
+  | 'grouping_window_exceeded'
+  | 'secret_redacted';
 
 export type IssueSeverity = 'error' | 'warning';
 

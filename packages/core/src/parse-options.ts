@@ -1,5 +1,6 @@
 import { flatDefaultPrices } from './pricing/flat-default-prices.ts';
 import type { PriceTable } from './pricing/price-table.ts';
+import type { Arrival } from './records/claude-code/stream-lines.ts';
 
 export interface ParseOptions {
   /** Longer texts and tool inputs are cut in the rows, in bytes of UTF-8. Default 262,144. */
@@ -17,6 +18,8 @@ export interface ParseOptions {
   usageFrom?: 'first' | 'final' | undefined;
   /** Default: one flat rate for every model. */
   prices?: PriceTable | undefined;
+  /** Of a recorded stream: when its bytes came, in the order of their offsets. Lines without a time get theirs from here. */
+  arrivals?: readonly Arrival[] | undefined;
   /** API responses kept open for later lines. Default 50,000. */
   maxOpenMessages?: number | undefined;
   /** Tool calls kept open for their results, and results for their calls. Default 10,000. */

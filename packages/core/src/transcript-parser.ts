@@ -14,6 +14,7 @@ import { toLineKind } from './records/claude-code/line-types.ts';
 import { toMessageRecord } from './records/claude-code/message-record.ts';
 import { toProgressRecord } from './records/claude-code/progress-record.ts';
 import { createSessionFacts } from './records/claude-code/session-facts.ts';
+import { createStreamLineReader, isStreamLine } from './records/claude-code/stream-lines.ts';
 import { cutCharacters, isJsonObject } from './records/fields.ts';
 import type { JsonObject, JsonValue, MessageType, SessionEvent, TranscriptMetadata, TranscriptStats } from './rows.ts';
 
@@ -46,13 +47,14 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 const MAX_TYPE_LENGTH_IN_ERROR = 64;
 
 /**
- * The heart of recount: bytes of a Claude Code transcript in, rows and issues out. Synchronous and pure; memory is
+ * The heart of recount: bytes of a Claude Code transcript, or of a recorded stream, in, rows and issues out. Synchronous and pure; memory is
  * bounded by `maxLineBytes`, `maxOpenMessages` and `maxOpenToolCalls`.
  */
 export function createTranscriptParser(sessionId: string, options: ParseOptions, sink: RowSink): TranscriptParser {
   const { maxLineBytes, maxInlineContentBytes, maxOpenMessages, ...resolved } = resolveOptions(options);
   const totals = createTranscriptTotals();
   const facts = createSessionFacts();
+  const streamLines = createStreamLineReader(options.arrivals);
   const nextId = createUlidSequence(sessionId);
   const assembler = createMessageAssembler({ sessionId, nextId, maxOpenMessages, ...resolved }, totals, sink);
   const events = createSessionEventReader(sessionId, (event) => {
@@ -118,13 +120,17 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     assembler.addProgress(progress, toContentBlocks(progress.content, blockContext), line, usageReport);
   };
 
-  const readValue = (value: JsonValue): void => {
+  const readValue = (source: JsonValue): void => {
+    const isStreamed = isJsonObject(source) && isStreamLine(source);
+    const { value, isBookkeeping } = isStreamed
+      ? streamLines.toTranscriptLine(source, line.byteOffset + line.byteLength)
+      : { value: source, isBookkeeping: false };
     const type = isJsonObject(value) ? value.type : undefined;
     if (!isJsonObject(value) || typeof type !== 'string' || type === '') {
       report('missing_type', 'error', 'Missing type field');
       return;
     }
-    const kind = toLineKind(type);
+    const kind = isBookkeeping ? 'metadata' : toLineKind(type);
     facts.observe(value, cutCharacters(type, MAX_TYPE_LENGTH_IN_ERROR));
     if (kind === 'unknown') {
       report('unknown_line_type', 'error', `Unknown line type: ${cutCharacters(type, MAX_TYPE_LENGTH_IN_ERROR)}`);

@@ -27,6 +27,8 @@ export interface ResponseFact {
   /** All sessions that hold a copy. */
   holders: Set<string>;
   isSubagent: boolean;
+  /** Of the sub-agent, where its lines name one. */
+  agentId: string | null;
   branch: string;
   version: string;
   usage: PlannedUsage;
@@ -62,7 +64,6 @@ export interface ToolCallFact {
 export type EventKind = 'prompt' | 'compaction' | 'api_error' | 'api_retry' | 'pull_request' | 'slash_command';
 
 export interface EventFact {
-  key: string;
   kind: EventKind;
   sessionId: string;
   atMs: number;
@@ -89,6 +90,7 @@ export interface SessionFact {
   firstMs: number;
   lastMs: number;
   messages: MessageFact[];
+  toolUseCount: number;
   promptCount: number;
   turnCount: number;
   responses: ResponseFact[];

@@ -1,13 +1,9 @@
 import type { Fleet, FleetFile, PlannedUsage, SessionFact } from './facts.ts';
 import { HAIKU_MODEL, OPUS_MODEL, SONNET_MODEL, UNKNOWN_MODEL } from './known-prices.ts';
+import type { FleetLedger, SessionPlan } from './plan.ts';
 import { pickTool } from './planned-tools.ts';
 import { createRandom, type Random } from './random.ts';
-import {
-  createTranscriptBuilder,
-  type FleetLedger,
-  type SessionPlan,
-  type TranscriptBuilder,
-} from './transcript-builder.ts';
+import { createTranscriptBuilder, type TranscriptBuilder } from './transcript-builder.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -59,7 +55,7 @@ export function generateFleet(seed: number, ordinarySessions = 16): Fleet {
     facts: {
       responses: [...responses.values()],
       toolCalls: [...toolCalls.values()],
-      events: [...events.values()],
+      events,
       sessions: finished.map((builder): SessionFact => builder.toSessionFact()),
     },
   };
@@ -69,7 +65,7 @@ function createShop(seed: number): Shop {
   const random = createRandom(seed);
   let number = 0;
   let sessionNumber = 0;
-  const ledger = { responses: new Map(), toolCalls: new Map(), events: new Map(), nextNumber: () => ++number };
+  const ledger: FleetLedger = { responses: new Map(), toolCalls: new Map(), events: [], nextNumber: () => ++number };
   return {
     random,
     ledger,
@@ -104,7 +100,7 @@ function work(builder: TranscriptBuilder, random: Random, turns: number): void {
     const surprise = random.between(0, 9);
     if (surprise === 0) builder.compact(random.pick(['auto', 'manual']), random.between(90_000, 180_000));
     if (surprise === 1) builder.retry(random.between(1, 4), random.between(500, 8_000));
-    if (surprise === 2) builder.apiError('API Error: 500');
+    if (surprise === 2) builder.apiError();
     if (surprise === 3) builder.linkPullRequest('ada/app', random.between(7, 9));
     builder.wait(random.between(0, 3_000));
   }
@@ -187,7 +183,8 @@ function planSubagents({ random, ledger, nextPlan }: Shop): TranscriptBuilder[] 
   });
   parent.wait(4_000);
   for (const child of children.slice(0, 1)) {
-    for (const response of child.toSessionFact().responses) parent.replay(response, 'a0f0');
+    const finalised = child.toSessionFact().responses.filter(({ estimatedOutput }) => estimatedOutput === null);
+    for (const response of finalised) parent.replay(response, 'a0f0');
   }
   for (let count = 0; count < 4; count++) {
     parent.wait(random.between(1_000, 40_000));

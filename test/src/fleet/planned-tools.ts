@@ -1,5 +1,5 @@
+import type { PlannedTool } from './plan.ts';
 import type { Random } from './random.ts';
-import type { PlannedTool } from './transcript-builder.ts';
 
 const REFUSAL =
   "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file).";

@@ -36,6 +36,8 @@ export async function addOpenapi(app: ApiApp, version: string): Promise<void> {
       tags: [
         { name: 'transcripts', description: 'Uploaded files' },
         { name: 'sessions', description: 'What the transcripts tell' },
+        { name: 'analytics', description: 'Reports' },
+        { name: 'live', description: 'What runs now' },
         { name: 'operations', description: 'For those who run recount' },
       ],
       components: { securitySchemes: { [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer' } } },

@@ -8,6 +8,7 @@ import {
   resolveReportFilter,
   UnknownTimeZoneError,
 } from '@recount/db';
+import type { FastifySchema } from 'fastify';
 import type { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
@@ -46,40 +47,33 @@ type AddReport = <Query extends ReportQuery, Report extends ReportFrame>(
 export function createReportRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): AddReport {
   return (name, querySchema, reportSchema, read) => {
     const words = name.replaceAll('-', ' ');
-    app.get(
-      `/v1/analytics/${name}`,
-      {
-        config: { scope: 'read' },
-        schema: {
-          operationId: `report${words.replace(/(?:^| )\w/g, (start) => start.trim().toUpperCase())}`,
-          summary: `Report on ${words}`,
-          description: reportSchema.description ?? '',
-          tags: ['analytics'],
-          querystring: querySchema,
-          response: { 200: reportSchema },
-        },
-      },
-      async (request) => {
-        const query = request.query as z.output<typeof querySchema>;
-        const answer = await deps.database.withSnapshot(async (snapshot) => {
-          const { filter, currencyLabel } = await resolveFilter(snapshot, workspaceOf(request), query);
-          await prepareReports(snapshot);
-          const report = await read(snapshot, filter, query);
-          const caveats = await readCaveats(snapshot, filter);
-          return { filters: toFilters(filter, query), currency_label: currencyLabel, caveats, ...report };
-        });
-        // Of the schema's type, as `read` is; the framework's types cannot follow a schema that is a parameter.
-        return answer as never;
-      },
-    );
+    // Not inferred: the framework's types cannot follow schemas that are parameters.
+    const schema: FastifySchema = {
+      operationId: `report${words.replace(/(?:^| )\w/g, (start) => start.trim().toUpperCase())}`,
+      summary: `Report on ${words}`,
+      description: reportSchema.description ?? '',
+      tags: ['analytics'],
+      querystring: querySchema,
+      response: { 200: reportSchema },
+    };
+    app.get(`/v1/analytics/${name}`, { config: { scope: 'read' }, schema }, async (request) => {
+      const query = request.query as z.output<typeof querySchema>;
+      return await deps.database.withSnapshot(async (snapshot) => {
+        const { filter, currencyLabel } = await resolveFilter(snapshot, workspaceOf(request), query);
+        await prepareReports(snapshot);
+        const report = await read(snapshot, filter, query);
+        const caveats = await readCaveats(snapshot, filter);
+        return { filters: toFilters(filter, query), currency_label: currencyLabel, caveats, ...report };
+      });
+    });
   };
 }
 
 /** Throws ProblemError `invalid-request` for a time zone that the database does not know, and for a time that is none. */
-async function resolveFilter(
+export async function resolveFilter(
   snapshot: Database,
   workspaceId: string,
-  query: ReportQuery,
+  query: Omit<ReportQuery, 'limit'>,
 ): Promise<{ filter: ReportFilter; currencyLabel: string }> {
   const request: ReportRequest = {
     from: query.from,

@@ -87,12 +87,7 @@ function addUsageReports(app: ApiApp, deps: Deps): void {
     return { ...report, rows: report.rows.map((block) => ({ ...block, is_active: isActive(block) })) };
   });
 
-  addReport(
-    'reconciliation',
-    reconciliationReportQuerySchema,
-    reconciliationReportSchema,
-    readReconciliationReport,
-  );
+  addReport('reconciliation', reconciliationReportQuerySchema, reconciliationReportSchema, readReconciliationReport);
 }
 
 function addToolReports(app: ApiApp, deps: Deps): void {

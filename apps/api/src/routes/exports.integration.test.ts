@@ -103,6 +103,7 @@ describe('GET /v1/export', () => {
     expect(await count('from=2026-01-01&to=2026-01-02&time_zone=Europe/Berlin')).toBe(30);
     expect(await count('to=2026-01-01')).toBe(0);
     await expectProblem(await api.fetch('/v1/export/usage?format=xlsx'), 400, 'invalid-request');
+    await expectProblem(await api.fetch('/v1/export/usage?from=2026-01-02&to=2026-01-01'), 400, 'invalid-request');
     await expectProblem(await api.fetch('/v1/export/prompts'), 404, 'not-found');
   });
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import { EXPORT_DATASETS, exportQuerySchema } from '@recount/contract';
-import { type ExportDataset, type ReportRequest, resolveReportFilter } from '@recount/db';
-import { type ExportFormat, toFileEnding, toMediaType, writeExport } from '@recount/export';
+import type { ExportDataset } from '@recount/db';
+import { toFileEnding, toMediaType, writeExport } from '@recount/export';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -11,14 +11,14 @@ import { workspaceOf } from '../plugins/authentication.ts';
 import { toResponse } from '../plugins/openapi.ts';
 import { toLogReason } from '../problems/log-reason.ts';
 import { ProblemError } from '../problems/problem-error.ts';
+import { resolveFilter } from './analytics-report.ts';
 
 type Deps = Pick<ApiDependencies, 'database' | 'log'>;
 
 interface WantedExport {
   workspaceId: string;
   dataset: ExportDataset;
-  format: ExportFormat;
-  request: ReportRequest;
+  query: z.output<typeof exportQuerySchema>;
 }
 
 /** Each has a connection to Postgres, for as long as its client takes to read. */
@@ -53,16 +53,9 @@ export function addExportRoutes(app: ApiApp, deps: Deps): void {
         },
       },
       async (request, reply) => {
-        const { format, time_zone: timeZone, git_branch: gitBranch, session_id: sessionId, ...filter } = request.query;
-        const stream = await startExport(
-          {
-            workspaceId: workspaceOf(request),
-            dataset,
-            format,
-            request: { ...filter, timeZone, gitBranch, sessionId },
-          },
-          reply,
-        );
+        const { query } = request;
+        const { format } = query;
+        const stream = await startExport({ workspaceId: workspaceOf(request), dataset, query }, reply);
         reply
           .type(toMediaType(format))
           .header('content-disposition', toAttachment(`recount-${dataset}`, toFileEnding(format)));
@@ -83,9 +76,9 @@ function createExportStarter({ database, log }: Deps) {
     }
     underWay++;
     try {
-      const { workspaceId, dataset, format, request } = wanted;
-      const { filter } = await resolveReportFilter(database.database, workspaceId, request);
-      await writeExport({ database }, { dataset, format, filter }, output, { signal });
+      const { workspaceId, dataset, query } = wanted;
+      const { filter } = await resolveFilter(database.database, workspaceId, query);
+      await writeExport({ database }, { dataset, format: query.format, filter }, output, { signal });
     } finally {
       underWay--;
     }

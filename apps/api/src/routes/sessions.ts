@@ -7,10 +7,11 @@ import {
   sessionParamsSchema,
   subagentListQuerySchema,
 } from '@recount/contract';
-import { type Database, findSession, readSessionUsage, type SessionRow } from '@recount/db';
+import { type Database, findLiveSession, findSession, readSessionUsage, type SessionRow } from '@recount/db';
 import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { toLiveTotals } from '../live/to-live-totals.ts';
 import { listMessagePage } from '../paging/list-message-page.ts';
 import { listSessionPage } from '../paging/list-session-page.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
@@ -65,7 +66,14 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       const { workspace_id, session_id: sessionId } = session;
       const page = await listTranscriptPage(deps, workspace_id, { sessionId }, { limit: TRANSCRIPTS_OF_SESSION });
       const usage = await readSessionUsage(database, workspace_id, sessionId);
-      return { ...session, usage, transcripts: page.transcripts, transcripts_next_cursor: page.next_cursor };
+      const live = await findLiveSession(database, { workspaceId: workspace_id, sessionId });
+      return {
+        ...session,
+        usage,
+        live: live === undefined ? null : toLiveTotals(live),
+        transcripts: page.transcripts,
+        transcripts_next_cursor: page.next_cursor,
+      };
     },
   );
 

@@ -35,6 +35,11 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/messages': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/subagents': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/sessions/{session_id}/events': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/sessions/{session_id}/checkpoints': [401, 401, 401, 401, 403, 200, 200, 404],
+  'POST /v1/sessions/{session_id}/live': [401, 401, 401, 401, 200, 403, 200, 200],
+  'HEAD /v1/sessions/{session_id}/live': [401, 401, 401, 401, 404, 403, 404, 404],
+  'GET /v1/live': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/search': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/export/usage': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/export/messages': [401, 401, 401, 401, 403, 200, 200, 200],
@@ -61,10 +66,12 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
 
 /** What routes need beside their path; a function, as some change what they are asked for. */
 export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => string>> = {
+  'POST /v1/sessions/{session_id}/live': (uniqueName) => `{"type":"user","session_id":"${uniqueName}"}\n`,
   'POST /v1/transcripts': (uniqueName) => `{"type":"user","sessionId":"${uniqueName}"}\n`,
   'PUT /v1/prices': () => '{}',
 };
 
 export const REQUEST_QUERIES: Readonly<Record<string, string>> = {
+  'HEAD /v1/sessions/{session_id}/live': '?stream=01J00000000000000000000000',
   'GET /v1/search': '?q=prompt',
 };

@@ -28,6 +28,7 @@ export interface TestApi {
   url: string;
   database: DatabasePool;
   rawStore: RawStore;
+  queue: ApiDependencies['queue'];
   connectionString: string;
   storeDirectory: string;
   /** Of the home workspace; `other` has all scopes in another one. */
@@ -77,6 +78,7 @@ export async function createTestApi(
     url,
     database,
     rawStore,
+    queue,
     connectionString,
     storeDirectory,
     keys,

@@ -1,27 +1,42 @@
 import type { Finding } from '@recount/ingest';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
+import { parseTimeSpan } from '../option-values.ts';
 import { formatBytes } from '../terminal/format-values.ts';
+
+interface DoctorCommandOptions {
+  fix?: boolean;
+  json?: boolean;
+  minAge: number;
+}
+
+const HOUR_MS = 60 * 60 * 1000;
 
 export function createDoctorCommand(context: CliContext): Command {
   return new Command('doctor')
     .description('Compare raw store, database and queue, and say what does not fit')
     .option('--fix', 'ingest orphan objects, enqueue lost jobs, delete remains of uploads')
+    .option(
+      '--min-age <span>',
+      'leave alone what is younger: it may belong to an upload under way',
+      parseTimeSpan,
+      HOUR_MS,
+    )
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
 Works on DATABASE_URL and RECOUNT_RAW_STORE, else on the local installation, which must be running. Leaves alone
-what is younger than an hour: it may belong to an upload under way. Ends with 1 where something needs attention.
+what is younger than an hour (--min-age 0m where no upload is under way). Ends with 1 where something needs attention.
 
 Examples:
   $ recount doctor
   $ recount doctor --fix`,
     )
-    .action((options: { fix?: boolean; json?: boolean }) => examine(context, options));
+    .action((options: DoctorCommandOptions) => examine(context, options));
 }
 
-async function examine(context: CliContext, { fix = false, json = false }: { fix?: boolean; json?: boolean }) {
+async function examine(context: CliContext, { fix = false, json = false, minAge: minAgeMs }: DoctorCommandOptions) {
   const [{ runDoctor }, { findInstallationConfig, openInstallation }] = await Promise.all([
     import('@recount/ingest'),
     import('../connection/open-installation.ts'),
@@ -30,7 +45,7 @@ async function examine(context: CliContext, { fix = false, json = false }: { fix
   const installation = await openInstallation(await findInstallationConfig(context));
   const findings: Finding[] = [];
   try {
-    for await (const finding of runDoctor(installation, { fix, nowMs: Date.now(), signal })) {
+    for await (const finding of runDoctor(installation, { fix, minAgeMs, nowMs: Date.now(), signal })) {
       findings.push(finding);
       if (!json) print(context, describeFinding(finding));
     }
@@ -43,9 +58,10 @@ async function examine(context: CliContext, { fix = false, json = false }: { fix
   else note(context, findings.length === 0 ? 'Everything fits together.' : toSummary(findings, serious.length, fix));
 }
 
-/** An orphan object takes up room, and nothing else. */
-export function isSerious({ kind, fixed }: Finding): boolean {
-  return !fixed && kind !== 'orphan-object';
+/** An orphan object takes up room, and what search lacks it gets in time, where it does not fail. */
+export function isSerious(finding: Finding): boolean {
+  if (finding.kind === 'search-behind') return finding.failingSessions > 0;
+  return !finding.fixed && finding.kind !== 'orphan-object';
 }
 
 function toSummary(findings: readonly Finding[], seriousCount: number, fix: boolean): string {
@@ -67,6 +83,8 @@ export function describeFinding(finding: Finding): string {
       return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
     case 'failed-transcript':
       return `transcript ${finding.transcriptId} was given up: \`recount requeue ${finding.transcriptId}\` tries again`;
+    case 'search-behind':
+      return `search: ${finding.waitingSessions} sessions wait to be indexed, after a failure ${finding.failingSessions} of them`;
     case 'stale-uploads':
       return `remains of ${finding.count} uploads that were cut off: deleted`;
   }

@@ -1,5 +1,4 @@
-import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -51,7 +50,8 @@ async function exportRows(context: CliContext, dataset: Dataset, options: Export
   const path = resolve(context.workingDirectory, output);
   const unfinished = `${path}.unfinished`;
   try {
-    await writeRows(context, dataset, options, createWriteStream(unfinished), signal);
+    const file = await open(unfinished, 'w');
+    await writeRows(context, dataset, options, file.createWriteStream(), signal);
     await rename(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true });

@@ -11,12 +11,14 @@ import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { addFilterOptions, type FilterOptions, type ReportQuery, toFilterQuery } from '../report/report-query.ts';
 import type { StyledLine } from '../report/report-table.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
+import { wrapToWidth } from '../terminal/text-width.ts';
 
 interface ReportOptions extends FilterOptions, ApiOptions {
   workspace: string;
   groupBy?: string;
   breakdown?: boolean;
   top?: number;
+  withSubagents?: boolean;
   sort?: string;
   limit?: number;
   json?: boolean;
@@ -55,7 +57,9 @@ function createKindCommand(context: CliContext, kind: ReportKind): Command {
   }
   if (kind.hasBreakdown) command.option('--breakdown', 'show the models of each row');
   if (kind.route === 'sessions') {
-    command.option('--top <n>', 'most expensive sessions', wholeNumber(0, MAX_TOP), 10);
+    command
+      .option('--with-subagents', 'count sub-agents as sessions, too')
+      .option('--top <n>', 'most expensive sessions', wholeNumber(0, MAX_TOP), 10);
   }
   if (kind.route === 'files') {
     command.addOption(new Option('--sort <figure>', 'what comes first').choices(['calls', 'reads', 'edits']));
@@ -71,7 +75,10 @@ async function showReport(context: CliContext, kind: ReportKind, options: Report
   const { withReadingClient } = await import('../connection/reading-client.ts');
   const groupBy = options.groupBy ?? kind.groupBy?.fallback;
   const { top, sort, limit } = options;
-  const query = { ...toFilterQuery(options, context), group_by: groupBy, top, sort, limit };
+  const filters = toFilterQuery(options, context);
+  // The report on sessions leaves them out by itself.
+  const subagents = options.withSubagents ? 'include' : filters.subagents;
+  const query = { ...filters, subagents, group_by: groupBy, top, sort, limit };
   const [answer, details] = await withReadingClient(context, options, async (client) => [
     await readReport(client, kind, query),
     options.breakdown ? await readReport(client, kind, { ...query, group_by: `${groupBy},model` }) : undefined,
@@ -111,10 +118,14 @@ async function showTable(
   if (kind.route === 'sessions') {
     for (const line of formatSessionsSummary(answer as unknown as SessionsReport, maxWidth)) write(line);
   }
-  const caveats = toCaveatLines(answer);
+  const caveats = toCaveatLines(kind, answer);
   // Of what is piped on, only the table; the caveats are for whoever runs the command.
   if (caveats.length > 0) note(context, '');
-  for (const line of caveats) note(context, styleText('dim', line, { stream: context.stderr }));
+  for (const caveat of caveats) {
+    for (const line of wrapToWidth(caveat, toPrintWidth(context.stderr))) {
+      note(context, styleText('dim', line, { stream: context.stderr }));
+    }
+  }
 }
 
 /** What is shown, of what and of when. */

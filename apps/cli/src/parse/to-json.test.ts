@@ -44,9 +44,17 @@ describe('toNdjson', () => {
     for (const message of ofKind('updated_message')) messages[message.ordinal] = message;
     expect(messages).toEqual(result.messages);
     expect(ofKind('content_block')).toEqual(result.contentBlocks);
+    expect(ofKind('api_response')).toEqual(result.apiResponses);
+    expect(ofKind('tool_call')).toEqual(result.toolCalls);
+    expect(ofKind('event')).toEqual(
+      result.events.map(({ kind, ...event }: { kind: string }) => ({ event_kind: kind, ...event })),
+    );
+    expect(result.events.length).toBeGreaterThan(0);
     expect(ofKind('issue')).toMatchObject(result.errors);
     expect(ofKind('stats')).toEqual([result.stats]);
     expect(ofKind('metadata')).toEqual([result.metadata]);
-    expect(lines).toHaveLength(result.messages.length + result.contentBlocks.length + 4);
+    const { contentBlocks, apiResponses, toolCalls, events } = result;
+    const rows = [result.messages, contentBlocks, apiResponses, toolCalls, events].flat();
+    expect(lines).toHaveLength(rows.length + 4);
   });
 });

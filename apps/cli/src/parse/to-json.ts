@@ -2,9 +2,10 @@ import { type ParseOptions, type ParseResult, streamTranscript, type TranscriptI
 
 /** The result as one JSON document, a row a line, in pieces: of a long transcript it would not fit one string. */
 export function* toJson(result: ParseResult): Generator<string> {
-  const { messages, contentBlocks, errors, warnings, stats, metadata } = result;
+  const { messages, contentBlocks, apiResponses, toolCalls, events, errors, warnings, stats, metadata } = result;
   yield '{';
-  for (const [name, rows] of Object.entries({ messages, contentBlocks })) yield* toJsonArray(name, rows);
+  const found = { messages, contentBlocks, apiResponses, toolCalls, events };
+  for (const [name, rows] of Object.entries(found)) yield* toJsonArray(name, rows);
   yield `"stats":${JSON.stringify(stats)},\n`;
   for (const [name, rows] of Object.entries({ errors, warnings })) yield* toJsonArray(name, rows);
   yield `"metadata":${JSON.stringify(metadata)}}\n`;
@@ -17,8 +18,9 @@ function* toJsonArray(name: string, rows: readonly object[]): Generator<string> 
 }
 
 /**
- * One object a line with its `kind`, in bounded memory: `message`, `content_block` and `issue` as they are found,
- * `updated_message` for a message changed by later lines of its response, `stats` and `metadata` at the end.
+ * One object a line with its `kind`, in bounded memory: `message`, `content_block`, `api_response`, `tool_call`, `event`
+ * (whose own kind is `event_kind`) and `issue` as they are found, `updated_message` for a message changed by later lines
+ * of its response, `stats` and `metadata` at the end.
  */
 export async function* toNdjson(
   sessionId: string,
@@ -33,10 +35,16 @@ export async function* toNdjson(
       yield toLines('metadata', [next.value.metadata]);
       return;
     }
-    const { messages, updatedMessages, contentBlocks, issues } = next.value;
+    const { messages, updatedMessages, contentBlocks, apiResponses, toolCalls, events, issues } = next.value;
     yield toLines('message', messages);
     yield toLines('updated_message', updatedMessages);
     yield toLines('content_block', contentBlocks);
+    yield toLines('api_response', apiResponses);
+    yield toLines('tool_call', toolCalls);
+    yield toLines(
+      'event',
+      events.map(({ kind, ...event }) => ({ event_kind: kind, ...event })),
+    );
     yield toLines('issue', issues);
   }
 }

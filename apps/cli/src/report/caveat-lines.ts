@@ -1,16 +1,18 @@
 import { formatCount } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { type ReportAnswer, readPath } from './report-answer.ts';
+import type { ReportKind } from './report-kinds.ts';
 
 const MAX_NAMED_MODELS = 3;
 
-/** What the figures are less than exact about, a line each; none where there is nothing to say. */
-export function toCaveatLines({ caveats, totals, rows, truncated }: ReportAnswer): string[] {
+/** What the figures are less than exact about, a line each; none where there is nothing to say, or no cost is shown. */
+export function toCaveatLines({ columns }: ReportKind, { caveats, totals, rows, truncated }: ReportAnswer): string[] {
   const { unfinalised, unpriced, default_priced_responses: defaultPriced, without_timestamp: timeless } = caveats;
   const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
   const lines: string[] = [];
   if (truncated)
     lines.push(`Only the first ${formatCount(rows.length)} rows; --limit shows more. The totals are of all.`);
+  if (!columns.some(({ format }) => format === 'cost')) return lines;
   if (unfinalised.responses > 0) {
     lines.push(
       `Unfinalised: ${toResponses(unfinalised.responses)} without a final output count. Output holds ${formatCount(unfinalised.tokens_out)} ` +

@@ -1,7 +1,7 @@
 import { formatBytes, formatCount, formatTimestamp } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
-export type ValueFormat = 'text' | 'count' | 'cost' | 'ratio' | 'duration' | 'bytes' | 'time' | 'bar';
+export type ValueFormat = 'text' | 'path' | 'count' | 'cost' | 'ratio' | 'duration' | 'bytes' | 'time' | 'bar';
 
 export interface CellLayout {
   currencyLabel: string;
@@ -22,6 +22,10 @@ const NO_VALUE = '–';
 export function formatCell(value: unknown, format: ValueFormat, layout: CellLayout): string {
   if (Array.isArray(value)) return formatCell(value.join(', '), format, layout);
   if (value === null || value === undefined || value === '') return NO_VALUE;
+  if (format === 'path')
+    return toSingleLine(String(value).replace(/^https:\/\//, ''))
+      .slice(-MAX_TEXT_LENGTH)
+      .toWellFormed();
   if (format === 'text') return toSingleLine(String(value)).slice(0, MAX_TEXT_LENGTH).toWellFormed();
   if (format === 'time') return formatZonedTime(String(value), layout.timeZone);
   const number = Number(value);
@@ -41,8 +45,9 @@ export function formatCell(value: unknown, format: ValueFormat, layout: CellLayo
   }
 }
 
-export const isRightAligned = (format: ValueFormat): boolean =>
-  format !== 'text' && format !== 'time' && format !== 'bar';
+const LEFT_ALIGNED = new Set<ValueFormat>(['text', 'path', 'time', 'bar']);
+
+export const isRightAligned = (format: ValueFormat): boolean => !LEFT_ALIGNED.has(format);
 
 /** Two decimals, or four where all costs are below a dollar. */
 export const toCostDecimals = (largestCost: number): number => (largestCost >= 1 ? 2 : 4);
@@ -63,7 +68,8 @@ function formatShortDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
   if (ms < 3_600_000) return `${(ms / 60_000).toFixed(1)} min`;
-  return `${formatCount(ms / 3_600_000)} h`;
+  const hours = ms / 3_600_000;
+  return `${hours < 9.95 ? hours.toFixed(1) : formatCount(hours)} h`;
 }
 
 function formatBar(share: number): string {

@@ -3,6 +3,7 @@ import type { ReportRow } from './report-answer.ts';
 
 /** Rows as CSV: nested figures become columns such as `own_tokens_in`, lists are joined by semicolons. */
 export function toReportCsv(rows: readonly ReportRow[]): string {
+  if (rows.length === 0) return '';
   const flat = rows.map((row) => flatten(row));
   const names = [...new Set(flat.flatMap((row) => [...row.keys()]))];
   return createCsvRows(

@@ -9,6 +9,8 @@ export interface ReportColumn {
   isOfRowsOnly?: boolean;
   /** Left out where the terminal is narrow; the lowest first. */
   rank?: number;
+  /** Of texts: they are not cut to less. Default 12. */
+  minWidth?: number;
 }
 
 export interface ReportKind {
@@ -60,11 +62,11 @@ const bar = (path: string): ReportColumn => ({ header: 'SHARE', path, format: 'b
 const usageColumns = (prefix = ''): ReportColumn[] => [
   count('RESPONSES', `${prefix}responses`, 3),
   count('INPUT', `${prefix}tokens_in`, 6),
-  count('OUTPUT', `${prefix}tokens_out`, 9),
+  count('OUTPUT', `${prefix}tokens_out`, 8),
   count('CACHE READ', `${prefix}cache_read`, 5),
   count('CACHE WRITE', `${prefix}cache_write`, 4),
   ratio('CACHED', `${prefix}cache_hit_ratio`, 2),
-  count('TOKENS', `${prefix}total_tokens`, 8),
+  count('TOKENS', `${prefix}total_tokens`, 9),
   cost(`${prefix}cost_usd`),
   bar(`${prefix}cost_usd`),
 ];
@@ -133,7 +135,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
     route: 'files',
     title: 'Files',
     columns: [
-      text('FILE', 'file_path'),
+      { ...text('FILE', 'file_path'), format: 'path', minWidth: 24 },
       count('READS', 'reads'),
       count('EDITS', 'edits'),
       count('ERRORS', 'errors', 3),
@@ -233,7 +235,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
     route: 'pull-requests',
     title: 'Pull requests',
     columns: [
-      text('PULL REQUEST', 'url'),
+      { ...text('PULL REQUEST', 'url'), format: 'path', minWidth: 30 },
       time('LINKED', 'first_linked', 1),
       count('SESSIONS', 'sessions', 3),
       count('RESPONSES', 'responses', 2),
@@ -260,7 +262,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
       cost('reported_cost_usd', 'REPORTED'),
       cost('computed_cost_usd', 'COMPUTED'),
       cost('difference_usd', 'DIFFERENCE'),
-      ratio('%', 'difference_ratio', 5),
+      ratio('OFF BY', 'difference_ratio', 5),
       count('UNFINALISED', 'unfinalised_responses', 4),
       count('UNPRICED', 'unpriced_responses', 3),
     ],
@@ -270,6 +272,10 @@ export const REPORT_KINDS: readonly ReportKind[] = [
     description: 'Models in use, and those without a price',
     route: 'models',
     title: 'Models',
-    columns: [text('MODEL', 'model'), ...usageColumns(), count('SESSIONS', 'sessions', 2)],
+    columns: [
+      { ...text('MODEL', 'model'), minWidth: 26 },
+      ...usageColumns(),
+      { ...count('SESSIONS', 'sessions', 2), isOfRowsOnly: true },
+    ],
   },
 ];

@@ -12,6 +12,8 @@ export interface StyledLine {
 }
 
 const MIN_TEXT_WIDTH = 12;
+/** Of `claude-sonnet-4-5-20250929`: names of models differ at their end. */
+const MODEL_WIDTH = 26;
 const GROUP_HEADERS: Readonly<Record<string, string>> = { git_branch: 'BRANCH', agent_version: 'VERSION' };
 const TIMES = new Set(['hour', 'day', 'week', 'month']);
 const SUB_ROW_INDENT = '└ ';
@@ -25,13 +27,14 @@ export function formatReportTable(
   answer: ReportAnswer,
   { maxWidth, details }: { maxWidth: number; details?: ReportAnswer | undefined },
 ): StyledLine[] {
-  if (answer.rows.length === 0) return [{ text: 'Nothing to report.', style: 'dim' }];
+  const shown = answer.rows.filter(isWorthShowing);
+  if (shown.length === 0) return [{ text: 'Nothing to report.', style: 'dim' }];
   const groups = answer.filters.group_by.map(toGroupColumn);
   const columns = [...groups, ...kind.columns].filter(
     ({ path, isOfRowsOnly }) => !isOfRowsOnly || hasValue(answer, path),
   );
   const format = createCellFormatter(columns, answer);
-  const rows = answer.rows.flatMap((row): { cells: string[]; style?: 'dim' }[] => [
+  const rows = shown.flatMap((row): { cells: string[]; style?: 'dim' }[] => [
     { cells: columns.map((column) => format(row, column)) },
     ...findDetails(row, answer, details).map((detail) => ({
       cells: columns.map((column, index) =>
@@ -40,26 +43,36 @@ export function formatReportTable(
       style: 'dim' as const,
     })),
   ]);
+  // The one row of what is not split by anything is its own total.
+  const isSplit = columns.some(({ isOfRowsOnly, format: cellFormat }) => isOfRowsOnly && cellFormat !== 'bar');
   const totals = columns.map((column, index) => {
     if (index === 0) return 'Total';
     return column.isOfRowsOnly ? '' : format(answer.totals, column);
   });
-  const lines = formatTable(columns.map(toTableColumn), [...rows.map(({ cells }) => cells), totals], maxWidth);
+  const lines = formatTable(
+    columns.map(toTableColumn),
+    [...rows.map(({ cells }) => cells), ...(isSplit ? [totals] : [])],
+    maxWidth,
+  );
   const [header = '', ...body] = lines;
   const rule: StyledLine = { text: '─'.repeat(Math.max(...lines.map(toTextWidth))), style: 'dim' };
   return [
     { text: header, style: 'bold' },
     rule,
     ...rows.map(({ style }, index) => ({ text: body[index] ?? '', ...(style && { style }) })),
-    rule,
-    { text: body.at(-1) ?? '', style: 'bold' },
+    ...(isSplit ? [rule, { text: body.at(-1) ?? '', style: 'bold' as const }] : []),
   ];
 }
+
+/** A day may have messages without any API response: in a table of tokens and cost, it says nothing. */
+const isWorthShowing = (row: ReportRow): boolean =>
+  readPath(row, 'own.responses') !== 0 || readPath(row, 'shared.responses') !== 0;
 
 const MODEL_COLUMN: ReportColumn = { header: 'MODEL', path: 'model', format: 'text' };
 
 function toGroupColumn(key: string): ReportColumn {
-  return { header: GROUP_HEADERS[key] ?? key.toUpperCase(), path: key, format: 'text', isOfRowsOnly: true };
+  const minWidth = TIMES.has(key) ? Number.POSITIVE_INFINITY : key === 'model' ? MODEL_WIDTH : MIN_TEXT_WIDTH;
+  return { header: GROUP_HEADERS[key] ?? key.toUpperCase(), path: key, format: 'text', isOfRowsOnly: true, minWidth };
 }
 
 /** Groups always stay: a column of nothing but dashes says that nothing is known. */
@@ -67,11 +80,12 @@ const hasValue = ({ rows, filters }: ReportAnswer, path: string): boolean =>
   filters.group_by.some((key) => key === path) || rows.some((row) => readPath(row, path) != null);
 
 function toTableColumn(column: ReportColumn, index: number): TableColumn {
-  const { header, format, rank } = column;
+  const { header, format, rank, minWidth = MIN_TEXT_WIDTH } = column;
   return {
     header,
     align: isRightAligned(format) ? 'right' : 'left',
-    ...(format === 'text' && { minWidth: Math.max(MIN_TEXT_WIDTH, toTextWidth(header)) }),
+    ...((format === 'text' || format === 'path') && { minWidth: Math.max(minWidth, toTextWidth(header)) }),
+    ...(format === 'path' && { keeps: 'end' as const }),
     ...(rank !== undefined && index > 0 && { isOptional: true, rank }),
   };
 }
@@ -94,6 +108,7 @@ function createCellFormatter(
       layouts.set(column, layout);
     }
     const value = readPath(row, path);
+    if (path === 'file_path') return formatCell(toRelativePath(value, row.project), format, layout);
     if (path === 'project' && typeof value === 'string') return formatCell(basename(value) || value, format, layout);
     if (TIMES.has(path) && value === null) return 'no time';
     if (path === 'day' && typeof value === 'string') return `${toWeekday(value)} ${value}`;
@@ -101,11 +116,16 @@ function createCellFormatter(
   };
 }
 
+function toRelativePath(path: unknown, project: unknown): unknown {
+  const isInside = typeof path === 'string' && typeof project === 'string' && path.startsWith(`${project}/`);
+  return isInside ? path.slice(project.length + 1) : path;
+}
+
 const WEEKDAYS = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: 'UTC' });
 
 const toWeekday = (date: string): string => WEEKDAYS.format(new Date(`${date}T00:00:00Z`));
 
-/** Of a row, its models: nothing where there is but one that goes without saying. */
+/** Of a row, its models. */
 function findDetails(row: ReportRow, { filters }: ReportAnswer, details: ReportAnswer | undefined): ReportRow[] {
   if (details === undefined) return [];
   return details.rows.filter((detail) => filters.group_by.every((key) => detail[key] === row[key]));

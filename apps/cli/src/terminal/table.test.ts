@@ -66,3 +66,22 @@ describe('formatTable', () => {
     expect(formatTable(columns, [], 80)).toEqual(['NAME  COUNT  NOTE']);
   });
 });
+
+describe('optional columns', () => {
+  it('go by their rank, the lowest first', () => {
+    const ranked = [
+      { header: 'NAME' },
+      { header: 'FIRST', isOptional: true, rank: 2 },
+      { header: 'SECOND', isOptional: true, rank: 1 },
+      { header: 'THIRD', isOptional: true, rank: 3 },
+    ];
+    const headersAt = (width: number) => formatTable(ranked, [['a', 'b', 'c', 'd']], width)[0];
+    expect(headersAt(40)).toBe('NAME  FIRST  SECOND  THIRD');
+    expect(headersAt(20)).toBe('NAME  FIRST  THIRD');
+    expect(headersAt(12)).toBe('NAME  THIRD');
+  });
+
+  it('keeps the end of a column that says so', () => {
+    expect(formatTable([{ header: 'FILE', minWidth: 4, keeps: 'end' }], [['/srv/clock.ts']], 9)[1]).toBe('…clock.ts');
+  });
+});

@@ -1,10 +1,12 @@
-import { cutToWidth, toTextWidth } from './text-width.ts';
+import { cutStartToWidth, cutToWidth, toTextWidth } from './text-width.ts';
 
 export interface TableColumn {
   header: string;
   align?: 'left' | 'right';
   /** May be cut to this many columns. Left out: never cut. */
   minWidth?: number;
+  /** Which end stays where it is cut. Default `start`. */
+  keeps?: 'start' | 'end';
   /** Left out where the table would be too wide otherwise; the last such column first, those with a `rank` by it. */
   isOptional?: boolean;
   /** How much an optional column matters: the lowest goes first. Default 0. */
@@ -25,8 +27,8 @@ export function formatTable(
   const layout = layOut(columns, rows, maxWidth);
   const formatRow = (cells: readonly string[]): string =>
     layout
-      .map(({ index, width, align }) => {
-        const cell = cutToWidth(cells[index] ?? '', width);
+      .map(({ index, width, align, keeps }) => {
+        const cell = (keeps === 'end' ? cutStartToWidth : cutToWidth)(cells[index] ?? '', width);
         const padding = ' '.repeat(width - toTextWidth(cell));
         return align === 'right' ? padding + cell : cell + padding;
       })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cutToWidth, toSingleLine, toTextWidth } from './text-width.ts';
+import { cutStartToWidth, cutToWidth, toSingleLine, toTextWidth, wrapToWidth } from './text-width.ts';
 
 describe('toTextWidth', () => {
   it.each([
@@ -36,5 +36,22 @@ describe('cutToWidth', () => {
 describe('toSingleLine', () => {
   it('leaves nothing that could steer a terminal', () => {
     expect(toSingleLine(' a\n\tb \u001B[31mred\u001B[0m\u0007\u202Ec\u0000 \r')).toBe('a b [31mred[0mc');
+  });
+});
+
+describe('cutStartToWidth', () => {
+  it('keeps the end', () => {
+    expect(cutStartToWidth('/home/ada/app/src/clock.ts', 12)).toBe('…rc/clock.ts');
+    expect(cutStartToWidth('clock.ts', 8)).toBe('clock.ts');
+    expect(cutStartToWidth('時計/時計.ts', 8)).toBe('…時計.ts');
+    expect(cutStartToWidth('clock.ts', 0)).toBe('');
+  });
+});
+
+describe('wrapToWidth', () => {
+  it('breaks between words, never within one', () => {
+    expect(wrapToWidth('one two three', 7)).toEqual(['one two', 'three']);
+    expect(wrapToWidth('a verylongword b', 5)).toEqual(['a', 'verylongword', 'b']);
+    expect(wrapToWidth('', 5)).toEqual(['']);
   });
 });

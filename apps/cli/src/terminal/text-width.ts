@@ -30,6 +30,35 @@ export function cutToWidth(text: string, width: number): string {
   return width > 0 ? `${cut.trimEnd()}…` : '';
 }
 
+/** The end of the text, of `width` columns, the first of them then an ellipsis: for paths, whose end tells most. */
+export function cutStartToWidth(text: string, width: number): string {
+  if (toTextWidth(text) <= width) return text;
+  let cut = '';
+  let used = 0;
+  for (const { segment } of [...segmenter.segment(text)].reverse()) {
+    used += toSegmentWidth(segment);
+    if (used > width - 1) break;
+    cut = segment + cut;
+  }
+  return width > 0 ? `…${cut.trimStart()}` : '';
+}
+
+/** Lines of at most `width` columns, broken between words; a longer word has a line of its own. */
+export function wrapToWidth(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`;
+    if (line !== '' && toTextWidth(longer) > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = longer;
+    }
+  }
+  return [...lines, line];
+}
+
 /** One line without control characters: what stands in transcripts could otherwise steer the terminal. */
 export function toSingleLine(text: string): string {
   return text.replace(/\s+/gu, ' ').replace(/\p{C}/gu, '').trim();

@@ -30,6 +30,7 @@ export function createFakeContext({
     stdout: stdout.stream,
     stderr: stderr.stream,
     exitCode: 0,
+    outlivesReader: false,
     interruption,
     listenForInterruption: () => interruption.signal,
     out: stdout.text,

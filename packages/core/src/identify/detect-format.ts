@@ -1,7 +1,7 @@
 import { isJsonObject } from '../records/fields.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
 
-/** Transcript and stream formats that recount can tell apart; it ingests `claude-code`. */
+/** Transcript and stream formats that recount can tell apart; it ingests `claude-code` and `claude-stream-json`. */
 export type TranscriptFormat =
   | 'claude-code'
   | 'claude-stream-json'

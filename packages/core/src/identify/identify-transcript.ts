@@ -77,7 +77,7 @@ function readHead(head: Uint8Array): HeadContent {
     for (const value of bytes === undefined ? [] : parseJsonLine(bytes.toString('utf8').trim()).values) {
       found.format ??= detectFormat(value);
       if (!isJsonObject(value)) continue;
-      found.sessionId ??= readId(value.sessionId);
+      found.sessionId ??= readId(found.format === 'claude-stream-json' ? value.session_id : value.sessionId);
       if (firstMessage === undefined && (value.type === 'user' || value.type === 'assistant')) firstMessage = value;
     }
   });

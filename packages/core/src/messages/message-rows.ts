@@ -55,6 +55,7 @@ export function toMessageRow(identity: RowIdentity, record: MessageRecord, place
 export function mergeLine(row: TranscriptMessage, record: MessageRecord, lineCount: number): void {
   row.model ??= record.model;
   row.request_id ??= record.requestId;
+  row.uuid ??= record.uuid;
   row.timestamp ??= toIsoTimestamp(record.timestampMs);
   row.stop_reason = record.stopReason ?? row.stop_reason;
   row.metadata = { ...record.metadata, ...row.metadata, line_count: lineCount };

@@ -4,7 +4,7 @@ import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
 export type TranscriptReference = Pick<
   typeof transcripts.$inferSelect,
-  'workspace_id' | 'id' | 'object_key' | 'size_bytes' | 'status'
+  'workspace_id' | 'id' | 'object_key' | 'size_bytes' | 'status' | 'raw_deleted_at'
 >;
 
 const PAGE_ROWS = 1000;
@@ -26,6 +26,7 @@ export async function* listAllTranscripts(
         object_key: transcripts.object_key,
         size_bytes: transcripts.size_bytes,
         status: transcripts.status,
+        raw_deleted_at: transcripts.raw_deleted_at,
       })
       .from(transcripts)
       .where(

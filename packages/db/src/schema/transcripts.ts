@@ -11,6 +11,10 @@ import { workspaces } from './workspaces.ts';
 export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
 export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number];
 
+/** claude-code: a session file. claude-stream-json: the output of a run, which tells of the same session in other lines. */
+export const STORED_FORMATS = ['claude-code', 'claude-stream-json'] as const;
+export type StoredFormat = (typeof STORED_FORMATS)[number];
+
 /** One uploaded file: raw object, state of its ingestion, and what the parse found. */
 export const transcripts = recountSchema.table(
   'transcripts',
@@ -21,6 +25,7 @@ export const transcripts = recountSchema.table(
     id: identifier().notNull(),
     session_id: identifier().notNull(),
     agent: text().notNull(),
+    format: text().$type<StoredFormat>().notNull().default('claude-code'),
     path: text(),
     is_subagent: boolean().notNull().default(false),
     parent_session_id: identifier(),
@@ -40,6 +45,14 @@ export const transcripts = recountSchema.table(
     error_count: integer().notNull().default(0),
     warning_count: integer().notNull().default(0),
     issue_counts: jsonObject().notNull().default({}),
+    /** Secrets taken out of the rows, by rule. */
+    secret_counts: jsonObject().notNull().default({}),
+    /** Of the raw object, where that is a redacted copy of what was uploaded, of as many bytes. */
+    stored_sha256: text(),
+    /** When retention took the messages and texts away; the figures stay. */
+    rows_deleted_at: isoTimestamp(),
+    /** When retention took the raw object away. */
+    raw_deleted_at: isoTimestamp(),
     ...transcriptFigures(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
     ingested_at: isoTimestamp(),

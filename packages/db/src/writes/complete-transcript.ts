@@ -11,6 +11,8 @@ export interface IngestCounts {
   warnings: number;
   /** Occurrences by issue code. */
   issuesByCode: Record<string, number>;
+  /** Secrets taken out, by rule. Default: none. */
+  secretsByRule?: Record<string, number>;
 }
 
 /** Marks a transcript as ingested and stores what the parse found out about the whole. */
@@ -32,6 +34,8 @@ export async function completeTranscript(
       error_count: counts.errors,
       warning_count: counts.warnings,
       issue_counts: counts.issuesByCode,
+      secret_counts: counts.secretsByRule ?? {},
+      rows_deleted_at: null,
       parser_version: versions.parser,
       price_version: versions.prices,
       ingested_at: sql`now()`,

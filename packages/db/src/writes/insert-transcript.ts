@@ -9,6 +9,7 @@ export type NewTranscript = Pick<
   | 'id'
   | 'session_id'
   | 'agent'
+  | 'format'
   | 'path'
   | 'is_subagent'
   | 'parent_session_id'

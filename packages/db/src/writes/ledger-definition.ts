@@ -25,11 +25,12 @@ export const list = (columns: readonly string[], toSql: (column: string) => stri
 
 /**
  * Order in which copies of a response are credited: the earliest first. Copies mostly keep the time of the original,
- * which the further keys then tell from them; none depends on when something was uploaded. `e` is the entry, `t` its transcript.
+ * which the further keys then tell from them; none depends on when something was uploaded. Copies in a stream, which
+ * have times of their own, follow those in session files. `e` is the entry, `t` its transcript.
  */
 export const CREDIT_ORDER = sql.raw(
-  `e.source = 'progress', e."timestamp" NULLS LAST, e.is_marked_copy, e.is_subagent, t.first_timestamp NULLS LAST,
-   e.session_id, t.size_bytes DESC, t.sha256, e.entry_number`,
+  `e.source = 'progress', t.format = 'claude-stream-json', e."timestamp" NULLS LAST, e.is_marked_copy, e.is_subagent,
+   t.first_timestamp NULLS LAST, e.session_id, t.size_bytes DESC, t.sha256, e.entry_number`,
 );
 
 /** The copy that was written last, when the response was complete, has the final figures. */

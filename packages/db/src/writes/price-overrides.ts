@@ -24,8 +24,9 @@ export async function replaceWorkspacePrices(
   workspaceId: string,
   { currencyLabel, overrides }: PriceChange,
 ): Promise<void> {
-  // One at a time: of two changes at once, the later one is there as a whole.
-  await transaction.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, workspaceId)).for('update');
+  // One at a time: of two changes at once, the later one is there as a whole. Not `update`, which would wait for
+  // transcripts being ingested.
+  await transaction.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, workspaceId)).for('no key update');
   if (currencyLabel !== undefined) {
     await transaction.update(workspaces).set({ currency_label: currencyLabel }).where(eq(workspaces.id, workspaceId));
   }

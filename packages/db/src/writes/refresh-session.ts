@@ -5,7 +5,8 @@ import { sessions, transcripts } from '../schema/transcripts.ts';
 
 /**
  * Makes the session's row follow from its ingested transcripts: the longest one is primary (ties by content hash, so
- * that the order of arrival never matters), the others are marked diverged. Deletes the row where none is left.
+ * that the order of arrival never matters), the others are marked diverged. A session file goes before any stream: it
+ * has the prompts, and every run of the session. Deletes the row where none is left.
  * The caller holds the session's lock.
  */
 export async function refreshSession(transaction: Database, workspaceId: string, sessionId: string): Promise<void> {
@@ -16,7 +17,7 @@ export async function refreshSession(transaction: Database, workspaceId: string,
     .select()
     .from(transcripts)
     .where(hasRows)
-    .orderBy(desc(transcripts.size_bytes), asc(transcripts.sha256));
+    .orderBy(eq(transcripts.format, 'claude-stream-json'), desc(transcripts.size_bytes), asc(transcripts.sha256));
   const [primary, ...diverged] = versions;
   if (primary === undefined) {
     await transaction

@@ -3,7 +3,7 @@ import { and, eq } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import type { TranscriptRow } from './insert-transcript.ts';
 
-/** Lets a transcript name another object with the same bytes. Returns false where it names another one by now. */
+/** Lets a transcript name another object with the bytes that were uploaded. Returns false where it names another one by now. */
 export async function replaceRawObject(
   database: Database,
   transcript: Pick<TranscriptRow, 'workspace_id' | 'id' | 'object_key'>,
@@ -11,7 +11,7 @@ export async function replaceRawObject(
 ): Promise<boolean> {
   const replaced = await database
     .update(transcripts)
-    .set({ object_key: objectKey })
+    .set({ object_key: objectKey, stored_sha256: null, raw_deleted_at: null })
     .where(
       and(
         eq(transcripts.workspace_id, transcript.workspace_id),

@@ -12,6 +12,8 @@ const CLEARED_COLUMNS = [
   'error_count',
   'warning_count',
   'issue_counts',
+  'secret_counts',
+  'rows_deleted_at',
   'parser_version',
   'price_version',
 ];

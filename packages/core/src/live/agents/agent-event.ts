@@ -39,6 +39,8 @@ export interface TextEvent extends LineEvent {
   type: 'text';
   /** A whole text. */
   text: string;
+  /** Of the line, where it has one. */
+  uuid?: string;
   /** Its pieces were given as they came, as `progress` named `text`. */
   wasStreamed: boolean;
 }
@@ -74,6 +76,8 @@ export interface ProgressEvent extends LineEvent {
   /** May be empty. */
   text: string;
   isError: boolean;
+  /** Of a user's message that the session can be rewound to: its uuid. */
+  checkpoint?: string;
 }
 
 /** A line of a type unknown here. */

@@ -2,7 +2,7 @@ import { cutCharacters, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 import { createClaudeReader } from '../claude/claude-reader.ts';
 import { toLineEvent } from '../claude/claude-state.ts';
-import type { AssistantEvent, GenericEvent, ResultEvent, StreamEvent } from '../claude/stream-event.ts';
+import type { AssistantEvent, GenericEvent, ResultEvent, StreamEvent, UserEvent } from '../claude/stream-event.ts';
 import type { StreamReader } from '../stream-reader.ts';
 import { roundCost } from '../stream-summary.ts';
 import { toToolInputSummary } from '../tool-input-summary.ts';
@@ -41,7 +41,7 @@ export function createClaudeAgentReader(
         return [{ ...toLineEvent(event), type: 'session-start', sessionId, model, tools }];
       }
       case 'user':
-        return [{ ...toLineEvent(event), type: 'progress', name: 'user', text: event.content, isError: false }];
+        return [toUserEvent(event)];
       case 'assistant':
         return toAssistantEvents(event);
       case 'tool_result': {
@@ -69,7 +69,7 @@ export function createClaudeAgentReader(
 }
 
 function toAssistantEvents(event: AssistantEvent): AgentEvent[] {
-  const { content, thinking, toolUse, isPartial, wasStreamed } = event;
+  const { uuid, content, thinking, toolUse, isPartial, wasStreamed } = event;
   const line = toLineEvent(event);
   if (toolUse !== undefined) {
     const { id, name, input } = toolUse;
@@ -79,7 +79,13 @@ function toAssistantEvents(event: AssistantEvent): AgentEvent[] {
   if (thinking !== undefined) return [{ ...line, type: 'progress', name: 'thinking', text: thinking, isError: false }];
   if (content === undefined) return [];
   if (isPartial) return [{ ...line, type: 'progress', name: 'text', text: content, isError: false }];
-  return [{ ...line, type: 'text', text: content, wasStreamed }];
+  return [{ ...line, type: 'text', text: content, wasStreamed, ...(uuid !== null && { uuid }) }];
+}
+
+function toUserEvent(event: UserEvent): AgentEvent {
+  const { uuid, content, isCheckpoint } = event;
+  const progress = { type: 'progress', name: 'user', text: content, isError: false } as const;
+  return { ...toLineEvent(event), ...progress, ...(isCheckpoint && uuid !== null && { checkpoint: uuid }) };
 }
 
 /** Fields of bookkeeping lines that say something to people. */

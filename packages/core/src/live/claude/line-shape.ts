@@ -1,4 +1,5 @@
 import { toLineKind } from '../../records/claude-code/line-types.ts';
+import { STREAM_LINE_TYPES } from '../../records/claude-code/stream-lines.ts';
 import { isJsonObject } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import { type FieldReport, toBooleanField, toObjectField, toTextField, withNumberFields } from '../coerce-fields.ts';
@@ -10,23 +11,8 @@ const USAGE_COUNTS = [
   'cache_creation_input_tokens',
 ] as const;
 
-/** Types that only a stream has, beside those of a transcript. */
-const STREAM_TYPES = new Set([
-  'auth_status',
-  'control_cancel_request',
-  'control_request',
-  'control_response',
-  'keep_alive',
-  'prompt_suggestion',
-  'rate_limit_event',
-  'stream_event',
-  'thinking',
-  'tool_progress',
-  'tool_use_summary',
-]);
-
 export function isKnownType(type: string): boolean {
-  return STREAM_TYPES.has(type) || toLineKind(type) !== 'unknown';
+  return STREAM_LINE_TYPES.has(type) || toLineKind(type) !== 'unknown';
 }
 
 /** The line in the shape that the code for transcripts reads: what has the wrong type is converted where it can be. */

@@ -21,9 +21,9 @@ export * from './read-subagents-report.ts';
 export * from './read-tools-report.ts';
 export { readUsageReport, type UsageReportFigures } from './read-usage-report.ts';
 export {
+  prepareReports,
   type ReportFilter,
   type ReportRequest,
-  prepareReports,
   resolveReportFilter,
   UnknownTimeZoneError,
 } from './report-filter.ts';

@@ -2,8 +2,8 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import { USAGE_SOURCE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { ROLLUP_COLUMNS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
 const HOUR_MS = 60 * 60_000;
 export const BLOCK_MS = 5 * HOUR_MS;
@@ -40,23 +40,23 @@ export async function readBlocksReport(
     new Date(ms).toISOString(),
   );
   const number = sql`width_bucket(u.bucket_start, ${sql.param(edges)}::timestamptz[])`;
+  const usage: GroupPart = {
+    source: USAGE_SOURCE,
+    table: sql`recount.usage_rollup AS u`,
+    keys: { block: number },
+    groupedColumns: ['model'],
+    columns: { model: sql`u.model`, ...ROLLUP_SUMS },
+    where: sql`NOT u.is_shared AND u.bucket_start >= ${edges.at(0) ?? null}::timestamptz
+      AND u.bucket_start < ${edges.at(-1) ?? null}::timestamptz`,
+  };
   const { rows, totals, truncated, groupCount } = await readGroups<Sums, BlockFigures, { block: number }>(
     database,
     atAnyTime,
     { limit },
     {
-      parts: [
-        {
-          source: USAGE_SOURCE,
-          table: sql`recount.usage_rollup AS u`,
-          keys: { block: number },
-          columns: { session_id: sql`u.session_id`, model: sql`u.model`, ...ROLLUP_COLUMNS },
-          where: sql`NOT u.is_shared AND u.bucket_start >= ${edges.at(0) ?? null}::timestamptz
-            AND u.bucket_start < ${edges.at(-1) ?? null}::timestamptz`,
-        },
-      ],
+      parts: [usage],
+      sessionsOf: usage,
       aggregates: {
-        sessions: sql`count(DISTINCT session_id)::float8`,
         models: sql`coalesce(array_agg(DISTINCT model ORDER BY model) FILTER (WHERE model IS NOT NULL), '{}')`,
         ...sumUsage(),
       },

@@ -1,8 +1,8 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { CALL_AGGREGATES, type CallSums, EACH_CALL, toTokenEstimate } from './tool-call-figures.ts';
+import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { CALL_SUMS, type CallSums, EACH_CALL, toTokenEstimate } from './tool-call-figures.ts';
 
 export interface FileFigures {
   calls: number;
@@ -22,6 +22,17 @@ type FileKeys = { file_path: string; project: string | null };
 const IS_READ = sql`c.tool_name = 'Read'`;
 const ORDERS = { calls: sql`calls DESC`, reads: sql`reads DESC`, edits: sql`edits DESC` };
 
+const CALLS: GroupPart = {
+  ...EACH_CALL,
+  keys: { file_path: sql`c.file_path`, project: sql`s.project` },
+  columns: {
+    ...EACH_CALL.columns,
+    is_read: IS_READ,
+    is_edit: sql`NOT (${IS_READ}) AND c.is_error IS NOT TRUE`,
+  },
+  where: sql`${EACH_CALL.where} AND c.file_path IS NOT NULL`,
+};
+
 /** Files that tools read and edited, by path and project. */
 export async function readFilesReport(
   database: Database,
@@ -33,20 +44,10 @@ export async function readFilesReport(
     FileFigures,
     FileKeys
   >(database, filter, page, {
-    parts: [
-      {
-        ...EACH_CALL,
-        keys: { file_path: sql`c.file_path`, project: sql`s.project` },
-        columns: {
-          ...EACH_CALL.columns,
-          is_read: IS_READ,
-          is_edit: sql`NOT (${IS_READ}) AND c.is_error IS NOT TRUE`,
-        },
-        where: sql`${EACH_CALL.where} AND c.file_path IS NOT NULL`,
-      },
-    ],
+    parts: [CALLS],
+    sessionsOf: CALLS,
     aggregates: {
-      ...CALL_AGGREGATES,
+      ...CALL_SUMS,
       reads: sql`(count(*) FILTER (WHERE is_read))::float8`,
       edits: sql`(count(*) FILTER (WHERE is_edit))::float8`,
     },

@@ -1,19 +1,29 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import {
-  CALL_AGGREGATES,
-  type CallFigures,
-  type CallSums,
-  TOOL_ROLLUP_SOURCE,
-  toCallFigures,
-} from './tool-call-figures.ts';
+import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { CALL_SUMS, type CallFigures, type CallSums, TOOL_ROLLUP_SOURCE, toCallFigures } from './tool-call-figures.ts';
 
 export interface McpServerFigures extends CallFigures {
   /** Different tools called. */
   tools: number;
 }
+
+const CALLS: GroupPart = {
+  source: TOOL_ROLLUP_SOURCE,
+  table: sql`recount.tool_rollup AS r`,
+  keys: { mcp_server: sql`r.mcp_server` },
+  groupedColumns: ['tool_name'],
+  columns: {
+    tool_name: sql`r.tool_name`,
+    calls: sql`sum(r.calls)`,
+    results: sql`sum(r.results)`,
+    errors: sql`sum(r.errors)`,
+    denied: sql`sum(r.denied)`,
+    output_bytes: sql`sum(r.output_bytes)`,
+  },
+  where: sql`r.mcp_server IS NOT NULL`,
+};
 
 /** Calls to MCP servers. */
 export async function readMcpServersReport(
@@ -26,24 +36,9 @@ export async function readMcpServersReport(
     McpServerFigures,
     { mcp_server: string }
   >(database, filter, page, {
-    parts: [
-      {
-        source: TOOL_ROLLUP_SOURCE,
-        table: sql`recount.tool_rollup AS r`,
-        keys: { mcp_server: sql`r.mcp_server` },
-        columns: {
-          session_id: sql`r.session_id`,
-          tool_name: sql`r.tool_name`,
-          calls: sql`r.calls`,
-          results: sql`r.results`,
-          errors: sql`r.errors`,
-          denied: sql`r.denied`,
-          output_bytes: sql`r.output_bytes`,
-        },
-        where: sql`r.mcp_server IS NOT NULL`,
-      },
-    ],
-    aggregates: { ...CALL_AGGREGATES, tools: sql`count(DISTINCT tool_name)::float8` },
+    parts: [CALLS],
+    sessionsOf: CALLS,
+    aggregates: { ...CALL_SUMS, tools: sql`count(DISTINCT tool_name)::float8` },
     order: sql`calls DESC`,
     toFigures: (sums) => ({ tools: sums.tools, ...toCallFigures(sums) }),
   });

@@ -3,7 +3,7 @@ import { sql } from '../../drizzle.cjs';
 import { USAGE_SOURCE } from './read-usage-report.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { NO_USAGE, ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
 export interface ModelFigures extends UsageFigures {
   is_priced: boolean;
@@ -19,24 +19,13 @@ const USAGE: GroupPart = {
   source: USAGE_SOURCE,
   table: sql`recount.usage_rollup AS u`,
   keys: { model: sql`u.model` },
-  groupedColumns: ['session_id'],
+  groupedColumns: [],
   columns: {
-    session_id: sql`NULL::text`,
     ...ROLLUP_SUMS,
     first_used: sql`min(u.bucket_start)`,
     last_used: sql`max(u.bucket_start)`,
   },
   where: sql`NOT u.is_shared`,
-};
-
-const SESSIONS: GroupPart = {
-  ...USAGE,
-  columns: {
-    session_id: sql`u.session_id`,
-    ...NO_USAGE,
-    first_used: sql`NULL::timestamptz`,
-    last_used: sql`NULL::timestamptz`,
-  },
 };
 
 /** Models in use, those without a price as well. */
@@ -50,10 +39,10 @@ export async function readModelsReport(
     filter,
     page,
     {
-      parts: [USAGE, SESSIONS],
+      parts: [USAGE],
+      sessionsOf: USAGE,
       aggregates: {
         ...sumUsage(),
-        sessions: sql`count(DISTINCT session_id)::float8`,
         first_ms: sql`extract(epoch FROM min(first_used))::float8 * 1000`,
         last_ms: sql`extract(epoch FROM max(last_used))::float8 * 1000`,
       },

@@ -1,9 +1,9 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import {
-  CALL_AGGREGATES,
+  CALL_SUMS,
   type CallFigures,
   type CallSums,
   DURATION_AGGREGATES,
@@ -16,6 +16,12 @@ import {
 
 export type ProgramFigures = CallFigures & DurationFigures;
 
+const CALLS: GroupPart = {
+  ...EACH_CALL,
+  keys: { program: sql`c.program` },
+  where: sql`${EACH_CALL.where} AND c.program IS NOT NULL`,
+};
+
 /** Shell commands by their first program. */
 export async function readProgramsReport(
   database: Database,
@@ -27,14 +33,9 @@ export async function readProgramsReport(
     ProgramFigures,
     { program: string }
   >(database, filter, page, {
-    parts: [
-      {
-        ...EACH_CALL,
-        keys: { program: sql`c.program` },
-        where: sql`${EACH_CALL.where} AND c.program IS NOT NULL`,
-      },
-    ],
-    aggregates: { ...CALL_AGGREGATES, ...DURATION_AGGREGATES },
+    parts: [CALLS],
+    sessionsOf: CALLS,
+    aggregates: { ...CALL_SUMS, ...DURATION_AGGREGATES },
     order: sql`calls DESC`,
     toFigures: (sums) => ({ ...toCallFigures(sums), ...toDurationFigures(sums) }),
   });

@@ -1,8 +1,14 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
-import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { CALL_AGGREGATES, type CallFigures, type CallSums, EACH_CALL, toCallFigures } from './tool-call-figures.ts';
+import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { CALL_SUMS, type CallFigures, type CallSums, EACH_CALL, toCallFigures } from './tool-call-figures.ts';
+
+const CALLS: GroupPart = {
+  ...EACH_CALL,
+  keys: { skill_name: sql`c.skill_name` },
+  where: sql`${EACH_CALL.where} AND c.skill_name IS NOT NULL`,
+};
 
 /** Skills that agents loaded. */
 export async function readSkillsReport(
@@ -15,14 +21,9 @@ export async function readSkillsReport(
     filter,
     page,
     {
-      parts: [
-        {
-          ...EACH_CALL,
-          keys: { skill_name: sql`c.skill_name` },
-          where: sql`${EACH_CALL.where} AND c.skill_name IS NOT NULL`,
-        },
-      ],
-      aggregates: CALL_AGGREGATES,
+      parts: [CALLS],
+      sessionsOf: CALLS,
+      aggregates: CALL_SUMS,
       order: sql`calls DESC`,
       toFigures: toCallFigures,
     },

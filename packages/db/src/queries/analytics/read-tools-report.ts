@@ -3,7 +3,7 @@ import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import {
-  CALL_AGGREGATES,
+  CALL_SUMS,
   type CallFigures,
   type CallSums,
   DURATION_AGGREGATES,
@@ -29,9 +29,8 @@ const SUMMED = ['calls', 'results', 'errors', 'denied', 'output_bytes', 'input_b
 const ROLLED_UP_CALLS: GroupPart = {
   source: TOOL_ROLLUP_SOURCE,
   table: sql`recount.tool_rollup AS r`,
-  groupedColumns: ['session_id', 'duration_ms'],
+  groupedColumns: ['duration_ms'],
   columns: {
-    session_id: sql`r.session_id`,
     duration_ms: sql`NULL::bigint`,
     ...Object.fromEntries(
       SUMMED.map((name) => [name, sql`sum(r.${sql.identifier(name === 'total_ms' ? 'duration_ms' : name)})::bigint`]),
@@ -43,11 +42,7 @@ const ROLLED_UP_CALLS: GroupPart = {
 const TIMED_CALLS: GroupPart = {
   source: TOOL_CALL_SOURCE,
   table: sql`recount.tool_calls AS c`,
-  columns: {
-    session_id: sql`NULL::text`,
-    duration_ms: sql`c.duration_ms`,
-    ...Object.fromEntries(SUMMED.map((name) => [name, sql`NULL::bigint`])),
-  },
+  columns: { duration_ms: sql`c.duration_ms` },
   where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
 };
 
@@ -59,8 +54,9 @@ export async function readToolsReport(
 ): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
   return await readGroups<Sums, ToolFigures>(database, filter, page, {
     parts: page.hasPercentiles ? [ROLLED_UP_CALLS, TIMED_CALLS] : [ROLLED_UP_CALLS],
+    sessionsOf: ROLLED_UP_CALLS,
     aggregates: {
-      ...CALL_AGGREGATES,
+      ...CALL_SUMS,
       input_bytes: sql`coalesce(sum(input_bytes), 0)::float8`,
       total_ms: sql`coalesce(sum(total_ms), 0)::float8`,
       timed_calls: sql`coalesce(sum(timed_calls), 0)::float8`,

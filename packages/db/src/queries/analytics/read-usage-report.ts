@@ -2,7 +2,7 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import { type ReportFilter, toReportSource } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { NO_USAGE, ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
 export interface UsageReportFigures {
   /** Sessions that hold a response. */
@@ -27,36 +27,27 @@ export const USAGE_SOURCE = toReportSource('u', {
 });
 const MESSAGE_SOURCE = toReportSource('m', { time: 'bucket_start' });
 
-const NO_MESSAGES = { messages: sql`NULL::bigint`, user_messages: sql`NULL::bigint` };
+const USAGE_TABLE = sql`recount.usage_rollup AS u`;
+/** All of which a workspace has used, for counts of sessions. */
+export const SESSIONS_WITH_USAGE = { source: USAGE_SOURCE, table: USAGE_TABLE };
 
 const USAGE: GroupPart = {
   source: USAGE_SOURCE,
-  table: sql`recount.usage_rollup AS u`,
-  groupedColumns: ['is_shared', 'session_id'],
+  table: USAGE_TABLE,
+  groupedColumns: ['is_shared'],
   columns: {
     is_shared: sql`u.is_shared`,
-    session_id: sql`NULL::text`,
     ...ROLLUP_SUMS,
-    ...NO_MESSAGES,
+    messages: sql`NULL::bigint`,
+    user_messages: sql`NULL::bigint`,
   },
-};
-
-const SESSIONS: GroupPart = {
-  ...USAGE,
-  columns: { is_shared: sql`NULL::boolean`, session_id: sql`u.session_id`, ...NO_USAGE, ...NO_MESSAGES },
 };
 
 const MESSAGES: GroupPart = {
   source: MESSAGE_SOURCE,
   table: sql`recount.message_rollup AS m`,
-  groupedColumns: ['is_shared', 'session_id'],
-  columns: {
-    is_shared: sql`NULL::boolean`,
-    session_id: sql`NULL::text`,
-    ...NO_USAGE,
-    messages: sql`sum(m.messages)`,
-    user_messages: sql`sum(m.user_messages)`,
-  },
+  groupedColumns: [],
+  columns: { messages: sql`sum(m.messages)`, user_messages: sql`sum(m.user_messages)` },
 };
 
 /** Usage by any keys but `tool`. */
@@ -70,9 +61,9 @@ export async function readUsageReport(
     filter.gitBranch === undefined &&
     !page.groupBy?.some((key) => key === 'model' || key === 'git_branch' || key === 'agent_version');
   return await readGroups<Sums, UsageReportFigures>(database, filter, page, {
-    parts: isOfMessages ? [USAGE, SESSIONS, MESSAGES] : [USAGE, SESSIONS],
+    parts: isOfMessages ? [USAGE, MESSAGES] : [USAGE],
+    sessionsOf: SESSIONS_WITH_USAGE,
     aggregates: {
-      sessions: sql`count(DISTINCT session_id)::float8`,
       messages: sql`coalesce(sum(messages), 0)::float8`,
       user_messages: sql`coalesce(sum(user_messages), 0)::float8`,
       ...sumUsage('own_', sql`NOT is_shared`),

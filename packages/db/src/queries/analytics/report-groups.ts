@@ -47,10 +47,12 @@ export interface GroupPart {
 }
 
 export interface GroupQuery<Aggregates, Figures> {
-  /** All with the same columns and further keys. */
+  /** All with the same further keys; columns that a further part lacks are null in it. */
   parts: readonly [GroupPart, ...GroupPart[]];
+  /** Adds the aggregate `sessions`: different sessions of this part's rows. Faster than a count(DISTINCT …), which sorts. */
+  sessionsOf?: Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>;
   /** By their names; numbers as float8, which is exact to 2^53. */
-  aggregates: Readonly<Record<keyof Aggregates & string, SQL>>;
+  aggregates: Readonly<Record<Exclude<keyof Aggregates & string, 'sessions'>, SQL> & { sessions?: SQL }>;
   /** Which rows there are, by aggregates of the parts' columns; totals are of all of them. */
   having?: SQL;
   /** What comes first, after the time: names of aggregates, of `g`. */
@@ -63,27 +65,31 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
   database: Database,
   filter: ReportFilter,
   { groupBy = [], limit }: ReportPage,
-  { parts, aggregates, having, order, toFigures }: GroupQuery<Aggregates, Figures>,
+  { parts, sessionsOf, aggregates, having, order, toFigures }: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
   const names = [...groupBy, ...Object.keys(parts[0].keys ?? {})];
   const [firstName] = names;
-  const nameList = sql.join(
-    names.map((name) => sql.identifier(name)),
-    sql`, `,
-  );
+  const isTotal = firstName === undefined ? sql`true` : sql`(GROUPING(${sql.identifier(firstName)}) = 1)`;
+  const allAggregates: Record<string, SQL> = {
+    ...aggregates,
+    ...(sessionsOf !== undefined && {
+      sessions: sql`CASE WHEN ${isTotal} THEN (${countSessions(sessionsOf, filter)}) ELSE coalesce(sum(session_count), 0) END::float8`,
+    }),
+  };
+  const columnNames = Object.keys(parts[0].columns);
+  const selects = parts.map((part) => toSelect(part, columnNames, groupBy, filter));
+  if (sessionsOf !== undefined && firstName !== undefined) {
+    selects.push(countSessionsByKeys(sessionsOf, columnNames, groupBy, filter));
+  }
   const { rows } = await database.execute<Record<string, unknown>>(sql`
-    SELECT ${toList(aggregates, (name) => sql`g.${sql.identifier(name)}`)}, (count(*) OVER ())::float8 - 1 AS group_count
+    SELECT ${toList(allAggregates, (name) => sql`g.${sql.identifier(name)}`)}, (count(*) OVER ())::float8 - 1 AS group_count
       ${sql.join(names.map((name) => sql`, ${toText(name, filter.timeZone)} AS ${sql.identifier(`key_${name}`)}`))}
     FROM (
-      SELECT ${toList(aggregates, (name) => aggregates[name as keyof Aggregates & string])},
-        ${firstName === undefined ? sql`true` : sql`GROUPING(${sql.identifier(firstName)}) = 1`} AS is_total
+      SELECT ${toList(allAggregates, (name) => allAggregates[name] ?? sql`NULL`)}, ${isTotal} AS is_total
         ${sql.join(names.map((name) => sql`, ${sql.identifier(name)}`))}
-      FROM (${sql.join(
-        parts.map((part) => toSelect(part, groupBy, filter)),
-        sql` UNION ALL `,
-      )}) AS x
-      GROUP BY ${firstName === undefined ? sql`()` : sql`GROUPING SETS ((${nameList}), ())`}
-      ${firstName === undefined || having === undefined ? sql`` : sql`HAVING GROUPING(${sql.identifier(firstName)}) = 1 OR ${having}`}
+      FROM (${sql.join(selects, sql` UNION ALL `)}) AS x
+      ${firstName === undefined ? sql`` : sql`GROUP BY GROUPING SETS ((${toNameList(names)}), ())`}
+      ${firstName === undefined || having === undefined ? sql`` : sql`HAVING ${isTotal} OR ${having}`}
     ) AS g
     ORDER BY is_total DESC,
       ${sql.join(names.filter(isTimeKey).map((name) => sql`g.${sql.identifier(name)} NULLS FIRST, `))} ${order}
@@ -102,22 +108,70 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
   };
 }
 
-function toSelect(part: GroupPart, groupBy: readonly ReportKey[], filter: ReportFilter): SQL {
-  const { source, table, columns, groupedColumns, where } = part;
-  const named: [string, SQL][] = [
-    ...groupBy.map((key): [string, SQL] => [key, toKey(key, source, filter.timeZone)]),
-    ...Object.entries(part.keys ?? {}),
-    ...(groupedColumns ?? []).map((name): [string, SQL] => [name, columns[name] ?? sql`NULL`]),
-  ];
-  const others = Object.entries(columns).filter(([name]) => groupedColumns?.includes(name) !== true);
-  const all = [...named, ...others].map(([name, value]) => sql`${value} AS ${sql.identifier(name)}`);
+type NamedColumns = [name: string, value: SQL][];
+
+const toKeys = (
+  { source, keys }: Pick<GroupPart, 'source' | 'keys'>,
+  groupBy: readonly ReportKey[],
+  filter: ReportFilter,
+): NamedColumns => [
+  ...groupBy.map((key): [string, SQL] => [key, toKey(key, source, filter.timeZone)]),
+  ...Object.entries(keys ?? {}),
+];
+
+function toSelect(
+  part: GroupPart,
+  columnNames: readonly string[],
+  groupBy: readonly ReportKey[],
+  filter: ReportFilter,
+): SQL {
+  const { columns, groupedColumns = [] } = part;
+  const keys = toKeys(part, groupBy, filter);
+  const all = [...keys, ...columnNames.map((name): [string, SQL] => [name, columns[name] ?? sql`NULL`])];
   // By position: the parameters within the keys would make them different expressions.
-  const positions = sql.raw(named.map((_, index) => index + 1).join(', '));
+  const positions = [
+    ...keys.map((_, index) => index + 1),
+    ...groupedColumns.map((name) => keys.length + columnNames.indexOf(name) + 1),
+  ];
   return sql`
-    SELECT ${sql.join(all, sql`, `)} FROM ${table} ${joinSessions(source)}
-    WHERE ${toConditions(filter, source)} ${where === undefined ? sql`` : sql`AND ${where}`}
-    ${groupedColumns === undefined ? sql`` : sql`GROUP BY ${positions}`}`;
+    SELECT ${toColumns(all)}, NULL::bigint AS session_count ${fromPart(part, filter)}
+    ${part.groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
 }
+
+type SessionsPart = NonNullable<GroupQuery<unknown, unknown>['sessionsOf']>;
+
+const countSessions = (part: SessionsPart, filter: ReportFilter): SQL =>
+  sql`SELECT count(*) FROM (SELECT DISTINCT ${part.source.sessionId} ${fromPart(part, filter)}) AS session`;
+
+function countSessionsByKeys(
+  part: SessionsPart,
+  columnNames: readonly string[],
+  groupBy: readonly ReportKey[],
+  filter: ReportFilter,
+): SQL {
+  const keys = toKeys(part, groupBy, filter);
+  const names = toNameList(keys.map(([name]) => name));
+  return sql`
+    SELECT ${names}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*)
+    FROM (SELECT DISTINCT ${toColumns(keys)}, ${part.source.sessionId} ${fromPart(part, filter)}) AS session
+    GROUP BY ${names}`;
+}
+
+const fromPart = ({ source, table, where }: SessionsPart, filter: ReportFilter): SQL => sql`
+  FROM ${table} ${joinSessions(source)}
+  WHERE ${toConditions(filter, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
+
+const toColumns = (columns: NamedColumns): SQL =>
+  sql.join(
+    columns.map(([name, value]) => sql`${value} AS ${sql.identifier(name)}`),
+    sql`, `,
+  );
+
+const toNameList = (names: readonly string[]): SQL =>
+  sql.join(
+    names.map((name) => sql.identifier(name)),
+    sql`, `,
+  );
 
 function toList(aggregates: Readonly<Record<string, SQL>>, toSql: (name: string) => SQL): SQL {
   return sql.join(

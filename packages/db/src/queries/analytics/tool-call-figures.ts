@@ -33,7 +33,6 @@ export const EACH_CALL = {
   source: TOOL_CALL_SOURCE,
   table: sql`recount.tool_calls AS c`,
   columns: {
-    session_id: sql`c.session_id`,
     calls: sql`1`,
     results: sql`(c.is_error IS NOT NULL)::int`,
     errors: sql`(c.is_error IS TRUE)::int`,
@@ -46,9 +45,8 @@ export const EACH_CALL = {
 
 const sum = (name: string): SQL => sql`coalesce(sum(${sql.identifier(name)}), 0)::float8`;
 
-export const CALL_AGGREGATES: Record<keyof CallSums, SQL> = {
+export const CALL_SUMS: Record<Exclude<keyof CallSums, 'sessions'>, SQL> = {
   calls: sum('calls'),
-  sessions: sql`count(DISTINCT session_id)::float8`,
   results: sum('results'),
   errors: sum('errors'),
   denied: sum('denied'),

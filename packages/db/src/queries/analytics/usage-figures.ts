@@ -52,11 +52,6 @@ export const NO_USAGE: Record<string, SQL> = Object.fromEntries(
   SUMMED_COLUMNS.map((name) => [name, sql`NULL::bigint`]),
 );
 
-/** The roll-up's own columns (alias `u`). */
-export const ROLLUP_COLUMNS: Record<string, SQL> = Object.fromEntries(
-  SUMMED_COLUMNS.map((name) => [name, sql`u.${sql.identifier(name)}`]),
-);
-
 /** Sums of the roll-up's rows (alias `u`), by the columns' names. */
 export const ROLLUP_SUMS: Record<string, SQL> = Object.fromEntries(
   SUMMED_COLUMNS.map((name) => [name, sql`sum(u.${sql.identifier(name)})::bigint`]),

@@ -51,15 +51,15 @@ export interface SearchResults {
   results: SearchResult[];
   /** Texts that match, each once however many copies there are. */
   matchCount: number;
-  /** There are more: only the newest MAX_RANKED_DOCUMENTS were ranked and counted. */
+  /** There are more: only the newest MAX_FOUND_DOCUMENTS of the mode were ranked and counted. */
   isMatchCountCapped: boolean;
   /** Sessions of the workspace that search does not find yet, or not all of. */
   waitingSessions: number;
   next: SearchCursor | undefined;
 }
 
-/** Of all documents that match, the newest ones are ranked: a common word is in most of them. */
-export const MAX_RANKED_DOCUMENTS = 5000;
+/** Of all documents that match, so many of the newest are looked at: a common word is in most of them. */
+export const MAX_FOUND_DOCUMENTS = { text: 2000, substring: 1000 } as const;
 const DEFAULT_TIMEOUT_MS = 5000;
 const QUERY_CANCELED = '57014';
 /** Weights D, C, B, A; divided by 1 + the logarithm of the document's length. */
@@ -98,7 +98,7 @@ export async function searchTranscripts(
   return {
     results: results.map((row) => toResult(row, target)),
     matchCount: first?.match_count ?? 0,
-    isMatchCountCapped: (first?.document_count ?? 0) >= MAX_RANKED_DOCUMENTS,
+    isMatchCountCapped: (first?.document_count ?? 0) >= MAX_FOUND_DOCUMENTS[target.mode],
     waitingSessions,
     next: last && toCursor(last),
   };
@@ -137,14 +137,18 @@ async function readRows(
   const rank = target.mode === 'text' && page.sort === 'relevance' ? toRank(target.query) : sql`0::float8`;
   const { rows } = await snapshot.execute<ResultRow>(sql`
     WITH document AS MATERIALIZED (
-      SELECT d.session_id, d.message_id, d.block_order, d.kind, d."timestamp", d.is_subagent, d.line_number,
-        d.byte_offset, d.copy_key, d.is_cut, d.words,
-        s.primary_transcript_id AS transcript_id, s.project, s.title, s.first_timestamp
-      FROM ${documents} AS d
-      JOIN ${sessions} AS s ON s.workspace_id = d.workspace_id AND s.session_id = d.session_id
-      WHERE ${sql.join([...toMatch(filter.workspaceId, target), ...toConditions(filter)], sql` AND `)}
-      ORDER BY d."timestamp" DESC NULLS LAST, d.session_id, d.message_id, d.block_order
-      LIMIT ${MAX_RANKED_DOCUMENTS}
+      SELECT * FROM (
+        SELECT d.session_id, d.message_id, d.block_order, d.kind, d."timestamp", d.is_subagent, d.line_number,
+          d.byte_offset, d.copy_key, d.is_cut, ${target.mode === 'text' ? sql`d.words` : sql`NULL::tsvector`} AS words,
+          s.primary_transcript_id AS transcript_id, s.project, s.title, s.first_timestamp
+        FROM ${documents} AS d
+        JOIN ${sessions} AS s ON s.workspace_id = d.workspace_id AND s.session_id = d.session_id
+        WHERE ${sql.join([...toIndexConditions(filter.workspaceId, target), ...toConditions(filter)], sql` AND `)}
+        ORDER BY d."timestamp" DESC NULLS LAST, d.session_id, d.message_id, d.block_order
+        ${target.mode === 'text' ? sql`LIMIT ${MAX_FOUND_DOCUMENTS.text}` : sql`OFFSET 0`}
+      ) AS candidate
+      WHERE ${toTextCondition(filter.workspaceId, target)}
+      LIMIT ${MAX_FOUND_DOCUMENTS[target.mode]}
     ), copy AS (
       SELECT *, ${rank} AS rank, count(*) OVER () AS document_count, count(*) OVER (PARTITION BY copy_key) AS copy_count,
         row_number() OVER (
@@ -177,18 +181,25 @@ function toRank(query: SearchQuery): SQL {
   return sql`ts_rank_cd(${weights}::real[], words, ${toTsquery(query)}::tsquery, ${normalization}::int)::float8`;
 }
 
-function toMatch(workspaceId: string, target: SearchTarget): SQL[] {
+/** What the index answers: in text mode exactly, in substring mode with some that only have the same grams. */
+function toIndexConditions(workspaceId: string, target: SearchTarget): SQL[] {
   const ofWorkspace = sql`d.workspace_id = ${workspaceId}`;
   if (target.mode === 'text') {
     return [ofWorkspace, sql`d.words @@ ${toWorkspaceTsquery(workspaceId, target.query)}::tsquery`];
   }
   const grams = `{${toGrams(target.part).join()}}`;
-  return [
-    ofWorkspace,
-    sql`d.words @@ ${toWorkspaceTsquery(workspaceId)}::tsquery`,
-    sql`d.grams @> ${grams}::smallint[]`,
-    sql`d.text ILIKE ${`%${target.part.replace(/[\\%_]/g, '\\$&')}%`}`,
-  ];
+  const wordCondition = sql`d.words @@ ${toWorkspaceTsquery(workspaceId)}::tsquery`;
+  return [ofWorkspace, wordCondition, sql`d.grams @> ${grams}::smallint[]`];
+}
+
+/** Reads the texts one by one, until there are enough: that is what takes time. */
+function toTextCondition(workspaceId: string, target: SearchTarget): SQL {
+  if (target.mode === 'text') return sql`true`;
+  const pattern = `%${target.part.replace(/[\\%_]/g, '\\$&')}%`;
+  return sql`(
+    SELECT d.text ILIKE ${pattern} FROM ${documents} AS d
+    WHERE d.workspace_id = ${workspaceId} AND d.session_id = candidate.session_id
+      AND d.message_id = candidate.message_id AND d.block_order = candidate.block_order)`;
 }
 
 function toConditions(filter: SearchFilter): SQL[] {

@@ -39,10 +39,12 @@ function toDigit(code: number): number {
 
 /** In lower case, of the same length: places in the one are places in the other. */
 export function foldCase(text: string): string {
-  const folded = text.toLowerCase().replaceAll('ς', 'σ');
-  if (folded.length === text.length) return folded;
-  return Array.from(text, (character) => {
-    const lower = character.toLowerCase();
-    return lower.length === character.length ? lower : character;
-  }).join('');
+  const lower = text.toLowerCase();
+  const folded = lower.length === text.length ? lower : Array.from(text, toLowerOfSameLength).join('');
+  return folded.replaceAll('ς', 'σ');
+}
+
+function toLowerOfSameLength(character: string): string {
+  const lower = character.toLowerCase();
+  return lower.length === character.length ? lower : character;
 }

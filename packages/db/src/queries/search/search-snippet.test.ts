@@ -51,7 +51,7 @@ describe('toSubstringSnippet', () => {
         const parts = toSubstringSnippet(text, part);
         const whole = parts.map(({ text: piece }) => piece).join('');
         expect(whole.isWellFormed()).toBe(true);
-        expect(text).toContain(whole.replace(/^…(?=[^]*)/, '').replace(/…$/, ''));
+        expect(text).toContain(whole.replace(/^…/, '').replace(/…$/, ''));
         expect(parts.some(({ is_match }) => is_match)).toBe(true);
       }),
     );

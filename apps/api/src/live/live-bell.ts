@@ -1,0 +1,96 @@
+import { type DatabasePool, LIVE_CHANNEL, type LiveSessionKey, toLiveBell } from '@recount/db';
+
+export interface BellRing {
+  /** Resolves after new events of the session, and after the timeout at the latest. May ring for nothing. */
+  rung: Promise<void>;
+  /** To be called in any case. */
+  cancel(): void;
+}
+
+/** Tells this process when a session has new events, over one connection for all that wait. */
+export interface LiveBell {
+  /** To be called before a look at the events, and awaited after it, so that nothing falls between. */
+  wait(session: LiveSessionKey, timeoutMs: number, signal: AbortSignal): BellRing;
+  close(): Promise<void>;
+}
+
+type Connection = Parameters<Parameters<DatabasePool['withTransaction']>[0]>[1];
+
+/** Between looks for new events, and between attempts to connect, while no bell can ring. */
+const DEAF_INTERVAL_MS = 1000;
+
+/** Connects when it is first waited for, and again when the connection breaks. */
+export function createLiveBell({ pool }: DatabasePool, onFailure: (error: unknown) => void): LiveBell {
+  const waiting = new Map<string, Set<() => void>>();
+  let connection: Connection | undefined;
+  let connecting: Promise<void> | undefined;
+  let nextAttemptMs = 0;
+  let isClosed = false;
+
+  const ring = (bell: string): void => {
+    for (const wake of waiting.get(bell) ?? []) wake();
+  };
+  /** What rang while there was no connection is not known. */
+  const ringAll = (): void => {
+    for (const bell of waiting.keys()) ring(bell);
+  };
+  const open = async (): Promise<Connection> => {
+    const client = await pool.connect();
+    const onError = (error: Error): void => {
+      if (connection !== client) return;
+      connection = undefined;
+      client.release(true);
+      onFailure(error);
+      ringAll();
+    };
+    client.on('error', onError);
+    client.on('notification', ({ payload }) => ring(payload ?? ''));
+    try {
+      await client.query(`LISTEN ${LIVE_CHANNEL}`);
+      return client;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  };
+  const connect = async (): Promise<void> => {
+    nextAttemptMs = Date.now() + DEAF_INTERVAL_MS;
+    try {
+      connection = await open();
+      ringAll();
+    } catch (error) {
+      onFailure(error);
+    } finally {
+      connecting = undefined;
+    }
+  };
+
+  return {
+    wait(session, timeoutMs, signal) {
+      if (connection === undefined && !isClosed && Date.now() >= nextAttemptMs) connecting ??= connect();
+      const bell = toLiveBell(session);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const wakers = waiting.get(bell) ?? new Set();
+      waiting.set(bell, wakers.add(resolve));
+      const timer = setTimeout(resolve, connection === undefined ? Math.min(DEAF_INTERVAL_MS, timeoutMs) : timeoutMs);
+      const onAbort = (): void => resolve();
+      signal.addEventListener('abort', onAbort, { once: true });
+      if (signal.aborted) resolve();
+      return {
+        rung: promise,
+        cancel() {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', onAbort);
+          wakers.delete(resolve);
+          if (wakers.size === 0 && waiting.get(bell) === wakers) waiting.delete(bell);
+        },
+      };
+    },
+    async close() {
+      isClosed = true;
+      await connecting;
+      connection?.release(true);
+      connection = undefined;
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import type { Readable } from 'node:stream';
+import { findLiveStream, type LiveStreamRow } from '@recount/db';
+import { type LiveDependencies, LiveError, type LiveRequest, type LiveWriter, openLiveWriter } from '@recount/ingest';
+import { ProblemError } from '../problems/problem-error.ts';
+import { toAborted } from '../uploads/read-body.ts';
+import type { LiveConfig } from './live-config.ts';
+import { readLiveBody, SilentBodyError } from './read-live-body.ts';
+import { toLiveProblem } from './to-live-problem.ts';
+
+export interface LiveUpload extends LiveRequest {
+  body: Readable;
+  /** The agent has ended, and how, where that is known. */
+  completion: { exitCode?: number | undefined; exitSignal?: string | undefined } | undefined;
+}
+
+export type LiveReception = Pick<LiveStreamRow, 'state' | 'stored_bytes' | 'transcript_id'>;
+
+export interface LiveReceiver {
+  /** Stores a body until it ends. Throws ProblemError, and what database and raw store throw. */
+  receive(upload: LiveUpload): Promise<LiveReception>;
+  /** Stores what is there of the bodies under way, and ends their requests: their clients go on elsewhere. */
+  stop(): void;
+}
+
+export function createLiveReceiver(deps: LiveDependencies, config: LiveConfig): LiveReceiver {
+  const limits = { maxOpenStreams: config.maxOpenStreams, maxBytes: config.maxStreamBytes };
+  /** Ends the request under way for a stream, when another one comes: it may be long dead. */
+  const underWay = new Map<string, (reason: Error) => void>();
+
+  const receiveOpen = async (upload: LiveUpload, writer: LiveWriter): Promise<LiveReception> => {
+    const name = `${upload.workspaceId}/${upload.streamId}`;
+    const { promise: stopped, reject: stop } = Promise.withResolvers<never>();
+    stopped.catch(() => undefined);
+    writer.failed.catch(stop);
+    underWay.get(name)?.(new LiveError('taken-over', 'Another request continues the stream'));
+    underWay.set(name, stop);
+    try {
+      await appendAll(upload, writer, { idleTimeoutMs: config.idleTimeoutMs, stopped });
+    } catch (error) {
+      if (!(error instanceof SilentBodyError)) throw error;
+      await writer.end({ silentMs: config.idleTimeoutMs });
+      throw new ProblemError(
+        'upload-idle',
+        `Nothing came for ${config.idleTimeoutMs} milliseconds: the stream is closed`,
+      );
+    } finally {
+      if (underWay.get(name) === stop) underWay.delete(name);
+    }
+    const { completion } = upload;
+    if (completion === undefined) {
+      await writer.flush();
+      return { state: 'open', stored_bytes: writer.storedBytes, transcript_id: null };
+    }
+    return await writer.end({ exit: toExit(completion) });
+  };
+
+  return {
+    async receive(upload) {
+      try {
+        const writer = await openOrAnswer(deps, upload, limits);
+        return 'append' in writer ? await receiveOpen(upload, writer) : writer;
+      } catch (error) {
+        throw error instanceof LiveError ? toLiveProblem(error) : error;
+      }
+    },
+    stop() {
+      const headers = { 'retry-after': '1' };
+      const reason = new ProblemError('not-ready', 'The server is stopping: go on with the stream elsewhere', {
+        headers,
+      });
+      for (const stop of underWay.values()) stop(reason);
+    },
+  };
+}
+
+/** A writer; or what a stream that has ended came to, where the request only repeats its end. */
+async function openOrAnswer(
+  deps: LiveDependencies,
+  upload: LiveUpload,
+  limits: Parameters<typeof openLiveWriter>[2],
+): Promise<LiveWriter | LiveReception> {
+  try {
+    return await openLiveWriter(deps, upload, limits);
+  } catch (error) {
+    if (!(error instanceof LiveError) || error.code !== 'closed' || upload.completion === undefined) throw error;
+    const stream = await findLiveStream(deps.database.database, upload);
+    let endOffset = upload.offset;
+    for await (const chunk of upload.body) {
+      endOffset += (chunk as Buffer).length;
+      if (stream === undefined || endOffset > stream.stored_bytes) throw error;
+    }
+    if (stream === undefined || endOffset !== stream.stored_bytes) throw error;
+    return stream;
+  }
+}
+
+/** Without the bytes that are stored already. Those that came before a failure are stored. */
+async function appendAll(
+  { body, offset }: LiveUpload,
+  writer: LiveWriter,
+  options: Parameters<typeof readLiveBody>[1],
+): Promise<void> {
+  let skippedBytes = writer.storedBytes - offset;
+  try {
+    for await (const chunk of readLiveBody(body, options)) {
+      const isNew = chunk.length > skippedBytes;
+      if (isNew) await writer.append(chunk.subarray(skippedBytes));
+      skippedBytes = isNew ? 0 : skippedBytes - chunk.length;
+    }
+  } catch (error) {
+    if (error instanceof LiveError || error instanceof SilentBodyError) throw error;
+    await writer.flush();
+    throw body.errored === error ? toAborted(error) : error;
+  }
+}
+
+function toExit(completion: NonNullable<LiveUpload['completion']>) {
+  const { exitCode, exitSignal } = completion;
+  if (exitCode === undefined && exitSignal === undefined) return undefined;
+  return { exitCode: exitCode ?? null, signal: exitSignal ?? null };
+}

@@ -1,0 +1,128 @@
+import {
+  apiErrorsReportSchema,
+  blocksReportSchema,
+  compactionsReportSchema,
+  filesReportSchema,
+  mcpServersReportSchema,
+  modelsReportSchema,
+  permissionDenialsReportSchema,
+  programsReportSchema,
+  pullRequestsReportSchema,
+  reconciliationReportSchema,
+  type SessionDetail,
+  sessionsReportSchema,
+  skillsReportSchema,
+  subagentsReportSchema,
+  toolsReportSchema,
+  type UsageReport,
+  usageReportSchema,
+} from '@recount/contract';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import { expectProblem } from '../testing/expect-problem.ts';
+import { createTestApi, type TestApi } from '../testing/test-api.ts';
+import { toTranscript } from '../testing/transcript-lines.ts';
+
+const REPORTS: Record<string, z.ZodType> = {
+  usage: usageReportSchema,
+  models: modelsReportSchema,
+  sessions: sessionsReportSchema,
+  blocks: blocksReportSchema,
+  reconciliation: reconciliationReportSchema,
+  tools: toolsReportSchema,
+  files: filesReportSchema,
+  programs: programsReportSchema,
+  'mcp-servers': mcpServersReportSchema,
+  skills: skillsReportSchema,
+  'permission-denials': permissionDenialsReportSchema,
+  subagents: subagentsReportSchema,
+  compactions: compactionsReportSchema,
+  'api-errors': apiErrorsReportSchema,
+  'pull-requests': pullRequestsReportSchema,
+};
+
+const WRONG_QUERIES = [
+  ['time_zone', 'time_zone=CEST'],
+  ['time_zone', 'time_zone=Europe/Atlantis'],
+  ['from', 'from=yesterday'],
+  ['from', 'from=2026-01-01T00:01:00Z'],
+  ['to', 'from=2026-01-02&to=2026-01-02'],
+  ['limit', 'limit=10001'],
+  ['colour', 'colour=red'],
+];
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await createTestApi();
+  await api.upload(toTranscript('first', 6));
+  await api.upload(toTranscript('second', 4));
+  await api.work();
+});
+afterAll(() => api.close());
+
+const ask = (path: string, init: RequestInit = {}) => api.fetch(`/v1/analytics/${path}`, init);
+
+async function read<Report>(path: string, init: RequestInit = {}): Promise<Report> {
+  const response = await ask(path, init);
+  expect(response.status).toBe(200);
+  return (await response.json()) as Report;
+}
+
+describe.each(Object.entries(REPORTS))('%s', (name, schema) => {
+  it('answers as the contract has it', async () => {
+    const report = await read<UsageReport>(`${name}?time_zone=Europe/Berlin&from=2026-01-01&limit=7`);
+    expect(schema.parse(report)).toEqual(report);
+    expect(report).toMatchObject({
+      filters: { from: '2025-12-31T23:00:00.000Z', to: null, time_zone: 'Europe/Berlin', project: null, limit: 7 },
+      currency_label: 'USD',
+      caveats: { unpriced: { responses: 0, models: [] }, without_timestamp: 0 },
+      truncated: false,
+    });
+  });
+
+  it('refuses what is no filter, and names it', async () => {
+    for (const [field, query] of WRONG_QUERIES) {
+      const problem = await expectProblem(await ask(`${name}?${query}`), 400, 'invalid-request');
+      expect(problem.errors, query).toMatchObject([{ location: 'query', field }]);
+    }
+  });
+
+  it('shows another workspace nothing', async () => {
+    const headers = { authorization: `Bearer ${api.keys.other}` };
+    const { totals } = await read<{ totals: Record<string, unknown> }>(name, { headers });
+    const counts = Object.entries(totals).filter(([, value]) => typeof value === 'number');
+    expect(counts.every(([, value]) => value === 0)).toBe(true);
+  });
+});
+
+describe('usage', () => {
+  it('adds up what was ingested', async () => {
+    const { rows, totals, filters } = await read<UsageReport>('usage?group_by=day,session');
+    expect(filters).toMatchObject({ group_by: ['day', 'session'], subagents: 'include', from: null });
+    expect(rows.map(({ day, session, own }) => [day, session, own.responses, own.tokens_out])).toEqual([
+      ['2026-01-01', 'first', 3, 101 + 103 + 105],
+      ['2026-01-01', 'second', 2, 101 + 103],
+    ]);
+    // $3, $15 and $0.30 a million tokens.
+    expect(totals.own.cost_usd).toBe((5 * (10 * 3 + 1000 * 0.3) + 513 * 15) / 1e6);
+    expect(totals).toMatchObject({ sessions: 2, messages: 10, user_messages: 5 });
+  });
+
+  it('says what it can be grouped by', async () => {
+    const problem = await expectProblem(await ask('usage?group_by=day,tool'), 400, 'invalid-request');
+    expect(problem.errors?.[0]?.message).toContain('hour, day, week, month, model, project');
+  });
+
+  it('cuts what is too long, and says so', async () => {
+    const { rows, totals, truncated } = await read<UsageReport>('usage?group_by=session&limit=1');
+    expect(rows).toHaveLength(1);
+    expect(truncated).toBe(true);
+    expect(totals.own.responses).toBe(5);
+  });
+
+  it('is shown with a session', async () => {
+    const session = (await (await api.fetch('/v1/sessions/first')).json()) as SessionDetail;
+    expect(session.usage.own).toMatchObject({ responses: 3, tokens_out: 309 });
+    expect(session.usage.shared.responses).toBe(0);
+  });
+});

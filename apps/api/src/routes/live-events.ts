@@ -1,0 +1,126 @@
+import { Readable } from 'node:stream';
+import {
+  checkpointListSchema,
+  EVENT_STREAM_MEDIA_TYPE,
+  liveEventHeadersSchema,
+  liveEventQuerySchema,
+  liveParamsSchema,
+} from '@recount/contract';
+import { findLiveSession, findSession } from '@recount/db';
+import { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { toEventStream } from '../live/event-stream.ts';
+import { createLiveBell } from '../live/live-bell.ts';
+import type { LiveConfig } from '../live/live-config.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse, toResponse } from '../plugins/openapi.ts';
+import { toLogReason } from '../problems/log-reason.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+type Deps = Pick<ApiDependencies, 'database' | 'log'>;
+
+const RETRY_AFTER_SECONDS = '5';
+
+const DESCRIPTION = [
+  'Server-sent events: `stream:init`, `stream:chunk`, `stream:tool`, `stream:prompt`, `stream:progress`,',
+  '`stream:warning`, `stream:result` and `stream:end`, each with JSON as its `data`.',
+  'Whoever comes late gets the story so far, as long as events are kept; `Last-Event-ID` goes on after an event.',
+  'Texts of more than 65,536 characters are cut, and marked `isCut`.',
+].join(' ');
+
+const notFound = problemResponse('The workspace has no such session, nor a stream of it');
+
+export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
+  const { database } = deps.database;
+  const bell = createLiveBell(deps.database, (error) =>
+    deps.log.warn({ reason: toLogReason(error) }, 'no bell for live events: looking every second'),
+  );
+  const closing = new AbortController();
+  let readerCount = 0;
+  app.addHook('preClose', async () => closing.abort());
+  app.addHook('onClose', () => bell.close());
+
+  app.get(
+    '/v1/sessions/:session_id/events',
+    {
+      exposeHeadRoute: false,
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'followSession',
+        summary: 'Follow a session',
+        description: DESCRIPTION,
+        tags: ['live'],
+        params: liveParamsSchema,
+        querystring: liveEventQuerySchema,
+        headers: liveEventHeadersSchema,
+        response: { 200: toResponse('Events, as they come', EVENT_STREAM_MEDIA_TYPE, z.string()), 404: notFound },
+      },
+    },
+    async (request, reply) => {
+      const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
+      const live = await findLiveSession(database, session);
+      if (live === undefined) await requireSession(session.workspaceId, session.sessionId);
+      if (readerCount >= config.maxReaders) {
+        const headers = { 'retry-after': RETRY_AFTER_SECONDS };
+        throw new ProblemError('too-many-readers', `At most ${config.maxReaders} readers at once`, { headers });
+      }
+      readerCount++;
+      const gone = new AbortController();
+      reply.raw.once('close', () => {
+        readerCount--;
+        gone.abort();
+      });
+      const lastId = toEventId(request.query.last_event_id ?? request.headers['last-event-id']);
+      const events = toEventStream(
+        { database, bell },
+        {
+          session,
+          // An id from before the session was deleted, and began anew.
+          afterId: lastId > (live?.last_event_id ?? 0) ? 0 : lastId,
+          isFollowing: request.query.follow,
+          heartbeatMs: config.heartbeatMs,
+          slowReaderTimeoutMs: config.slowReaderTimeoutMs,
+          signal: AbortSignal.any([gone.signal, closing.signal]),
+          onSlowReader: () => {
+            request.log.info('slow reader of live events dropped');
+            reply.raw.destroy();
+          },
+        },
+      );
+      // Proxies that gather answers would hold the events back.
+      reply.type(EVENT_STREAM_MEDIA_TYPE).header('x-accel-buffering', 'no');
+      return reply.send(Readable.from(events, { objectMode: false }));
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id/checkpoints',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listCheckpoints',
+        summary: 'List the points that a session can be rewound to',
+        description: 'Those that its streams told of: user messages of agents started with `--replay-user-messages`.',
+        tags: ['live'],
+        params: liveParamsSchema,
+        response: { 200: checkpointListSchema, 404: notFound },
+      },
+    },
+    async (request) => {
+      const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
+      const live = await findLiveSession(database, session);
+      if (live === undefined) await requireSession(session.workspaceId, session.sessionId);
+      return { session_id: session.sessionId, checkpoints: live?.checkpoints ?? [] };
+    },
+  );
+
+  async function requireSession(workspaceId: string, sessionId: string): Promise<void> {
+    if ((await findSession(database, workspaceId, sessionId)) !== undefined) return;
+    throw new ProblemError('not-found', 'There is no such session, nor a stream of it');
+  }
+}
+
+/** 0 for what is no id of an event here: the story from its beginning. */
+function toEventId(text: string | undefined): number {
+  return /^\d{1,15}$/.test(text ?? '') ? Number(text) : 0;
+}

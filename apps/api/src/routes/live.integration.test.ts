@@ -1,0 +1,516 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type LiveEvent,
+  liveListSchema,
+  type Problem,
+  type SessionDetail,
+  sessionDetailSchema,
+  toProblemSlug,
+} from '@recount/contract';
+import { type AgentEvent, parserFor } from '@recount/core/live';
+import { createDatabasePool } from '@recount/db';
+import { tendLiveStreams } from '@recount/ingest';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createApiApp } from '../app.ts';
+import { readApiConfig } from '../config.ts';
+import { expectProblem } from '../testing/expect-problem.ts';
+import { followEvents, newTestStreamId, openLive, readStory, sendLive } from '../testing/live-client.ts';
+import { CHECKPOINTS, LIVE_TOKENS, toCodexLines, toFirstMessageId, toStreamLines } from '../testing/stream-lines.ts';
+import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
+
+const limits = { maxOpenStreams: 50, maxStreamBytes: 200_000, idleTimeoutMs: 60_000, slowReaderTimeoutMs: 500 };
+
+let api: TestApi;
+let other: { url: string; close(): Promise<void> };
+let sender: { url: string; key: string };
+let reader: { url: string; key: string };
+
+beforeAll(async () => {
+  const { live } = readApiConfig({ DATABASE_URL: 'postgres://x', RECOUNT_RAW_STORE: 'x' });
+  api = await createTestApi({ live: { ...live, ...limits, heartbeatMs: 300 } });
+  other = await startOther();
+  sender = { url: api.url, key: api.keys.ingest };
+  reader = { url: other.url, key: api.keys.read };
+});
+afterAll(async () => {
+  await other.close();
+  await api.close();
+});
+
+/** A second process, as far as the two know of each other. */
+async function startOther(): Promise<typeof other> {
+  const database = createDatabasePool({ connectionString: api.connectionString });
+  const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
+  const queue = { enqueue: async () => undefined, findPending: async () => new Set<string>() };
+  const deps = { database, rawStore: api.rawStore, queue, log: pino({ level: 'silent' }) };
+  const config = readApiConfig(environment);
+  const app = await createApiApp(deps, { ...config, live: { ...config.live, heartbeatMs: 300 } });
+  return {
+    url: await app.listen({ host: '127.0.0.1', port: 0 }),
+    async close() {
+      app.server.closeAllConnections();
+      await app.close();
+      await database.close();
+    },
+  };
+}
+
+const slugOf = (body: unknown): string | undefined => toProblemSlug((body as Problem).type);
+
+const complete = { 'recount-complete': '?1', 'recount-exit-code': '0' };
+
+/** Stores a whole stream at once. */
+async function record(sessionId: string, lines: readonly string[], query: Record<string, string> = {}) {
+  const streamId = newTestStreamId();
+  const answer = await sendLive(sender, sessionId, lines.join(''), { 'recount-stream': streamId, ...complete }, query);
+  expect(answer.status).toBe(200);
+  return { ...answer.body, streamId };
+}
+
+const readSession = async (sessionId: string): Promise<SessionDetail> =>
+  sessionDetailSchema.parse(await (await api.fetch(`/v1/sessions/${sessionId}`)).json());
+
+/** What an event says, whoever hands it over. */
+function toWords(event: AgentEvent): unknown[] {
+  switch (event.type) {
+    case 'session-start':
+      return ['stream:init', event.sessionId, event.tools, event.model];
+    case 'text':
+      return ['stream:chunk', event.text, false, event.wasStreamed];
+    case 'progress':
+      if (event.name === 'text') return ['stream:chunk', event.text, true, false];
+      return ['stream:progress', event.name, event.text, event.isError];
+    case 'unknown':
+      return ['stream:progress', event.name, '', false];
+    case 'tool-start':
+      return ['stream:tool', event.toolId, event.toolName, event.input, event.toolInput];
+    case 'tool-end':
+      return ['stream:tool', event.toolId, event.toolName, event.toolOutput, event.toolError];
+    case 'prompt':
+      return ['stream:prompt', event.prompt];
+    case 'result':
+      return ['stream:result', event.success, event.text, event.error, event.tokens, event.costUsd];
+    case 'warning':
+      return ['stream:warning', event.warning.code, event.warning.lineNumber];
+    default:
+      throw new Error('An event of a new type');
+  }
+}
+
+function toReaderWords({ event, data }: LiveEvent): unknown[] {
+  switch (event) {
+    case 'stream:init':
+      return [event, data.agentSessionId, data.tools, data.model];
+    case 'stream:chunk':
+      return [event, data.content, data.isPartial, data.wasStreamed];
+    case 'stream:progress':
+      return [event, data.name, data.text, data.isError];
+    case 'stream:tool': {
+      const { toolUse: use, toolResult: result } = data;
+      return use === undefined
+        ? [event, result?.toolUseId, result?.toolName, result?.output, result?.error]
+        : [event, use.id, use.name, use.input, use.summary];
+    }
+    case 'stream:prompt':
+      return [event, data.prompt];
+    case 'stream:result':
+      return [event, data.success, data.text, data.error, data.totalTokens, data.costUsd];
+    case 'stream:warning':
+      return [event, data.code, data.lineNumber];
+    case 'stream:end':
+      return [event, data.success];
+  }
+}
+
+function parse(command: string, text: string): unknown[][] {
+  const parser = parserFor(command, { now: () => 0 });
+  if (parser === undefined) throw new Error(command);
+  return [...parser.push(text), ...parser.finish()].map(toWords);
+}
+
+describe('a stream', () => {
+  it('reaches a reader at another process while it runs, with the events that the library gives', async () => {
+    const lines = toStreamLines('running');
+    const streamId = newTestStreamId();
+    const live = openLive(sender, 'running', { 'recount-stream': streamId });
+    await live.write(lines[0] ?? '');
+    await vi.waitFor(async () => expect((await api.fetch('/v1/sessions/running/events?follow=true')).status).toBe(200));
+    const follower = await followEvents(reader, 'running');
+    await follower.waitFor('stream:init');
+    const bytes = Buffer.from(lines.slice(1).join(''));
+    for (let at = 0; at < bytes.length; at += 97) await live.write(bytes.subarray(at, at + 97));
+    const startedAt = performance.now();
+    await follower.waitFor('stream:result');
+    expect(performance.now() - startedAt).toBeLessThan(1500);
+    const running = liveListSchema.parse(await (await api.fetch('/v1/live')).json());
+    expect(running.streams).toMatchObject([{ stream_id: streamId, state: 'open', tokens: LIVE_TOKENS, success: null }]);
+    live.end();
+    expect(await live.answer).toMatchObject({ status: 200, body: { state: 'open', transcript_id: null } });
+    const end = {
+      'recount-stream': streamId,
+      'recount-offset': String(Buffer.byteLength(lines.join(''))),
+      ...complete,
+    };
+    const closed = await sendLive(sender, 'running', '', end);
+    expect(closed).toMatchObject({
+      status: 200,
+      body: { state: 'closed', stored_bytes: Number(end['recount-offset']) },
+    });
+    const last = await follower.waitFor('stream:end');
+    follower.close();
+    expect(last.data).toMatchObject({
+      sessionId: 'running',
+      streamId,
+      success: true,
+      totalTokens: LIVE_TOKENS,
+      costUsd: 0.0123,
+    });
+    const expected = parse('claude', lines.join(''));
+    expect(follower.events.map(toReaderWords)).toEqual([...expected, ['stream:end', true]]);
+    expect(follower.events.map(({ id }) => id)).toEqual(follower.events.map((_event, index) => index + 1));
+    expect(await readStory(reader, 'running')).toEqual(follower.events);
+  });
+
+  it('is resumed by a reader after any event, without loss or repeat', async () => {
+    await record('resumed', toStreamLines('resumed'));
+    const story = await readStory(reader, 'resumed');
+    for (const [index, { id }] of story.entries()) {
+      expect(await readStory(reader, 'resumed', id)).toEqual(story.slice(index + 1));
+    }
+    expect(await readStory(reader, 'resumed', 10_000)).toEqual(story);
+  });
+
+  it('becomes a transcript whose figures agree, and is counted once beside the session file', async () => {
+    const lines = toStreamLines('ingested');
+    const { transcript_id, streamId, stored_bytes } = await record('ingested', lines);
+    await api.work();
+    const session = await readSession('ingested');
+    expect(session).toMatchObject({
+      primary_transcript_id: transcript_id,
+      tokens_in: LIVE_TOKENS.input,
+      tokens_out: LIVE_TOKENS.output,
+      cache_read: LIVE_TOKENS.cacheRead,
+      cache_write: LIVE_TOKENS.cacheWrite,
+      project: '/home/ada/app',
+      agent_version: '2.1.0',
+      initial_prompt: 'prüfe die Zähler 👩‍👩‍👧',
+      tool_use_count: 1,
+      live: { stream_count: 1, running_count: 0, tokens: LIVE_TOKENS, cost_usd: 0.0123, model: 'claude-sonnet-4-5' },
+      transcripts: [{ id: transcript_id, format: 'claude-stream-json', status: 'ingested', error_count: 0 }],
+    });
+    expect(session.metadata).toMatchObject({ reportedTotals: { source: 'result', cost_usd: 0.0123 } });
+    expect(Math.abs(Date.parse(session.first_timestamp ?? '') - Date.now())).toBeLessThan(60_000);
+    const raw = await api.fetch(`/v1/transcripts/${transcript_id}/raw`);
+    expect(await raw.text()).toBe(lines.join(''));
+    const again = await sendLive(sender, 'ingested', '', {
+      'recount-stream': streamId,
+      'recount-offset': String(stored_bytes),
+      ...complete,
+    });
+    expect(again).toMatchObject({ status: 200, body: { state: 'closed', transcript_id } });
+
+    const file = {
+      type: 'assistant',
+      sessionId: 'ingested',
+      uuid: 'of-the-file',
+      timestamp: '2026-01-01T00:00:00.000Z',
+      requestId: 'req_1',
+      message: {
+        id: toFirstMessageId('ingested'),
+        role: 'assistant',
+        model: 'claude-sonnet-4-5',
+        stop_reason: 'tool_use',
+        content: [{ type: 'text', text: 'Ich sehe nach.' }],
+        usage: { input_tokens: 5, output_tokens: 120, cache_read_input_tokens: 1000, cache_creation_input_tokens: 10 },
+      },
+    };
+    const { transcript_id: fileId } = (await (await api.upload(`${JSON.stringify(file)}\n`)).json()) as {
+      transcript_id: string;
+    };
+    await api.work();
+    expect(await readSession('ingested')).toMatchObject({
+      primary_transcript_id: fileId,
+      transcript_count: 2,
+      tokens_out: 120,
+      usage: { own: { responses: 3, tokens_out: LIVE_TOKENS.output } },
+    });
+  });
+
+  it('is ingested as well when its recording is uploaded', async () => {
+    const { transcript_id } = (await (await api.upload(toStreamLines('uploaded').join(''))).json()) as {
+      transcript_id: string;
+    };
+    await api.work();
+    expect(await readSession('uploaded')).toMatchObject({
+      primary_transcript_id: transcript_id,
+      tokens_out: LIVE_TOKENS.output,
+      first_timestamp: null,
+      live: null,
+    });
+  });
+
+  it('adds to what the session had, and keeps its checkpoints', async () => {
+    await record('twice', toStreamLines('twice'));
+    await record('twice', toStreamLines('twice').slice(0, 6));
+    const checkpoints = await api.fetch('/v1/sessions/twice/checkpoints');
+    expect(await checkpoints.json()).toEqual({ session_id: 'twice', checkpoints: CHECKPOINTS });
+    await api.work();
+    expect((await readSession('twice')).live).toMatchObject({
+      stream_count: 2,
+      tokens: { input: 20, output: 191, cacheRead: 4000, cacheWrite: 40 },
+      cost_usd: 0.0123,
+    });
+    const ended = liveListSchema.parse(await (await api.fetch('/v1/live?state=ended&session_id=twice')).json());
+    expect(ended.streams).toMatchObject([
+      { success: true, cost_usd: null },
+      { success: true, cost_usd: 0.0123 },
+    ]);
+  });
+
+  it.each([
+    ['codex', 'codex', toCodexLines('thread-1')],
+    ['amp', 'amp', toStreamLines('T-1')],
+  ])('of %s is told and stored as it came', async (agent, command, lines) => {
+    const session = `of-${agent}`;
+    expect(await record(session, lines, { agent })).toMatchObject({ state: 'closed', transcript_id: null });
+    const story = await readStory(reader, session);
+    expect(story.slice(0, -1).map(toReaderWords)).toEqual(parse(command, lines.join('')));
+    const { rows } = await api.database.pool.query<{ object_key: string; tokens_out: string }>(
+      'SELECT object_key, tokens_out FROM recount.live_streams WHERE session_id = $1',
+      [session],
+    );
+    const stored = await (await api.rawStore.get(rows[0]?.object_key ?? '')).toArray();
+    expect(Buffer.concat(stored).toString()).toBe(lines.join(''));
+    expect(Number(rows[0]?.tokens_out)).toBeGreaterThan(0);
+  });
+
+  it('says how the agent ended, also without a result', async () => {
+    const begin = toStreamLines('killed').slice(0, 6).join('');
+    const headers = { 'recount-complete': '?1', 'recount-exit-signal': 'SIGKILL' };
+    await sendLive(sender, 'killed', begin, headers);
+    const story = await readStory(reader, 'killed');
+    expect(story.at(-1)?.data).toMatchObject({
+      success: false,
+      aborted: true,
+      error: 'The agent was ended by SIGKILL',
+    });
+    await sendLive(sender, 'fell-silent', begin, complete);
+    expect((await readStory(reader, 'fell-silent')).at(-1)?.data).toMatchObject({ success: true });
+  });
+});
+
+describe('a connection that breaks', () => {
+  it('leaves the stream open, to be resumed at its offset at any process', async () => {
+    const lines = toStreamLines('broken');
+    const bytes = Buffer.from(lines.join(''));
+    const streamId = newTestStreamId();
+    const name = { 'recount-stream': streamId };
+    const path = `/v1/sessions/broken/live?stream=${streamId}`;
+    const askOffset = async (): Promise<number> => {
+      const head = await api.fetch(path, { method: 'HEAD' });
+      expect(head.headers.get('recount-complete')).toBe('?0');
+      return Number(head.headers.get('recount-offset'));
+    };
+    // Within a line, and within a character of several bytes.
+    const cut = bytes.indexOf('👩') + 2;
+    const first = openLive(sender, 'broken', name);
+    await first.write(bytes.subarray(0, cut));
+    await vi.waitFor(async () => expect(await askOffset()).toBe(cut));
+    first.destroy();
+
+    const gap = await sendLive(sender, 'broken', 'x', { ...name, 'recount-offset': String(cut + 1) });
+    expect(gap).toMatchObject({ status: 409, headers: { 'recount-offset': String(cut) } });
+    expect(slugOf(gap.body)).toBe('offset-mismatch');
+
+    // What is there already is sent again.
+    const second = { url: other.url, key: api.keys.ingest };
+    const middle = bytes.subarray(100, cut + 50);
+    const resumed = await sendLive(second, 'broken', middle, { ...name, 'recount-offset': '100' });
+    expect(resumed).toMatchObject({ status: 200, body: { stored_bytes: cut + 50, state: 'open' } });
+    const rest = bytes.subarray(cut + 50);
+    const last = await sendLive(sender, 'broken', rest, { ...name, 'recount-offset': String(cut + 50), ...complete });
+    expect(last).toMatchObject({ status: 200, body: { stored_bytes: bytes.length, state: 'closed' } });
+    const story = await readStory(reader, 'broken');
+    expect(story.map(toReaderWords)).toEqual([...parse('claude', bytes.toString()), ['stream:end', true]]);
+
+    const late = await sendLive(sender, 'broken', 'late', { ...name, 'recount-offset': String(bytes.length) });
+    expect([late.status, slugOf(late.body)]).toEqual([409, 'stream-closed']);
+    const more = await sendLive(sender, 'broken', 'late', {
+      ...name,
+      ...complete,
+      'recount-offset': String(bytes.length),
+    });
+    expect([more.status, slugOf(more.body)]).toEqual([409, 'stream-closed']);
+  });
+
+  it('is not waited for: the request that resumes takes over', async () => {
+    const [line = '', next = ''] = toStreamLines('taken');
+    const name = { 'recount-stream': newTestStreamId() };
+    const stuck = openLive(sender, 'taken', name);
+    await stuck.write(line);
+    await sleep(400);
+    for (const url of [api.url, other.url]) {
+      const target = { url, key: api.keys.ingest };
+      expect(await sendLive(target, 'taken', line, { ...name })).toMatchObject({ body: { stored_bytes: line.length } });
+    }
+    await stuck.write(next).catch(() => undefined);
+    const answer = await stuck.answer;
+    expect([answer.status, slugOf(answer.body)]).toEqual([409, 'stream-taken-over']);
+  });
+
+  it('ends the stream when nobody comes back', async () => {
+    const lines = toStreamLines('left').slice(0, 3);
+    await sendLive(sender, 'left', lines.join(''));
+    const onFailure = vi.fn();
+    const deps = { database: api.database, rawStore: api.rawStore, queue: api.queue };
+    const tend = (afterMs: number) =>
+      tendLiveStreams(
+        { ...deps, now: () => Date.now() + afterMs },
+        { idleTimeoutMs: 900_000, eventRetentionMs: 1000, onFailure },
+      );
+    await tend(800_000);
+    const isOpen = async () => (await api.fetch('/v1/live?session_id=left')).json();
+    expect(await isOpen()).toMatchObject({ streams: [{ state: 'open' }] });
+    await Promise.all([tend(901_000), tend(901_000)]);
+    expect(onFailure).not.toHaveBeenCalled();
+    expect(await isOpen()).toEqual({ streams: [] });
+    const story = await readStory(reader, 'left');
+    expect(story.filter(({ event }) => event === 'stream:end')).toMatchObject([
+      { data: { success: false, aborted: true } },
+    ]);
+    await api.work();
+    expect(await readSession('left')).toMatchObject({ transcripts: [{ status: 'ingested' }] });
+    await tend(1_000_000);
+    expect(await readStory(reader, 'left')).toEqual([]);
+    const { rows } = await api.database.pool.query('SELECT count(*)::int AS count FROM recount.live_chunks');
+    const { rows: open } = await api.database.pool.query("SELECT 1 FROM recount.live_streams WHERE state <> 'closed'");
+    expect(open).toEqual([]);
+    expect(rows).toEqual([{ count: 0 }]);
+  });
+
+  it('stores what a process left behind that died when the agent had ended', async () => {
+    const failing = { ...api.rawStore, put: () => Promise.reject(new Error('away')) };
+    const lines = toStreamLines('closing');
+    const app = await createApiApp(
+      { database: api.database, rawStore: failing, queue: api.queue, log: pino({ level: 'silent' }) },
+      readApiConfig({ DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory }),
+    );
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    const name = { 'recount-stream': newTestStreamId() };
+    const key = api.keys.ingest;
+    expect((await sendLive({ url, key }, 'closing', lines.join(''), { ...name, ...complete })).status).toBe(500);
+    app.server.closeAllConnections();
+    await app.close();
+    const deps = { database: api.database, rawStore: api.rawStore, queue: api.queue };
+    const options = { idleTimeoutMs: 1e9, eventRetentionMs: 1e9, closingTimeoutMs: 0, onFailure: vi.fn() };
+    await Promise.all([tendLiveStreams(deps, options), tendLiveStreams(deps, options)]);
+    await api.work();
+    expect(await readSession('closing')).toMatchObject({ tokens_out: LIVE_TOKENS.output, live: { stream_count: 1 } });
+    const repeated = await sendLive(sender, 'closing', lines.join(''), { ...name, ...complete });
+    expect(repeated).toMatchObject({ status: 200, body: { state: 'closed' } });
+  });
+});
+
+describe('limits', () => {
+  it('on bytes: what came before is stored', async () => {
+    const name = { 'recount-stream': newTestStreamId() };
+    const line = `${JSON.stringify({ type: 'user', message: { content: 'x'.repeat(60_000) } })}\n`;
+    const answer = await sendLive(sender, 'large', line.repeat(5), name);
+    expect([answer.status, slugOf(answer.body)]).toEqual([413, 'stream-too-large']);
+    expect(Number(answer.headers['recount-offset'])).toBeGreaterThan(0);
+    const rest = { ...name, ...complete, 'recount-offset': String(answer.headers['recount-offset']) };
+    expect(await sendLive(sender, 'large', '', rest)).toMatchObject({ status: 200, body: { state: 'closed' } });
+  });
+
+  it('on open streams of a workspace', async () => {
+    const headers = (streamId: string) => ({ 'recount-stream': streamId });
+    const ids = Array.from({ length: limits.maxOpenStreams + 5 }, () => newTestStreamId());
+    const answers = await Promise.all(ids.map((id) => sendLive(sender, 'crowd', '', headers(id))));
+    const { streams } = liveListSchema.parse(await (await api.fetch('/v1/live')).json());
+    expect(streams).toHaveLength(limits.maxOpenStreams);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThanOrEqual(5);
+    expect(refused.map(({ body }) => slugOf(body))).toEqual(refused.map(() => 'too-many-streams'));
+    await Promise.all(
+      streams.map(({ stream_id, session_id }) =>
+        sendLive(sender, session_id, '', { ...headers(stream_id), ...complete }),
+      ),
+    );
+    expect(await (await api.fetch('/v1/live')).json()).toEqual({ streams: [] });
+  });
+
+  it('on long texts in events', async () => {
+    const text = 'y'.repeat(100_000);
+    const line = { type: 'assistant', message: { id: 'm', content: [{ type: 'text', text }] } };
+    await record('long', [`${JSON.stringify(line)}\n`]);
+    const [event] = await readStory(reader, 'long');
+    expect(event?.data).toMatchObject({ content: text.slice(0, 65_536), isCut: true });
+  });
+
+  it('drops a reader that does not read, and tells one to whom nothing happens that it is heard', async () => {
+    const lines = Array.from(
+      { length: 3 },
+      () => `${JSON.stringify({ type: 'user', message: { content: 'z'.repeat(50_000) } })}\n`,
+    );
+    for (let round = 0; round < 60; round++) await sendLive(sender, 'slow', lines.join(''), complete);
+    const { hostname, port } = new URL(api.url);
+    const socket = connect(Number(port), hostname);
+    const dropped = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+    socket.on('error', () => undefined);
+    socket.write(`GET /v1/sessions/slow/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.keys.read}\r\n\r\n`);
+    socket.pause();
+    await vi.waitFor(() => expect(api.logLines.join('')).toContain('slow reader'), { timeout: 10_000 });
+    socket.resume();
+    await dropped;
+
+    const follower = await followEvents({ url: api.url, key: api.keys.read }, 'resumed', { lastEventId: 1000 });
+    await vi.waitFor(() => expect(follower.comments.length).toBeGreaterThanOrEqual(2), { timeout: 5000 });
+    follower.close();
+  });
+});
+
+describe('what is private', () => {
+  it('stays in the workspace, and out of the log', async () => {
+    await record('secret-session', toStreamLines('secret-session'));
+    const theirs = { authorization: `Bearer ${api.keys.other}` };
+    for (const path of ['events', 'checkpoints']) {
+      const response = await api.fetch(`/v1/sessions/secret-session/${path}`, { headers: theirs });
+      await expectProblem(response, 404, 'not-found');
+    }
+    expect(await (await api.fetch('/v1/live?state=all', { headers: theirs })).json()).toEqual({ streams: [] });
+    const log = api.logLines.join('');
+    for (const text of ['prüfe', 'Fertig', 'Ich sehe nach', 'secret-session']) expect(log).not.toContain(text);
+  });
+
+  it('goes with its session', async () => {
+    await record('doomed', toStreamLines('doomed'));
+    await record('doomed', toCodexLines('doomed'), { agent: 'codex' });
+    const before = await api.listStore();
+    expect((await api.fetch('/v1/sessions/doomed', { method: 'DELETE' })).status).toBe(204);
+    expect((await api.listStore()).length).toBe(before.length - 2);
+    for (const table of ['live_sessions', 'live_streams', 'live_events']) {
+      const { rows } = await api.database.pool.query(`SELECT 1 FROM recount.${table} WHERE session_id = 'doomed'`);
+      expect(rows).toEqual([]);
+    }
+    await expectProblem(await api.fetch('/v1/sessions/doomed/events'), 404, 'not-found');
+  });
+
+  it('follows the workspace of the key', async () => {
+    const name = newTestStreamId();
+    const lines = toStreamLines('shared-name').join('');
+    const headers = { 'recount-stream': name, ...complete };
+    await sendLive({ url: api.url, key: api.keys.other }, 'shared-name', lines, headers);
+    await expectProblem(await api.fetch('/v1/sessions/shared-name/events'), 404, 'not-found');
+    await sendLive(sender, 'shared-name', lines, headers);
+    const { rows } = await api.database.pool.query<{ workspace_id: string }>(
+      'SELECT workspace_id FROM recount.live_streams WHERE id = $1 ORDER BY 1',
+      [name],
+    );
+    expect(rows.map(({ workspace_id }) => workspace_id)).toContain(HOME_WORKSPACE);
+    expect(rows).toHaveLength(2);
+    const wrong = await sendLive(sender, 'another-session', '', { 'recount-stream': name });
+    expect([wrong.status, slugOf(wrong.body)]).toEqual([400, 'invalid-request']);
+  });
+});

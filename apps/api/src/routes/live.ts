@@ -1,0 +1,209 @@
+import {
+  LIVE_AGENTS,
+  type LiveAgent,
+  type LiveStream,
+  liveHeadersSchema,
+  liveListQuerySchema,
+  liveListSchema,
+  liveOffsetQuerySchema,
+  liveParamsSchema,
+  liveQuerySchema,
+  liveReceiptSchema,
+  MAX_LIVE_STREAMS_LISTED,
+} from '@recount/contract';
+import { findLiveStream, type ListedLiveStream, listLiveStreams } from '@recount/db';
+import { newStreamId, tendLiveStreams } from '@recount/ingest';
+import { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import type { LiveConfig } from '../live/live-config.ts';
+import { createLiveReceiver } from '../live/receive-live.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { toLogReason } from '../problems/log-reason.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+import { addLiveEventRoutes } from './live-events.ts';
+
+const MAX_TEND_INTERVAL_MS = 30_000;
+const OFFSET_HEADER = 'recount-offset';
+
+const DESCRIPTION = [
+  'The body is the agent’s output as it comes, line by line, for as long as the agent runs.',
+  'Bytes are stored within a second; a connection that breaks leaves the stream open.',
+  'To go on, ask with HEAD where the stored bytes end, and send from there, with `Recount-Offset`.',
+  'The request with `Recount-Complete: ?1` ends the stream, which then becomes a transcript of the session;',
+  'it may be repeated until it is answered.',
+].join(' ');
+
+/** Streams of running agents, in and out. */
+export function addLiveRoutes(app: ApiApp, deps: ApiDependencies, config: LiveConfig): void {
+  const { database } = deps.database;
+  const receiver = createLiveReceiver(deps, config);
+  app.addHook('preClose', async () => receiver.stop());
+  addTending(app, deps, config);
+  addLiveEventRoutes(app, deps, config);
+
+  app.post(
+    '/v1/sessions/:session_id/live',
+    {
+      config: { scope: 'ingest', isRateLimited: false },
+      schema: {
+        operationId: 'sendLiveStream',
+        summary: 'Send the output of a running agent',
+        description: DESCRIPTION,
+        tags: ['live'],
+        params: liveParamsSchema,
+        querystring: liveQuerySchema,
+        headers: liveHeadersSchema,
+        response: {
+          200: liveReceiptSchema,
+          408: problemResponse('Nothing came for too long; the stream is closed'),
+          409: problemResponse(
+            'Bytes are missing, see Recount-Offset; or the stream is closed, or another request has it',
+          ),
+          413: problemResponse('The stream has as many bytes as it may; what came before is stored'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { query, headers, params } = request;
+      if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
+        throw new ProblemError('unsupported-encoding', 'A stream is taken without Content-Encoding only');
+      }
+      if (headers.expect !== undefined) reply.raw.writeContinue();
+      // The stream has a limit of its own for silence.
+      request.raw.socket.setTimeout(2 * config.idleTimeoutMs);
+      const streamId = headers['recount-stream'] ?? newStreamId();
+      const workspaceId = workspaceOf(request);
+      const received = await receiver.receive({
+        workspaceId,
+        streamId,
+        sessionId: params.session_id,
+        agent: query.agent,
+        sourceFormat: query.source_format,
+        path: query.path,
+        offset: headers['recount-offset'],
+        body: request.raw,
+        completion: headers['recount-complete']
+          ? { exitCode: headers['recount-exit-code'], exitSignal: headers['recount-exit-signal'] }
+          : undefined,
+      });
+      const { state, stored_bytes, transcript_id } = received;
+      request.log.info(
+        { workspaceId, streamId, state, storedBytes: stored_bytes, transcriptId: transcript_id },
+        'live stream',
+      );
+      reply.header(OFFSET_HEADER, String(stored_bytes));
+      return { session_id: params.session_id, stream_id: streamId, state, stored_bytes, transcript_id };
+    },
+  );
+
+  app.head(
+    '/v1/sessions/:session_id/live',
+    {
+      config: { scope: 'ingest' },
+      schema: {
+        operationId: 'getLiveOffset',
+        summary: 'Ask how much of a stream is stored',
+        description:
+          'In the header `Recount-Offset`; `Recount-Complete: ?1` says that the stream has ended and takes nothing more.',
+        tags: ['live'],
+        params: liveParamsSchema,
+        querystring: liveOffsetQuerySchema,
+        response: {
+          200: z.undefined().describe('No body'),
+          404: problemResponse('The session has no such stream'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const key = { workspaceId: workspaceOf(request), streamId: request.query.stream };
+      const stream = await findLiveStream(database, key);
+      if (stream?.session_id !== request.params.session_id) {
+        throw new ProblemError('not-found', 'The session has no such stream');
+      }
+      reply.header(OFFSET_HEADER, String(stream.stored_bytes));
+      reply.header('recount-complete', stream.state === 'open' ? '?0' : '?1');
+      return reply.send();
+    },
+  );
+
+  app.get(
+    '/v1/live',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listLiveStreams',
+        summary: 'List what runs now',
+        tags: ['live'],
+        querystring: liveListQuerySchema,
+        response: { 200: liveListSchema },
+      },
+    },
+    async (request) => {
+      const { state, session_id: sessionId } = request.query;
+      const isOpen = state === 'all' ? undefined : state === 'running';
+      const filter = { isOpen, sessionId };
+      const streams = await listLiveStreams(database, workspaceOf(request), filter, MAX_LIVE_STREAMS_LISTED);
+      return { streams: streams.map(toLiveStream) };
+    },
+  );
+}
+
+/** Ends streams that nobody continues, and the like, from time to time. */
+function addTending(app: ApiApp, deps: ApiDependencies, config: LiveConfig): void {
+  const { idleTimeoutMs, eventRetentionMs } = config;
+  let timer: NodeJS.Timeout | undefined;
+  let tending: Promise<void> | undefined;
+  const onFailure = (error: unknown, fields = {}): void =>
+    deps.log.warn({ ...fields, reason: toLogReason(error) }, 'live streams not tended');
+  const tend = async (): Promise<void> => {
+    try {
+      const options = { idleTimeoutMs, eventRetentionMs };
+      await tendLiveStreams(deps, { ...options, onFailure: (stream, error) => onFailure(error, stream) });
+    } catch (error) {
+      onFailure(error);
+    } finally {
+      tending = undefined;
+    }
+  };
+  app.addHook('onListen', async () => {
+    timer = setInterval(
+      () => {
+        tending ??= tend();
+      },
+      Math.min(MAX_TEND_INTERVAL_MS, idleTimeoutMs / 2),
+    );
+    timer.unref();
+  });
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    await tending;
+  });
+}
+
+const toAgent = (agent: string): LiveAgent => LIVE_AGENTS.find((known) => known === agent) ?? 'claude-code';
+
+function toLiveStream(row: ListedLiveStream): LiveStream {
+  return {
+    stream_id: row.id,
+    session_id: row.session_id,
+    agent: toAgent(row.agent),
+    source_format: row.source_format,
+    state: row.state,
+    stored_bytes: row.stored_bytes,
+    line_count: row.line_count,
+    warning_count: row.warning_count,
+    agent_session_id: row.agent_session_id,
+    model: row.model,
+    tokens: { input: row.tokens_in, output: row.tokens_out, cacheRead: row.cache_read, cacheWrite: row.cache_write },
+    cost_usd: row.cost_usd,
+    started_at: row.started_at,
+    last_received_at: row.last_received_at,
+    ended_at: row.ended_at,
+    success: row.success,
+    aborted: row.aborted,
+    error: row.error,
+    stop_reason: row.stop_reason,
+    transcript_id: row.state === 'closed' ? row.transcript_id : null,
+  };
+}

@@ -1,0 +1,30 @@
+import { Command } from 'commander';
+import type { CliContext } from '../cli-context.ts';
+import { addLiveOptions, RECORDING_HELP } from '../live/live-options.ts';
+import type { RunOptions } from '../live/run-agent.ts';
+
+export function createRunCommand(context: CliContext): Command {
+  const command = new Command('run')
+    .description('Run a coding agent, and show what it does while it does it')
+    .usage('[options] -- <agent> [arguments...]')
+    .argument('<agent>', 'claude, codex or amp, also as a path; others are passed through as they are')
+    .argument('[arguments...]', 'of the agent, as it takes them');
+  return addLiveOptions(command)
+    .option('--complete-with <text>', "end with 0 where this is the agent's answer, else with an error")
+    .addHelpText(
+      'after',
+      `
+Adds the arguments that make the agent tell what it does, and leaves its own alone. It has this terminal's input, its
+errors and signals reach both sides, and its exit code is that of recount: 128 and the number for a signal.
+${RECORDING_HELP}
+
+Examples:
+  $ recount run -- claude -p "fix the failing test"
+  $ recount run --record --verbose -- codex exec "explain this folder"
+  $ recount run --complete-with done --stall-timeout 300 -- claude -p "… Answer with done when all is well."`,
+    )
+    .action(async (agent: string, commandArguments: string[], options: RunOptions) => {
+      const { runAgent } = await import('../live/run-agent.ts');
+      await runAgent(context, agent, commandArguments, options);
+    });
+}

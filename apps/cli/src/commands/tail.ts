@@ -1,0 +1,29 @@
+import { Command } from 'commander';
+import type { CliContext } from '../cli-context.ts';
+import { addLiveOptions, RECORDING_HELP } from '../live/live-options.ts';
+import type { TailOptions } from '../live/tail-stream.ts';
+
+export function createTailCommand(context: CliContext): Command {
+  const command = new Command('tail')
+    .description("Show a coding agent's stream from stdin while it comes")
+    .option(
+      '--agent <name>',
+      'claude, codex or amp; others are passed through as they are (default: the stream tells)',
+    );
+  return addLiveOptions(command)
+    .addHelpText(
+      'after',
+      `
+Ends with 0, or with 1 where the stream says that the agent failed, or ends before it was done.
+${RECORDING_HELP}
+
+Examples:
+  $ claude -p "fix the failing test" --output-format stream-json --verbose | recount tail
+  $ codex exec --json "explain this folder" | recount tail --agent codex --progress
+  $ recount tail --json < stream.jsonl | jq 'select(.type == "tool-end" and .toolError)'`,
+    )
+    .action(async (options: TailOptions) => {
+      const { tailStream } = await import('../live/tail-stream.ts');
+      await tailStream(context, options);
+    });
+}

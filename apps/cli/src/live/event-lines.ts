@@ -1,0 +1,160 @@
+import type { AgentEvent, Prompt, StreamOutcome, ToolEndEvent } from '@recount/core/live';
+import { formatCount, formatDuration } from '../terminal/format-values.ts';
+import { cutToWidth, toTextWidth } from '../terminal/text-width.ts';
+import { toFirstLine, toShownOutput, toShownText } from './shown-text.ts';
+
+export interface EventLayout {
+  /** Stands before each line. */
+  agent: string;
+  /** With the tools' output, durations, warnings and a closing count. */
+  isVerbose: boolean;
+  showsText: boolean;
+  showsProgress: boolean;
+  isColored: boolean;
+  /** Columns: texts and outputs are cut to fit. Infinite where there is no terminal. */
+  maxWidth: number;
+}
+
+export interface EventCounts {
+  events: number;
+  errors: number;
+  warnings: number;
+}
+
+export const MAX_TEXT_CHARACTERS = 80;
+export const MAX_OUTPUT_CHARACTERS = 100;
+const MAX_ERROR_CHARACTERS = 200;
+const MAX_NAME_CHARACTERS = 60;
+const MAX_INPUT_CHARACTERS = 1000;
+/** Shorter ones are no news; in a stream without times they are not even durations. */
+const MIN_DURATION_MS = 50;
+
+const ARROW = '  -> ';
+
+const STYLES = { prefix: '36', tool: '1', error: '31', done: '32', aside: '2', prompt: '33' } as const;
+type Style = keyof typeof STYLES;
+
+/** The line that a terminal shows for an event; undefined for those that it does not show. */
+export function toEventLine(event: AgentEvent, layout: EventLayout): string | undefined {
+  const { isVerbose, showsText, showsProgress } = layout;
+  switch (event.type) {
+    case 'session-start':
+      return showsProgress ? toAside(`session ${event.sessionId} ${event.model ?? ''}`, layout) : undefined;
+    case 'tool-start': {
+      const name = paint(toShownText(event.toolName, MAX_NAME_CHARACTERS) || 'tool', 'tool', layout);
+      const input = toShownText(event.toolInput, MAX_INPUT_CHARACTERS);
+      return withPrefix(input === '' ? name : `${name}: ${input}`, layout);
+    }
+    case 'tool-end':
+      return toToolEndLine(event, layout);
+    case 'text':
+      return showsText && event.text.trim() !== '' ? toTextLine(event.text, layout) : undefined;
+    case 'result':
+      return event.success
+        ? withPrefix(paint('Complete', 'done', layout) + toFigures(event, layout), layout)
+        : toErrorLine(event.error ?? '', layout, toFigures(event, layout));
+    case 'prompt':
+      return withPrefix(paint(toPromptText(event.prompt), 'prompt', layout), layout);
+    case 'progress':
+      if (event.isError) return toErrorLine(event.text || event.name, layout);
+      // Pieces of a text that follows as a whole.
+      if (!showsProgress || event.name === 'text') return undefined;
+      return toAside(event.text === '' ? event.name : `${event.name}: ${event.text}`, layout);
+    case 'unknown':
+      return showsProgress ? toAside(`unknown: ${event.name}`, layout) : undefined;
+    case 'warning': {
+      const { code, message, lineNumber } = event.warning;
+      return isVerbose || code === 'stream_corrupted'
+        ? withPrefix(paint(`WARNING: ${message} (line ${lineNumber})`, 'prompt', layout), layout)
+        : undefined;
+    }
+  }
+}
+
+/** Whether an event counts as an error. */
+export function isErrorEvent(event: AgentEvent): boolean {
+  return (
+    (event.type === 'tool-end' && event.toolError !== null) ||
+    (event.type === 'result' && !event.success) ||
+    (event.type === 'progress' && event.isError)
+  );
+}
+
+/** The closing lines, after all events. `isEndShown`: an event has said already how it ended. */
+export function toEndLines(
+  outcome: StreamOutcome,
+  counts: EventCounts,
+  isEndShown: boolean,
+  layout: EventLayout,
+): string[] {
+  const ending = outcome.error === null ? paint('Complete', 'done', layout) : undefined;
+  const line = ending === undefined ? toErrorLine(outcome.error ?? '', layout) : withPrefix(ending, layout);
+  const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+  const { events, errors, warnings } = counts;
+  const figures = [
+    plural(events, 'event'),
+    plural(errors, 'error'),
+    ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
+  ];
+  return [...(isEndShown ? [] : [line]), ...(layout.isVerbose ? [toAside(figures.join(', '), layout)] : [])];
+}
+
+function toToolEndLine({ toolOutput, toolError, durationMs }: ToolEndEvent, layout: EventLayout): string | undefined {
+  const isSlow = layout.isVerbose && durationMs !== null && durationMs >= MIN_DURATION_MS;
+  const duration = isSlow ? ` (${toShortDuration(durationMs)})` : '';
+  if (toolError !== null) return toErrorLine(toolError, layout, duration);
+  if (!layout.isVerbose) return undefined;
+  const room = layout.maxWidth - ARROW.length - duration.length;
+  const output = cutToWidth(toShownOutput(toolOutput, MAX_OUTPUT_CHARACTERS), room);
+  return output + duration === '' ? undefined : paint(`${ARROW}${`${output}${duration}`.trim()}`, 'aside', layout);
+}
+
+function toTextLine(text: string, layout: EventLayout): string {
+  const shown = toShownText(toFirstLine(text), MAX_TEXT_CHARACTERS);
+  return withPrefix(`"${cutToWidth(shown, layout.maxWidth - toPrefixWidth(layout) - 2)}"`, layout);
+}
+
+function toErrorLine(error: string, layout: EventLayout, after = ''): string {
+  const shown = toShownOutput(error, MAX_ERROR_CHARACTERS) || 'unknown';
+  return withPrefix(`${paint(`ERROR: ${shown}`, 'error', layout)}${after}`, layout);
+}
+
+function toAside(text: string, layout: EventLayout): string {
+  const shown = toShownText(text, MAX_OUTPUT_CHARACTERS);
+  return withPrefix(paint(cutToWidth(shown, layout.maxWidth - toPrefixWidth(layout)), 'aside', layout), layout);
+}
+
+function toFigures(
+  { costUsd, durationMs }: { costUsd: number | null; durationMs: number | null },
+  layout: EventLayout,
+) {
+  const cost = costUsd === null ? [] : [`cost: $${costUsd.toFixed(4)}`];
+  const duration = layout.isVerbose && durationMs !== null ? [toShortDuration(durationMs)] : [];
+  const figures = [...cost, ...duration];
+  return figures.length === 0 ? '' : ` (${figures.join(', ')})`;
+}
+
+function toPromptText(prompt: Prompt): string {
+  if (prompt.kind === 'question') {
+    const [first] = prompt.questions;
+    const options = first?.options.map(({ label }) => label).join(' / ') ?? '';
+    return `QUESTION: ${toShownText(`${first?.question ?? ''}${options === '' ? '' : ` [${options}]`}`, MAX_ERROR_CHARACTERS)}`;
+  }
+  const word = { permission_request: 'ASKS', plan_approval: 'PLAN', permission_denied: 'DENIED' }[prompt.reason];
+  const subject = [prompt.toolName, prompt.message === null ? null : toFirstLine(prompt.message)];
+  return `${word}: ${toShownText(subject.filter(Boolean).join(': ') || 'a permission', MAX_ERROR_CHARACTERS)}`;
+}
+
+function toShortDuration(durationMs: number): string {
+  return durationMs < 60_000 ? `${(durationMs / 1000).toFixed(1)} s` : formatDuration(durationMs);
+}
+
+const toPrefixWidth = ({ agent }: EventLayout): number => toTextWidth(`[${agent}] `);
+
+function withPrefix(text: string, layout: EventLayout): string {
+  return `${paint(`[${layout.agent}]`, 'prefix', layout)} ${text}`;
+}
+
+function paint(text: string, style: Style, { isColored }: EventLayout): string {
+  return isColored ? `\u001B[${STYLES[style]}m${text}\u001B[0m` : text;
+}

@@ -1,0 +1,67 @@
+import {
+  type AgentEvent,
+  type AgentExit,
+  type AgentParser,
+  isComplete,
+  type StreamOutcome,
+  type StreamSummary,
+  toStreamOutcome,
+} from '@recount/core/live';
+import { createByteTail } from './byte-tail.ts';
+import type { Recording } from './recording.ts';
+import type { StreamView } from './stream-view.ts';
+
+export interface FollowOptions {
+  /** The agent's stdout. */
+  chunks: AsyncIterable<Uint8Array>;
+  /** Undefined for streams that are not understood. */
+  parser: AgentParser | undefined;
+  view: StreamView;
+  recording: Recording | undefined;
+  /** The answer that makes the run a success. */
+  expectedAnswer: string | undefined;
+  onActivity: () => void;
+  /** Resolves to how the agent ended, or to undefined where it is not known; asked for when the bytes have ended. */
+  waitForExit(): Promise<AgentExit | undefined>;
+}
+
+export interface FollowedStream {
+  outcome: StreamOutcome;
+  exit: AgentExit | undefined;
+  /** Whether the answer was the expected one; undefined where none was expected. */
+  isAsExpected: boolean | undefined;
+}
+
+/** More than the longest line that is read, in which the answer may stand. */
+const ANSWER_BYTES = 16 * 1024 * 1024;
+const UNKNOWN: Pick<StreamSummary, 'lastResult' | 'stopReason'> = { lastResult: null, stopReason: null };
+
+/** Records and shows a stream as it comes: every byte is in the spool before anything of it is shown. */
+export async function followStream(options: FollowOptions): Promise<FollowedStream> {
+  const { chunks, parser, view, recording, expectedAnswer, onActivity, waitForExit } = options;
+  const answer = expectedAnswer === undefined ? undefined : createByteTail(ANSWER_BYTES);
+  const show = async (events: readonly AgentEvent[]): Promise<void> => {
+    for (const event of events) {
+      if (event.type === 'session-start' && event.sessionId !== '') recording?.nameSession(event.sessionId);
+      await view.showEvent(event);
+    }
+  };
+  for await (const chunk of chunks) {
+    onActivity();
+    await recording?.write(chunk);
+    answer?.push(chunk);
+    await view.showBytes(chunk);
+    await show(parser?.push(chunk) ?? []);
+  }
+  await show(parser?.finish() ?? []);
+  const exit = await waitForExit();
+  const summary = parser?.toSummary();
+  const outcome = toStreamOutcome(summary ?? UNKNOWN, exit);
+  await view.showEnd({ outcome, exit, summary });
+  await recording?.close(exit === undefined ? null : { exitCode: exit.exitCode, signal: exit.signal });
+  return {
+    outcome,
+    exit,
+    isAsExpected: expectedAnswer === undefined ? undefined : isComplete(answer?.toString() ?? '', expectedAnswer),
+  };
+}

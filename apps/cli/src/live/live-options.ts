@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import type { ApiOptions } from '../connection/find-api.ts';
+import { wholeNumber } from '../option-values.ts';
+
+/** Of `recount tail` and `recount run`. */
+export interface LiveOptions extends ApiOptions {
+  verbose?: boolean;
+  text: boolean;
+  progress?: boolean;
+  stream: boolean;
+  json?: boolean;
+  stallTimeout?: number;
+  record?: boolean;
+}
+
+const MAX_STALL_SECONDS = 7 * 24 * 3600;
+
+export function addLiveOptions(command: Command): Command {
+  return command
+    .option('-v, --verbose', 'what tools gave, durations, warnings, and a closing count')
+    .option('--no-text', "without the agent's texts")
+    .option('--progress', 'with thoughts, plans, states and unknown events')
+    .option('--no-stream', 'pass the output through as it is')
+    .option('--json', 'print the events as JSON, one object a line, alike for all agents')
+    .option('--stall-timeout <seconds>', 'warn when nothing comes for so long', wholeNumber(1, MAX_STALL_SECONDS))
+    .option('--record', 'store the stream, live, in the local installation, or in what RECOUNT_SERVER names')
+    .option('--server <url>', 'store it in this API')
+    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it');
+}
+
+export const RECORDING_HELP = `
+What is recorded goes to a spool on disk first: neither a server that cannot be reached nor a full disk disturbs the
+agent. What could not be sent is sent by the next recording, or by \`recount live flush\`.`;

@@ -1,0 +1,91 @@
+import { join } from 'node:path';
+import type { LiveAgent } from '@recount/contract';
+import { type AgentName, type AgentParser, parserFor } from '@recount/core/live';
+import type { CliContext } from '../cli-context.ts';
+import { UsageError } from '../cli-error.ts';
+import { toDataDirectory } from '../local/data-directory.ts';
+import type { EventLayout } from './event-lines.ts';
+import type { LiveOptions } from './live-options.ts';
+import { findRecordTarget, type RecordTarget } from './record-target.ts';
+import { type Recording, startRecording } from './recording.ts';
+import type { Screen } from './screen.ts';
+import { createStallWatch, type StallWatch } from './stall-watch.ts';
+import { createJsonView, createLineView, createRawView, type StreamView } from './stream-view.ts';
+
+/** Of all streams that wait, in bytes. */
+const MAX_SPOOL_BYTES = 1024 * 1024 * 1024;
+
+/** As the API names them, and their output. */
+const RECORDED: Record<AgentName, { agent: LiveAgent; sourceFormat: string }> = {
+  claude: { agent: 'claude-code', sourceFormat: 'stream-json' },
+  codex: { agent: 'codex', sourceFormat: 'exec-json' },
+  amp: { agent: 'amp', sourceFormat: 'stream-json' },
+};
+
+export const toSpoolFolder = (context: CliContext): string => join(toDataDirectory(context).path, 'live-spool');
+
+/** Throws UsageError, before anything is started. Undefined where nothing is to be recorded. */
+export async function readRecordTarget(context: CliContext, options: LiveOptions): Promise<RecordTarget | undefined> {
+  if (options.json && !options.stream) throw new UsageError('--json and --no-stream exclude each other.');
+  const isAsked = options.record || options.server !== undefined;
+  if (!isAsked) return undefined;
+  // A data directory that cannot be named is told now, not while the agent runs.
+  toSpoolFolder(context);
+  return await findRecordTarget(context, options);
+}
+
+/** Undefined where there is nothing to record, or nowhere to. */
+export async function startRecordingOf(
+  context: CliContext,
+  screen: Screen,
+  agent: AgentName | undefined,
+  target: RecordTarget | undefined,
+  options: LiveOptions,
+): Promise<Recording | undefined> {
+  if (agent === undefined || target === undefined) return undefined;
+  return await startRecording({
+    folder: toSpoolFolder(context),
+    maxSpoolBytes: MAX_SPOOL_BYTES,
+    target,
+    ...RECORDED[agent],
+    isVerbose: options.verbose ?? false,
+    tell: screen.note,
+  });
+}
+
+/** `agent` is undefined for a stream that is not understood. */
+export function createView(
+  context: CliContext,
+  screen: Screen,
+  agent: AgentName | undefined,
+  options: LiveOptions,
+): StreamView {
+  if (agent === undefined || !options.stream) return createRawView(screen);
+  if (options.json) return createJsonView(screen);
+  return createLineView(screen, toLayout(context, agent, options));
+}
+
+export function createParser(agent: AgentName | undefined): AgentParser | undefined {
+  return agent === undefined ? undefined : parserFor(agent, { now: Date.now });
+}
+
+export function watchForStall(screen: Screen, name: string, seconds: number | undefined): StallWatch | undefined {
+  if (seconds === undefined) return undefined;
+  return createStallWatch(seconds * 1000, {
+    onStall: () => screen.note(`${name} has written nothing for ${seconds} s: it may be stuck`),
+    onResume: (silentMs) => screen.note(`${name} goes on, after ${Math.round(silentMs / 1000)} s`),
+  });
+}
+
+function toLayout({ stdout, environment }: CliContext, agent: AgentName, options: LiveOptions): EventLayout {
+  const isTerminal = stdout.isTTY === true;
+  return {
+    agent,
+    isVerbose: options.verbose ?? false,
+    showsText: options.text,
+    showsProgress: options.progress ?? false,
+    isColored: isTerminal && !environment.NO_COLOR && environment.TERM !== 'dumb',
+    // A terminal that cannot tell its width has 0 columns.
+    maxWidth: isTerminal && stdout.columns > 0 ? stdout.columns : Number.POSITIVE_INFINITY,
+  };
+}

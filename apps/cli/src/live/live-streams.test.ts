@@ -1,0 +1,57 @@
+import { expect, it, vi } from 'vitest';
+import { createByteTail } from './byte-tail.ts';
+import { detectAgent } from './detect-agent.ts';
+import { createStallWatch } from './stall-watch.ts';
+
+async function* toChunks(...texts: string[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts) yield Buffer.from(text);
+}
+
+it.each([
+  ['codex', ['{"type":"thread.started","thread_id":"x"}\n', 'rest']],
+  ['amp', ['{"type":"system","subtype":"init","session_id":"T-1"', ',"tools":[]}\n', 'rest']],
+  ['claude', ['noise\n', '{"type":"system","subtype":"init","session_id":"s","tools":[]}\n', 'rest']],
+  ['claude', ['no stream at all']],
+  ['claude', []],
+])('tells %s by its first lines, and loses no byte', async (expected, texts) => {
+  const { agent, chunks } = await detectAgent(toChunks(...texts));
+  let text = '';
+  for await (const chunk of chunks) text += chunk.toString();
+  expect({ agent, text }).toEqual({ agent: expected, text: texts.join('') });
+});
+
+it('waits for no more than it takes to tell the agent', async () => {
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (;;) yield Buffer.alloc(100_000, 'x\n');
+  }
+  const { agent, chunks } = await detectAgent(endless());
+  expect(agent).toBe('claude');
+  expect((await chunks[Symbol.asyncIterator]().next()).done).toBe(false);
+});
+
+it('keeps the end of an output, and little more', () => {
+  const tail = createByteTail(10);
+  for (const text of ['begin', 'some', 'more', 'words']) tail.push(Buffer.from(text));
+  expect(tail.toString()).toBe('somemorewords');
+  tail.push(Buffer.alloc(30, 'x'));
+  expect(tail.toString()).toBe('x'.repeat(30));
+});
+
+it('warns once of each silence', () => {
+  vi.useFakeTimers();
+  const said: string[] = [];
+  const watch = createStallWatch(1000, {
+    onStall: () => said.push('stall'),
+    onResume: (silentMs) => said.push(`resume ${silentMs}`),
+  });
+  vi.advanceTimersByTime(900);
+  watch.touch();
+  vi.advanceTimersByTime(900);
+  expect(said).toEqual([]);
+  vi.advanceTimersByTime(5000);
+  watch.touch();
+  watch.stop();
+  vi.advanceTimersByTime(5000);
+  expect(said).toEqual(['stall', 'resume 5900']);
+  vi.useRealTimers();
+});

@@ -1,0 +1,39 @@
+import type { CliContext } from '../cli-context.ts';
+import type { ApiPlace } from '../connection/api-client.ts';
+import { type ApiOptions, findApi } from '../connection/find-api.ts';
+import { readCredentials } from '../local/credentials.ts';
+import { toDataDirectory } from '../local/data-directory.ts';
+import { findRunning } from '../local/installation-lock.ts';
+import type { SpoolTarget } from './spool/spool-folder.ts';
+
+/** Where streams are recorded, and how to get there. */
+export interface RecordTarget {
+  spoolTarget: SpoolTarget;
+  /** The API for a stream, as far as it can be had now. Undefined for a server whose key is not known. */
+  findPlace(target: SpoolTarget): Promise<ApiPlace | undefined>;
+}
+
+/** The server of `--server` or RECOUNT_SERVER, else the local installation. Throws UsageError, as for a server without a key. */
+export async function findRecordTarget(context: CliContext, options: ApiOptions): Promise<RecordTarget> {
+  const isNamed = (options.server ?? context.environment.RECOUNT_SERVER ?? '') !== '';
+  const server = isNamed ? await findApi(context, options) : undefined;
+  return {
+    spoolTarget: server === undefined ? { kind: 'local' } : { kind: 'server', url: server.url },
+    async findPlace(target) {
+      if (target.kind === 'local') return await findLocalPlace(context, server === undefined ? options.key : undefined);
+      // A key goes to the server that it was given for, and to no other.
+      return target.url === server?.url ? server : undefined;
+    },
+  };
+}
+
+async function findLocalPlace(context: CliContext, key: string | undefined): Promise<ApiPlace | undefined> {
+  const directory = toDataDirectory(context);
+  const url = (await findRunning(directory.lock))?.url;
+  const apiKey = key ?? (await readCredentials(directory.credentials))?.apiKey;
+  return url === undefined || apiKey === undefined ? undefined : { url, key: apiKey };
+}
+
+export function toTargetName(target: SpoolTarget): string {
+  return target.kind === 'local' ? 'the local installation' : target.url;
+}

@@ -1,0 +1,74 @@
+import { type AgentExit, agentOf, withOutputFlags } from '@recount/core/live';
+import type { CliContext } from '../cli-context.ts';
+import { AgentStartError, startAgent, toExitCode } from './agent-process.ts';
+import { followStream } from './follow-stream.ts';
+import type { LiveOptions } from './live-options.ts';
+import { createParser, createView, readRecordTarget, startRecordingOf, watchForStall } from './live-setup.ts';
+import { createScreen, type Screen } from './screen.ts';
+
+export interface RunOptions extends LiveOptions {
+  completeWith?: string;
+}
+
+const INCOMPLETE_EXIT_CODE = 1;
+
+/** Runs an agent and shows what it does; its exit code becomes that of recount. Throws UsageError before it is started. */
+export async function runAgent(
+  context: CliContext,
+  command: string,
+  given: readonly string[],
+  options: RunOptions,
+): Promise<void> {
+  const target = await readRecordTarget(context, options);
+  const isRecording = target !== undefined;
+  // Raw output is the agent's own, unless its stream is to be recorded.
+  const streaming = options.stream || isRecording ? withOutputFlags(command, given) : undefined;
+  const agent = streaming === undefined ? undefined : agentOf(command);
+  const screen = createScreen(context);
+  context.outlivesReader = true;
+  if (agent === undefined) tellWhyRaw(screen, command, options.stream, isRecording);
+  const watch = watchForStall(screen, command, options.stallTimeout);
+  const touch = (): void => watch?.touch();
+  try {
+    const started = await startAgent(context, screen, {
+      command,
+      commandArguments: streaming ?? given,
+      isDirect: agent === undefined && options.completeWith === undefined && watch === undefined,
+      onStderr: touch,
+    });
+    const { exit, isAsExpected } = await followStream({
+      chunks: started.output ?? nothing(),
+      parser: createParser(agent),
+      view: createView(context, screen, agent, options),
+      recording: await startRecordingOf(context, screen, agent, target, options),
+      expectedAnswer: options.completeWith,
+      onActivity: touch,
+      waitForExit: () => started.exited.finally(() => watch?.stop()),
+    });
+    if (isAsExpected === false) screen.note('the answer is not the expected one');
+    context.exitCode = toRunExitCode(exit, isAsExpected);
+  } catch (error) {
+    if (!(error instanceof AgentStartError)) throw error;
+    screen.note(error.message);
+    context.exitCode = error.exitCode;
+  } finally {
+    watch?.stop();
+    await screen.close();
+  }
+}
+
+function toRunExitCode(exit: AgentExit | undefined, isAsExpected: boolean | undefined): number {
+  if (isAsExpected) return 0;
+  const exitCode = exit === undefined ? 0 : toExitCode(exit);
+  return isAsExpected === false ? exitCode || INCOMPLETE_EXIT_CODE : exitCode;
+}
+
+/** An agent that is unknown here, and not to be recorded, is what it is. */
+function tellWhyRaw(screen: Screen, command: string, isStreamWanted: boolean, isRecording: boolean): void {
+  const isMissed = isStreamWanted && agentOf(command) !== undefined;
+  if (!isMissed && !isRecording) return;
+  const rest = isRecording ? ', and not recorded' : '';
+  screen.note(`with these arguments ${command} tells no stream: passed through as it is${rest}`);
+}
+
+async function* nothing(): AsyncGenerator<Uint8Array> {}

@@ -1,0 +1,106 @@
+import type { CliContext } from '../cli-context.ts';
+
+/** The one writer of a command's stdout and stderr: a line of one is never put into a line of the other. */
+export interface Screen {
+  /** A line of the result; no faster than the reader takes it. */
+  writeLine(line: string): Promise<void>;
+  /** Bytes of the result, as they are. */
+  writeBytes(bytes: Uint8Array): Promise<void>;
+  /** The agent's stderr, as it is; what is no whole line yet waits a moment. */
+  passStderr(bytes: Uint8Array): Promise<void>;
+  /** A line of recount's own for people. */
+  note(line: string): void;
+  /** Writes what waits. */
+  close(): Promise<void>;
+}
+
+/** A line that stays unfinished for longer may be a question to the user. */
+const UNFINISHED_LINE_MS = 250;
+const MAX_UNFINISHED_BYTES = 64 * 1024;
+const LINE_FEED = 0x0a;
+
+/** Goes on, silently, where a stream has no reader any more: the agent's work goes on, too. */
+export function createScreen({ stdout, stderr }: Pick<CliContext, 'stdout' | 'stderr'>): Screen {
+  const result = createWriter(stdout);
+  const people = createWriter(stderr);
+  const sharesTerminal = stdout.isTTY === true && stderr.isTTY === true;
+  /** The place of the cursor on that terminal is within a line of the agent's stderr. */
+  let isWithinLine = false;
+  let unfinished: Buffer = Buffer.alloc(0);
+  let timer: NodeJS.Timeout | undefined;
+
+  const writeStderr = (bytes: Uint8Array): Promise<void> => {
+    isWithinLine = bytes.length > 0 ? bytes.at(-1) !== LINE_FEED : isWithinLine;
+    return people.write(bytes);
+  };
+  const flush = (): Promise<void> => {
+    clearTimeout(timer);
+    const bytes = unfinished;
+    unfinished = Buffer.alloc(0);
+    return bytes.length === 0 ? Promise.resolve() : writeStderr(bytes);
+  };
+  const endLine = (): string => {
+    const isNeeded = isWithinLine && sharesTerminal;
+    if (isNeeded) isWithinLine = false;
+    return isNeeded ? '\n' : '';
+  };
+
+  return {
+    writeLine: (line) => result.write(`${endLine()}${line}\n`),
+    writeBytes: (bytes) => result.write(bytes),
+    async passStderr(bytes) {
+      const whole = bytes.lastIndexOf(LINE_FEED) + 1;
+      const lines = Buffer.concat([unfinished, bytes.subarray(0, whole)]);
+      if (whole > 0) unfinished = Buffer.from(bytes.subarray(whole));
+      else unfinished = Buffer.concat([unfinished, bytes]);
+      clearTimeout(timer);
+      if (whole > 0) await writeStderr(lines);
+      if (unfinished.length > MAX_UNFINISHED_BYTES) await flush();
+      else if (unfinished.length > 0) timer = setTimeout(flush, UNFINISHED_LINE_MS);
+    },
+    note(line) {
+      void people.write(`${isWithinLine ? '\n' : ''}recount: ${line}\n`);
+      isWithinLine = false;
+    },
+    async close() {
+      await flush();
+      result.close();
+      people.close();
+    },
+  };
+}
+
+interface Writer {
+  write(data: string | Uint8Array): Promise<void>;
+  close(): void;
+}
+
+function createWriter(stream: NodeJS.WriteStream): Writer {
+  let isGone = false;
+  let resume: (() => void) | undefined;
+  const go = (): void => {
+    resume?.();
+    resume = undefined;
+  };
+  const giveUp = (): void => {
+    isGone = true;
+    go();
+  };
+  stream.on('error', giveUp).on('drain', go);
+  let draining: Promise<void> = Promise.resolve();
+  return {
+    write(data) {
+      if (isGone || stream.write(data)) return Promise.resolve();
+      // A stream without a reader says so later, and drains never.
+      if (resume === undefined) {
+        draining = new Promise((resolve) => {
+          resume = resolve;
+        });
+      }
+      return draining;
+    },
+    close() {
+      stream.off('error', giveUp).off('drain', go);
+    },
+  };
+}

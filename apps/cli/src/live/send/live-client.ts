@@ -1,0 +1,145 @@
+import type { Readable } from 'node:stream';
+import {
+  type LiveAgent,
+  type LiveReceipt,
+  PROBLEM_MEDIA_TYPE,
+  type Problem,
+  type ProblemSlug,
+  toProblemSlug,
+} from '@recount/contract';
+import { type ApiPlace, toUrl } from '../../connection/api-client.ts';
+import { type HttpAnswer, sendRequest } from '../../connection/send-request.ts';
+import type { StreamEnd } from '../spool/spool-folder.ts';
+
+export interface LiveStreamName {
+  streamId: string;
+  sessionId: string;
+  agent: LiveAgent;
+  sourceFormat: string;
+}
+
+export interface LiveSending {
+  /** Where in the stream the body begins. */
+  offset: number;
+  body: Readable | undefined;
+  /** With these bytes the stream is over; `end` tells how, where that is known. */
+  isLast: boolean;
+  end: StreamEnd | null;
+}
+
+/** One stream at one API. Every method rejects with a LiveSendError. */
+export interface LiveClient {
+  /** Bytes that the API has for good; 0 where it does not know the stream. */
+  readOffset(signal: AbortSignal): Promise<number>;
+  send(sending: LiveSending, signal: AbortSignal): Promise<LiveReceipt>;
+}
+
+/**
+ * - `unavailable`: may succeed later
+ * - `mismatch`: the API has another number of bytes
+ * - `denied`: the key is not allowed to, or the server is none that takes streams
+ * - `closed`: the API has ended the stream, as when nothing came for long
+ * - `rejected`: this stream will not be accepted
+ */
+export type LiveSendErrorCode = 'unavailable' | 'mismatch' | 'denied' | 'closed' | 'rejected';
+
+export class LiveSendError extends Error {
+  override name = 'LiveSendError';
+  readonly code: LiveSendErrorCode;
+  /** What the API has, with `mismatch`. */
+  readonly storedBytes: number | undefined;
+
+  constructor(code: LiveSendErrorCode, message: string, options: { cause?: unknown; storedBytes?: number } = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.storedBytes = options.storedBytes;
+  }
+}
+
+const PASSING_STATUSES = new Set([408, 425, 429]);
+/** 404: a server without this route. */
+const DENIED_STATUSES = new Set([401, 403, 404]);
+/** Of a connection that broke off or was replaced, though their statuses speak of the request. */
+const PASSING_PROBLEMS: ReadonlySet<ProblemSlug | undefined> = new Set(['upload-aborted', 'stream-taken-over']);
+
+export function createLiveClient({ url, key }: ApiPlace, name: LiveStreamName): LiveClient {
+  const path = `/v1/sessions/${encodeURIComponent(name.sessionId)}/live`;
+  const authorization = `Bearer ${key}`;
+  const request = async (...[target, options]: Parameters<typeof sendRequest>): Promise<HttpAnswer> => {
+    try {
+      return await sendRequest(target, options);
+    } catch (cause) {
+      const { code, message } = (cause instanceof AggregateError ? cause.errors[0] : cause) as NodeJS.ErrnoException;
+      throw new LiveSendError('unavailable', `${url} cannot be reached (${code ?? message})`, { cause });
+    }
+  };
+  return {
+    async readOffset(signal) {
+      const target = toUrl(url, path, { stream: name.streamId });
+      const answer = await request(target, { method: 'HEAD', headers: { authorization }, body: undefined, signal });
+      if (answer.status === 404) return 0;
+      if (answer.status !== 200) throw toSendError(answer, url);
+      return toOffset(answer) ?? 0;
+    },
+    async send({ offset, body, isLast, end }, signal) {
+      const answer = await request(toUrl(url, path, { agent: name.agent, source_format: name.sourceFormat }), {
+        method: 'POST',
+        headers: {
+          accept: 'application/json',
+          authorization,
+          'content-type': 'application/x-ndjson',
+          'recount-stream': name.streamId,
+          'recount-offset': String(offset),
+          ...(isLast && toEndHeaders(end)),
+        },
+        body,
+        signal,
+      });
+      if (answer.status !== 200 && answer.status !== 201) throw toSendError(answer, url);
+      const receipt = parseObject<LiveReceipt>(answer.text);
+      if (!Number.isSafeInteger(receipt?.stored_bytes)) {
+        throw new LiveSendError('denied', `${url} does not answer as a recount API does`);
+      }
+      return receipt as LiveReceipt;
+    },
+  };
+}
+
+function toEndHeaders(end: StreamEnd | null): Record<string, string> {
+  const { exitCode = null, signal = null } = end ?? {};
+  return {
+    'recount-complete': '?1',
+    ...(exitCode !== null && { 'recount-exit-code': String(exitCode) }),
+    ...(signal !== null && { 'recount-exit-signal': signal }),
+  };
+}
+
+function toSendError(answer: HttpAnswer, url: string): LiveSendError {
+  const { status, headers, text } = answer;
+  const problem = headers['content-type']?.startsWith(PROBLEM_MEDIA_TYPE) ? parseObject<Problem>(text) : undefined;
+  const slug = problem && toProblemSlug(problem.type);
+  const message = problem === undefined ? `${url} answers ${status}` : `${problem.title}: ${problem.detail}`;
+  const storedBytes = toOffset(answer);
+  if (slug === 'offset-mismatch' && storedBytes !== undefined) {
+    return new LiveSendError('mismatch', message, { storedBytes });
+  }
+  if (slug === 'stream-closed') return new LiveSendError('closed', message);
+  if (status >= 500 || PASSING_STATUSES.has(status) || PASSING_PROBLEMS.has(slug)) {
+    return new LiveSendError('unavailable', message);
+  }
+  return new LiveSendError(DENIED_STATUSES.has(status) || problem === undefined ? 'denied' : 'rejected', message);
+}
+
+function toOffset({ headers }: HttpAnswer): number | undefined {
+  const value = headers['recount-offset'];
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : undefined;
+}
+
+function parseObject<T>(text: string): T | undefined {
+  try {
+    return (JSON.parse(text) ?? undefined) as T | undefined;
+  } catch {
+    // Of a proxy, not of recount.
+    return undefined;
+  }
+}

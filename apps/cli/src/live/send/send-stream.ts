@@ -1,0 +1,113 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import type { ApiPlace } from '../../connection/api-client.ts';
+import type { GrowingStream } from '../spool/growing-stream.ts';
+import type { SpoolNote, SpoolPlace } from '../spool/spool-folder.ts';
+import { createLiveClient, type LiveClient, LiveSendError } from './live-client.ts';
+import { createStreamBody } from './stream-body.ts';
+
+export interface SendStreamOptions {
+  place: SpoolPlace;
+  growth: GrowingStream;
+  /** The note as it is now; its session must be named. */
+  readNote(): SpoolNote & { sessionId: string };
+  /** Begins the stream anew under another name: the API closed the old one, and the stream went on. */
+  rename(): Promise<void>;
+  /** The API of the moment; undefined where there is none. */
+  findPlace(): Promise<ApiPlace | undefined>;
+  /** Told each time that the API cannot be reached. */
+  onUnavailable(message: string): void;
+  signal: AbortSignal;
+}
+
+/** The stream was not there before: nothing of it needs to be asked for. */
+export const FRESH = 0;
+
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 30_000;
+const CHECK_IDLE_MS = 60_000;
+
+/**
+ * Sends a stream until it has ended and the API has it for good. Goes on where the API was left, whatever breaks; once the
+ * stream has ended, one failure is the end of it. Rejects with LiveSendError, or where the signal aborts.
+ */
+export async function sendStream(options: SendStreamOptions, initialOffset: typeof FRESH | undefined): Promise<void> {
+  const { place, growth, signal } = options;
+  const file = await open(place.bytes, 'r');
+  let offset: number | undefined = initialOffset;
+  let retryMs = FIRST_RETRY_MS;
+  let isJustRenamed = false;
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      const isLastTry = growth.isEnded;
+      try {
+        const client = await connect(options);
+        offset ??= await client.readOffset(signal);
+        const progress = await sendOnce(client, options, file, offset);
+        if (progress === 'complete') return;
+        offset = progress;
+        retryMs = FIRST_RETRY_MS;
+        isJustRenamed = false;
+      } catch (error) {
+        if (!(error instanceof LiveSendError)) throw error;
+        if (error.code === 'closed' && growth.isEnded && offset === growth.size) return;
+        offset = toRecoveryOffset(error, offset);
+        if (error.code === 'closed') {
+          if (isJustRenamed) throw error;
+          await options.rename();
+          isJustRenamed = true;
+        }
+        if (error.code !== 'unavailable') continue;
+        options.onUnavailable(error.message);
+        if (isLastTry) throw error;
+        await waitForRetry(growth, retryMs, signal);
+        retryMs = Math.min(retryMs * 2, MAX_RETRY_MS);
+      }
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function connect({ findPlace, readNote }: SendStreamOptions): Promise<LiveClient> {
+  const api = await findPlace();
+  if (api === undefined) throw new LiveSendError('unavailable', 'No local installation runs');
+  const { sentAs: streamId, sessionId, agent, sourceFormat } = readNote();
+  return createLiveClient(api, { streamId, sessionId, agent, sourceFormat });
+}
+
+/** One request. Resolves to what the API has then. */
+async function sendOnce(
+  client: LiveClient,
+  { growth, readNote, signal }: SendStreamOptions,
+  file: FileHandle,
+  offset: number,
+): Promise<number | 'complete'> {
+  while (offset === growth.size && !growth.isEnded && !signal.aborted)
+    await growth.waitForChange(CHECK_IDLE_MS, signal);
+  signal.throwIfAborted();
+  const isLast = growth.isEnded;
+  if (offset > growth.size) throw new LiveSendError('rejected', 'The server has more of the stream than there is');
+  const body = offset < growth.size ? createStreamBody(file, growth, offset) : undefined;
+  const receipt = await client.send({ offset, body, isLast, end: readNote().end }, signal);
+  return isLast && receipt.stored_bytes === growth.size ? 'complete' : receipt.stored_bytes;
+}
+
+/** Where to go on; undefined where the API is to be asked. Throws what cannot be helped. */
+function toRecoveryOffset(error: LiveSendError, offset: number | undefined): number | undefined {
+  if (error.code === 'unavailable') return undefined;
+  if (error.code === 'closed') return FRESH;
+  // The same answer again would be no progress.
+  if (error.code === 'mismatch' && error.storedBytes !== offset) return error.storedBytes;
+  throw error;
+}
+
+/** The end of the stream is worth a try at once. */
+async function waitForRetry(growth: GrowingStream, delayMs: number, signal: AbortSignal): Promise<void> {
+  const deadlineMs = performance.now() + delayMs * (0.75 + Math.random() / 2);
+  for (;;) {
+    const leftMs = deadlineMs - performance.now();
+    if (leftMs <= 0 || growth.isEnded || signal.aborted) return;
+    await growth.waitForChange(leftMs, signal);
+  }
+}

@@ -1,0 +1,30 @@
+import type { FileHandle } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { GrowingStream } from '../spool/growing-stream.ts';
+
+const READ_BYTES = 64 * 1024;
+/** After this long without a new byte a body ends, so that the API answers and the connection need not live through silence. */
+const IDLE_MS = 15_000;
+
+/** A stream's bytes from an offset on, as they come, until it has ended or rests. */
+export function createStreamBody(file: FileHandle, growth: GrowingStream, offset: number): Readable {
+  let position = offset;
+  const readNext = async (): Promise<Uint8Array | null> => {
+    const isLive = !growth.isEnded;
+    if (position >= growth.size && isLive) await growth.waitForChange(IDLE_MS);
+    const length = Math.min(READ_BYTES, growth.size - position);
+    // What woke it may have been the stream's name.
+    if (length <= 0) return null;
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position);
+    position += bytesRead;
+    return bytesRead === 0 ? null : buffer.subarray(0, bytesRead);
+  };
+  return new Readable({
+    read() {
+      readNext().then(
+        (chunk) => this.push(chunk),
+        (error) => this.destroy(error),
+      );
+    },
+  });
+}

@@ -1,0 +1,115 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { acquireLock } from '../../local/installation-lock.ts';
+import { createGrowthNotice, type GrowingStream } from './growing-stream.ts';
+import {
+  createSpoolFolder,
+  measureSpool,
+  type SpoolNote,
+  type SpoolPlace,
+  type StreamEnd,
+  toSpoolPlace,
+  writeSpoolNote,
+} from './spool-folder.ts';
+
+export interface SpoolWriter {
+  place: SpoolPlace;
+  /** As it is now. */
+  note: SpoolNote;
+  growth: GrowingStream;
+  /** Appends; on disk for good within a second. Rejects where that fails, or with SpoolFullError. */
+  append(chunk: Uint8Array): Promise<void>;
+  name(sessionId: string): Promise<void>;
+  /** The name by which it is sent from now on. */
+  rename(sentAs: string): Promise<void>;
+  /** Makes the last bytes durable. To be called once; nothing can be appended any more. */
+  end(end: StreamEnd | null): Promise<void>;
+  /** Lets other processes send it. */
+  release(): Promise<void>;
+}
+
+export class SpoolFullError extends Error {
+  override name = 'SpoolFullError';
+}
+
+/** At most this long are bytes not yet durable. */
+const SYNC_MS = 500;
+
+/** Creates a stream in the spool, which holds at most `maxSpoolBytes` in all. For the owner alone. */
+export async function createSpoolWriter(
+  folder: string,
+  maxSpoolBytes: number,
+  initialNote: SpoolNote,
+): Promise<SpoolWriter> {
+  await createSpoolFolder(folder);
+  const maxBytes = maxSpoolBytes - (await measureSpool(folder));
+  const place = toSpoolPlace(folder, initialNote.streamId);
+  const lock = await acquireLock(place.lock);
+  if (!('release' in lock)) throw new Error(`${place.lock} is held by another process`);
+  let note = initialNote;
+  await writeSpoolNote(place, note);
+  const file = await open(place.bytes, 'ax', 0o600);
+  const growth = createGrowthNotice();
+  const sync = createSync(file);
+
+  let updating: Promise<void> = Promise.resolve();
+  const update = async (change: Partial<SpoolNote>): Promise<void> => {
+    note = { ...note, ...change };
+    growth.notify();
+    // One after another: the last one is what stays, also where one before has failed.
+    updating = updating.then(
+      () => writeSpoolNote(place, note),
+      () => writeSpoolNote(place, note),
+    );
+    await updating;
+  };
+
+  return {
+    place,
+    get note() {
+      return note;
+    },
+    growth,
+    async append(chunk) {
+      if (growth.size + chunk.length > maxBytes) throw new SpoolFullError('the spool is full');
+      await file.appendFile(chunk);
+      sync.request();
+      growth.grow(chunk.length);
+    },
+    name: (sessionId) => update({ sessionId }),
+    rename: (sentAs) => update({ sentAs }),
+    async end(end) {
+      try {
+        await sync.stop();
+        await file.close();
+      } finally {
+        await update({ end }).finally(growth.end);
+      }
+    },
+    release: lock.release,
+  };
+}
+
+/** Brings a file to the disk a moment after a request, once for many. */
+function createSync(file: FileHandle): { request(): void; stop(): Promise<void> } {
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  let failure: unknown;
+  return {
+    request() {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        running = running
+          .then(() => file.datasync())
+          .catch((error) => {
+            failure = error;
+          });
+      }, SYNC_MS);
+    },
+    async stop() {
+      clearTimeout(timer);
+      await running;
+      await file.sync();
+      if (failure !== undefined) throw failure;
+    },
+  };
+}

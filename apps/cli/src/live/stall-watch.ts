@@ -1,0 +1,29 @@
+export interface StallWatch {
+  /** The agent has just written something. */
+  touch(): void;
+  stop(): void;
+}
+
+/** Says so, once, when nothing came for `timeoutMs`, and then when something comes again. */
+export function createStallWatch(
+  timeoutMs: number,
+  { onStall, onResume }: { onStall: () => void; onResume: (silentMs: number) => void },
+): StallWatch {
+  let lastActivityMs = performance.now();
+  let isStalled = false;
+  const timer = setTimeout(() => {
+    isStalled = true;
+    onStall();
+  }, timeoutMs);
+  timer.unref();
+  return {
+    touch() {
+      const nowMs = performance.now();
+      if (isStalled) onResume(nowMs - lastActivityMs);
+      isStalled = false;
+      lastActivityMs = nowMs;
+      timer.refresh();
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,66 @@
+import { parserFor, toStreamOutcome } from '@recount/core/live';
+import { expect, it } from 'vitest';
+import { createCapture } from '../testing/fake-context.ts';
+import { createScreen } from './screen.ts';
+import { createJsonView, createLineView, type StreamView } from './stream-view.ts';
+
+const layout = {
+  agent: 'codex',
+  isVerbose: false,
+  showsText: true,
+  showsProgress: false,
+  isColored: false,
+  maxWidth: Number.POSITIVE_INFINITY,
+};
+const started = { type: 'thread.started', thread_id: 't' };
+const message = { type: 'item.completed', item: { id: 'i', type: 'agent_message', text: 'Hallo' } };
+const done = { type: 'turn.completed', usage: {} };
+const failed = { type: 'turn.failed', error: { message: 'no\u0007more' } };
+const ok = { exitCode: 0, signal: null };
+
+async function show(
+  createView: (screen: ReturnType<typeof createScreen>) => StreamView,
+  lines: object[],
+  exit?: { exitCode: number | null; signal: string | null; stderrTail?: string },
+): Promise<string[]> {
+  const { stream, text } = createCapture();
+  const view = createView(createScreen({ stdout: stream, stderr: createCapture().stream }));
+  const parser = parserFor('codex', { now: () => 0 });
+  for (const event of parser?.push(lines.map((line) => `${JSON.stringify(line)}\n`).join('')) ?? []) {
+    await view.showEvent(event);
+  }
+  const summary = parser?.toSummary();
+  if (summary !== undefined) await view.showEnd({ outcome: toStreamOutcome(summary, exit), exit, summary });
+  return text().trimEnd().split('\n');
+}
+
+it.each<[string, object[], Parameters<typeof show>[2], string[]]>([
+  ['a result', [started, message, done], ok, ['[codex] "Hallo"', '[codex] Complete']],
+  ['no result', [started, message], ok, ['[codex] "Hallo"', '[codex] Complete']],
+  ['no result, no exit', [message], undefined, ['[codex] "Hallo"', '[codex] ERROR: The stream ended within a turn']],
+  ['work after a result', [done, message], ok, ['[codex] Complete', '[codex] "Hallo"', '[codex] Complete']],
+  ['a failure', [started, failed], { exitCode: 1, signal: null }, ['[codex] ERROR: no more']],
+  [
+    'a failure after the result; stderr is not repeated',
+    [done],
+    { exitCode: 1, signal: null, stderrTail: 'stack' },
+    ['[codex] Complete', '[codex] ERROR: The agent exited with code 1'],
+  ],
+  [
+    'a signal',
+    [failed],
+    { exitCode: null, signal: 'SIGKILL' },
+    ['[codex] ERROR: no more', '[codex] ERROR: The agent was ended by SIGKILL'],
+  ],
+])('the end of a stream: %s', async (_name, lines, exit, expected) => {
+  expect(await show((screen) => createLineView(screen, layout), lines, exit)).toEqual(expected);
+});
+
+it('gives every event to programs, and how it ended', async () => {
+  const exit = { exitCode: 3, signal: null, stderrTail: 'bad\u009B' };
+  const lines = await show(createJsonView, [started, message, failed], exit);
+  expect(lines.join('')).not.toMatch(/\p{Cc}/u);
+  const values = lines.map((line) => JSON.parse(line));
+  expect(values.map(({ type }) => type)).toEqual(['session-start', 'text', 'result', 'close']);
+  expect(values.at(-1)).toMatchObject({ success: false, error: 'The agent exited with code 3: bad\u009B', exit });
+});

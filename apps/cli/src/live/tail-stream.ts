@@ -1,0 +1,44 @@
+import { agentOf } from '@recount/core/live';
+import type { CliContext } from '../cli-context.ts';
+import { INTERRUPTED_EXIT_CODE } from '../interruption.ts';
+import { detectAgent } from './detect-agent.ts';
+import { followStream } from './follow-stream.ts';
+import type { LiveOptions } from './live-options.ts';
+import { createParser, createView, readRecordTarget, startRecordingOf, watchForStall } from './live-setup.ts';
+import { readUntilAborted } from './read-until-aborted.ts';
+import { createScreen } from './screen.ts';
+
+export interface TailOptions extends LiveOptions {
+  agent?: string;
+}
+
+/** Shows a stream from stdin. The exit code tells whether the agent succeeded, as far as the stream knows. Throws UsageError. */
+export async function tailStream(context: CliContext, options: TailOptions): Promise<void> {
+  const target = await readRecordTarget(context, options);
+  const isRecording = target !== undefined;
+  // What is recorded is to be ended in order.
+  const interruption = isRecording ? context.listenForInterruption() : undefined;
+  context.outlivesReader = isRecording;
+  const screen = createScreen(context);
+  const watch = watchForStall(screen, options.agent ?? 'the agent', options.stallTimeout);
+  try {
+    const stdin = interruption === undefined ? context.stdin : readUntilAborted(context.stdin, interruption);
+    const { agent, chunks } =
+      options.agent === undefined ? await detectAgent(stdin) : { agent: agentOf(options.agent), chunks: stdin };
+    if (agent === undefined && isRecording) screen.note(`a stream of ${options.agent} is not known: not recorded`);
+    const { outcome } = await followStream({
+      chunks,
+      parser: createParser(agent),
+      view: createView(context, screen, agent, options),
+      recording: await startRecordingOf(context, screen, agent, target, options),
+      expectedAnswer: undefined,
+      onActivity: () => watch?.touch(),
+      waitForExit: () => Promise.resolve(undefined),
+    });
+    context.exitCode = agent === undefined || outcome.success ? 0 : 1;
+    if (interruption?.aborted) context.exitCode = INTERRUPTED_EXIT_CODE;
+  } finally {
+    watch?.stop();
+    await screen.close();
+  }
+}

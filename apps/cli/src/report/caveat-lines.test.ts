@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { toFigures, toUsageReport } from '../testing/report-answers.ts';
+import { toCaveatLines } from './caveat-lines.ts';
+import { REPORT_KINDS } from './report-kinds.ts';
+
+const [usage] = REPORT_KINDS;
+const tools = REPORT_KINDS.find(({ name }) => name === 'tools');
+if (usage === undefined || tools === undefined) throw new Error('a report is missing');
+
+const caveats = {
+  unfinalised: { responses: 1200, tokens_out: 3456, estimated_tokens_out: 98_765 },
+  unpriced: { responses: 1, tokens: 50, models: ['a', 'b\u001b[2J', 'c', 'd', 'e'] },
+  default_priced_responses: 2,
+  without_timestamp: 3,
+};
+
+describe('toCaveatLines', () => {
+  it('is silent where the figures are exact', () => {
+    expect(toCaveatLines(usage, toUsageReport() as never)).toEqual([]);
+  });
+
+  it('tells what the figures are less than exact about', () => {
+    const totals = { ...toUsageReport().totals, shared: toFigures(1) };
+    expect(toCaveatLines(usage, toUsageReport({ caveats, totals, truncated: true }) as never)).toEqual([
+      'Only the first 2 rows; --limit shows more. The totals are of all.',
+      'Unfinalised: 1,200 responses without a final output count. Output holds 3,456 tokens of them; by their content it should be about 98,765.',
+      'Unpriced: 1 response with 50 tokens, not in the cost: a, b[2J, c and 2 more. See `recount prices --help`.',
+      'Default price: 2 responses that name no model.',
+      'No time: 3 responses without a timestamp, in no range of dates.',
+      'Shared: 10 copies in resumed, forked or replayed sessions add nothing.',
+    ]);
+  });
+
+  it('says nothing of costs where none are shown', () => {
+    expect(toCaveatLines(tools, toUsageReport({ caveats }) as never)).toEqual([]);
+  });
+});

@@ -1,0 +1,73 @@
+import {
+  apiErrorsReportSchema,
+  blocksReportSchema,
+  compactionsReportSchema,
+  filesReportSchema,
+  mcpServersReportSchema,
+  modelsReportSchema,
+  permissionDenialsReportSchema,
+  programsReportSchema,
+  pullRequestsReportSchema,
+  reconciliationReportSchema,
+  sessionsReportSchema,
+  skillsReportSchema,
+  subagentsReportSchema,
+  toolsReportSchema,
+  usageReportSchema,
+} from '@recount/contract';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { REPORT_KINDS } from './report-kinds.ts';
+
+const SCHEMAS: Record<string, z.ZodType> = {
+  usage: usageReportSchema,
+  models: modelsReportSchema,
+  sessions: sessionsReportSchema,
+  tools: toolsReportSchema,
+  files: filesReportSchema,
+  programs: programsReportSchema,
+  'mcp-servers': mcpServersReportSchema,
+  skills: skillsReportSchema,
+  'permission-denials': permissionDenialsReportSchema,
+  subagents: subagentsReportSchema,
+  compactions: compactionsReportSchema,
+  'api-errors': apiErrorsReportSchema,
+  'pull-requests': pullRequestsReportSchema,
+  blocks: blocksReportSchema,
+  reconciliation: reconciliationReportSchema,
+};
+
+interface JsonSchema {
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+}
+
+const toJsonSchema = (schema: z.ZodType): JsonSchema =>
+  z.toJSONSchema(schema, {
+    unrepresentable: 'any',
+    reused: 'inline',
+    override: ({ jsonSchema }) => void delete jsonSchema.id,
+  }) as JsonSchema;
+
+/** What the API answers is checked against the same schemas: a column that asks for anything else would be empty. */
+it.each(REPORT_KINDS.map((kind) => [kind.name, kind] as const))('%s asks for what the answer has', (_name, kind) => {
+  const json = resolveReferences(toJsonSchema(SCHEMAS[kind.route] ?? z.never()));
+  const has = (schema: JsonSchema | undefined, path: string): boolean =>
+    path.split('.').reduce<JsonSchema | undefined>((part, name) => part?.properties?.[name], schema) !== undefined;
+  const rows = json.properties?.rows?.items;
+  for (const { path, isOfRowsOnly } of kind.columns) {
+    expect(has(rows, path), `${path} of a row`).toBe(true);
+    if (!isOfRowsOnly) expect(has(json.properties?.totals, path), `${path} of the totals`).toBe(true);
+  }
+});
+
+function resolveReferences(root: JsonSchema & { $defs?: Record<string, JsonSchema> }): JsonSchema {
+  const resolve = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(resolve);
+    if (typeof value !== 'object' || value === null) return value;
+    const reference = (value as { $ref?: string }).$ref;
+    if (reference !== undefined) return resolve(root.$defs?.[reference.replace('#/$defs/', '')]);
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, resolve(each)]));
+  };
+  return resolve(root) as JsonSchema;
+}

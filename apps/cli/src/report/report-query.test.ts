@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { toFilterQuery } from './report-query.ts';
+
+const place = { workingDirectory: '/home/ada/app', nowMs: Date.parse('2026-03-29T20:00:00Z') };
+
+describe('toFilterQuery', () => {
+  it('passes on what it is given', () => {
+    const options = { from: '2026-03-01', to: '2026-03-02T12:00Z', tz: 'Europe/Berlin', branch: 'main', session: 's' };
+    expect(toFilterQuery({ ...options, subagents: true }, place)).toMatchObject({
+      from: '2026-03-01',
+      to: '2026-03-02T12:00Z',
+      time_zone: 'Europe/Berlin',
+      git_branch: 'main',
+      session_id: 's',
+      subagents: undefined,
+    });
+  });
+
+  it('counts days back from the date in the time zone', () => {
+    const from = (tz: string, text: string) => toFilterQuery({ tz, from: text, subagents: true }, place).from;
+    expect(from('UTC', '0d')).toBe('2026-03-29');
+    expect(from('UTC', '7d')).toBe('2026-03-22');
+    expect(from('Asia/Kathmandu', '2w')).toBe('2026-03-16');
+  });
+
+  it('takes the machine’s time zone where none is named', () => {
+    const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+    expect(toFilterQuery({ subagents: true }, place).time_zone).toBe(timeZone);
+  });
+
+  it('reads a relative project from where the user is', () => {
+    const project = (text: string) => toFilterQuery({ project: text, subagents: true }, place).project;
+    expect(project('.')).toBe('/home/ada/app');
+    expect(project('../lib')).toBe('/home/ada/lib');
+    expect(project('/srv/app')).toBe('/srv/app');
+    expect(project('C:\\app')).toBe('C:\\app');
+  });
+
+  it('knows sub-agents out, in and alone, and not out and alone', () => {
+    expect(toFilterQuery({ subagents: false }, place).subagents).toBe('exclude');
+    expect(toFilterQuery({ subagents: true, onlySubagents: true }, place).subagents).toBe('only');
+    expect(() => toFilterQuery({ subagents: false, onlySubagents: true }, place)).toThrow('exclude each other');
+    expect(() => toFilterQuery({ subagents: true, tz: 'Mars/Base', from: '7d' }, place)).toThrow('no time zone');
+  });
+});

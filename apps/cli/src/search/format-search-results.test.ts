@@ -1,0 +1,72 @@
+import type { SearchResult, SearchResultList } from '@recount/contract';
+import { describe, expect, it } from 'vitest';
+import { formatSearchResults } from './format-search-results.ts';
+
+const result: SearchResult = {
+  session_id: 'session-1',
+  transcript_id: '01J00000000000000000000001',
+  message_id: '01J00000000000000000000002',
+  block_order: 0,
+  kind: 'tool_result',
+  timestamp: '2026-03-02T10:00:00.000Z',
+  is_subagent: true,
+  line_number: 7,
+  byte_offset: 1234,
+  project: '/home/ada/app',
+  title: 'Fix the\ninvoice',
+  copy_count: 2,
+  is_cut: false,
+  snippet: [
+    { text: '…one\n\tcent \u001B[31mtoo ', is_match: false },
+    { text: 'much', is_match: true },
+    { text: ' money', is_match: false },
+  ],
+};
+const toList = (fields: Partial<SearchResultList> = {}): SearchResultList => ({
+  results: [result],
+  match_count: 1,
+  is_match_count_capped: false,
+  waiting_sessions: 0,
+  next_cursor: null,
+  ...fields,
+});
+const plain = { inUtc: true, isColored: false };
+
+describe('formatSearchResults', () => {
+  it('shows what was found, where, and steers no terminal', () => {
+    expect(formatSearchResults(toList(), plain)).toEqual([
+      '2026-03-02 10:00Z  tool_result (sub-agent)  app  Fix the invoice',
+      '  …one cent [31mtoo much money',
+      '  session-1 line 7, 2 copies',
+      '',
+      '1 of 1.',
+    ]);
+  });
+
+  it('highlights on a terminal', () => {
+    expect(formatSearchResults(toList(), { inUtc: true, isColored: true })[1]).toBe(
+      '  …one cent [31mtoo \u001B[1;33mmuch\u001B[0m money',
+    );
+  });
+
+  it('leaves out what is not known', () => {
+    const bare = { ...result, timestamp: null, project: null, title: null, is_subagent: false, copy_count: 1 };
+    expect(formatSearchResults(toList({ results: [bare] }), plain).slice(0, 3)).toEqual([
+      'tool_result',
+      '  …one cent [31mtoo much money',
+      '  session-1 line 7',
+    ]);
+  });
+
+  it.each([
+    [{ results: [], match_count: 0 }, ['Nothing found.']],
+    [{ match_count: 2000 }, ['1 of 2,000. More: --limit N, or narrow it down.']],
+    [{ match_count: 5000, is_match_count_capped: true }, ['1 of 5,000 or more. More: --limit N, or narrow it down.']],
+    [
+      { results: [], match_count: 0, waiting_sessions: 3 },
+      ['Nothing found.', '3 sessions are not wholly indexed yet.'],
+    ],
+  ])('ends with how much there is: %j', (fields, footnotes) => {
+    expect(formatSearchResults(toList(fields), plain).slice(-footnotes.length)).toEqual(footnotes);
+  });
+});

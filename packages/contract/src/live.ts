@@ -1,0 +1,269 @@
+import { z } from 'zod';
+import { countField, MAX_PATH_LENGTH, sessionIdField, sessionIdParameter, text, timestampField } from './fields.ts';
+
+/** Agents whose streams are understood: those of `claude -p`, `codex exec` and `amp -x`. */
+export const LIVE_AGENTS = ['claude-code', 'codex', 'amp'] as const;
+export type LiveAgent = (typeof LIVE_AGENTS)[number];
+
+export const LIVE_MEDIA_TYPE = 'application/x-ndjson';
+export const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream';
+
+const MAX_FORMAT_LENGTH = 100;
+
+/** A ULID made by the client: names one run of an agent, so that a request may be repeated or resumed. */
+export const streamIdField = z
+  .string()
+  .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'Not a ULID in upper case')
+  .describe('Stream id, a ULID: one run of an agent');
+
+export const liveParamsSchema = z.object({ session_id: sessionIdParameter });
+
+export const liveQuerySchema = z.strictObject({
+  agent: z.enum(LIVE_AGENTS).default('claude-code').describe('Whose output it is; fixed by the first request'),
+  source_format: text(MAX_FORMAT_LENGTH).optional().describe('What the agent calls it, e.g. `stream-json`'),
+  path: z.string().max(MAX_PATH_LENGTH).optional().describe('Where the output also lies, if it does'),
+});
+
+/** As a client writes it. */
+export type LiveQuery = z.input<typeof liveQuerySchema>;
+
+const offsetHeader = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+const booleanHeader = z.enum(['?0', '?1']).transform((value) => value === '?1');
+
+/** In lower case, as Node gives them. Booleans as structured fields have them (RFC 9651): `?1` is true. */
+export const liveHeadersSchema = z.object({
+  'recount-stream': streamIdField.optional().describe('Names the run; left out, the server makes a name'),
+  'recount-offset': offsetHeader
+    .default(0)
+    .describe('Where in the stream this body begins, in bytes. What the server has already is skipped'),
+  'recount-complete': booleanHeader
+    .default(false)
+    .describe('`?1`: the agent has ended, and this body is the last of its stream; it may be empty'),
+  'recount-exit-code': z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(255)
+    .optional()
+    .describe('Of the agent; with Recount-Complete'),
+  'recount-exit-signal': z
+    .string()
+    .regex(/^SIG[A-Z0-9]{1,16}$/, 'Not the name of a signal')
+    .optional()
+    .describe('That ended the agent; with Recount-Complete'),
+});
+
+/** As a client writes them. */
+export type LiveHeaders = z.input<typeof liveHeadersSchema>;
+
+export const liveOffsetQuerySchema = z.strictObject({ stream: streamIdField });
+
+export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
+
+export const liveStreamStateSchema = z.enum(LIVE_STREAM_STATES).meta({
+  id: 'LiveStreamState',
+  description: [
+    '`open`: more may come.',
+    '`closing`: the agent has ended; its stream is becoming a transcript.',
+    '`closed`: the bytes are stored as a transcript.',
+  ].join(' '),
+});
+
+export const liveReceiptSchema = z
+  .object({
+    session_id: sessionIdField,
+    stream_id: streamIdField,
+    state: liveStreamStateSchema,
+    stored_bytes: countField.describe(
+      'Bytes of the stream that are stored for good; also in the header Recount-Offset',
+    ),
+    transcript_id: z
+      .string()
+      .nullable()
+      .describe('The transcript that the stream has become. Null before, and for agents whose streams are only stored'),
+  })
+  .meta({ id: 'LiveReceipt', description: 'How much of a stream is stored' });
+
+export type LiveReceipt = z.infer<typeof liveReceiptSchema>;
+
+const usdField = z.number().describe('US dollars');
+
+export const liveTokensSchema = z
+  .object({ input: countField, output: countField, cacheRead: countField, cacheWrite: countField })
+  .meta({ id: 'LiveTokens', description: 'Tokens; `input` without what was read from or written to the cache' });
+
+export const liveStreamSchema = z
+  .object({
+    stream_id: streamIdField,
+    session_id: sessionIdField,
+    agent: z.enum(LIVE_AGENTS),
+    source_format: z.string().nullable(),
+    state: liveStreamStateSchema,
+    stored_bytes: countField,
+    line_count: countField.describe('JSON objects read'),
+    warning_count: countField,
+    agent_session_id: z.string().nullable().describe('As the agent itself names its session or thread'),
+    model: z.string().nullable(),
+    tokens: liveTokensSchema,
+    cost_usd: usdField.nullable().describe('The agent’s own figure, the latest; null where it gives none'),
+    started_at: timestampField,
+    last_received_at: timestampField,
+    ended_at: timestampField.nullable(),
+    success: z.boolean().nullable().describe('Null while it is open'),
+    aborted: z.boolean().nullable().describe('Ended by a signal, or silent for too long'),
+    error: z.string().nullable(),
+    stop_reason: z.string().nullable(),
+    transcript_id: z.string().nullable(),
+  })
+  .meta({ id: 'LiveStream', description: 'One run of an agent, as it came' });
+
+export type LiveStream = z.infer<typeof liveStreamSchema>;
+
+export const MAX_LIVE_STREAMS_LISTED = 500;
+
+export const liveListQuerySchema = z.strictObject({
+  state: z
+    .enum(['running', 'ended', 'all'])
+    .default('running')
+    .describe('`running`: open ones. `ended`: the others, as long as they are remembered'),
+  session_id: sessionIdParameter.optional(),
+});
+
+/** As a client writes it. */
+export type LiveListQuery = z.input<typeof liveListQuerySchema>;
+
+export const liveListSchema = z
+  .object({ streams: z.array(liveStreamSchema).describe(`The newest first, at most ${MAX_LIVE_STREAMS_LISTED}`) })
+  .meta({ id: 'LiveList', description: 'Streams of agents' });
+
+export type LiveList = z.infer<typeof liveListSchema>;
+
+/** What a session has of its streams, in `GET /v1/sessions/{id}`. */
+export const liveTotalsSchema = z
+  .object({
+    stream_count: countField.describe('Streams that have ended'),
+    running_count: countField.describe('Streams that are open'),
+    tokens: liveTokensSchema.describe('Of those that have ended, added up as they ended'),
+    cost_usd: usdField.nullable().describe('Of those that have ended, as the agents told it'),
+    model: z.string().nullable().describe('The first one named'),
+  })
+  .meta({ id: 'LiveTotals', description: 'What the streams of a session came to' });
+
+export type LiveTotals = z.infer<typeof liveTotalsSchema>;
+
+export const checkpointListSchema = z
+  .object({
+    session_id: sessionIdField,
+    checkpoints: z.array(z.string()).describe('UUIDs of user messages, the oldest first, each once, the newest 100'),
+  })
+  .meta({ id: 'CheckpointList', description: 'Points that a session can be rewound to' });
+
+export type CheckpointList = z.infer<typeof checkpointListSchema>;
+
+export const liveEventQuerySchema = z.strictObject({
+  follow: z
+    .enum(['true', 'false'])
+    .default('true')
+    .transform((value) => value === 'true')
+    .describe('`false`: the answer ends where the story does, once no stream of the session is open'),
+  last_event_id: z
+    .string()
+    .regex(/^\d{1,15}$/, 'Not an id of an event')
+    .optional()
+    .describe('For clients that cannot send the header Last-Event-ID'),
+});
+
+export const liveEventHeadersSchema = z.object({
+  'last-event-id': z.string().max(100).optional().describe('The last event that the client has: those after it follow'),
+});
+
+const eventFields = {
+  sessionId: z.string(),
+  streamId: z.string(),
+  timestamp: timestampField.describe('The line’s own time, or when it was received'),
+  isCut: z.literal(true).optional().describe('Something was too long for an event; the transcript has the whole'),
+};
+
+const toolUseSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  input: z.unknown().describe('As the agent wrote it; null where it is too long'),
+  summary: z.string().describe('The input in one short line; may be empty'),
+});
+
+const toolResultSchema = z.object({
+  toolUseId: z.string(),
+  toolName: z.string().nullable(),
+  output: z.string(),
+  isError: z.boolean(),
+  error: z.string().nullable(),
+  durationMs: z.number().nullable(),
+});
+
+/** The `data` of each kind of server-sent event, by the name of its `event`. Its `id` is a number that grows. */
+export const LIVE_EVENT_SCHEMAS = {
+  'stream:init': z.object({
+    ...eventFields,
+    agentSessionId: z.string().describe('Empty where the line has none'),
+    agent: z.string(),
+    tools: z.array(z.string()),
+    model: z.string().nullable(),
+  }),
+  'stream:chunk': z.object({
+    ...eventFields,
+    type: z.literal('text'),
+    content: z.string(),
+    uuid: z.string().optional(),
+    isPartial: z.boolean().describe('A piece of a text as it grows; the whole follows with `wasStreamed`'),
+    wasStreamed: z.boolean(),
+  }),
+  'stream:tool': z.object({
+    ...eventFields,
+    type: z.enum(['tool_use', 'tool_result']),
+    toolUse: toolUseSchema.optional(),
+    toolResult: toolResultSchema.optional(),
+  }),
+  'stream:prompt': z.object({ ...eventFields, prompt: z.unknown().describe('A question, or what to confirm') }),
+  'stream:progress': z.object({
+    ...eventFields,
+    name: z.string().describe('`thinking`, `user`, `system/status`, …'),
+    text: z.string(),
+    isError: z.boolean(),
+    isKnown: z.boolean(),
+  }),
+  'stream:warning': z.object({
+    ...eventFields,
+    code: z.string(),
+    message: z.string(),
+    lineNumber: z.int(),
+  }),
+  'stream:result': z.object({
+    ...eventFields,
+    success: z.boolean(),
+    text: z.string().nullable(),
+    error: z.string().nullable(),
+    durationMs: z.number().nullable(),
+    totalTokens: liveTokensSchema,
+    costUsd: usdField.nullable(),
+  }),
+  'stream:end': z.object({
+    ...eventFields,
+    success: z.boolean(),
+    error: z.string().optional(),
+    aborted: z.boolean().optional(),
+    stopReason: z.string().nullable(),
+    totalTokens: liveTokensSchema,
+    costUsd: usdField.nullable(),
+  }),
+} as const;
+
+export type LiveEventName = keyof typeof LIVE_EVENT_SCHEMAS;
+
+export const LIVE_EVENT_NAMES = Object.keys(LIVE_EVENT_SCHEMAS) as LiveEventName[];
+
+export type LiveEventData<Name extends LiveEventName> = z.infer<(typeof LIVE_EVENT_SCHEMAS)[Name]>;
+
+/** An event as a reader gets it. */
+export type LiveEvent = {
+  [Name in LiveEventName]: { id: number; event: Name; data: LiveEventData<Name> };
+}[LiveEventName];

@@ -1,0 +1,18 @@
+import type { Database } from '../../database.ts';
+import { and, eq } from '../../drizzle.cjs';
+import { liveStreams } from '../../schema/live.ts';
+
+export type LiveStreamRow = typeof liveStreams.$inferSelect;
+
+export interface LiveStreamKey {
+  workspaceId: string;
+  streamId: string;
+}
+
+export const isLiveStream = ({ workspaceId, streamId }: LiveStreamKey) =>
+  and(eq(liveStreams.workspace_id, workspaceId), eq(liveStreams.id, streamId));
+
+export async function findLiveStream(database: Database, key: LiveStreamKey): Promise<LiveStreamRow | undefined> {
+  const [row] = await database.select().from(liveStreams).where(isLiveStream(key));
+  return row;
+}

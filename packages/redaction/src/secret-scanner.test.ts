@@ -1,0 +1,91 @@
+import { createRequire } from 'node:module';
+import { describe, expect, it } from 'vitest';
+import { RULE_SET_VERSION } from './rule-set-version.ts';
+import { createSecretScanner } from './secret-scanner.ts';
+import {
+  AWS_SECRET,
+  DATABASE_URL,
+  GITHUB_TOKEN,
+  NPM_TOKEN,
+  PASSWORD,
+  PRIVATE_KEY,
+  SLACK_TOKEN,
+} from './testing/sample-secrets.ts';
+
+const scanner = createSecretScanner();
+const find = async (text: string): Promise<[string, string][]> =>
+  (await scanner.scan(text)).map(({ rule, start, end }) => [rule, text.slice(start, end)]);
+
+describe('createSecretScanner', () => {
+  it.each([
+    ['a token', `use ${GITHUB_TOKEN}, please`, 'github', GITHUB_TOKEN],
+    ['a bot token', `SLACK=${SLACK_TOKEN}`, 'slack', SLACK_TOKEN],
+    ['a key file', `cat key\n${PRIVATE_KEY}\n$`, 'privatekey', PRIVATE_KEY],
+    // The rule itself gives a range that ends within the secret.
+    ['all of an assigned secret', `AWS_SECRET_ACCESS_KEY=${AWS_SECRET}\nAWS_REGION=eu`, 'aws', AWS_SECRET],
+    ['a quoted assigned secret', `{"aws_secret_access_key": "${AWS_SECRET}"}`, 'aws', AWS_SECRET],
+    // The rule itself takes everything up to the end of the line.
+    ['a word of a line', `_authToken=${PASSWORD} # && npm publish`, 'npm', PASSWORD],
+    ['a quoted word', `_authToken="${PASSWORD}" npm publish`, 'npm', PASSWORD],
+    ['a package registry token', `.npmrc ${NPM_TOKEN}`, 'npm', NPM_TOKEN],
+    ['user and password of a URL', `DB=${DATABASE_URL}`, 'database-connection-string', `ada:${PASSWORD}`],
+    ['user and password of a web address', `https://ada:${PASSWORD}@example.org/x`, 'basicauth', `ada:${PASSWORD}`],
+  ])('finds %s', async (_, text, rule, secret) => {
+    expect(await find(text)).toEqual([[rule, secret]]);
+  });
+
+  it.each([
+    ['a placeholder', `ghp_xxxx and https://user:password@example.org`],
+    ['a variable', `_authToken=\${NPM_TOKEN} AWS_SECRET_ACCESS_KEY=$SECRET`],
+    [
+      'hashes and ids',
+      `6f1c2a9be7d04f1d8a35c0b7e2f4961d0a8b3c5e 01J00000000000000000000001 toolu_01A09q90qw90lq917835lq9`,
+    ],
+    [
+      'what was redacted already',
+      'postgresql://[REDACTED:database-connection-string]@db.internal/app _authToken=[REDACTED:npm]',
+    ],
+    ['what was redacted already, for want of room', 'postgresql://*******@db.internal/app'],
+  ])('passes by %s', async (_, text) => {
+    expect(await find(text)).toEqual([]);
+  });
+
+  it('is not switched off by what a transcript says', async () => {
+    expect(await find(`# secretlint-disable\n${GITHUB_TOKEN} // secretlint-disable-line`)).toHaveLength(1);
+  });
+
+  it('finds every secret of a line whose rule goes on to its end', async () => {
+    const text = `set //a/:_authToken=${PASSWORD} && set //b/:_authToken=${PASSWORD}2 && done`;
+    expect(await find(text)).toEqual([
+      ['npm', PASSWORD],
+      ['npm', `${PASSWORD}2`],
+    ]);
+  });
+
+  it('finds secrets of long texts, wherever they stand, and no end to none', async () => {
+    const windows = 3 * 256 * 1024;
+    const text = `${GITHUB_TOKEN} ${'x '.repeat(windows / 4)}`.repeat(2);
+    const places = Array.from({ length: 40 }, (_, index) => 245_750 + index);
+    for (const length of [0, ...places]) {
+      const shifted = 'x'.repeat(length).concat(' ', text);
+      const found = await scanner.scan(shifted);
+      expect(found.map(({ start, end }) => shifted.slice(start, end))).toEqual([GITHUB_TOKEN, GITHUB_TOKEN]);
+    }
+  });
+
+  it('takes time in proportion to the text, however many secrets it has', async () => {
+    expect(await scanner.scan(`${GITHUB_TOKEN} `.repeat(20_000))).toHaveLength(20_000);
+  });
+
+  it('gives overlapping matches as one', async () => {
+    const matches = await scanner.scan(`https://ada:${GITHUB_TOKEN}@example.org/`);
+    expect(matches).toHaveLength(1);
+    expect(matches[0]).toMatchObject({ start: 8, end: 12 + GITHUB_TOKEN.length });
+  });
+
+  it('names the version of the rule set that is installed', () => {
+    const require = createRequire(import.meta.url);
+    const { version } = require('@secretlint/secretlint-rule-preset-recommend/package.json') as { version: string };
+    expect(RULE_SET_VERSION).toBe(`secretlint-${version}`);
+  });
+});

@@ -1,0 +1,163 @@
+import { type FleetFacts, type ResponseFact, type SessionFact, sumUnits } from './facts.ts';
+import { countDistinct, groupItems, type Item, type Question, sum } from './question.ts';
+
+export const UNITS_PER_USD = 1e10;
+const QUARTER_HOUR_MS = 15 * 60_000;
+const BLOCK_MS = 5 * 3_600_000;
+const HOUR_MS = 3_600_000;
+
+export interface Report {
+  rows: object[];
+  totals: object;
+}
+
+interface Copy extends Item {
+  response: ResponseFact;
+  isShared: boolean;
+}
+
+/** Each response once for every session that holds it. */
+function listCopies({ responses, sessions }: FleetFacts): Copy[] {
+  const byId = new Map(sessions.map((session) => [session.id, session]));
+  return responses.flatMap((response) =>
+    [...response.holders].map((holder) => {
+      const session = byId.get(holder);
+      if (session === undefined) throw new Error(`no session ${holder}`);
+      const { atMs, isSubagent, branch, version, model } = response;
+      return { response, session, isShared: holder !== response.sessionId, atMs, isSubagent, branch, version, model };
+    }),
+  );
+}
+
+export const listOwn = (facts: FleetFacts): Copy[] => listCopies(facts).filter(({ isShared }) => !isShared);
+
+export const toTokens = ({ usage }: ResponseFact): number =>
+  usage.input + usage.output + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h;
+
+export function toFigures(responses: readonly ResponseFact[]): object {
+  const tokensIn = sum(responses, ({ usage }) => usage.input);
+  const cacheRead = sum(responses, ({ usage }) => usage.cacheRead);
+  const cacheWrite = sum(responses, ({ usage }) => usage.cacheWrite5m + usage.cacheWrite1h);
+  const input = tokensIn + cacheRead + cacheWrite;
+  const unfinalised = responses.filter(({ estimatedOutput }) => estimatedOutput !== null);
+  const unpriced = responses.filter(({ basis }) => basis === 'unpriced');
+  const toUsd = (name: keyof NonNullable<ResponseFact['costs']>): number =>
+    sum(responses, ({ costs }) => costs?.[name] ?? 0) / UNITS_PER_USD;
+  return {
+    responses: responses.length,
+    tokens_in: tokensIn,
+    tokens_out: sum(responses, ({ usage }) => usage.output),
+    cache_read: cacheRead,
+    cache_write: cacheWrite,
+    cache_write_1h: sum(responses, ({ usage }) => usage.cacheWrite1h),
+    thinking_tokens: 0,
+    total_tokens: sum(responses, toTokens),
+    cache_hit_ratio: input === 0 ? null : cacheRead / input,
+    web_search_requests: sum(responses, ({ usage }) => usage.webSearches),
+    cost_usd:
+      responses.length > 0 && unpriced.length === responses.length
+        ? null
+        : sum(responses, ({ costs }) => sumUnits(costs)) / UNITS_PER_USD,
+    cost_by_class: {
+      input: toUsd('input'),
+      output: toUsd('output'),
+      cache_read: toUsd('cacheRead'),
+      cache_write: toUsd('cacheWrite'),
+      web_search: toUsd('webSearch'),
+    },
+    unfinalised: {
+      responses: unfinalised.length,
+      tokens_out: sum(unfinalised, ({ usage }) => usage.output),
+      estimated_tokens_out: sum(unfinalised, ({ estimatedOutput }) => estimatedOutput ?? 0),
+    },
+    unpriced: { responses: unpriced.length, tokens: sum(unpriced, toTokens) },
+    default_priced_responses: responses.filter(({ basis }) => basis === 'default').length,
+  };
+}
+
+const toResponses = (copies: readonly Copy[], isShared: boolean): ResponseFact[] =>
+  copies.filter((copy) => copy.isShared === isShared).map(({ response }) => response);
+
+export function expectUsage(facts: FleetFacts, question: Question): Report {
+  const hasMessages =
+    question.model === undefined &&
+    question.branch === undefined &&
+    !question.groupBy.some((key) => key === 'model' || key === 'git_branch' || key === 'agent_version');
+  const toRows = (asked: Question): object[] => {
+    const usage = groupItems(asked, listCopies(facts));
+    const messages = hasMessages ? groupItems(asked, listMessages(facts.sessions)) : new Map<string, never>();
+    return [...new Set([...usage.keys(), ...messages.keys()])].map((name) => {
+      const copies = usage.get(name)?.items ?? [];
+      const written = messages.get(name)?.items ?? [];
+      return {
+        ...(usage.get(name) ?? messages.get(name))?.values,
+        sessions: countDistinct(copies, ({ session }) => session),
+        messages: hasMessages ? written.length : null,
+        user_messages: hasMessages ? written.filter(({ isUser }) => isUser).length : null,
+        own: toFigures(toResponses(copies, false)),
+        shared: toFigures(toResponses(copies, true)),
+      };
+    });
+  };
+  const [totals = {}] = toRows({ ...question, groupBy: [] });
+  return { rows: toRows(question), totals };
+}
+
+function listMessages(sessions: readonly SessionFact[]): (Item & { isUser: boolean })[] {
+  return sessions.flatMap((session) =>
+    session.messages.map((message) => ({ ...message, session, branch: session.branch, version: session.version })),
+  );
+}
+
+export function expectModels(facts: FleetFacts, question: Question): Report {
+  const own = listOwn(facts);
+  const toQuarter = (ms: number): string => new Date(ms - (ms % QUARTER_HOUR_MS)).toISOString();
+  const groups = groupItems(question, own, ({ model = null }) => ({ model }));
+  const rows = [...groups.values()].map(({ values, items }) => ({
+    ...values,
+    is_priced: items.every(({ response }) => response.basis !== 'unpriced'),
+    sessions: countDistinct(items, ({ session }) => session),
+    first_used: toQuarter(Math.min(...items.map(({ atMs }) => atMs))),
+    last_used: toQuarter(Math.max(...items.map(({ atMs }) => atMs))),
+    ...toFigures(items.map(({ response }) => response)),
+  }));
+  const [all] = groupItems(question, own).values();
+  return { rows, totals: { models: rows.length, ...toFigures(all?.items.map(({ response }) => response) ?? []) } };
+}
+
+/** Blocks of five hours: each from the full hour of the first response after the end of the one before. */
+export function expectBlocks(facts: FleetFacts, nowMs: number): Report {
+  const own = listOwn(facts).sort((a, b) => a.atMs - b.atMs);
+  const blocks: { startMs: number; copies: Copy[] }[] = [];
+  for (const copy of own) {
+    const last = blocks.at(-1);
+    if (last !== undefined && copy.atMs < last.startMs + BLOCK_MS) last.copies.push(copy);
+    else blocks.push({ startMs: copy.atMs - (copy.atMs % HOUR_MS), copies: [copy] });
+  }
+  const rows = blocks.map(({ startMs, copies }) => ({
+    start: new Date(startMs).toISOString(),
+    end: new Date(startMs + BLOCK_MS).toISOString(),
+    is_active: startMs <= nowMs && nowMs < startMs + BLOCK_MS,
+    sessions: countDistinct(copies, ({ session }) => session),
+    models: [...new Set(copies.flatMap(({ model }) => model ?? []))].sort(),
+    ...toFigures(copies.map(({ response }) => response)),
+  }));
+  return { rows, totals: { blocks: rows.length, ...toFigures(own.map(({ response }) => response)) } };
+}
+
+export function expectCaveats(facts: FleetFacts, question: Question): object {
+  const [all] = groupItems({ ...question, groupBy: [] }, listOwn(facts)).values();
+  const responses = all?.items.map(({ response }) => response) ?? [];
+  const { unfinalised, default_priced_responses } = toFigures(responses) as Record<string, unknown>;
+  const unpriced = responses.filter(({ basis }) => basis === 'unpriced');
+  return {
+    unfinalised,
+    unpriced: {
+      responses: unpriced.length,
+      tokens: sum(unpriced, toTokens),
+      models: [...new Set(unpriced.map(({ model }) => model))],
+    },
+    default_priced_responses,
+    without_timestamp: 0,
+  };
+}

@@ -1,0 +1,74 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ApiApp, createApiApp, readApiConfig } from '@recount/api';
+import { createApiKey, createDatabasePool, ensureWorkspace } from '@recount/db';
+import { handleJob, receiveTranscript } from '@recount/ingest';
+import { createTestDatabase } from '@recount/local-postgres/testing';
+import type { IngestJob } from '@recount/queue';
+import { createFolderRawStore } from '@recount/storage';
+import { pino } from 'pino';
+import type { FleetFile } from './facts.ts';
+
+const WORKSPACE = '01J00000000000000000000001';
+/** What the API takes for now: in the middle of the fleet. */
+export const NOW_MS = Date.parse('2026-10-25T01:30:00Z');
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export interface FleetInstallation {
+  /** The answer's JSON of a reading route. */
+  read<Answer>(path: string, query?: Record<string, string>): Promise<Answer>;
+  readText(path: string, query?: Record<string, string>): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** An installation that has ingested the files in their order, asked through the HTTP API. */
+export async function ingestFleet(files: readonly FleetFile[]): Promise<FleetInstallation> {
+  const testDatabase = await createTestDatabase();
+  const directory = await mkdtemp(join(tmpdir(), 'recount-fleet-'));
+  const database = createDatabasePool({ connectionString: testDatabase.connectionString });
+  const rawStore = createFolderRawStore({ directory });
+  const jobs: IngestJob[] = [];
+  const queue = {
+    enqueue: async (_transaction: unknown, job: IngestJob): Promise<void> => void jobs.push(job),
+    findPending: async () => new Set(jobs.map(({ transcriptId }) => transcriptId)),
+  };
+  const deps = { database, rawStore, queue, onReport: () => undefined };
+  await ensureWorkspace(database.database, WORKSPACE, 'fleet');
+  for (const { path, text } of files) {
+    const body = toBody(text);
+    await receiveTranscript(deps, { workspaceId: WORKSPACE, path, body, maxBytes: MAX_BYTES });
+  }
+  for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+    const outcome = await handleJob(deps, job, { maxLineBytes: MAX_BYTES });
+    if (outcome.status === 'failed') throw new Error(outcome.reason);
+  }
+
+  const environment = { DATABASE_URL: testDatabase.connectionString, RECOUNT_RAW_STORE: directory };
+  const logLines: string[] = [];
+  const log = pino({ level: 'error' }, { write: (line: string) => void logLines.push(line) });
+  const app: ApiApp = await createApiApp({ ...deps, log, now: () => NOW_MS }, readApiConfig(environment));
+  const { key } = await createApiKey(database.database, { workspaceId: WORKSPACE, name: 'test', scopes: ['read'] });
+  const readText: FleetInstallation['readText'] = async (path, query = {}) => {
+    const answer = await app.inject({ url: path, query, headers: { authorization: `Bearer ${key}` } });
+    if (answer.statusCode !== 200) {
+      throw new Error(`${path} ${JSON.stringify(query)}: ${answer.payload}\n${logLines.join('')}`);
+    }
+    return answer.payload;
+  };
+  return {
+    readText,
+    read: async (path, query) => JSON.parse(await readText(path, query)),
+    async close() {
+      await app.close();
+      await database.close();
+      await rawStore.close();
+      await testDatabase.drop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+async function* toBody(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}

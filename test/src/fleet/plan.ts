@@ -1,0 +1,39 @@
+import type { EventFact, PlannedUsage, ResponseFact, ToolCallFact } from './facts.ts';
+
+/** What the facts of a fleet are collected in, and ids are taken from. */
+export interface FleetLedger {
+  responses: Map<string, ResponseFact>;
+  toolCalls: Map<string, ToolCallFact>;
+  events: EventFact[];
+  nextNumber(): number;
+}
+
+export interface SessionPlan {
+  sessionId: string;
+  project: string;
+  branch: string;
+  version: string;
+  startMs: number;
+  /** Of a sub-agent's own transcript. */
+  agentId?: string;
+  parentId?: string;
+}
+
+export interface PlannedTool {
+  name: string;
+  input: Record<string, unknown>;
+  /** Facts that the input implies, written down beside it. */
+  facts?: Partial<Pick<ToolCallFact, 'mcpServer' | 'program' | 'filePath' | 'subagentType' | 'skill'>>;
+  /** Left out: no result ever comes. */
+  result?: { text: string; afterMs: number; isError?: boolean; isDenied?: boolean; agentId?: string };
+}
+
+export interface PlannedResponse {
+  model: string | null;
+  usage: PlannedUsage;
+  text: string;
+  tools?: PlannedTool[];
+  /** The transcript never holds the final output count: `usage.output` is the placeholder. */
+  isUnfinalised?: boolean;
+  isSidechain?: boolean;
+}
