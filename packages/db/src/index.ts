@@ -67,4 +67,5 @@ export * from './writes/set-transcript-status.ts';
 export * from './writes/settle-session.ts';
 export * from './writes/supersede-transcripts.ts';
 export * from './writes/transcript-writer.ts';
+export * from './with-advisory-lock.ts';
 export * from './writes/workspaces-and-keys.ts';

@@ -85,6 +85,7 @@ export const usageLedger = recountSchema.table(
   (table) => [
     primaryKey({ name: 'usage_ledger_pk', columns: [table.workspace_id, table.agent, table.response_key] }),
     index('usage_ledger_session').on(table.workspace_id, table.session_id),
+    index('usage_ledger_subagent_time').on(table.workspace_id, table.timestamp).where(sql`is_subagent`),
   ],
 );
 
@@ -127,14 +128,20 @@ export const usageRollup = recountSchema.table(
     unpriced_tokens: tokens(),
     default_priced_responses: integer().notNull(),
   },
-  (table) => [index('usage_rollup_session').on(table.workspace_id, table.session_id)],
+  (table) => [
+    index('usage_rollup_session').on(table.workspace_id, table.session_id),
+    index('usage_rollup_time').on(table.workspace_id, table.bucket_start, table.session_id),
+  ],
 );
 
 /** Messages of a session's primary transcript by quarter of an hour. */
 export const messageRollup = recountSchema.table(
   'message_rollup',
   { ...rollupKey(), messages: integer().notNull(), user_messages: integer().notNull() },
-  (table) => [index('message_rollup_session').on(table.workspace_id, table.session_id)],
+  (table) => [
+    index('message_rollup_session').on(table.workspace_id, table.session_id),
+    index('message_rollup_time').on(table.workspace_id, table.bucket_start),
+  ],
 );
 
 /** Bulk table: every tool call that a transcript holds. */
@@ -171,6 +178,10 @@ export const toolCalls = recountSchema.table(
     primaryKey({ name: 'tool_calls_pk', columns: [table.workspace_id, table.transcript_id, table.call_number] }),
     index('tool_calls_response').on(table.workspace_id, table.response_key),
     index('tool_calls_session').on(table.workspace_id, table.session_id),
+    index('tool_calls_time').on(table.workspace_id, table.timestamp).where(sql`is_own`),
+    index('tool_calls_subagent')
+      .on(table.workspace_id, table.session_id, table.subagent_id)
+      .where(sql`subagent_id IS NOT NULL`),
   ],
 );
 
@@ -190,7 +201,10 @@ export const toolRollup = recountSchema.table(
     duration_ms: tokens(),
     timed_calls: integer().notNull(),
   },
-  (table) => [index('tool_rollup_session').on(table.workspace_id, table.session_id)],
+  (table) => [
+    index('tool_rollup_session').on(table.workspace_id, table.session_id),
+    index('tool_rollup_time').on(table.workspace_id, table.bucket_start),
+  ],
 );
 
 /** Bulk table: prompts, compactions, API errors, retries, pull requests, commands. */

@@ -6,9 +6,9 @@ import * as schema from '../schema/index.ts';
 const LOCK_TIMEOUT = '10min';
 
 /** Every table with rows of workspaces, so that a new one is not forgotten. */
-const WORKSPACE_TABLES = Object.values(schema)
-  .filter((table): table is PgTable => is(table, PgTable))
-  .filter((table) => 'workspace_id' in getTableColumns(table));
+const WORKSPACE_TABLES = Object.values(schema).flatMap((value: unknown) =>
+  is(value, PgTable) && 'workspace_id' in getTableColumns(value) ? [value] : [],
+);
 
 /**
  * Deletes all rows of a workspace but its own, which with `isFinal` goes as well. Waits for those who write rows of it;
