@@ -1,6 +1,8 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -23,6 +25,40 @@ export async function runChild(script: string, ...args: string[]): Promise<strin
   const path = fileURLToPath(new URL(script, import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [...nodeOptions, path, ...args], { env });
   return stdout.trim();
+}
+
+/** A script of this folder that goes on running. */
+export interface RunningChild {
+  /** Its first line of output. */
+  readonly firstLine: string;
+  /** Ends its input, and resolves with its last line of output once it has ended itself. */
+  end(): Promise<string>;
+}
+
+/** Starts a script of this folder; resolves once it has printed a line. */
+export async function startChild(script: string, ...args: string[]): Promise<RunningChild> {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const child = spawn(process.execPath, [...nodeOptions, path, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const exit = once(child, 'exit');
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const first = await lines.next();
+  if (first.done) throw new Error(`${script} ended before it was ready`);
+  let lastLine: Promise<string> | undefined;
+  const readLastLine = async (): Promise<string> => {
+    child.stdin.end();
+    let last = first.value;
+    for (let next = await lines.next(); !next.done; next = await lines.next()) last = next.value;
+    const [code] = await exit;
+    if (code !== 0) throw new Error(`${script} ended with exit code ${code}`);
+    return last;
+  };
+  return {
+    firstLine: first.value,
+    end: () => {
+      lastLine ??= readLastLine();
+      return lastLine;
+    },
+  };
 }
 
 /** As in the launcher `recount` and its compile cache: stripping types takes memory of its own. */

@@ -5,7 +5,15 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { reportMeasurement } from './child.ts';
 
-const tables = ['transcript_messages', 'content_blocks', 'ingest_issues'];
+/** What the insert stage writes. */
+const tables = [
+  'transcript_messages',
+  'content_blocks',
+  'usage_entries',
+  'tool_calls',
+  'session_events',
+  'ingest_issues',
+];
 
 const [subject, connectionString = '', directory = ''] = process.argv.slice(2);
 const client = new pg.Client({ connectionString });

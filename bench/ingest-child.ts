@@ -48,6 +48,7 @@ async function insert({ database }: Deps, transcriptId: string, batches: readonl
     const context = { workspaceId: WORKSPACE, transcriptId, agent: 'claude-code', priceVersion: 'bench' };
     const writer = createTranscriptWriter(transaction, client, context, { entry: 0, call: 0 });
     for (const batch of batches) await writer.write(batch);
+    await writer.finish();
   });
 }
 

@@ -1,8 +1,5 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { migrateDatabase } from '@recount/db';
-import { startLocalPostgres } from '@recount/local-postgres';
-import { migrateQueue } from '@recount/queue';
 import { type Measurement, measureInChild, median, runChild } from './child.ts';
 import type { Fixture } from './fixtures.ts';
 
@@ -24,17 +21,22 @@ const runs = 3;
  * The insert stage, and the whole way of a worker from raw object to committed rows, against the prepared text of the
  * same rows piped into COPY: medians of runs taken in turn.
  */
-export async function benchIngest(folder: string, fixtures: readonly Fixture[]): Promise<IngestFigures[]> {
-  const postgres = await startLocalPostgres({ directory: join(folder, 'postgres') });
-  try {
-    await migrateDatabase(postgres.connectionString);
-    await migrateQueue(postgres.connectionString);
-    const figures: IngestFigures[] = [];
-    for (const fixture of fixtures) figures.push(await benchFixture(postgres.connectionString, folder, fixture));
-    return figures;
-  } finally {
-    await postgres.stop();
-  }
+export async function benchIngest(
+  connectionString: string,
+  folder: string,
+  fixtures: readonly Fixture[],
+): Promise<IngestFigures[]> {
+  const figures: IngestFigures[] = [];
+  for (const fixture of fixtures) figures.push(await benchFixture(connectionString, folder, fixture));
+  return figures;
+}
+
+/** Peak memory of a process that ingests the fixture once. */
+export async function measureIngestMemory(connectionString: string, folder: string, fixture: Fixture): Promise<number> {
+  const directory = join(folder, `${fixture.name}-memory`);
+  await mkdir(directory);
+  const transcriptId = await runChild('./ingest-child.ts', 'upload', connectionString, directory, fixture.path);
+  return (await measureInChild('./ingest-child.ts', 'ingest', connectionString, directory, transcriptId)).peakRssBytes;
 }
 
 async function benchFixture(connectionString: string, folder: string, fixture: Fixture): Promise<IngestFigures> {

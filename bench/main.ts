@@ -1,39 +1,74 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { migrateDatabase } from '@recount/db';
+import { startLocalPostgres } from '@recount/local-postgres';
+import { migrateQueue } from '@recount/queue';
+import { benchBackfill } from './backfill.ts';
 import { writeFixture } from './fixtures.ts';
-import { benchIngest } from './ingest.ts';
+import { benchIngest, measureIngestMemory } from './ingest.ts';
 import { benchParse } from './parse.ts';
+import { benchUpload } from './upload.ts';
 
+const isLarge = process.argv.includes('--large');
 const folder = await mkdtemp(join(tmpdir(), 'recount-bench-'));
 try {
-  printRow('parse', '÷ floor', 'floor ms', 'streamed ms', 'peak RSS MB');
-  for (const size of ['5MB', '144MB']) {
-    const figures = await benchParse(await writeFixture(folder, size));
-    printRow(
-      figures.fixture,
-      figures.ratio.toFixed(2),
-      figures.floorMs.toFixed(0),
-      figures.streamedMs.toFixed(0),
-      (figures.streamedPeakRssBytes / 1e6).toFixed(0),
-    );
-  }
-  printRow('ingest', 'insert ÷ copy', 'ingest ÷ copy', 'copy ms', 'insert ms', 'ingest ms', 'peak RSS MB');
-  const sizes = process.argv.includes('--large') ? ['5MB', '144MB', '500MB'] : ['5MB', '144MB'];
-  const fixtures = await Promise.all(sizes.map((size) => writeFixture(folder, size)));
-  for (const figures of await benchIngest(folder, fixtures)) {
-    printRow(
-      figures.fixture,
-      figures.insertRatio.toFixed(2),
-      figures.ingestRatio.toFixed(2),
-      figures.copyMs.toFixed(0),
-      figures.insertMs.toFixed(0),
-      figures.ingestMs.toFixed(0),
-      (figures.ingestPeakRssBytes / 1e6).toFixed(0),
-    );
+  const postgres = await startLocalPostgres({ directory: join(folder, 'postgres') });
+  try {
+    await migrateDatabase(postgres.connectionString);
+    await migrateQueue(postgres.connectionString);
+    await benchAll(postgres.connectionString);
+  } finally {
+    await postgres.stop();
   }
 } finally {
   await rm(folder, { recursive: true, force: true });
+}
+
+async function benchAll(connectionString: string): Promise<void> {
+  const [small, middle] = [await writeFixture(folder, '5MB'), await writeFixture(folder, '144MB')];
+  printRow('parse', '÷ floor', 'floor ms', 'streamed ms', 'peak RSS MB');
+  for (const fixture of [small, middle]) {
+    const { ratio, floorMs, streamedMs, streamedPeakRssBytes } = await benchParse(fixture);
+    printRow(fixture.name, toRatio(ratio), toMs(floorMs), toMs(streamedMs), toMB(streamedPeakRssBytes));
+  }
+
+  printRow('ingest', 'insert ÷ copy', 'ingest ÷ copy', 'copy ms', 'insert ms', 'ingest ms', 'peak RSS MB');
+  const fixtures = isLarge ? [small, middle, await writeFixture(folder, '500MB')] : [small, middle];
+  const ingests = await benchIngest(connectionString, folder, fixtures);
+  for (const figures of ingests) {
+    const times = [figures.copyMs, figures.insertMs, figures.ingestMs].map(toMs);
+    const [insertRatio, ingestRatio] = [toRatio(figures.insertRatio), toRatio(figures.ingestRatio)];
+    printRow(figures.fixture, insertRatio, ingestRatio, ...times, toMB(figures.ingestPeakRssBytes));
+  }
+  const middleRssBytes = ingests.find(({ fixture }) => fixture === middle.name)?.ingestPeakRssBytes;
+  if (isLarge && middleRssBytes !== undefined) {
+    const peakRssBytes = await measureIngestMemory(connectionString, folder, await writeFixture(folder, '2GB'));
+    printRow('memory', `÷ ${middle.name}`, 'peak RSS MB');
+    printRow('2GB', toRatio(peakRssBytes / middleRssBytes), toMB(peakRssBytes));
+  }
+
+  printRow('upload', '÷ drain', 'drain ms', 'upload ms', 'at once', 'peak RSS MB');
+  const upload = await benchUpload(connectionString, folder, middle);
+  const { concurrentUploads, concurrentPeakRssBytes } = upload;
+  const uploadTimes = [toMs(upload.drainMs), toMs(upload.uploadMs)];
+  printRow(upload.fixture, toRatio(upload.ratio), ...uploadTimes, `${concurrentUploads}`, toMB(concurrentPeakRssBytes));
+
+  printRow('backfill', '÷ one file', 'one file ms', 'many ms', 'peak RSS MB');
+  const { files, ratio, oneFileMs, manyFilesMs, manyFilesPeakRssBytes } = await benchBackfill(connectionString, folder);
+  printRow(`${files} files`, toRatio(ratio), toMs(oneFileMs), toMs(manyFilesMs), toMB(manyFilesPeakRssBytes));
+}
+
+function toRatio(ratio: number): string {
+  return ratio.toFixed(2);
+}
+
+function toMs(milliseconds: number): string {
+  return milliseconds.toFixed(0);
+}
+
+function toMB(bytes: number): string {
+  return (bytes / 1e6).toFixed(0);
 }
 
 function printRow(first: string, ...rest: string[]): void {

@@ -3,7 +3,7 @@ import { basename } from 'node:path';
 import { streamTranscript } from '@recount/core';
 import { reportMeasurement } from './child.ts';
 
-const readChunkBytes = 256 * 1024;
+const readChunkBytes = 1024 * 1024;
 
 /** The least that any parser of JSON lines must do: `JSON.parse` over lines that were split and decoded beforehand. */
 function parseFloor(lines: readonly string[]): void {

@@ -19,7 +19,7 @@ export interface TranscriptBatch {
 
 /** A batch is handed over once it holds this many rows, or rows of lines of this many bytes. */
 export const BATCH_ROWS = 1000;
-export const BATCH_BYTES = 1024 * 1024;
+export const BATCH_BYTES = 256 * 1024;
 
 /**
  * Parses a transcript in bounded memory. Yields batches of rows; returns statistics and metadata of the whole, or of

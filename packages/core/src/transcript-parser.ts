@@ -143,7 +143,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
 
   const readLine = (rawLine: RawLine): void => {
     line = rawLine;
-    issuesOfLine.clear();
+    if (issuesOfLine.size > 0) issuesOfLine.clear();
     if (rawLine.bytes === undefined) {
       report('line_too_long', 'error', 'Line exceeds max size');
       return;
@@ -152,7 +152,10 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     if (text.trim() === '') return;
     const { values, isBroken } = parseJsonLine(text);
     if (values.length > 1) report('glued_objects', 'warning', 'Several JSON objects on one line', values.length);
-    const isSuspect = maySmuggleCharacters(text);
+    const hasEscapes = text.includes('\\u');
+    const isSuspect = hasEscapes && maySmuggleCharacters(text);
+    // Beyond ASCII, UTF-8 takes more bytes than UTF-16 units; but a byte that is no UTF-8 became one unit.
+    blockContext.isAscii = !hasEscapes && text.length === rawLine.byteLength && !text.includes('\uFFFD');
     for (const value of values) {
       const storable = isSuspect ? toStorableJson(value) : { value, replacedCount: 0 };
       if (storable.replacedCount > 0) {

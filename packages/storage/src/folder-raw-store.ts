@@ -13,7 +13,8 @@ import { writeBody } from './write-body.ts';
 
 /** What a put gathers while the last write is under way: one writev call a megabyte is as fast as one buffer. */
 const WRITE_BUFFER_BYTES = 1024 * 1024;
-const READ_CHUNK_BYTES = 64 * 1024;
+/** Every read wakes a thread, which costs about as much as reading these bytes. */
+const READ_CHUNK_BYTES = 256 * 1024;
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** Not a key segment, so no key leads into it and list() passes it by. Inside the store, so that rename() is atomic. */

@@ -21,12 +21,14 @@ import { createRandom } from './random.ts';
 
 const BERLIN = 'Europe/Berlin';
 const KATHMANDU = 'Asia/Kathmandu';
+const ST_JOHNS = 'America/St_Johns';
 
 /** Questions that most reports are asked, with the same as a query. The dates are those of clock changes. */
 const QUESTIONS: readonly (Omit<Question, 'groupBy'> & { query: Record<string, string> })[] = [
   { timeZone: 'UTC', query: {} },
   { timeZone: BERLIN, query: { time_zone: BERLIN } },
   { timeZone: KATHMANDU, query: { time_zone: KATHMANDU } },
+  { timeZone: ST_JOHNS, query: { time_zone: ST_JOHNS } },
   {
     timeZone: BERLIN,
     fromMs: Date.parse('2026-03-29T00:00:00+01:00'),

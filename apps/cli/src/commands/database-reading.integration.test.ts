@@ -65,7 +65,7 @@ describe('with DATABASE_URL alone', () => {
     const { out } = await run('prices', 'list');
     expect(out).toMatch(/^Costs are called EUR\. Price version: .*\+[0-9a-f]{12}\n/);
     expect(out).toMatch(/house-\* +2026-01-01 +1\.50 +6\.00 +0\.15 +1\.875 +3\.00/);
-    expect((await run('prices', 'list', '--list')).out).toMatch(
+    expect((await run('prices', 'list', '--all')).out).toMatch(
       /claude-opus-4-5 .* 5\.00 +25\.00 +0\.50 +6\.25 +10\.00/,
     );
     expect(await run('prices', 'unset', 'nobody')).toMatchObject({ exitCode: 1 });

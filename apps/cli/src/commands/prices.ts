@@ -11,7 +11,6 @@ import { toPrintWidth } from '../terminal/print-width.ts';
 
 interface PricesOptions extends ApiOptions {
   workspace: string;
-  list?: boolean;
   currency?: string;
   all?: boolean;
   json?: boolean;
@@ -33,7 +32,7 @@ cacheReadUsdPerMillion, cacheWrite5mUsdPerMillion and cacheWrite1hUsdPerMillion 
 they are left out; webSearchUsdPerThousand and longContext ({ thresholdTokens, … }) are there too.
 
 Examples:
-  $ recount prices list --list
+  $ recount prices list --all
   $ recount prices check prices.json
   $ recount prices set prices.json --currency EUR
   $ recount prices unset 'house-model*'`,
@@ -45,7 +44,7 @@ Examples:
       .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default');
   addPlace(prices.command('list'))
     .description('Show the workspace’s own prices')
-    .option('--list', 'those of the price list too')
+    .option('--all', 'those of the price list, too')
     .option('--json', 'print JSON')
     .action((options: PricesOptions) => listPrices(context, options));
   addPlace(prices.command('set'))
@@ -73,7 +72,7 @@ async function listPrices(context: CliContext, options: PricesOptions): Promise<
   const prices = await withClient(context, options, (client) => send(client));
   if (options.json) return print(context, JSON.stringify(prices, null, 2));
   const { formatPrices } = await import('../prices/price-table.ts');
-  const layout = { withList: options.list ?? false, maxWidth: toPrintWidth(context.stdout) };
+  const layout = { withList: options.all ?? false, maxWidth: toPrintWidth(context.stdout) };
   for (const line of await formatPrices(prices, layout)) print(context, line);
 }
 

@@ -9,7 +9,8 @@ export interface DecodedLine {
 /** Decodes a line's bytes as UTF-8, replacing what is invalid. */
 export function decodeLine(bytes: Buffer): DecodedLine {
   const text = bytes.toString('utf8');
-  if (isUtf8(bytes)) return { text, invalidSequenceCount: 0 };
+  // What is invalid becomes U+FFFD, which costs nothing to look for in a text of Latin-1 characters alone.
+  if (!text.includes('\uFFFD') || isUtf8(bytes)) return { text, invalidSequenceCount: 0 };
   const replacements = countOccurrences(text, '\uFFFD');
   const genuine = countOccurrences(bytes.toString('latin1'), '\u00EF\u00BF\u00BD');
   return { text, invalidSequenceCount: Math.max(1, replacements - genuine) };

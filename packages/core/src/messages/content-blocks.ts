@@ -20,6 +20,8 @@ export interface BlockContent
 
 export interface BlockContext {
   maxInlineContentBytes: number;
+  /** Whether all texts are known to be ASCII: they then take as many bytes as characters. */
+  isAscii?: boolean;
   onNestingTooDeep: () => void;
   onIdentifierCut: () => void;
   /** An element that is no content block at all, e.g. a number. */
@@ -209,7 +211,7 @@ type Measured = Pick<BlockContent, 'metadata' | 'contentBytes'>;
 
 function toInlineText(text: string, block: Measured, context: BlockContext): string {
   const limited = limitText(text, context.maxInlineContentBytes);
-  block.contentBytes = limited.originalByteLength ?? Buffer.byteLength(text);
+  block.contentBytes = limited.originalByteLength ?? (context.isAscii ? text.length : Buffer.byteLength(text));
   markTruncated(block, limited.originalByteLength);
   return limited.value;
 }

@@ -1,10 +1,16 @@
-const MIN_BYTES = 64 * 1024;
-const MAX_KEPT_BYTES = 1024 * 1024;
+/** Of the first chunk; each further one is twice as large as the one before, up to the next bound. */
+const MIN_CHUNK_BYTES = 16 * 1024;
+/** A single text that is longer has a chunk of its own. */
+const MAX_CHUNK_BYTES = 256 * 1024;
+/** Chunks kept for reuse: fresh ones would wait for the garbage collector by the dozen. */
+const MAX_SPARE_CHUNKS = 16;
 /** A UTF-16 unit takes at most three bytes of UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
+const NOTHING = Buffer.alloc(0);
 
-/** Growing buffer for network byte order. */
+/** Growing list of chunks of bytes in network byte order. */
 export interface BinaryBuffer {
+  /** Since the last take. */
   readonly byteLength: number;
   writeByte(value: number): void;
   writeInt16(value: number): void;
@@ -14,25 +20,38 @@ export interface BinaryBuffer {
   writeBytes(bytes: Buffer): void;
   /** UTF-8 with its byte length before it, and `firstByte`, counted in the length, where given. */
   writeSizedText(text: string, firstByte?: number): void;
-  /** The bytes written since the last take, which are the caller's from now on. */
-  take(): Buffer;
+  /** The bytes written since the last take, in order; none is empty. */
+  take(): Buffer[];
+  /** Gives back chunks that were taken, to be written over. */
+  recycle(chunks: readonly Buffer[]): void;
 }
 
 export function createBinaryBuffer(): BinaryBuffer {
-  let bytes = Buffer.allocUnsafe(0);
+  let chunks: Buffer[] = [];
+  let chunkedBytes = 0;
+  let bytes: Buffer = NOTHING;
   let length = 0;
-  let nextBytes = MIN_BYTES;
+  let nextBytes = MIN_CHUNK_BYTES;
+  const spares: Buffer[] = [];
 
+  const closeChunk = (): void => {
+    if (length > 0) chunks.push(bytes.subarray(0, length));
+    chunkedBytes += length;
+    bytes = NOTHING;
+    length = 0;
+  };
+  /** Makes room for so many bytes in one piece. */
   const ensure = (extraBytes: number): void => {
     if (length + extraBytes <= bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(nextBytes, bytes.length * 2, length + extraBytes));
-    bytes.copy(grown, 0, 0, length);
-    bytes = grown;
+    closeChunk();
+    const spare = extraBytes <= MAX_CHUNK_BYTES ? spares.pop() : undefined;
+    bytes = spare ?? Buffer.allocUnsafeSlow(Math.max(extraBytes, nextBytes));
+    nextBytes = Math.min(nextBytes * 2, MAX_CHUNK_BYTES);
   };
 
   return {
     get byteLength() {
-      return length;
+      return chunkedBytes + length;
     },
     writeByte(value) {
       ensure(1);
@@ -57,7 +76,7 @@ export function createBinaryBuffer(): BinaryBuffer {
       length += source.copy(bytes, length);
     },
     writeSizedText(text, firstByte) {
-      // Counting the bytes reads the text once more: only where the buffer may have to grow.
+      // Counting the bytes reads the text once more: only where the chunk may be too short for it.
       const maxBytes = text.length * MAX_BYTES_PER_UNIT;
       ensure(5 + (length + 5 + maxBytes <= bytes.length ? maxBytes : Buffer.byteLength(text)));
       const lengthAt = length;
@@ -67,11 +86,17 @@ export function createBinaryBuffer(): BinaryBuffer {
       bytes.writeInt32BE(length - lengthAt - 4, lengthAt);
     },
     take() {
-      const taken = bytes.subarray(0, length);
-      nextBytes = Math.min(bytes.length, MAX_KEPT_BYTES);
-      bytes = Buffer.allocUnsafe(0);
-      length = 0;
+      closeChunk();
+      const taken = chunks;
+      chunks = [];
+      chunkedBytes = 0;
       return taken;
+    },
+    recycle(taken) {
+      for (const { buffer } of taken) {
+        const isReusable = buffer.byteLength === MAX_CHUNK_BYTES && spares.length < MAX_SPARE_CHUNKS;
+        if (isReusable) spares.push(Buffer.from(buffer));
+      }
     },
   };
 }

@@ -8,6 +8,9 @@ type FieldWriter = (buffer: BinaryBuffer, value: unknown) => void;
 const POSTGRES_EPOCH_MS = Date.UTC(2000, 0, 1);
 const JSONB_VERSION = 1;
 const NULL_LENGTH = -1;
+const END_OF_ROWS = -1;
+/** Signature, no flags, no extension. */
+const HEADER = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 
 /** The wire form of each column type that bulk tables use, by what drizzle says of the column. */
 function toFieldWriter(sqlType: string): FieldWriter {
@@ -53,12 +56,12 @@ export interface BinaryRowEncoder<Row> {
   columnList: string;
   /** Appends a row; missing fields are NULL. */
   encode(row: Row): void;
-  /** Bytes waiting; what `take` would return. */
+  /** Of the rows that wait for `take`; 0 where there are none. */
   readonly byteLength: number;
-  /** The bytes so far, with the COPY header before the first; the encoder starts a new buffer. */
-  take(): Buffer;
-  /** The rest with COPY's trailer. */
-  finish(): Buffer;
+  /** What one COPY takes: the rows since the last take, with header and trailer. */
+  take(): Buffer[];
+  /** Gives back what was taken, to be written over. */
+  recycle(chunks: readonly Buffer[]): void;
 }
 
 /**
@@ -72,12 +75,10 @@ export function createBinaryRowEncoder<Table extends PgTable>(table: Table): Bin
     write: toFieldWriter(column.getSQLType()),
   }));
   const buffer = createBinaryBuffer();
-  buffer.writeBytes(Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'));
-  buffer.writeInt32(0);
-  buffer.writeInt32(0);
   return {
     columnList: columns.map(({ name }) => `"${name}"`).join(', '),
     encode(row) {
+      if (buffer.byteLength === 0) buffer.writeBytes(HEADER);
       buffer.writeInt16(columns.length);
       const fields = row as Record<string, unknown>;
       for (const { property, write } of columns) {
@@ -89,10 +90,10 @@ export function createBinaryRowEncoder<Table extends PgTable>(table: Table): Bin
     get byteLength() {
       return buffer.byteLength;
     },
-    take: () => buffer.take(),
-    finish() {
-      buffer.writeInt16(-1);
+    take() {
+      buffer.writeInt16(END_OF_ROWS);
       return buffer.take();
     },
+    recycle: buffer.recycle,
   };
 }

@@ -8,7 +8,7 @@ import { writeNumeric } from './numeric-encoding.ts';
 function readUnits(value: number): bigint {
   const buffer = createBinaryBuffer();
   writeNumeric(buffer, value);
-  const bytes = buffer.take();
+  const bytes = Buffer.concat(buffer.take());
   expect(bytes.readInt32BE(0)).toBe(bytes.length - 4);
   const digitCount = bytes.readInt16BE(4);
   const weight = bytes.readInt16BE(6);

@@ -46,8 +46,12 @@ export async function holdWorkspace(
   transaction: Database,
   workspaceId: string,
 ): Promise<WorkspaceSettings | undefined> {
-  const [row] = await selectSettings(transaction, workspaceId).for('key share', { of: workspaces });
-  return row && toSettings(row);
+  await transaction
+    .select({ id: workspaces.id })
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId))
+    .for('key share');
+  return await readWorkspaceSettings(transaction, workspaceId);
 }
 
 /** Workspaces in which something is to be deleted by its age. */

@@ -43,6 +43,7 @@ export async function ingestTranscript(
         counts.issuesByCode[code] = (counts.issuesByCode[code] ?? 0) + count;
       }
     }
+    await writer.finish();
     await completeTranscript(transaction, key, next.value, counts, { parser: 'test', prices: 'test' });
     await settleSession(transaction, {
       workspaceId: key.workspaceId,

@@ -26,7 +26,11 @@ export async function replaceWorkspacePrices(
 ): Promise<void> {
   // One at a time: of two changes at once, the later one is there as a whole. Not `update`, which would wait for
   // transcripts being ingested.
-  await transaction.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, workspaceId)).for('no key update');
+  await transaction
+    .select({ id: workspaces.id })
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId))
+    .for('no key update');
   if (currencyLabel !== undefined) {
     await transaction.update(workspaces).set({ currency_label: currencyLabel }).where(eq(workspaces.id, workspaceId));
   }

@@ -118,11 +118,13 @@ async function write(transcript: MadeTranscript, superseded: readonly string[] =
     const firstNumbers = await findNextUsageNumbers(transaction, TEST_WORKSPACE, id);
     const context = { workspaceId: TEST_WORKSPACE, transcriptId: id, agent: 'claude-code', priceVersion: 'test' };
     const { copies } = transcript;
-    await createTranscriptWriter(transaction, client, context, firstNumbers).write({
+    const writer = createTranscriptWriter(transaction, client, context, firstNumbers);
+    await writer.write({
       ...{ messages: [], updatedMessages: [], contentBlocks: [], events: [], issues: [] },
       apiResponses: copies.map((copy, index) => toApiResponse(sessionId, copy, index)),
       toolCalls: copies.flatMap((copy, index) => toToolCalls(sessionId, copy, index)),
     });
+    await writer.finish();
     await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = ANY($2)', [
       TEST_WORKSPACE,
       superseded,

@@ -1,8 +1,8 @@
 import type { TranscriptBatch, TranscriptMessage } from '@recount/core';
 import type { PoolClient } from 'pg';
-import { copyRows } from '../copy/copy-rows.ts';
+import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database.ts';
-import { type PgTable, sql } from '../drizzle.cjs';
+import { sql } from '../drizzle.cjs';
 import {
   type TranscriptKey,
   toContentBlockRow,
@@ -15,16 +15,23 @@ import {
 } from '../rows/transcript-rows.ts';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
+import { createMessageWindow } from './message-window.ts';
 import type { UsageNumbers } from './replaced-usage.ts';
 
 export interface TranscriptWriter {
-  /** Writes one batch of a parse; the batches are to be written one after the other. */
+  /** Takes one batch of a parse; resolves when there is room for the next. */
   write(batch: TranscriptBatch): Promise<void>;
+  /** Resolves when Postgres has taken every row. */
+  finish(): Promise<void>;
 }
+
+/** Changes of messages that are in the database already wait until they are this many. */
+const MAX_WAITING_CHANGES = 1000;
 
 /**
  * Writes the rows of a transcript within its transaction, whose connection `client` is. Usage entries and tool calls are
- * numbered from `firstNumbers`, issues and events from 0.
+ * numbered from `firstNumbers`, issues and events from 0. Rows are sent a few megabytes at a time, while the next ones
+ * are parsed and encoded; Postgres' error is thrown by a later `write`, or by `finish`.
  */
 export function createTranscriptWriter(
   transaction: Database,
@@ -33,29 +40,36 @@ export function createTranscriptWriter(
   firstNumbers: UsageNumbers,
 ): TranscriptWriter {
   const next = { ...firstNumbers, issue: 0, event: 0 };
-  const copy = async <Table extends PgTable, Source>(
-    table: Table,
-    sources: readonly Source[],
-    toRow: (source: Source) => Table['$inferInsert'],
-  ): Promise<void> => {
-    if (sources.length > 0) await copyRows(client, table, mapped(sources, toRow));
+  const copier = createRowCopier(client);
+  const addMessage = copier.openTable(transcriptMessages);
+  const addBlock = copier.openTable(contentBlocks);
+  const addUsageEntry = copier.openTable(usageEntries);
+  const addToolCall = copier.openTable(toolCalls);
+  const addEvent = copier.openTable(sessionEvents);
+  const addIssue = copier.openTable(ingestIssues);
+  const messages = createMessageWindow((message) => addMessage(toMessageRow(context, message)));
+
+  const updateChanged = async (): Promise<void> => {
+    await copier.sendAll();
+    await updateMessages(transaction, context, messages.takeChanged());
   };
+
   return {
     async write(batch) {
-      await copy(transcriptMessages, batch.messages, (message) => toMessageRow(context, message));
-      await copy(contentBlocks, batch.contentBlocks, (block) => toContentBlockRow(context, block));
-      await copy(usageEntries, batch.apiResponses, (response) => toUsageEntryRow(context, next.entry++, response));
-      await copy(toolCalls, batch.toolCalls, (call) => toToolCallRow(context, next.call++, call));
-      await copy(sessionEvents, batch.events, (event) => toSessionEventRow(context, next.event++, event));
-      await copy(ingestIssues, batch.issues, (issue) => toIssueRow(context, next.issue++, issue));
-      await updateMessages(transaction, context, batch.updatedMessages);
+      messages.add(batch);
+      for (const block of batch.contentBlocks) addBlock(toContentBlockRow(context, block));
+      for (const response of batch.apiResponses) addUsageEntry(toUsageEntryRow(context, next.entry++, response));
+      for (const call of batch.toolCalls) addToolCall(toToolCallRow(context, next.call++, call));
+      for (const event of batch.events) addEvent(toSessionEventRow(context, next.event++, event));
+      for (const issue of batch.issues) addIssue(toIssueRow(context, next.issue++, issue));
+      await copier.sendFull();
+      if (messages.changedCount >= MAX_WAITING_CHANGES) await updateChanged();
+    },
+    async finish() {
+      messages.close();
+      await updateChanged();
     },
   };
-}
-
-/** Rows are made as they are encoded: a second list of them would double the batch in memory. */
-function* mapped<Source, Row>(sources: readonly Source[], toRow: (source: Source) => Row): Generator<Row> {
-  for (const source of sources) yield toRow(source);
 }
 
 /** Later lines of a response can change these columns of its message, and no others. */

@@ -7,7 +7,7 @@ const MAX_STORED_ISSUES = 1000;
 type Batches = AsyncGenerator<TranscriptBatch, TranscriptSummary>;
 
 export interface BatchWriter {
-  /** Writes every batch; the next one is parsed while Postgres takes the one before. */
+  /** Writes every batch; resolves when Postgres has taken all rows. */
   writeAll(batches: Batches): Promise<void>;
   toResult(): { summary: TranscriptSummary; counts: IngestCounts };
 }
@@ -33,22 +33,19 @@ export function createBatchWriter(writer: TranscriptWriter): BatchWriter {
 
   return {
     async writeAll(batches) {
-      let writing: Promise<void> = Promise.resolve();
       try {
         for (;;) {
           const next = await batches.next();
-          await writing;
           if (next.done) {
+            await writer.finish();
             summary = next.value;
             return;
           }
-          writing = write(next.value);
-          // Awaited a turn later; until then a failure must not count as unhandled.
-          writing.catch(() => undefined);
+          await write(next.value);
         }
       } finally {
-        // The connection must be quiet before the transaction ends, and the source closed.
-        await Promise.allSettled([writing, batches.return(undefined as never)]);
+        // Where writing failed, the source is still open.
+        await batches.return(undefined as never);
       }
     },
     toResult() {

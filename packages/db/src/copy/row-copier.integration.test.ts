@@ -5,7 +5,7 @@ import type { DatabasePool } from '../database.ts';
 import { drizzle, getTableConfig, type PgTable } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
-import { copyRows } from './copy-rows.ts';
+import { createRowCopier } from './row-copier.ts';
 
 let pool: DatabasePool & { connectionString: string };
 let client: pg.Client;
@@ -150,9 +150,23 @@ async function expectSameRows<Table extends PgTable>(table: Table, rows: Table['
   expect(copied).toEqual(inserted);
 }
 
+async function copyRows<Table extends PgTable>(
+  connection: pg.PoolClient,
+  table: Table,
+  rows: Iterable<Table['$inferInsert']>,
+): Promise<void> {
+  const copier = createRowCopier(connection);
+  const addRow = copier.openTable(table);
+  for (const row of rows) {
+    addRow(row);
+    await copier.sendFull();
+  }
+  await copier.sendAll();
+}
+
 const manyOf = <T>(row: fc.Arbitrary<T>) => fc.array(row, { minLength: 1, maxLength: 8 });
 
-describe('copyRows', () => {
+describe('createRowCopier', () => {
   it('stores the same messages as insert().values()', async () => {
     await fc.assert(
       fc.asyncProperty(manyOf(messageRow), (rows) =>
@@ -197,6 +211,41 @@ describe('copyRows', () => {
     expect(stored).toHaveLength(rows.length);
   });
 
+  it('mixes up no rows, whatever the tables that they come to in turn', async () => {
+    const blockOf = (index: number) => ({
+      ...KEY,
+      message_id: `${index}`,
+      block_order: index,
+      id: `${index}`,
+      session_id: 's',
+      block_type: 'text',
+      // Some longer than a chunk, most much shorter.
+      content_text: `${index} `.repeat(index % 1000 === 7 ? 60_000 : index % 97),
+      metadata: { index },
+      line_number: index,
+      byte_offset: index,
+      byte_length: index,
+    });
+    const issues = toIssues(12_000).map((row) => ({ ...row, message: `${row.issue_number} `.repeat(100) }));
+    await client.query('BEGIN');
+    const copier = createRowCopier(client as unknown as pg.PoolClient);
+    const [addIssue, addBlock] = [copier.openTable(ingestIssues), copier.openTable(contentBlocks)];
+    for (const [index, issue] of issues.entries()) {
+      addIssue(issue);
+      addBlock(blockOf(index));
+      await copier.sendFull();
+    }
+    await copier.sendAll();
+    const { rows } = await client.query(`
+      SELECT (SELECT count(*)::int FROM recount.ingest_issues
+              WHERE message = repeat(issue_number || ' ', 100)) AS issues,
+             (SELECT count(*)::int FROM recount.content_blocks
+              WHERE message_id = line_number::text AND (metadata ->> 'index')::int = line_number AND content_text =
+                repeat(line_number || ' ', CASE line_number % 1000 WHEN 7 THEN 60000 ELSE line_number % 97 END)) AS blocks`);
+    await client.query('ROLLBACK');
+    expect(rows).toEqual([{ issues: issues.length, blocks: issues.length }]);
+  });
+
   it('writes no rows where there are none', async () => {
     expect(await readAfter(ingestIssues, () => copyRows(client as unknown as pg.PoolClient, ingestIssues, []))).toEqual(
       [],
@@ -204,7 +253,7 @@ describe('copyRows', () => {
   });
 });
 
-describe('copyRows in a transaction that fails', () => {
+describe('createRowCopier in a transaction that fails', () => {
   const attempt = <Table extends PgTable>(table: Table, rows: Iterable<Table['$inferInsert']>) =>
     pool.withTransaction((_transaction, connection) => copyRows(connection, table, rows));
 
