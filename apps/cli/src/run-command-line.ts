@@ -15,14 +15,17 @@ import { createPricesCommand } from './commands/prices.ts';
 import { createReportCommand } from './commands/report.ts';
 import { createRepriceCommand } from './commands/reprice.ts';
 import { createRequeueCommand } from './commands/requeue.ts';
+import { createRetainCommand } from './commands/retain.ts';
 import { createRunCommand } from './commands/run.ts';
 import { createSearchCommand } from './commands/search.ts';
 import { createSessionsCommand } from './commands/sessions.ts';
+import { createSettingsCommand } from './commands/settings.ts';
 import { createTailCommand } from './commands/tail.ts';
 import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';
 import { createVerifyCommand } from './commands/verify.ts';
 import { createWorkerCommand } from './commands/worker.ts';
+import { createWorkspacesCommand } from './commands/workspaces.ts';
 
 export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
@@ -79,6 +82,9 @@ function createProgram(context: CliContext): Command {
     createTailCommand(context),
     createLiveCommand(context),
     createKeysCommand(context),
+    createWorkspacesCommand(context),
+    createSettingsCommand(context),
+    createRetainCommand(context),
     createDoctorCommand(context),
     createRepriceCommand(context),
     createVerifyCommand(context),

@@ -87,7 +87,7 @@ export async function readSpoolNote({ note }: SpoolPlace): Promise<SpoolNote | u
 }
 
 export async function writeSpoolNote({ note }: SpoolPlace, value: SpoolNote): Promise<void> {
-  const temporaryPath = `${note}.tmp`;
+  const temporaryPath = toTemporaryPath(note);
   await writeFile(temporaryPath, `${JSON.stringify(value)}\n`, { mode: 0o600, flush: true });
   await rename(temporaryPath, note);
 }
@@ -96,4 +96,7 @@ export async function removeFromSpool({ bytes, note }: SpoolPlace): Promise<void
   // The note last: bytes without one would belong to nobody.
   await rm(bytes, { force: true });
   await rm(note, { force: true });
+  await rm(toTemporaryPath(note), { force: true });
 }
+
+const toTemporaryPath = (note: string): string => `${note}.tmp`;

@@ -71,7 +71,13 @@ export async function createSpoolWriter(
     growth,
     async append(chunk) {
       if (growth.size + chunk.length > maxBytes) throw new SpoolFullError('the spool is full');
-      await file.appendFile(chunk);
+      try {
+        await file.appendFile(chunk);
+      } catch (error) {
+        // A full disk takes a part of it, which counts.
+        growth.grow((await file.stat()).size - growth.size);
+        throw error;
+      }
       sync.request();
       growth.grow(chunk.length);
     },

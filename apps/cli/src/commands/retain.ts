@@ -1,0 +1,57 @@
+import { Command } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+
+interface RetainOptions {
+  workspace?: string;
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+export function createRetainCommand(context: CliContext): Command {
+  return new Command('retain')
+    .description('Delete what workspaces keep no longer, by the ages of `recount settings`; workers do so every hour')
+    .option('--workspace <name>', 'this one alone; default all that have an age set')
+    .option('--dry-run', 'only count what would be deleted')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Works on DATABASE_URL and RECOUNT_RAW_STORE, else on the local installation, which must be running.
+
+Examples:
+  $ recount retain --dry-run
+  $ recount retain --workspace research`,
+    )
+    .action((options: RetainOptions) => retain(context, options));
+}
+
+async function retain(context: CliContext, { workspace, dryRun = false, json }: RetainOptions): Promise<void> {
+  const { findInstallationConfig, findWorkspace, openInstallation } = await import(
+    '../connection/open-installation.ts'
+  );
+  const { listRetainingWorkspaces } = await import('@recount/db');
+  const { retainWorkspace } = await import('@recount/ingest');
+  const installation = await openInstallation(await findInstallationConfig(context));
+  const signal = context.listenForInterruption();
+  try {
+    if (workspace !== undefined) await findWorkspace(installation.database, workspace);
+    const all = await listRetainingWorkspaces(installation.database.database);
+    const chosen = all.filter(({ name }) => workspace === undefined || name === workspace);
+    if (chosen.length === 0) note(context, 'Nothing is deleted by its age: see `recount settings`.');
+    for (const { id: workspaceId, name, settings } of chosen) {
+      const result = await retainWorkspace(installation, { workspaceId, settings, nowMs: Date.now(), dryRun, signal });
+      if (json) print(context, JSON.stringify({ workspace: name, dryRun, ...result }));
+      else {
+        const { sessions, rawObjects, rawBytes, busy } = result;
+        const verb = dryRun ? 'would be deleted' : 'deleted';
+        print(
+          context,
+          `${name}: messages of ${sessions} sessions, ${rawObjects} raw transcripts (${rawBytes} bytes) ${verb}`,
+        );
+        if (busy > 0) note(context, `${name}: ${busy} are being worked on, and left to the next run.`);
+      }
+    }
+  } finally {
+    await installation.close();
+  }
+}

@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import type { AgentName } from '@recount/core/live';
+
+const AGENTS: readonly (readonly [prefix: string, agent: AgentName])[] = [
+  ['claude-stream-json__', 'claude'],
+  ['codex-exec__', 'codex'],
+  ['amp__', 'amp'],
+];
+
+export interface RecordedStream {
+  agent: AgentName;
+  /** For people. */
+  name: string;
+  path: string;
+}
+
+/** Unpacks all recorded streams of a corpus below a folder. */
+export function unpackStreams(corpus: string, folder: string): RecordedStream[] {
+  const archives = readdirSync(corpus).filter((name) => name.endsWith('.tar.gz'));
+  return archives.flatMap((archive, index) => {
+    const [, agent] = AGENTS.find(([prefix]) => archive.startsWith(prefix)) ?? [];
+    if (agent === undefined) return [];
+    const target = join(folder, String(index));
+    execFileSync('mkdir', ['-p', target]);
+    execFileSync('tar', ['-xzf', join(corpus, archive), '-C', target]);
+    // Not a glob: some lie in folders that begin with a dot.
+    const files = readdirSync(target, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+    return files.map((entry) => {
+      const path = join(entry.parentPath, entry.name);
+      return { agent, name: `${archive} ${relative(target, path)}`, path };
+    });
+  });
+}

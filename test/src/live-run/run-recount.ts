@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const CLI = fileURLToPath(new URL('../../../apps/cli/bin/recount.mjs', import.meta.url));
+const FAKE_AGENT = fileURLToPath(new URL('fake-agent.mjs', import.meta.url));
+
+export interface Recount {
+  child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  ended: Promise<{ exitCode: number | null; signal: string | null; stdout: string; stderr: string }>;
+}
+
+/** A folder of commands with the names of agents, all of them the fake one. */
+export async function createFakeAgents(folder: string): Promise<string> {
+  await mkdir(folder, { recursive: true });
+  for (const name of ['claude', 'codex', 'amp', 'unknown-agent']) {
+    const script = `#!/bin/sh\nexec "${process.execPath}" "${FAKE_AGENT}" "$@"\n`;
+    await writeFile(join(folder, name), script, { mode: 0o755 });
+  }
+  return folder;
+}
+
+/** Starts `recount` in a home of its own, where the fake agents are the first in PATH. */
+export function startRecount(
+  home: string,
+  commandArguments: readonly string[],
+  environment: Record<string, string> = {},
+  stdin?: string,
+): Recount {
+  const child = spawn(process.execPath, [CLI, ...commandArguments], {
+    cwd: home,
+    env: { PATH: `${join(home, 'bin')}:${process.env.PATH}`, HOME: home, TZ: 'UTC', ...environment },
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
+  if (stdin !== undefined && child.stdin !== null) createReadStream(stdin).pipe(child.stdin);
+  const text = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name]?.setEncoding('utf8').on('data', (chunk: string) => {
+      text[name] += chunk;
+    });
+  }
+  return {
+    child,
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
+    ended: once(child, 'close').then(([exitCode, signal]) => ({ exitCode, signal, ...text })),
+  };
+}
+
+const WAIT_MS = 30_000;
+
+export async function waitUntil(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadlineMs = performance.now() + WAIT_MS;
+  while (!(await isTrue())) {
+    if (performance.now() > deadlineMs) throw new Error(`Waited in vain: ${what}`);
+    await sleep(20);
+  }
+}
