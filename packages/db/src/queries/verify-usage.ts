@@ -2,8 +2,7 @@ import type { Database } from '../database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { messageRollup, toolRollup, usageLedger, usageRollup } from '../schema/usage.ts';
 import { ALL_ENTRIES, selectLedgerRows } from '../writes/ledger-definition.ts';
-import { selectMessageRollup } from '../writes/write-message-rollup.ts';
-import { selectToolRollup, selectUsageRollup } from '../writes/write-usage-rollups.ts';
+import { selectMessageRollup, selectToolRollup, selectUsageRollup } from '../writes/write-rollups.ts';
 
 /** How the rows of a derived table compare with a full recount. */
 export interface DerivedTableCheck {

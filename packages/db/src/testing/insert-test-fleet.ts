@@ -1,7 +1,7 @@
 import type { DatabasePool } from '../database.ts';
 import { sessions } from '../schema/transcripts.ts';
 import { sessionEvents, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
-import { writeUsageRollups } from '../writes/write-usage-rollups.ts';
+import { writeRollups } from '../writes/write-rollups.ts';
 import { TEST_WORKSPACE } from './create-test-pool.ts';
 import { insertTestTranscript } from './insert-test-transcript.ts';
 
@@ -63,7 +63,7 @@ export async function insertTestFleet(
     }
   }
   const sessionIds = fleet.map(({ session_id }) => session_id);
-  await pool.withTransaction((transaction) => writeUsageRollups(transaction, workspaceId, sessionIds));
+  await pool.withTransaction((transaction) => writeRollups(transaction, { workspaceId, sessionId: '' }, sessionIds));
 }
 
 const toTranscriptId = (sessionId: string): string => `transcript-${sessionId}`;

@@ -3,7 +3,7 @@ import type { Database } from '../database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
 import { type TranscriptKey, toTranscriptFigures } from '../rows/transcript-rows.ts';
 import { transcripts } from '../schema/transcripts.ts';
-import { measureActiveTime } from './measure-active-time.ts';
+import { toActiveTime } from './active-time.ts';
 
 export interface IngestCounts {
   contentBlocks: number;
@@ -27,6 +27,7 @@ export async function completeTranscript(
     .update(transcripts)
     .set({
       ...toTranscriptFigures(summary),
+      active_ms: toActiveTime(key),
       status: 'ingested',
       superseded_by: null,
       failure_reason: null,
@@ -41,5 +42,4 @@ export async function completeTranscript(
       ingested_at: sql`now()`,
     })
     .where(and(eq(transcripts.workspace_id, key.workspaceId), eq(transcripts.id, key.transcriptId)));
-  await measureActiveTime(transaction, key);
 }

@@ -25,11 +25,13 @@ export async function refreshSession(transaction: Database, workspaceId: string,
       .where(and(eq(sessions.workspace_id, workspaceId), eq(sessions.session_id, sessionId)));
     return;
   }
-  const isOther = sql<boolean>`(${transcripts.id} <> ${primary.id})`;
-  await transaction
-    .update(transcripts)
-    .set({ is_diverged: isOther })
-    .where(and(hasRows, ne(transcripts.is_diverged, isOther)));
+  if (versions.some(({ id, is_diverged }) => is_diverged !== (id !== primary.id))) {
+    const isOther = sql<boolean>`(${transcripts.id} <> ${primary.id})`;
+    await transaction
+      .update(transcripts)
+      .set({ is_diverged: isOther })
+      .where(and(hasRows, ne(transcripts.is_diverged, isOther)));
+  }
   const row = {
     workspace_id: workspaceId,
     session_id: sessionId,

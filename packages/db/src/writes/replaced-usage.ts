@@ -50,8 +50,11 @@ export function toInvolvedTranscriptIds({ written, removedTranscriptIds }: Usage
   return [...(written === undefined ? [] : [written.transcriptId]), ...removedTranscriptIds];
 }
 
-/** Deletes what the change replaces. */
+/** Deletes what the change replaces: nothing for most transcripts, which come once. */
 export async function deleteReplacedUsage(transaction: Database, change: UsageChange): Promise<void> {
+  const { written, removedTranscriptIds } = change;
+  const isFirst = written === undefined || (written.firstNumbers.entry === 0 && written.firstNumbers.call === 0);
+  if (isFirst && removedTranscriptIds.length === 0) return;
   const involved = sql.param(toInvolvedTranscriptIds(change));
   await transaction.execute(sql`
     DELETE FROM ${usageEntries} AS e

@@ -4,8 +4,7 @@ import { refreshSession } from './refresh-session.ts';
 import { deleteReplacedUsage, type UsageChange } from './replaced-usage.ts';
 import { settleSearchIndex } from './search/settle-search-index.ts';
 import { settleUsageLedger } from './settle-usage-ledger.ts';
-import { writeMessageRollup } from './write-message-rollup.ts';
-import { writeUsageRollups } from './write-usage-rollups.ts';
+import { writeRollups } from './write-rollups.ts';
 
 /**
  * Makes everything that is derived from a session's transcripts agree with them: the usage ledger, also where it
@@ -23,7 +22,6 @@ export async function settleSession(transaction: Database, change: UsageChange):
   await lockSessionRows(transaction, workspaceId, sessionIds);
   await deleteReplacedUsage(transaction, change);
   await refreshSession(transaction, workspaceId, sessionId);
-  await writeUsageRollups(transaction, workspaceId, sessionIds);
-  await writeMessageRollup(transaction, workspaceId, sessionId);
+  await writeRollups(transaction, change, sessionIds);
   await settleSearchIndex(transaction, change);
 }

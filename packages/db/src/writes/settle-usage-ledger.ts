@@ -44,6 +44,7 @@ export async function settleUsageLedger(transaction: Database, change: UsageChan
       await deleteWithoutCopy(transaction, change, held);
       await chooseOwnToolCalls(transaction, change, held, affected);
     }
+    if (changed.length < KEYS_PER_STEP) return affected;
     last = changed.at(-1);
   }
 }

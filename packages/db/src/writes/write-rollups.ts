@@ -1,31 +1,37 @@
 import type { Database } from '../database.ts';
-import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
-import { transcripts } from '../schema/transcripts.ts';
-import { toolCalls, toolRollup, usageEntries, usageLedger, usageRollup } from '../schema/usage.ts';
+import { getTableColumns, getTableName, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { transcriptMessages } from '../schema/messages.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
+import { messageRollup, toolCalls, toolRollup, usageEntries, usageLedger, usageRollup } from '../schema/usage.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
 
 /** Beginning of the quarter of an hour that a column `timestamp` lies in. */
-export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
+const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
 
 const COST_UNITS_PER_USD = '1e10';
 
-/** Makes the sums of sessions anew from the ledger and the tool calls. The caller holds their rows. */
-export async function writeUsageRollups(
+/**
+ * Makes the sums of sessions anew from the ledger and the tool calls, and the counts of messages of the one session
+ * that changed. One statement: it is run for every transcript. The caller holds the sessions' rows.
+ */
+export async function writeRollups(
   transaction: Database,
-  workspaceId: string,
+  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
   sessionIds: readonly string[],
 ): Promise<void> {
-  const ids = sql`${sql.param([...sessionIds])}::text[]`;
-  for (const [table, rows] of [
-    [usageRollup, selectUsageRollup(workspaceId, sessionIds)],
-    [toolRollup, selectToolRollup(workspaceId, sessionIds)],
-  ] as const) {
+  const ofSessions = sql`session_id = ANY(${sql.param([...sessionIds])}::text[])`;
+  const replace = (table: PgTable, where: SQL, rows: SQL): SQL => {
+    const name = getTableName(table);
     const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
-    await transaction.execute(
-      sql`DELETE FROM ${table} WHERE workspace_id = ${workspaceId} AND session_id = ANY(${ids})`,
-    );
-    await transaction.execute(sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`);
-  }
+    return sql`
+      ${sql.raw(`deleted_${name}`)} AS (DELETE FROM ${table} WHERE workspace_id = ${workspaceId} AND ${where}),
+      ${sql.raw(`written_${name}`)} AS (INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up)`;
+  };
+  await transaction.execute(sql`
+    WITH ${replace(usageRollup, ofSessions, selectUsageRollup(workspaceId, sessionIds))},
+    ${replace(toolRollup, ofSessions, selectToolRollup(workspaceId, sessionIds))},
+    ${replace(messageRollup, sql`session_id = ${sessionId}`, selectMessageRollup(workspaceId, sessionId))}
+    SELECT`);
 }
 
 /** Condition on the sessions of a table; without `sessionIds` there is none. */
@@ -115,3 +121,29 @@ const rolledUpColumns = (alias: string) =>
       .map((column) => `${alias}."${column}"`)
       .join(', '),
   );
+
+/** Of the session `s`: its messages are gone, its roll-up is all that tells of them. */
+const HAS_EXPIRED = sql`EXISTS (
+  SELECT FROM ${transcripts} AS t
+  WHERE t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id AND t.rows_deleted_at IS NOT NULL)`;
+
+/**
+ * Rows of message_rollup by their definition: of one session, or of all. Where retention took the messages away, what was
+ * counted stays.
+ */
+export function selectMessageRollup(workspaceId: string, sessionId?: string): SQL {
+  return sql`
+    SELECT s.workspace_id, s.session_id, ${BUCKET_START} AS bucket_start, m.model,
+      s.is_subagent OR m.is_sidechain AS is_subagent,
+      count(*)::int AS messages, count(*) FILTER (WHERE m.message_type = 'user')::int AS user_messages
+    FROM ${sessions} AS s
+    JOIN ${transcriptMessages} AS m ON m.workspace_id = s.workspace_id AND m.transcript_id = s.primary_transcript_id
+    WHERE s.workspace_id = ${workspaceId} AND ${sessionId === undefined ? sql`true` : sql`s.session_id = ${sessionId}`}
+    GROUP BY s.workspace_id, s.session_id, 3, m.model, 5
+    UNION ALL
+    SELECT r.workspace_id, r.session_id, r.bucket_start, r.model, r.is_subagent, r.messages, r.user_messages
+    FROM ${messageRollup} AS r
+    JOIN ${sessions} AS s ON s.workspace_id = r.workspace_id AND s.session_id = r.session_id
+    WHERE r.workspace_id = ${workspaceId} AND ${sessionId === undefined ? sql`true` : sql`r.session_id = ${sessionId}`}
+      AND ${HAS_EXPIRED}`;
+}
