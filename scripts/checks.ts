@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { auditDependencies } from './audit.ts';
 import type { RunCommand } from './run-command.ts';
 
 /** Tests of a vitest run; every other check counts as one. */
@@ -82,6 +83,7 @@ export const checks: readonly Check[] = [
   command('types', 'turbo', 'run', 'check-types', '--continue', '--output-logs=errors-only'),
   command('boundaries', 'turbo', 'boundaries'),
   { name: 'lockfile', title: 'pnpm-lock.yaml names no host', run: checkLockfile },
+  { name: 'audit', title: 'pnpm audit --prod', run: async ({ root }) => toResult(await auditDependencies(root)) },
   tests('unit', 'unit'),
   tests('integration', 'integration'),
   tests('e2e', 'e2e'),

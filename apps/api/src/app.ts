@@ -21,6 +21,7 @@ import { addPriceRoutes } from './routes/prices.ts';
 import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
 import { addSearchRoutes } from './routes/search.ts';
 import { addSessionRoutes } from './routes/sessions.ts';
+import { addSettingsRoutes } from './routes/settings.ts';
 import { addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
 
@@ -79,6 +80,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addExportRoutes(app, deps);
   addLiveRoutes(app, deps, config.live);
   await addPriceRoutes(app, deps);
+  await addSettingsRoutes(app, deps);
   addOperationsRoutes(app, { ...deps, metrics }, config);
   return app;
 }

@@ -13,6 +13,7 @@ describe('readApiConfig', () => {
       metricsPublic: false,
       isTraced: false,
       trustProxy: undefined,
+      live: { maxOpenStreams: 100, maxStreamBytes: 256 * 1024 ** 2, idleTimeoutMs: 900_000 },
     });
   });
 
@@ -29,6 +30,13 @@ describe('readApiConfig', () => {
       RECOUNT_MAX_FAILED_KEYS_PER_MINUTE: '8',
       RECOUNT_TRUST_PROXY: '10.0.0.0/8',
       RECOUNT_METRICS_PUBLIC: 'true',
+      RECOUNT_LIVE_MAX_STREAMS: '11',
+      RECOUNT_LIVE_MAX_STREAM_BYTES: '1212',
+      RECOUNT_LIVE_IDLE_TIMEOUT_MS: '1313',
+      RECOUNT_LIVE_EVENT_RETENTION_MS: '14',
+      RECOUNT_LIVE_MAX_READERS: '15',
+      RECOUNT_LIVE_HEARTBEAT_MS: '1616',
+      RECOUNT_LIVE_SLOW_READER_TIMEOUT_MS: '1717',
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
     };
     expect(readApiConfig(environment)).toMatchObject({
@@ -43,6 +51,15 @@ describe('readApiConfig', () => {
       trustProxy: '10.0.0.0/8',
       metricsPublic: true,
       isTraced: true,
+      live: {
+        maxOpenStreams: 11,
+        maxStreamBytes: 1212,
+        idleTimeoutMs: 1313,
+        eventRetentionMs: 14,
+        maxReaders: 15,
+        heartbeatMs: 1616,
+        slowReaderTimeoutMs: 1717,
+      },
     });
   });
 
@@ -50,6 +67,7 @@ describe('readApiConfig', () => {
     { RECOUNT_PORT: '70000' },
     { RECOUNT_MAX_TRANSCRIPT_BYTES: '2 GiB' },
     { RECOUNT_METRICS_PUBLIC: 'yes' },
+    { RECOUNT_LIVE_MAX_STREAMS: '0' },
     { DATABASE_URL: '' },
   ])('refuses %j', (change) => {
     expect(() => readApiConfig({ ...required, ...change })).toThrow(ConfigError);

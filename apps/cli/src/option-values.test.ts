@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseScopes } from './commands/keys.ts';
-import { parseSince, wholeNumber } from './option-values.ts';
+import { parseSince, parseTimeSpan, wholeNumber } from './option-values.ts';
 
 const now = Date.UTC(2026, 2, 10, 12);
 const HOUR_MS = 3_600_000;
@@ -39,5 +39,21 @@ describe('parseScopes', () => {
   it('takes known scopes, each once', () => {
     expect(parseScopes('ingest, read,ingest')).toEqual(['ingest', 'read']);
     for (const text of ['', 'write', 'read,', 'READ']) expect(() => parseScopes(text)).toThrow('ingest,read,admin');
+  });
+});
+
+describe('parseTimeSpan', () => {
+  it.each([
+    ['0m', 0],
+    ['90m', 5_400_000],
+    ['12h', 43_200_000],
+    ['7d', 604_800_000],
+    ['2w', 1_209_600_000],
+  ])('reads %s', (text, spanMs) => {
+    expect(parseTimeSpan(text)).toBe(spanMs);
+  });
+
+  it.each(['', '5', 'm', '-1m', '1.5h', '1y', '2026-03-01'])('refuses %j', (text) => {
+    expect(() => parseTimeSpan(text)).toThrow('Give a time span');
   });
 });

@@ -47,6 +47,9 @@ describe('recount', () => {
       'backfill',
       'sessions',
       'search',
+      'workspaces',
+      'settings',
+      'retain',
     ]) {
       expect(out).toMatch(new RegExp(`^ {2}${name}\\b`, 'm'));
       const help = await run([name, '--help']);

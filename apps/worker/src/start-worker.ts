@@ -1,5 +1,12 @@
 import { checkSchemaVersion, createDatabasePool, type DatabasePool, findTranscript } from '@recount/db';
-import { handleDeadLetter, handleJob, type JobReport, runSearchIndexer, toFailureReason } from '@recount/ingest';
+import {
+  handleDeadLetter,
+  handleJob,
+  type JobReport,
+  runRetention,
+  runSearchIndexer,
+  toFailureReason,
+} from '@recount/ingest';
 import { createJobQueue, type IngestJob, type JobOutcome } from '@recount/queue';
 import { createRawStore } from '@recount/storage';
 import { noTracing, SIZE_BYTES, startTracing, TRANSCRIPT_ID, type Tracing, WORKSPACE_ID } from '@recount/telemetry';
@@ -69,12 +76,21 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     { database, isBusy: () => jobsUnderWay > 0, onFailure },
     { signal: endOfIndexing.signal },
   );
+  const retention = runRetention(
+    {
+      database,
+      rawStore,
+      onReport: (report) => log.info(report, 'deleted by age'),
+      onFailure: (reason) => log.warn({ reason }, 'deleting by age failed'),
+    },
+    { signal: endOfIndexing.signal },
+  );
   log.info({ concurrency: config.concurrency }, 'worker ready');
 
   return {
     async close() {
       endOfIndexing.abort();
-      await indexing;
+      await Promise.all([indexing, retention]);
       const timer = setTimeout(() => shutdown.abort(), config.shutdownGraceMs);
       await queue.stop(config.shutdownGraceMs + HAND_BACK_MS);
       clearTimeout(timer);

@@ -17,6 +17,7 @@ export * from './prices.ts';
 export * from './problem.ts';
 export * from './search.ts';
 export * from './sessions.ts';
+export * from './settings.ts';
 export * from './transcripts.ts';
 export * from './uploads.ts';
 export * from './usage-figures.ts';

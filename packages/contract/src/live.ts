@@ -71,7 +71,6 @@ export const liveStreamStateSchema = z.enum(LIVE_STREAM_STATES).meta({
 
 export const liveReceiptSchema = z
   .object({
-    session_id: sessionIdField,
     stream_id: streamIdField,
     state: liveStreamStateSchema,
     stored_bytes: countField.describe(
@@ -230,6 +229,7 @@ export const LIVE_EVENT_SCHEMAS = {
     text: z.string(),
     isError: z.boolean(),
     isKnown: z.boolean(),
+    checkpoint: z.string().optional().describe('Of a user’s message that the session can be rewound to: its uuid'),
   }),
   'stream:warning': z.object({
     ...eventFields,

@@ -13,6 +13,7 @@ export const PROBLEMS = {
   'invalid-key': { status: 401, title: 'The API key is not valid' },
   'missing-scope': { status: 403, title: 'The API key lacks a scope' },
   'not-found': { status: 404, title: 'Not found' },
+  expired: { status: 410, title: 'Deleted, as the workspace keeps it no longer' },
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'upload-idle': { status: 408, title: 'The upload stood still for too long' },

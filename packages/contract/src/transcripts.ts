@@ -62,6 +62,14 @@ export const transcriptSchema = z
     error_count: countField.describe('Issues that lost something of a line'),
     warning_count: countField.describe('Issues that were repaired or merely noted'),
     issue_counts: z.record(z.string(), countField).describe('Occurrences by issue code'),
+    secret_counts: z
+      .record(z.string(), countField)
+      .describe('Secrets taken out of the rows, by the rule that found them'),
+    stored_sha256: sha256Field
+      .nullable()
+      .describe('Of the raw transcript, where that is a redacted copy of what was uploaded; else null'),
+    rows_deleted_at: timestampField.nullable().describe('When retention deleted its messages; figures stay'),
+    raw_deleted_at: timestampField.nullable().describe('When retention deleted its bytes'),
     ...figureFields,
     created_at: timestampField,
     ingested_at: timestampField.nullable().describe('Null while it has no rows'),

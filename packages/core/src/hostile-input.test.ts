@@ -93,15 +93,15 @@ describe('numbers', () => {
 
   it('of tokens give exact costs up to the largest count', async () => {
     const usage = {
-      input_tokens: 1e9,
-      output_tokens: 1e9,
-      cache_read_input_tokens: 1e9,
-      cache_creation_input_tokens: 1e9,
+      input_tokens: 1e8,
+      output_tokens: 1e8,
+      cache_read_input_tokens: 1e8,
+      cache_creation_input_tokens: 1e8,
     };
     const lines = Array.from({ length: 40 }, (_, index) => assistantLine(`m${index}`, null, { usage }));
     const { messages, stats } = await parseTranscript('s', toJsonl(...lines));
-    expect(messages[0]?.cost_usd).toBe(22_050);
-    expect(stats).toMatchObject({ tokens_in: 4e10, cost_estimate_usd: 40 * 22_050 });
+    expect(messages[0]?.cost_usd).toBe(2_205);
+    expect(stats).toMatchObject({ tokens_in: 4e9, cost_estimate_usd: 40 * 2_205 });
   });
 });
 

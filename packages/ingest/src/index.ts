@@ -21,7 +21,12 @@ export {
   runBackfill,
 } from './backfill/run-backfill.ts';
 export type { IngestDependencies } from './ingest-dependencies.ts';
+export { LiveError, type LiveErrorCode } from './live/live-error.ts';
+export type { LiveDependencies, LiveEnding, LiveWriter } from './live/live-writer.ts';
+export { type LiveLimits, type LiveRequest, newStreamId, openLiveWriter } from './live/open-live-writer.ts';
+export { type TendOptions, tendLiveStreams } from './live/tend-live-streams.ts';
 export { deleteSession } from './maintain/delete-session.ts';
+export { deleteWorkspace } from './maintain/delete-workspace.ts';
 export { rebuildUsage } from './maintain/rebuild-usage.ts';
 export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-workspace.ts';
 export { requeueOutdated } from './maintain/requeue-outdated.ts';
@@ -44,6 +49,8 @@ export {
   type ReceiveResult,
   receiveTranscript,
 } from './receive/receive-transcript.ts';
+export { type RetentionOptions, type RetentionResult, retainWorkspace } from './retain/retain-workspace.ts';
+export { type RetentionDeps, type RetentionReport, runRetention } from './retain/run-retention.ts';
 export {
   indexWaitingSessions,
   runSearchIndexer,

@@ -79,6 +79,13 @@ describe('parsePriceOverrides', () => {
     expect(issuesOf([{ model: 'm', startsAt, ...RATES }])).toEqual([expect.stringMatching(/^\[0\]\.startsAt: /)]);
   });
 
+  it('refuses names with control characters, which Postgres could not store', () => {
+    const rates = { inputUsdPerMillion: 1, outputUsdPerMillion: 1 };
+    for (const model of ['a\0b', 'a\nb', '\ud800']) {
+      expect(parsePriceOverrides([{ model, ...rates }])).toMatchObject({ issues: [{ path: '[0].model' }] });
+    }
+  });
+
   it('refuses two prices of one model from one time on', () => {
     const at = (startsAt: string) => ({ model: 'm', startsAt, ...RATES });
     expect(issuesOf([at('2026-01-01'), at('2026-01-02'), { ...at('2026-01-01T00:00Z'), model: 'M' }])).toEqual([

@@ -82,6 +82,8 @@ function readModel(value: unknown, path: string, report: Report): string | undef
     report(path, 'must be a model name without spaces around it');
   } else if (value.length > MAX_OVERRIDE_MODEL_CHARACTERS) {
     report(path, `must have at most ${MAX_OVERRIDE_MODEL_CHARACTERS} characters`);
+  } else if (/\p{C}/u.test(value)) {
+    report(path, 'must not have control characters');
   } else if (value.slice(0, -1).includes('*')) {
     report(path, 'may have one *, at its end');
   } else {

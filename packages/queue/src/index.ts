@@ -1,3 +1,4 @@
+export { deleteJobs } from './delete-jobs.ts';
 export type { IngestJob, JobOutcome, JobQueue, JobQueueOptions, WorkOptions } from './job-queue.ts';
 export { createJobQueue } from './job-queue.ts';
 export { migrateQueue } from './migrate-queue.ts';

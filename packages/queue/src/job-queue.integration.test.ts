@@ -172,6 +172,22 @@ describe('work', () => {
   });
 });
 
+describe('what goes wrong while a worker looks for jobs', () => {
+  it('is reported as an error with its code, and outlived', async () => {
+    const { taken } = await startWorker();
+    await queues.pool.pool.query('ALTER TABLE pgboss.job_common RENAME TO job_away');
+    const isReported = () =>
+      expect(queues.errors).toContainEqual(expect.objectContaining({ code: '42P01', worker: expect.any(String) }));
+    await vi
+      .waitFor(isReported, WAIT)
+      .finally(() => queues.pool.pool.query('ALTER TABLE pgboss.job_away RENAME TO job_common'));
+    expect(queues.errors.every((error) => error instanceof Error)).toBe(true);
+    await queues.enqueue(sender, toJob('t1'));
+    await vi.waitFor(() => expect(taken).toEqual(['t1']), WAIT);
+    queues.errors.length = 0;
+  });
+});
+
 describe('stop', () => {
   it('waits for the job under way, and starts no other', async () => {
     for (const id of ['t1', 't2', 't3']) await queues.enqueue(sender, toJob(id), 7);

@@ -59,7 +59,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     queueCacheIntervalSeconds: SUPERVISE_SECONDS,
     useListenNotify: isWorker,
   });
-  boss.on('error', options.onError);
+  boss.on('error', (error) => options.onError(toError(error)));
 
   let isStopping = false;
 
@@ -122,4 +122,11 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       await boss.stop({ graceful: graceMs > 0, timeout: Math.max(1000, graceMs), close: true });
     },
   };
+}
+
+/** pg-boss passes some errors on as plain objects, with the fields of the error. */
+function toError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  const fields = typeof error === 'object' ? error : {};
+  return Object.assign(new Error('The queue reported an error'), fields);
 }

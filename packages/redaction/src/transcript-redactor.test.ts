@@ -160,4 +160,22 @@ describe('createTranscriptRedactor', () => {
       { numRuns: 150 },
     );
   });
+
+  it.each([
+    ['backslashes', '\\\\'],
+    ['quotes', '\\"'],
+    ['line feeds', '\\n'],
+    ['spaces', ' '],
+    ['beginnings of tokens', 'ghs_1_a'],
+    ['beginnings of key files', '-----BEGIN PRIVATE KEY-----\\nMII'],
+    ['beginnings of URLs', 'mongodb://a:'],
+    ['names of secrets', 'AWS_SECRET_ACCESS_KEY = '],
+    ['introductions', '_authToken='],
+  ])('takes time in proportion to a line of nothing but %s', async (_, piece) => {
+    const line = `{"a":"${piece.repeat(Math.ceil(500_000 / piece.length))}"}\n`;
+    const startedMs = performance.now();
+    const { bytes } = await redact(line, { chunkBytes: 65_536 });
+    expect(bytes).toHaveLength(line.length);
+    expect(performance.now() - startedMs).toBeLessThan(10_000);
+  });
 });

@@ -6,8 +6,9 @@ export interface UnescapedPlaces {
 
 /** Backslashes with what they escape, however often it was escaped: tools print JSON that holds JSON. */
 const ESCAPES = /\\+(?:u[0-9a-fA-F]{4}|[bfnrt])?/g;
-const CONTROLS = /\\+[bfnrt]/g;
-const CODES = /\\+u([0-9a-fA-F]{4})/g;
+// Begun at the first backslash of a run alone: else a long run would be tried from each of its backslashes.
+const CONTROLS = /(?<!\\)\\+[bfnrt]/g;
+const CODES = /(?<!\\)\\+u([0-9a-fA-F]{4})/g;
 const OTHERS = /\\+/g;
 
 /**

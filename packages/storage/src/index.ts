@@ -1,6 +1,14 @@
 export { createRawStore } from './create-raw-store.ts';
 export { createFolderRawStore } from './folder-raw-store.ts';
-export { parseRawObjectKey, type RawObjectKeyParts, rawObjectKey, workspacePrefix } from './raw-object-key.ts';
+export {
+  parseRawObjectKey,
+  parseRedactedObjectKey,
+  type RawObjectKeyParts,
+  rawObjectKey,
+  redactedObjectKey,
+  streamObjectKey,
+  workspacePrefix,
+} from './raw-object-key.ts';
 export {
   type ByteRange,
   type RawObjectInfo,

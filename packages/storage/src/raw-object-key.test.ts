@@ -2,7 +2,13 @@ import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isObjectKey } from './object-key-rules.ts';
-import { parseRawObjectKey, rawObjectKey, workspacePrefix } from './raw-object-key.ts';
+import {
+  parseRawObjectKey,
+  parseRedactedObjectKey,
+  rawObjectKey,
+  redactedObjectKey,
+  workspacePrefix,
+} from './raw-object-key.ts';
 
 const workspaceIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/);
 const ulids = fc.stringMatching(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
@@ -90,5 +96,25 @@ describe('isObjectKey', () => {
         expect(key.split('/').some((segment) => segment.startsWith('.'))).toBe(false);
       }),
     );
+  });
+});
+
+describe('redactedObjectKey', () => {
+  test('is undone by parseRedactedObjectKey alone, lies under the workspace prefix, and is a safe object key', () => {
+    fc.assert(
+      fc.property(workspaceIds, ulids, ulids, (workspaceId, ulid, copyId) => {
+        const key = redactedObjectKey({ workspaceId, transcriptId: ulid, copyId });
+        expect(parseRedactedObjectKey(key)).toEqual({ workspaceId, transcriptId: ulid });
+        expect(parseRawObjectKey(key)).toBeUndefined();
+        expect(parseRedactedObjectKey(rawObjectKey({ workspaceId, transcriptId: ulid }))).toBeUndefined();
+        expect(key.startsWith(workspacePrefix(workspaceId))).toBe(true);
+        expect(isObjectKey(key)).toBe(true);
+      }),
+    );
+  });
+
+  test.each(['../x', '', transcriptId.toLowerCase(), `${transcriptId}\n`])('refuses the id %j', (id) => {
+    expect(() => redactedObjectKey({ workspaceId: 'acme', transcriptId: id, copyId: transcriptId })).toThrow();
+    expect(() => redactedObjectKey({ workspaceId: 'acme', transcriptId, copyId: id })).toThrow();
   });
 });

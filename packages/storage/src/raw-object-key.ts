@@ -5,6 +5,7 @@ const ULID = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
 const WORKSPACE_ID_PATTERN = new RegExp(`^${WORKSPACE_ID}$`);
 const ULID_PATTERN = new RegExp(`^${ULID}$`);
 const KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/transcripts/(${ULID})\\.jsonl$`);
+const REDACTED_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/redacted/(${ULID})/${ULID}\\.jsonl$`);
 
 export interface RawObjectKeyParts {
   /** 1 to 64 of A-Z, a-z, 0-9, `_` and `-`, not starting with `_` or `-`. */
@@ -19,6 +20,27 @@ export function rawObjectKey({ workspaceId, transcriptId }: RawObjectKeyParts): 
   return `${workspacePrefix(workspaceId)}transcripts/${transcriptId}.jsonl`;
 }
 
+/** The key of a stream that is stored as it came, and is no transcript. Throws RawStoreError `invalid-key`. */
+export function streamObjectKey({ workspaceId, streamId }: { workspaceId: string; streamId: string }): string {
+  if (!ULID_PATTERN.test(streamId)) throw new RawStoreError('invalid-key', 'The stream id is not a ULID');
+  return `${workspacePrefix(workspaceId)}streams/${streamId}.jsonl`;
+}
+
+/**
+ * The key of a redacted copy that takes the place of a transcript's raw object. Throws RawStoreError `invalid-key`.
+ * Never the same twice: until the row names the copy, the object of before must stay what it is.
+ */
+export function redactedObjectKey({
+  workspaceId,
+  transcriptId,
+  copyId,
+}: RawObjectKeyParts & { copyId: string }): string {
+  if (![transcriptId, copyId].every((id) => ULID_PATTERN.test(id))) {
+    throw new RawStoreError('invalid-key', 'The id of the transcript or the copy is not a ULID');
+  }
+  return `${workspacePrefix(workspaceId)}redacted/${transcriptId}/${copyId}.jsonl`;
+}
+
 /** What the keys of a workspace, and of no other, start with. Throws RawStoreError `invalid-key`. */
 export function workspacePrefix(workspaceId: string): string {
   if (!WORKSPACE_ID_PATTERN.test(workspaceId)) throw new RawStoreError('invalid-key', 'The workspace id is not safe');
@@ -28,5 +50,11 @@ export function workspacePrefix(workspaceId: string): string {
 /** The inverse of `rawObjectKey`; undefined for a key that it did not build. */
 export function parseRawObjectKey(key: string): RawObjectKeyParts | undefined {
   const [, workspaceId, transcriptId] = KEY_PATTERN.exec(key) ?? [];
+  return workspaceId !== undefined && transcriptId !== undefined ? { workspaceId, transcriptId } : undefined;
+}
+
+/** Whose redacted copy the key is of; undefined for one that `redactedObjectKey` did not build. */
+export function parseRedactedObjectKey(key: string): RawObjectKeyParts | undefined {
+  const [, workspaceId, transcriptId] = REDACTED_KEY_PATTERN.exec(key) ?? [];
   return workspaceId !== undefined && transcriptId !== undefined ? { workspaceId, transcriptId } : undefined;
 }

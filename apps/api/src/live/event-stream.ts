@@ -34,7 +34,7 @@ export async function* toEventStream(
   let sentAtMs = performance.now();
   yield* paced(`retry: ${RETRY_MS}\n\n`, options);
   while (!signal.aborted) {
-    const bell = deps.bell.wait(session, sentAtMs + heartbeatMs - performance.now(), signal);
+    const bell = deps.bell.wait(session, Math.max(1, sentAtMs + heartbeatMs - performance.now()), signal);
     try {
       // Asked before the events: those of a stream that was closed then are all there.
       const isOver = !options.isFollowing && !(await isRunning(deps.database, session));

@@ -50,13 +50,12 @@ function* visit(value: unknown): Generator<Record<string, unknown>> {
 
 describe('/openapi.json', () => {
   it('is OpenAPI 3.1 and has every route, save the pages', () => {
-    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'recount', version: '0.1.0' } });
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'recount', version: '0.2.0' } });
     expect(operations.map(([name]) => name).sort()).toEqual([
       'delete /v1/sessions/{session_id}',
       'get /healthz',
       'get /metrics',
       'get /readyz',
-      'get /v1/search',
       'get /v1/analytics/api-errors',
       'get /v1/analytics/blocks',
       'get /v1/analytics/compactions',
@@ -75,20 +74,28 @@ describe('/openapi.json', () => {
       'get /v1/export/messages',
       'get /v1/export/sessions',
       'get /v1/export/usage',
+      'get /v1/live',
       'get /v1/prices',
+      'get /v1/search',
       'get /v1/sessions',
       'get /v1/sessions/{session_id}',
+      'get /v1/sessions/{session_id}/checkpoints',
+      'get /v1/sessions/{session_id}/events',
       'get /v1/sessions/{session_id}/messages',
       'get /v1/sessions/{session_id}/subagents',
+      'get /v1/settings',
       'get /v1/transcripts',
       'get /v1/transcripts/{transcript_id}',
       'get /v1/transcripts/{transcript_id}/issues',
       'get /v1/transcripts/{transcript_id}/lines/{byte_offset}',
       'get /v1/transcripts/{transcript_id}/raw',
+      'head /v1/sessions/{session_id}/live',
       'head /v1/transcripts/{transcript_id}/raw',
+      'post /v1/sessions/{session_id}/live',
       'post /v1/transcripts',
       'post /v1/transcripts/{transcript_id}/reparse',
       'put /v1/prices',
+      'put /v1/settings',
     ]);
   });
 

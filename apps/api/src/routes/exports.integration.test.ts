@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parquetReadObjects } from 'hyparquet';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
@@ -119,7 +119,7 @@ describe('GET /v1/export', () => {
         `INSERT INTO recount.usage_ledger (workspace_id, agent, response_key, session_id, transcript_id, source, "timestamp",
            is_subagent, copy_count, model, price_basis, price_version, cost_usd)
          SELECT $1, 'many', 'key-' || n, 'many', 'many', 'message', '2026-05-01Z'::timestamptz + n * interval '1 second',
-           false, 1, repeat('m', 200), 'list', 'v', n * 1e-10 FROM generate_series(1, $2::int) AS n`,
+           false, 1, repeat('m', 800), 'list', 'v', n * 1e-10 FROM generate_series(1, $2::int) AS n`,
         [HOME_WORKSPACE, MANY_ROWS],
       );
     });
@@ -142,7 +142,7 @@ describe('GET /v1/export', () => {
       await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS));
       await sleep(300);
       // The rest waits in Postgres.
-      expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS);
+      await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS));
       await expectProblem(await api.fetch('/v1/export/usage'), 429, 'too-many-exports');
       for (const answer of open) answer.destroy();
       await vi.waitFor(async () => expect(await countCursors()).toBe(0), { timeout: 10_000 });
@@ -178,5 +178,6 @@ async function startReading(): Promise<IncomingMessage> {
   request.on('error', () => undefined);
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
   expect(answer.statusCode).toBe(200);
+  onTestFinished(() => void answer.destroy());
   return answer.on('error', () => undefined);
 }

@@ -89,6 +89,8 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
       );
       // Proxies that gather answers would hold the events back.
       reply.type(EVENT_STREAM_MEDIA_TYPE).header('x-accel-buffering', 'no');
+      // When the server stops, it waits for connections that were in use: none of these is kept for a further request.
+      reply.header('connection', 'close');
       return reply.send(Readable.from(events, { objectMode: false }));
     },
   );

@@ -1,20 +1,19 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  type LiveEvent,
   liveListSchema,
   type Problem,
   type SessionDetail,
   sessionDetailSchema,
   toProblemSlug,
 } from '@recount/contract';
-import { type AgentEvent, parserFor } from '@recount/core/live';
 import { createDatabasePool } from '@recount/db';
 import { tendLiveStreams } from '@recount/ingest';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createApiApp } from '../app.ts';
 import { readApiConfig } from '../config.ts';
+import { parseToWords, toReaderWords } from '../testing/event-words.ts';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { followEvents, newTestStreamId, openLive, readStory, sendLive } from '../testing/live-client.ts';
 import { CHECKPOINTS, LIVE_TOKENS, toCodexLines, toFirstMessageId, toStreamLines } from '../testing/stream-lines.ts';
@@ -23,7 +22,7 @@ import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api
 const limits = { maxOpenStreams: 50, maxStreamBytes: 200_000, idleTimeoutMs: 60_000, slowReaderTimeoutMs: 500 };
 
 let api: TestApi;
-let other: { url: string; close(): Promise<void> };
+let other: Awaited<ReturnType<typeof startOther>>;
 let sender: { url: string; key: string };
 let reader: { url: string; key: string };
 
@@ -40,19 +39,23 @@ afterAll(async () => {
 });
 
 /** A second process, as far as the two know of each other. */
-async function startOther(): Promise<typeof other> {
+async function startOther(): Promise<{ url: string; stop(): Promise<void>; close(): Promise<void> }> {
   const database = createDatabasePool({ connectionString: api.connectionString });
   const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
   const queue = { enqueue: async () => undefined, findPending: async () => new Set<string>() };
   const deps = { database, rawStore: api.rawStore, queue, log: pino({ level: 'silent' }) };
   const config = readApiConfig(environment);
   const app = await createApiApp(deps, { ...config, live: { ...config.live, heartbeatMs: 300 } });
+  const stop = async (): Promise<void> => {
+    await app.close();
+    await database.close();
+  };
   return {
     url: await app.listen({ host: '127.0.0.1', port: 0 }),
+    stop,
     async close() {
       app.server.closeAllConnections();
-      await app.close();
-      await database.close();
+      await stop();
     },
   };
 }
@@ -71,64 +74,6 @@ async function record(sessionId: string, lines: readonly string[], query: Record
 
 const readSession = async (sessionId: string): Promise<SessionDetail> =>
   sessionDetailSchema.parse(await (await api.fetch(`/v1/sessions/${sessionId}`)).json());
-
-/** What an event says, whoever hands it over. */
-function toWords(event: AgentEvent): unknown[] {
-  switch (event.type) {
-    case 'session-start':
-      return ['stream:init', event.sessionId, event.tools, event.model];
-    case 'text':
-      return ['stream:chunk', event.text, false, event.wasStreamed];
-    case 'progress':
-      if (event.name === 'text') return ['stream:chunk', event.text, true, false];
-      return ['stream:progress', event.name, event.text, event.isError];
-    case 'unknown':
-      return ['stream:progress', event.name, '', false];
-    case 'tool-start':
-      return ['stream:tool', event.toolId, event.toolName, event.input, event.toolInput];
-    case 'tool-end':
-      return ['stream:tool', event.toolId, event.toolName, event.toolOutput, event.toolError];
-    case 'prompt':
-      return ['stream:prompt', event.prompt];
-    case 'result':
-      return ['stream:result', event.success, event.text, event.error, event.tokens, event.costUsd];
-    case 'warning':
-      return ['stream:warning', event.warning.code, event.warning.lineNumber];
-    default:
-      throw new Error('An event of a new type');
-  }
-}
-
-function toReaderWords({ event, data }: LiveEvent): unknown[] {
-  switch (event) {
-    case 'stream:init':
-      return [event, data.agentSessionId, data.tools, data.model];
-    case 'stream:chunk':
-      return [event, data.content, data.isPartial, data.wasStreamed];
-    case 'stream:progress':
-      return [event, data.name, data.text, data.isError];
-    case 'stream:tool': {
-      const { toolUse: use, toolResult: result } = data;
-      return use === undefined
-        ? [event, result?.toolUseId, result?.toolName, result?.output, result?.error]
-        : [event, use.id, use.name, use.input, use.summary];
-    }
-    case 'stream:prompt':
-      return [event, data.prompt];
-    case 'stream:result':
-      return [event, data.success, data.text, data.error, data.totalTokens, data.costUsd];
-    case 'stream:warning':
-      return [event, data.code, data.lineNumber];
-    case 'stream:end':
-      return [event, data.success];
-  }
-}
-
-function parse(command: string, text: string): unknown[][] {
-  const parser = parserFor(command, { now: () => 0 });
-  if (parser === undefined) throw new Error(command);
-  return [...parser.push(text), ...parser.finish()].map(toWords);
-}
 
 describe('a stream', () => {
   it('reaches a reader at another process while it runs, with the events that the library gives', async () => {
@@ -167,7 +112,7 @@ describe('a stream', () => {
       totalTokens: LIVE_TOKENS,
       costUsd: 0.0123,
     });
-    const expected = parse('claude', lines.join(''));
+    const expected = parseToWords('claude', lines.join(''));
     expect(follower.events.map(toReaderWords)).toEqual([...expected, ['stream:end', true]]);
     expect(follower.events.map(({ id }) => id)).toEqual(follower.events.map((_event, index) => index + 1));
     expect(await readStory(reader, 'running')).toEqual(follower.events);
@@ -276,7 +221,7 @@ describe('a stream', () => {
     const session = `of-${agent}`;
     expect(await record(session, lines, { agent })).toMatchObject({ state: 'closed', transcript_id: null });
     const story = await readStory(reader, session);
-    expect(story.slice(0, -1).map(toReaderWords)).toEqual(parse(command, lines.join('')));
+    expect(story.slice(0, -1).map(toReaderWords)).toEqual(parseToWords(command, lines.join('')));
     const { rows } = await api.database.pool.query<{ object_key: string; tokens_out: string }>(
       'SELECT object_key, tokens_out FROM recount.live_streams WHERE session_id = $1',
       [session],
@@ -333,7 +278,7 @@ describe('a connection that breaks', () => {
     const last = await sendLive(sender, 'broken', rest, { ...name, 'recount-offset': String(cut + 50), ...complete });
     expect(last).toMatchObject({ status: 200, body: { stored_bytes: bytes.length, state: 'closed' } });
     const story = await readStory(reader, 'broken');
-    expect(story.map(toReaderWords)).toEqual([...parse('claude', bytes.toString()), ['stream:end', true]]);
+    expect(story.map(toReaderWords)).toEqual([...parseToWords('claude', bytes.toString()), ['stream:end', true]]);
 
     const late = await sendLive(sender, 'broken', 'late', { ...name, 'recount-offset': String(bytes.length) });
     expect([late.status, slugOf(late.body)]).toEqual([409, 'stream-closed']);
@@ -410,6 +355,47 @@ describe('a connection that breaks', () => {
     expect(await readSession('closing')).toMatchObject({ tokens_out: LIVE_TOKENS.output, live: { stream_count: 1 } });
     const repeated = await sendLive(sender, 'closing', lines.join(''), { ...name, ...complete });
     expect(repeated).toMatchObject({ status: 200, body: { state: 'closed' } });
+  });
+});
+
+describe('a reader', () => {
+  it('misses nothing when the connection breaks over which the bell rings', async () => {
+    const [line = '', ...lines] = toStreamLines('deaf');
+    const name = { 'recount-stream': newTestStreamId() };
+    await sendLive(sender, 'deaf', line, name);
+    const follower = await followEvents(reader, 'deaf');
+    await follower.waitFor('stream:init');
+    const { rows } = await api.database.pool.query(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN recount_live%' AND datname = current_database()",
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    await sendLive(sender, 'deaf', lines.join(''), { ...name, ...complete, 'recount-offset': String(line.length) });
+    await follower.waitFor('stream:end');
+    follower.close();
+    expect(follower.events).toEqual(await readStory(reader, 'deaf'));
+  });
+
+  it('and a sender are sent elsewhere when the process stops, which stores what it has', async () => {
+    const stopping = await startOther();
+    const [line = '', next = ''] = toStreamLines('stopping');
+    const streamId = newTestStreamId();
+    const live = openLive({ url: stopping.url, key: api.keys.ingest }, 'stopping', { 'recount-stream': streamId });
+    await live.write(line);
+    const path = `/v1/sessions/stopping/live?stream=${streamId}`;
+    await vi.waitFor(async () => expect((await api.fetch(path, { method: 'HEAD' })).status).toBe(200));
+    const follower = await followEvents({ url: stopping.url, key: api.keys.read }, 'stopping');
+    await follower.waitFor('stream:init');
+    await live.write(next);
+    await sleep(50);
+    const stopped = stopping.stop();
+    expect(slugOf((await live.answer).body)).toBe('not-ready');
+    await follower.ended;
+    await stopped;
+    const head = await api.fetch(path, { method: 'HEAD' });
+    const offset = String(Buffer.byteLength(line + next));
+    expect(head.headers.get('recount-offset')).toBe(offset);
+    const end = { 'recount-stream': streamId, ...complete, 'recount-offset': offset };
+    expect((await sendLive(sender, 'stopping', '', end)).status).toBe(200);
   });
 });
 

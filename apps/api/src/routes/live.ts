@@ -93,14 +93,14 @@ export function addLiveRoutes(app: ApiApp, deps: ApiDependencies, config: LiveCo
         'live stream',
       );
       reply.header(OFFSET_HEADER, String(stored_bytes));
-      return { session_id: params.session_id, stream_id: streamId, state, stored_bytes, transcript_id };
+      return { stream_id: streamId, state, stored_bytes, transcript_id };
     },
   );
 
   app.head(
     '/v1/sessions/:session_id/live',
     {
-      config: { scope: 'ingest' },
+      config: { scope: 'ingest', swagger: { exposeHeadRoute: true } },
       schema: {
         operationId: 'getLiveOffset',
         summary: 'Ask how much of a stream is stored',

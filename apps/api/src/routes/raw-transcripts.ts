@@ -16,6 +16,7 @@ const MEDIA_TYPE = 'application/x-ndjson';
 const lines = z.string().meta({ contentMediaType: MEDIA_TYPE });
 const nothing = z.undefined();
 const notFound = problemResponse('The workspace has no such transcript');
+const expired = problemResponse('The workspace keeps its bytes no longer');
 
 const rawSchema = {
   tags: ['transcripts'],
@@ -33,22 +34,19 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
         operationId: 'getRawTranscript',
         summary: 'Download the bytes of a transcript',
         description:
-          'As they were uploaded, decoded. ETag is their SHA-256; If-None-Match, Range (one range) and If-Range work.',
+          'As they were uploaded, decoded; or, as the workspace chose, with secrets replaced in place. ETag is their SHA-256; If-None-Match, Range (one range) and If-Range work.',
         response: {
           200: toResponse('The whole transcript', MEDIA_TYPE, lines),
           206: toResponse('The range that was asked for; see Content-Range', MEDIA_TYPE, lines),
-          304: nothing.describe('Not changed: it never does'),
+          304: nothing.describe('Not changed: it does only where secrets are taken out'),
           404: notFound,
+          410: expired,
           416: problemResponse('No byte lies in the range'),
         },
       },
     },
     async (request, reply) => {
-      const transcript = await requireTranscript(
-        deps.database.database,
-        workspaceOf(request),
-        request.params.transcript_id,
-      );
+      const transcript = await requireRawTranscript(deps, workspaceOf(request), request.params.transcript_id);
       const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = request.headers;
       const entityTag = setRawHeaders(reply, transcript);
       if (matchesEntityTag(ifNoneMatch, entityTag)) return reply.code(304).send();
@@ -71,15 +69,16 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
         ...rawSchema,
         operationId: 'getRawTranscript',
         summary: 'Read size and ETag of a transcript',
-        response: { 200: nothing.describe('Headers only'), 304: nothing.describe('Not changed'), 404: notFound },
+        response: {
+          200: nothing.describe('Headers only'),
+          304: nothing.describe('Not changed'),
+          404: notFound,
+          410: expired,
+        },
       },
     },
     async (request, reply) => {
-      const transcript = await requireTranscript(
-        deps.database.database,
-        workspaceOf(request),
-        request.params.transcript_id,
-      );
+      const transcript = await requireRawTranscript(deps, workspaceOf(request), request.params.transcript_id);
       const entityTag = setRawHeaders(reply, transcript);
       if (matchesEntityTag(request.headers['if-none-match'], entityTag)) return reply.code(304).send();
       return reply.header('content-length', transcript.size_bytes).send();
@@ -100,12 +99,13 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
         response: {
           200: toResponse('The line', MEDIA_TYPE, lines),
           404: problemResponse('The workspace has no such transcript, or no line starts at this byte'),
+          410: expired,
         },
       },
     },
     async (request, reply) => {
       const { transcript_id, byte_offset } = request.params;
-      const transcript = await requireTranscript(deps.database.database, workspaceOf(request), transcript_id);
+      const transcript = await requireRawTranscript(deps, workspaceOf(request), transcript_id);
       const object = { key: transcript.object_key, sizeBytes: transcript.size_bytes };
       const line = await readLineAt(deps.rawStore, object, byte_offset);
       if (line === undefined) throw new ProblemError('not-found', 'No line of the transcript starts at this byte');
@@ -115,14 +115,25 @@ export function addRawTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 
   );
 }
 
+/** Throws ProblemError `not-found`, and `expired` where retention has deleted the bytes. */
+async function requireRawTranscript(
+  { database }: Pick<ApiDependencies, 'database'>,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<TranscriptRow> {
+  const transcript = await requireTranscript(database.database, workspaceId, transcriptId);
+  if (transcript.raw_deleted_at === null) return transcript;
+  throw new ProblemError('expired', `The bytes were deleted at ${transcript.raw_deleted_at}, by their age`);
+}
+
 /** Returns the entity tag. */
-function setRawHeaders(reply: FastifyReply, { sha256, session_id }: TranscriptRow): string {
-  const entityTag = `"${sha256}"`;
+function setRawHeaders(reply: FastifyReply, { sha256, stored_sha256, session_id }: TranscriptRow): string {
+  const entityTag = `"${stored_sha256 ?? sha256}"`;
   reply.type(MEDIA_TYPE).headers({
     etag: entityTag,
     'accept-ranges': 'bytes',
     'content-disposition': toAttachment(session_id, '.jsonl'),
-    // The bytes never change, but who may see them does: asked each time, sent once.
+    // The bytes hardly ever change, but who may see them does: asked each time, sent once.
     'cache-control': 'private, no-cache',
   });
   return entityTag;

@@ -93,6 +93,7 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
           200: messageListSchema,
           404: notFound,
           409: problemResponse('The transcript has no rows: it is not ingested, or superseded by a longer one'),
+          410: problemResponse('The workspace keeps the messages no longer'),
         },
       },
     },
@@ -103,7 +104,7 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       return await deps.database.withSnapshot(async (snapshot) => {
         const session = await requireSession(snapshot, workspaceId, request.params.session_id);
         const transcriptId = transcript_id ?? session.primary_transcript_id;
-        if (transcript_id !== undefined) await requireRows(snapshot, session, transcript_id);
+        await requireRows(snapshot, session, transcriptId);
         const page = await listMessagePage(snapshot, { workspaceId, transcriptId }, { limit, cursor });
         return { session_id: session.session_id, transcript_id: transcriptId, ...page };
       });
@@ -158,12 +159,17 @@ async function requireSession(database: Database, workspaceId: string, sessionId
   return session;
 }
 
-/** Throws ProblemError `not-found` for a transcript of another session, `no-rows` for one that is not ingested. */
+/**
+ * Throws ProblemError `not-found` for a transcript of another session, `no-rows` for one that is not ingested, `expired`
+ * for one whose messages retention has deleted.
+ */
 async function requireRows(database: Database, session: SessionRow, transcriptId: string): Promise<void> {
   const transcript = await requireTranscript(database, session.workspace_id, transcriptId);
   if (transcript.session_id !== session.session_id) {
     throw new ProblemError('not-found', 'The session has no such transcript');
   }
+  const { rows_deleted_at: deletedAt } = transcript;
+  if (deletedAt !== null) throw new ProblemError('expired', `The messages were deleted at ${deletedAt}, by their age`);
   if (transcript.ingested_at !== null) return;
   const longer =
     transcript.superseded_by === null

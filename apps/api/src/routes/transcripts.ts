@@ -104,17 +104,19 @@ export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'lo
           'Its rows stay until the new ones replace them. One that waits or is under way already is left to that.',
         tags: ['transcripts'],
         params: transcriptParamsSchema,
-        response: { 202: reparseReceiptSchema, 404: notFound },
+        response: {
+          202: reparseReceiptSchema,
+          404: notFound,
+          410: problemResponse('The workspace keeps its bytes no longer'),
+        },
       },
     },
     async (request, reply) => {
       const job = { workspaceId: workspaceOf(request), transcriptId: request.params.transcript_id };
       await requeueTranscript(deps, job, FINISHED);
-      const { id, session_id, status } = await requireTranscript(
-        deps.database.database,
-        job.workspaceId,
-        job.transcriptId,
-      );
+      const row = await requireTranscript(deps.database.database, job.workspaceId, job.transcriptId);
+      const { id, session_id, status, raw_deleted_at: deletedAt } = row;
+      if (deletedAt !== null) throw new ProblemError('expired', `The bytes were deleted at ${deletedAt}, by their age`);
       return reply.code(202).send({ transcript_id: id, session_id, status });
     },
   );
@@ -147,5 +149,6 @@ export async function requireTranscript(
 
 /** Columns that the contract does not name are dropped when the answer is written. */
 function toTranscript(row: TranscriptRow): Transcript {
-  return { ...row, issue_counts: row.issue_counts as Transcript['issue_counts'] };
+  const { issue_counts, secret_counts } = row as Pick<Transcript, 'issue_counts' | 'secret_counts'>;
+  return { ...row, issue_counts, secret_counts };
 }

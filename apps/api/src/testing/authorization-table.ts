@@ -37,15 +37,17 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/sessions/{session_id}/subagents': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/events': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/checkpoints': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/live': [401, 401, 401, 401, 403, 200, 200, 200],
   'POST /v1/sessions/{session_id}/live': [401, 401, 401, 401, 200, 403, 200, 200],
   'HEAD /v1/sessions/{session_id}/live': [401, 401, 401, 401, 404, 403, 404, 404],
-  'GET /v1/live': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/search': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/export/usage': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/export/messages': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/export/sessions': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/prices': [401, 401, 401, 401, 403, 200, 200, 200],
   'PUT /v1/prices': [401, 401, 401, 401, 403, 403, 200, 200],
+  'GET /v1/settings': [401, 401, 401, 401, 403, 200, 200, 200],
+  'PUT /v1/settings': [401, 401, 401, 401, 403, 403, 200, 200],
   'GET /v1/analytics/usage': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/models': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/sessions': [401, 401, 401, 401, 403, 200, 200, 200],
@@ -69,6 +71,7 @@ export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => str
   'POST /v1/sessions/{session_id}/live': (uniqueName) => `{"type":"user","session_id":"${uniqueName}"}\n`,
   'POST /v1/transcripts': (uniqueName) => `{"type":"user","sessionId":"${uniqueName}"}\n`,
   'PUT /v1/prices': () => '{}',
+  'PUT /v1/settings': () => '{}',
 };
 
 export const REQUEST_QUERIES: Readonly<Record<string, string>> = {

@@ -98,4 +98,11 @@ describe('recount report', () => {
     expect(await runCommandLine(context, ['report', 'daily', '--from', 'yesterday'])).toBe(1);
     expect(context.err()).toContain('The request is not valid: Not valid: from\n  from: Not a date');
   });
+
+  it('says that rows are missing from CSV', async () => {
+    const { out, err } = await run(['daily', '--csv'], { ...toUsageReport(), truncated: true });
+    expect(out).not.toContain('--limit');
+    expect(err).toMatch(/^Only the first [0-9]+ rows; --limit shows more\.$/m);
+    expect((await run(['daily', '--csv'])).err).toBe('');
+  });
 });

@@ -85,8 +85,12 @@ async function showReport(context: CliContext, kind: ReportKind, options: Report
   ]);
   if (options.json) return print(context, JSON.stringify(details ?? answer, null, 2));
   if (options.csv) {
-    const { toReportCsv } = await import('../report/report-csv.ts');
+    const [{ toReportCsv }, { toTruncationLine }] = await Promise.all([
+      import('../report/report-csv.ts'),
+      import('../report/caveat-lines.ts'),
+    ]);
     context.stdout.write(toReportCsv((details ?? answer).rows));
+    if ((details ?? answer).truncated) note(context, toTruncationLine(details ?? answer));
     return;
   }
   await showTable(context, kind, answer, details);

@@ -7,11 +7,14 @@ import { wholeNumber } from '../option-values.ts';
 const REDACTION_MODES = ['off', 'rows', 'rows-and-raw'] as const satisfies readonly RedactionMode[];
 const MAX_AGE_DAYS = 36_500;
 
+type MaxAge = number | 'never';
+
 interface SettingsOptions {
   workspace: string;
   redaction?: RedactionMode;
-  rowsMaxAgeDays?: number | null;
-  rawMaxAgeDays?: number | null;
+  /** In days. */
+  rowsMaxAge?: MaxAge;
+  rawMaxAge?: MaxAge;
   json?: boolean;
 }
 
@@ -38,21 +41,17 @@ Examples:
     .description('Show the settings of a workspace')
     .option('--workspace <name>', 'workspace', 'default')
     .option('--json', 'print JSON')
-    .action((options: SettingsOptions) => changeSettings(context, options));
+    .action((options: SettingsOptions) => showSettings(context, options));
   settings
     .command('set')
     .description('Change settings; those not named stay as they are')
     .addOption(new Option('--redaction <mode>', 'what becomes of secrets').choices(REDACTION_MODES))
-    .addOption(
-      new Option('--rows-max-age <days>', 'number, or never').argParser(parseDays).attributeName('rowsMaxAgeDays'),
-    )
-    .addOption(
-      new Option('--raw-max-age <days>', 'number, or never').argParser(parseDays).attributeName('rawMaxAgeDays'),
-    )
+    .option('--rows-max-age <days>', 'number, or never', parseDays)
+    .option('--raw-max-age <days>', 'number, or never', parseDays)
     .option('--workspace <name>', 'workspace', 'default')
     .option('--json', 'print JSON')
     .action((options: SettingsOptions) => {
-      if ([options.redaction, options.rowsMaxAgeDays, options.rawMaxAgeDays].every((value) => value === undefined)) {
+      if ([options.redaction, options.rowsMaxAge, options.rawMaxAge].every((value) => value === undefined)) {
         throw new UsageError('Name a setting: --redaction, --rows-max-age or --raw-max-age.');
       }
       return changeSettings(context, options);
@@ -60,34 +59,43 @@ Examples:
   return settings;
 }
 
-/** Null for `never`. */
-function parseDays(text: string): number | null {
-  return text === 'never' ? null : wholeNumber(1, MAX_AGE_DAYS)(text);
+function parseDays(text: string): MaxAge {
+  return text === 'never' ? text : wholeNumber(1, MAX_AGE_DAYS)(text);
+}
+
+const toDays = (age: MaxAge | undefined): number | null | undefined => (age === 'never' ? null : age);
+
+async function showSettings(context: CliContext, { workspace, json }: SettingsOptions): Promise<void> {
+  const { findWorkspace, withDatabase } = await import('../connection/open-installation.ts');
+  const { readWorkspaceSettings } = await import('@recount/db');
+  const settings = await withDatabase(context, async (pool) =>
+    readWorkspaceSettings(pool.database, await findWorkspace(pool, workspace)),
+  );
+  if (settings !== undefined) printSettings(context, settings, json);
 }
 
 async function changeSettings(context: CliContext, options: SettingsOptions): Promise<void> {
+  const { workspace, redaction } = options;
+  const change = { redaction, rowsMaxAgeDays: toDays(options.rowsMaxAge), rawMaxAgeDays: toDays(options.rawMaxAge) };
   const { findWorkspace, withDatabase } = await import('../connection/open-installation.ts');
   const { changeWorkspaceSettings } = await import('@recount/db');
   const settings = await withDatabase(context, async (pool) => {
-    const { redaction, rowsMaxAgeDays, rawMaxAgeDays } = options;
-    const workspaceId = await findWorkspace(pool, options.workspace);
-    return await changeWorkspaceSettings(pool.database, workspaceId, { redaction, rowsMaxAgeDays, rawMaxAgeDays });
+    const workspaceId = await findWorkspace(pool, workspace);
+    return await changeWorkspaceSettings(pool.database, workspaceId, change);
   });
-  if (options.json) return print(context, JSON.stringify(settings, null, 2));
-  for (const line of formatSettings(settings)) print(context, line);
-  if (options.redaction !== undefined) {
-    note(
-      context,
-      'Redaction holds for what is ingested from now on; `recount requeue --outdated` applies it to what is there.',
-    );
-  }
+  printSettings(context, settings, options.json);
+  if (redaction === undefined) return;
+  note(context, 'Redaction holds from now on; `recount requeue --outdated` applies it to what is there.');
 }
 
-export function formatSettings({ redaction, rowsMaxAgeDays, rawMaxAgeDays }: WorkspaceSettings): string[] {
-  const toAge = (days: number | null): string => (days === null ? 'never' : `${days}`);
-  return [
-    `redaction     ${redaction}`,
-    `rows-max-age  ${toAge(rowsMaxAgeDays)}`,
-    `raw-max-age   ${toAge(rawMaxAgeDays)}`,
-  ];
+function printSettings(context: CliContext, settings: WorkspaceSettings, json = false): void {
+  if (json) {
+    print(context, JSON.stringify(settings, null, 2));
+    return;
+  }
+  const { redaction, rowsMaxAgeDays, rawMaxAgeDays } = settings;
+  const toAge = (days: number | null): string => (days === null ? 'never' : `${days} days`);
+  print(context, `redaction     ${redaction}`);
+  print(context, `rows-max-age  ${toAge(rowsMaxAgeDays)}`);
+  print(context, `raw-max-age   ${toAge(rawMaxAgeDays)}`);
 }

@@ -10,8 +10,7 @@ export function toCaveatLines({ columns }: ReportKind, { caveats, totals, rows, 
   const { unfinalised, unpriced, default_priced_responses: defaultPriced, without_timestamp: timeless } = caveats;
   const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
   const lines: string[] = [];
-  if (truncated)
-    lines.push(`Only the first ${formatCount(rows.length)} rows; --limit shows more. The totals are of all.`);
+  if (truncated) lines.push(`${toTruncationLine({ rows })} The totals are of all.`);
   if (!columns.some(({ format }) => format === 'cost')) return lines;
   if (unfinalised.responses > 0) {
     lines.push(
@@ -32,6 +31,10 @@ export function toCaveatLines({ columns }: ReportKind, { caveats, totals, rows, 
   }
   return lines;
 }
+
+/** Of an answer with more rows than its limit. */
+export const toTruncationLine = ({ rows }: Pick<ReportAnswer, 'rows'>): string =>
+  `Only the first ${formatCount(rows.length)} rows; --limit shows more.`;
 
 const toResponses = (count: number): string => `${formatCount(count)} ${count === 1 ? 'response' : 'responses'}`;
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { toFilterQuery } from './report-query.ts';
 
 const place = { workingDirectory: '/home/ada/app', nowMs: Date.parse('2026-03-29T20:00:00Z') };
@@ -26,6 +26,16 @@ describe('toFilterQuery', () => {
   it('takes the machine’s time zone where none is named', () => {
     const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
     expect(toFilterQuery({ subagents: true }, place).time_zone).toBe(timeZone);
+  });
+
+  it('takes a machine’s GMT for UTC', () => {
+    const options = { ...new Intl.DateTimeFormat().resolvedOptions(), timeZone: '+00:00' };
+    const spy = vi.spyOn(Intl.DateTimeFormat.prototype, 'resolvedOptions').mockReturnValue(options);
+    try {
+      expect(toFilterQuery({ subagents: true }, place).time_zone).toBe('UTC');
+    } finally {
+      spy.mockRestore();
+    }
   });
 
   it('reads a relative project from where the user is', () => {

@@ -29,7 +29,7 @@ export function toFilterQuery(
 ): ReportQuery {
   const { agent, branch, model, session, onlySubagents = false, subagents } = options;
   if (onlySubagents && !subagents) throw new UsageError('--only-subagents and --no-subagents exclude each other.');
-  const timeZone = options.tz ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const timeZone = options.tz ?? toZoneName(new Intl.DateTimeFormat().resolvedOptions().timeZone);
   const toMoment = (text: string | undefined) => toReportMoment(text, timeZone, place.nowMs ?? Date.now());
   return {
     from: toMoment(options.from),
@@ -43,6 +43,9 @@ export function toFilterQuery(
     subagents: onlySubagents ? 'only' : subagents ? undefined : 'exclude',
   };
 }
+
+/** Where a machine's clock is on GMT, its zone is called so. */
+const toZoneName = (timeZone: string): string => (timeZone === '+00:00' ? 'UTC' : timeZone);
 
 /** `7d` and `2w` are the date of so many days ago in the time zone; everything else is for the API to read. */
 function toReportMoment(text: string | undefined, timeZone: string, nowMs: number): string | undefined {

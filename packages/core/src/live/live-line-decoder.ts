@@ -1,4 +1,5 @@
 import { decodeLine } from '../lines/decode-line.ts';
+import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
 import { createLineSplitter, type RawLine } from '../lines/line-splitter.ts';
 import { parseJsonLine } from '../lines/parse-json-line.ts';
 import { maySmuggleCharacters, toStorableJson } from '../lines/storable-characters.ts';
@@ -18,7 +19,7 @@ export interface LiveLine {
 }
 
 export interface LiveLineHandlers {
-  /** Called for every JSON object, in order, before `push` returns. */
+  /** Called for every JSON object that is not nested too deep, in order, before `push` returns. */
   onLine(line: LiveLine): void;
   onWarning(warning: LiveWarning): void;
 }
@@ -89,6 +90,11 @@ export function createLiveLineDecoder(
     // Bytes are searched several times faster than text beyond Latin-1.
     const isSuspect = bytes.includes('\\u') && maySmuggleCharacters(text);
     for (const object of objects) {
+      // Whoever hands it on writes it as JSON, which would overflow the stack.
+      if (isNestedDeeperThan(object, MAX_STORED_JSON_DEPTH)) {
+        warn('nesting_too_deep', `Nested deeper than ${MAX_STORED_JSON_DEPTH} levels`);
+        continue;
+      }
       const storable = isSuspect ? toStorableJson(object) : { value: object, replacedCount: 0 };
       if (storable.replacedCount > 0) warn('replaced_characters', 'NUL or lone surrogate replaced');
       handlers.onLine({ ...place, byteLength, value: storable.value as JsonObject, isLarge });

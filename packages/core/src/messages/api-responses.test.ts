@@ -230,7 +230,7 @@ describe('progress lines', () => {
         cache_read: 5,
         cache_write: 9,
         is_unfinalised: true,
-        estimated_tokens_out: 40,
+        estimated_tokens_out: 20,
         line_number: 2,
       },
     ]);
@@ -238,17 +238,31 @@ describe('progress lines', () => {
     expect(metadata.models).toEqual([model]);
   });
 
-  it('add nothing to a message of the same response, whichever comes first', async () => {
+  it('of a message’s response give it the figures where they are more complete, whichever comes first', async () => {
+    const figures = async (ofProgress: JsonObject, ofMessage: JsonObject) => {
+      const progress = progressLine(id('1'), 'x', ofProgress);
+      const message = assistantLine(id('1'), 'x', ofMessage, { isSidechain: true });
+      const read = async (lines: JsonObject[]) => {
+        const { apiResponses, messages, stats } = await parse(lines);
+        const { source, message_id, tokens_out, is_unfinalised } = only(apiResponses);
+        expect({ source, message_id }).toEqual({ source: 'message', message_id: only(messages).id });
+        expect(stats.tokens_out).toBe(tokens_out);
+        return { tokens_out, is_unfinalised };
+      };
+      const result = await read([progress, message, progress]);
+      expect(await read([message, progress])).toEqual(result);
+      return result;
+    };
+    const low = { usage: toUsageFields(10, 40) };
+    const high = { usage: toUsageFields(10, 400) };
+    const placeholder = { usage: toUsageFields(10, 1) };
+    expect(await figures(low, high)).toEqual({ tokens_out: 400, is_unfinalised: false });
+    expect(await figures(high, low)).toEqual({ tokens_out: 400, is_unfinalised: false });
+    expect(await figures({ ...placeholder, stop_reason: 'end_turn' }, placeholder)).toEqual({
+      tokens_out: 1,
+      is_unfinalised: false,
+    });
     const progress = progressLine(id('1'), 'x', { usage: toUsageFields(10, 400) });
-    const message = assistantLine(id('1'), 'x', { usage: toUsageFields(10, 40) }, { isSidechain: true });
-    for (const lines of [
-      [progress, message, progress],
-      [message, progress],
-    ]) {
-      const { apiResponses, stats } = await parse(lines);
-      expect(only(apiResponses)).toMatchObject({ source: 'message', tokens_out: 40 });
-      expect(stats.tokens_out).toBe(40);
-    }
     const bare = assistantLine(id('1'), 'x');
     expect(only((await parse([bare, progress])).apiResponses)).toMatchObject({ source: 'progress', tokens_out: 400 });
   });
@@ -312,7 +326,12 @@ describe('web searches', () => {
     const { web_search_requests, cost_web_search_usd, cost_usd } = only(apiResponses);
     expect([stats.web_search_count, cost_web_search_usd]).toEqual([web_search_requests, web_search_requests / 100]);
     expect(stats.cost_estimate_usd).toBe(cost_usd);
-    expect(only(messages.filter(({ message_type }) => message_type === 'assistant')).tokens_out).toBe(20);
+    const message = only(messages.filter(({ message_type }) => message_type === 'assistant'));
+    expect(message).toMatchObject({
+      tokens_out: 20,
+      cost_usd,
+      metadata: web_search_requests === 0 ? {} : { usage: { web_search_requests } },
+    });
     return web_search_requests;
   };
   const result = (toolId: string, toolUseResult: JsonObject) => resultLine(toolId, 'x', { toolUseResult });

@@ -227,13 +227,31 @@ describe('usage of a message', () => {
     expect(marked(toUsageFields(10, 1))).toBe(true);
     expect(marked(toUsageFields(10, 8))).toBe(true);
     expect(marked(toUsageFields(10, 9))).toBeUndefined();
-    expect(marked(toUsageFields(10, 0))).toBeUndefined();
     expect(marked(toUsageFields(10, 1), 'end_turn')).toBeUndefined();
+    expect(only(assemble([assistantLine('m1', '', { usage: toUsageFields(10, 0) })]).messages).metadata).toEqual({});
     const placeholder = assistantLine('m1', 'a', { usage: toUsageFields(10, 1) });
     for (const final of [{ usage: toUsageFields(10, 50) }, { stop_reason: 'end_turn' }]) {
       const { metadata } = only(assemble([placeholder, assistantLine('m1', 'b', final)]).messages);
       expect(metadata).toEqual({ line_count: 2 });
     }
+  });
+});
+
+describe('an output count too small for the content', () => {
+  const marked = (...lines: Parameters<typeof assistantLine>[]) =>
+    only(assemble(lines.map((line) => assistantLine(...line))).messages).metadata.usage_unfinalised;
+  const usage = toUsageFields(10, 25);
+
+  it('is a placeholder, too', () => {
+    expect(marked(['m1', 'x'.repeat(150), { usage }])).toBeUndefined();
+    expect(marked(['m1', 'x'.repeat(151), { usage }])).toBe(true);
+    expect(marked(['m1', 'x'.repeat(100), { usage }], ['m1', 'y'.repeat(51), { usage }])).toBe(true);
+    expect(marked(['m1', 'x'.repeat(151), { usage, stop_reason: 'end_turn' }])).toBeUndefined();
+  });
+
+  it('is not made of copies of a line', () => {
+    const line: Parameters<typeof assistantLine> = ['m1', 'x'.repeat(150), { usage }];
+    expect(marked(line, line, line)).toBeUndefined();
   });
 });
 

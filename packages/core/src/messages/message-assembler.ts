@@ -6,7 +6,10 @@ import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } fro
 import {
   createOpenResponse,
   isApiResponse,
+  joinProgress,
   type OpenResponse,
+  observeContent,
+  observeSearches,
   observeUsage,
   toApiResponses,
 } from '../usage/open-response.ts';
@@ -75,13 +78,20 @@ export function createMessageAssembler(
   sink: AssemblySink,
 ): MessageAssembler {
   const { sessionId, prices, usageFrom } = options;
-  const toolCalls = createToolCallTracker(options, (call) => sink.addToolCall(call));
+  const toolCalls = createToolCallTracker(options, {
+    addCall: (call) => sink.addToolCall(call),
+    addSearches: (row, response, searchCount) => {
+      if (!observeSearches(response, searchCount, prices)) return;
+      setUsageColumns(row, response);
+      sink.changeMessage(row);
+    },
+  });
   let ordinal = 0;
   let lastTimeMs = 0;
 
   const window = createResponseWindow<OpenMessage>(options, ({ message, progress }) => {
-    // Of a response that is told of twice, the message tells more.
-    const response = message?.response?.usage === undefined ? progress : message.response;
+    const told = message?.response;
+    const response = told === undefined || progress === undefined ? (told ?? progress) : joinProgress(told, progress);
     for (const row of response === undefined ? [] : toApiResponses(response, prices)) {
       totals.addResponse(row);
       sink.addApiResponse(row);
@@ -99,12 +109,11 @@ export function createMessageAssembler(
   };
 
   const applyUsage = (message: OpenMessage, record: MessageRecord, report: AssemblerReport): void => {
-    const { row, response } = message;
+    const { response } = message;
     if (response === undefined) return;
     const isFirst = response.usage === undefined;
     observeUsage(response, record, { prices, usageFrom, onInvalidUsage: report.onInvalidUsage });
     if (isFirst && isApiResponse(response) && !response.isSubagent) totals.addAnswer();
-    setUsageColumns(row, response);
   };
 
   const addBlocks = (
@@ -120,11 +129,10 @@ export function createMessageAssembler(
       totals.addBlock(block);
       sink.addBlock(block);
       if (response === undefined) continue;
-      const isCopy =
-        isToolUse(content) &&
-        !toolCalls.addUse(content, { index, record, row, response, lineNumber: place.lineNumber });
-      if (!isCopy) response.contentBytes += toWrittenBytes(content);
+      observeBlock(response, content);
+      if (isToolUse(content)) toolCalls.addUse(content, { index, record, row, response, lineNumber: place.lineNumber });
     }
+    if (response !== undefined) setUsageColumns(row, response);
     toolCalls.addResults(blocks, record);
   };
 
@@ -153,11 +161,15 @@ export function createMessageAssembler(
       const { facts } = entry.progress;
       facts.stop_reason = record.stopReason ?? facts.stop_reason;
       observeUsage(entry.progress, record, { prices, usageFrom, onInvalidUsage: report.onInvalidUsage });
-      for (const block of blocks) entry.progress.contentBytes += toWrittenBytes(block);
+      for (const block of blocks) observeBlock(entry.progress, block);
       if (!window.keep(entry)) report.onWindowExceeded();
     },
     closeOldest: () => toolCalls.closeOldest() || window.closeOldest(),
   };
+}
+
+function observeBlock(response: OpenResponse, block: BlockContent): void {
+  observeContent(response, block.tool_use_id ?? block.block_type, toWrittenBytes(block));
 }
 
 function toMessageResponse(record: MessageRecord, row: TranscriptMessage): OpenResponse {

@@ -1,7 +1,7 @@
 import type { MessageRecord } from '../records/claude-code/message-record.ts';
 import { toIsoTimestamp } from '../records/claude-code/session-facts.ts';
 import type { ParsedContentBlock, TranscriptMessage } from '../rows.ts';
-import { isUnfinalised, type OpenResponse } from '../usage/open-response.ts';
+import { isUnfinalised, type OpenResponse, toBilledUsage } from '../usage/open-response.ts';
 import { toUsageMetadata } from '../usage/usage.ts';
 import type { BlockContent } from './content-blocks.ts';
 
@@ -51,19 +51,28 @@ export function toMessageRow(identity: RowIdentity, record: MessageRecord, place
   };
 }
 
-/** Adds what a later line of the same response tells: gaps are filled, the stop reason is the last one given. */
+/**
+ * Adds what a later line of the same response tells: gaps are filled, the time is the earliest, whatever the order of the
+ * lines, the stop reason is the last one given.
+ */
 export function mergeLine(row: TranscriptMessage, record: MessageRecord, lineCount: number): void {
   row.model ??= record.model;
   row.request_id ??= record.requestId;
   row.uuid ??= record.uuid;
-  row.timestamp ??= toIsoTimestamp(record.timestampMs);
+  row.timestamp = toEarlier(row.timestamp, toIsoTimestamp(record.timestampMs));
   row.stop_reason = record.stopReason ?? row.stop_reason;
   row.metadata = { ...record.metadata, ...row.metadata, line_count: lineCount };
 }
 
+/** ISO 8601 in UTC sorts as text. */
+function toEarlier(one: string | null, other: string | null): string | null {
+  if (one === null || other === null) return one ?? other;
+  return other < one ? other : one;
+}
+
 /** What the row tells of its response's usage; nothing while no line brought any. */
 export function setUsageColumns(row: TranscriptMessage, response: OpenResponse): void {
-  const { usage } = response;
+  const usage = toBilledUsage(response);
   if (usage === undefined) return;
   row.tokens_in = usage.inputTokens;
   row.tokens_out = usage.outputTokens;

@@ -32,12 +32,18 @@ interface OpenCall {
 }
 
 export interface ToolCallTracker {
-  /** Takes in a tool use of an assistant line; false for a copy of one that is known. */
-  addUse(block: BlockContent, origin: ToolUseOrigin): boolean;
+  /** Takes in a tool use of an assistant line; a copy of one that is known adds nothing. */
+  addUse(block: BlockContent, origin: ToolUseOrigin): void;
   /** Takes in the tool results of a line. */
   addResults(blocks: readonly BlockContent[], record: MessageRecord): void;
   /** Emits the oldest call that waits for its result, without it; false where there is none. */
   closeOldest(): boolean;
+}
+
+export interface ToolCallSink {
+  addCall(call: ToolCall): void;
+  /** A result tells of searches (perhaps none) that the response of the message `row` called for. */
+  addSearches(row: TranscriptMessage, response: OpenResponse, searchCount: number): void;
 }
 
 /**
@@ -47,15 +53,15 @@ export interface ToolCallTracker {
  */
 export function createToolCallTracker(
   { sessionId, maxOpenToolCalls }: { sessionId: string; maxOpenToolCalls: number },
-  emit: (call: ToolCall) => void,
+  sink: ToolCallSink,
 ): ToolCallTracker {
   const openCalls = new Map<string, OpenCall>();
   const openResults = new Map<string, ToolResult>();
   const knownKeys = createRecentKeys(MAX_REMEMBERED_CALLS);
 
   const close = (call: OpenCall, result: ToolResult | undefined): void => {
-    if (call.facts.tool_name === 'WebSearch') call.response.searchCount += result?.searchCount ?? 0;
-    emit(toToolCall(sessionId, call, result));
+    if (call.facts.tool_name === 'WebSearch') sink.addSearches(call.row, call.response, result?.searchCount ?? 0);
+    sink.addCall(toToolCall(sessionId, call, result));
   };
 
   const closeOldest = (): boolean => {
@@ -84,7 +90,7 @@ export function createToolCallTracker(
     addUse(block, origin) {
       const id = block.tool_use_id;
       const key = toCallKey(id, origin);
-      if (!knownKeys.add(key)) return false;
+      if (!knownKeys.add(key)) return;
       const { row, response, lineNumber } = origin;
       const { timestampMs } = origin.record;
       const call = { key, facts: toToolUseFacts(block), row, response, timestampMs, lineNumber };
@@ -92,14 +98,13 @@ export function createToolCallTracker(
       if (id === null || early !== undefined) {
         if (id !== null) openResults.delete(id);
         close(call, early);
-        return true;
+        return;
       }
       const clashing = openCalls.get(id);
       if (clashing !== undefined) close(clashing, undefined);
       openCalls.delete(id);
       openCalls.set(id, call);
       if (openCalls.size > maxOpenToolCalls) closeOldest();
-      return true;
     },
     addResults(blocks, record) {
       const results = blocks.filter(isToolResult);

@@ -3,16 +3,22 @@ import { SYNTHETIC_MODEL } from '../records/claude-code/session-facts.ts';
 import { readIdentifier, readObject } from '../records/fields.ts';
 import type { ApiResponse, JsonObject, TranscriptMessage, UsageSource } from '../rows.ts';
 import { toAdvisorKey } from './response-key.ts';
-import { toFinalUsage, toUsage, type Usage } from './usage.ts';
+import { MAX_REQUESTS_PER_RESPONSE, toFinalUsage, toUsage, type Usage } from './usage.ts';
 
 /** Output counts that the API reports when a response starts to stream; final ones this small carry a stop_reason. */
 const MAX_PLACEHOLDER_OUTPUT_TOKENS = 8;
+
+/** More UTF-8 bytes of content than so many tokens can have made: real responses reach 4.2. */
+const MAX_BYTES_PER_TOKEN = 6;
 
 /**
  * UTF-8 bytes of content for one output token. Real responses have 1.5 to 3: an estimate by this figure is too low
  * rather than too high.
  */
 const BYTES_PER_ESTIMATED_TOKEN = 4;
+
+/** Responses have a few dozen. */
+const MAX_COUNTED_BLOCKS = 100;
 
 /** Claude Code's own calls have none to three. */
 const MAX_ADVISOR_ITERATIONS = 64;
@@ -41,14 +47,17 @@ export interface ResponseOrigin {
 /** An API response of which lines may still follow. */
 export interface OpenResponse extends ResponseOrigin {
   usage: Usage | undefined;
+  /** Of the usage and the searches, as far as they are known. */
   price: Price | undefined;
   /** For which the price was looked up. */
   pricedModel: string | null;
   pricedTimestamp: string | null;
   reportedCostUsd: number | null;
   advisors: { model: string | null; usage: Usage }[];
-  /** UTF-8 bytes of what the model wrote, as far as the transcript shows it. */
+  /** UTF-8 bytes of what the model wrote, as far as the transcript shows it; rather less than more. */
   contentBytes: number;
+  /** Names and sizes of the blocks counted, MAX_COUNTED_BLOCKS at most. */
+  countedBlocks: Set<string>;
   /** Searches that the results of its WebSearch tool uses tell of; they count where its usage names none. */
   searchCount: number;
 }
@@ -74,6 +83,7 @@ export function createOpenResponse(origin: ResponseOrigin): OpenResponse {
     reportedCostUsd: null,
     advisors: [],
     contentBytes: 0,
+    countedBlocks: new Set(),
     searchCount: 0,
   };
 }
@@ -91,12 +101,43 @@ export function observeUsage(response: OpenResponse, line: UsageLine, options: U
     response.usage = finalUsage;
     observeAdvisors(response, line.usage, options.onInvalidUsage);
   }
-  if (response.usage === undefined) return;
+  updatePrice(response, options.prices);
+}
+
+/**
+ * Takes in a block that the model wrote, `name` being a tool use's id or the block's type. Transcripts repeat lines: one
+ * of the same name and size is taken for a copy.
+ */
+export function observeContent(response: OpenResponse, name: string, byteLength: number): void {
+  const block = `${name} ${byteLength}`;
+  if (response.countedBlocks.size >= MAX_COUNTED_BLOCKS || response.countedBlocks.has(block)) return;
+  response.countedBlocks.add(block);
+  response.contentBytes += byteLength;
+}
+
+/** Takes in searches that a tool result tells of; false where it tells of none. */
+export function observeSearches(response: OpenResponse, searchCount: number, prices: PriceTable): boolean {
+  if (searchCount === 0) return false;
+  response.searchCount += searchCount;
+  response.price = undefined;
+  updatePrice(response, prices);
+  return true;
+}
+
+function updatePrice(response: OpenResponse, prices: PriceTable): void {
+  const usage = toBilledUsage(response);
+  if (usage === undefined) return;
   const { model, timestamp } = response.facts;
   if (response.price !== undefined && model === response.pricedModel && timestamp === response.pricedTimestamp) return;
-  response.price = toPrice(response, response.usage, options.prices);
+  response.price = toPrice(response, usage, prices);
   response.pricedModel = model;
   response.pricedTimestamp = timestamp;
+}
+
+/** The searches that tool results tell of count where the usage names none. */
+export function toBilledUsage({ usage, searchCount }: Pick<OpenResponse, 'usage' | 'searchCount'>): Usage | undefined {
+  if (usage === undefined || usage.webSearchRequests > 0 || searchCount === 0) return usage;
+  return { ...usage, webSearchRequests: Math.min(searchCount, MAX_REQUESTS_PER_RESPONSE) };
 }
 
 /** A `fallback_message` is in the figures of its response already, and so is a `message`. */
@@ -116,14 +157,38 @@ function observeAdvisors(response: OpenResponse, usage: JsonObject, onInvalid: (
   }
 }
 
-/** Whether the output count is plainly the one that stood there when the response began. */
-export function isUnfinalised({ usage, facts }: Pick<OpenResponse, 'usage' | 'facts'>): boolean {
-  return (
-    usage !== undefined &&
-    facts.stop_reason === null &&
-    usage.outputTokens > 0 &&
-    usage.outputTokens <= MAX_PLACEHOLDER_OUTPUT_TOKENS
-  );
+/**
+ * Whether the output count is plainly the one that stood there when the response began, or a little later: no line
+ * tells why the response ended, and the count is tiny, or too small for what the response wrote.
+ */
+export function isUnfinalised({ usage, facts, contentBytes }: UnfinalisedFacts): boolean {
+  if (usage === undefined || facts.stop_reason !== null) return false;
+  const { outputTokens } = usage;
+  const isTiny = outputTokens > 0 && outputTokens <= MAX_PLACEHOLDER_OUTPUT_TOKENS;
+  return isTiny || contentBytes > outputTokens * MAX_BYTES_PER_TOKEN;
+}
+
+type UnfinalisedFacts = Pick<OpenResponse, 'usage' | 'facts' | 'contentBytes'>;
+
+/**
+ * The response that a message and a progress line both tell of: the message's, with the figures of the one that has more
+ * output tokens, as the ledger chooses among the copies in different transcripts.
+ */
+export function joinProgress(message: OpenResponse, progress: OpenResponse): OpenResponse {
+  if (message.usage === undefined) return progress;
+  const { model, stop_reason } = message.facts;
+  const joined = {
+    ...message,
+    facts: {
+      ...message.facts,
+      model: model ?? progress.facts.model,
+      stop_reason: stop_reason ?? progress.facts.stop_reason,
+    },
+    price: undefined,
+    contentBytes: Math.max(message.contentBytes, progress.contentBytes),
+  };
+  if (progress.usage === undefined || progress.usage.outputTokens <= message.usage.outputTokens) return joined;
+  return { ...joined, usage: progress.usage, advisors: progress.advisors };
 }
 
 /** A line that names no usage, or that the agent made up itself, tells of no API response. */
@@ -133,14 +198,9 @@ export function isApiResponse({ usage, facts }: Pick<OpenResponse, 'usage' | 'fa
 
 /** The row of the response and those of its advisors; none where nothing is known of it. */
 export function toApiResponses(response: OpenResponse, prices: PriceTable): ApiResponse[] {
-  const { usage } = response;
+  const usage = toBilledUsage(response);
   if (usage === undefined || !isApiResponse(response)) return [];
-  const searched =
-    usage.webSearchRequests > 0 || response.searchCount === 0
-      ? usage
-      : { ...usage, webSearchRequests: response.searchCount };
-  const isPriced = searched === usage && response.price !== undefined;
-  const row = toApiResponse(response, searched, isPriced ? response.price : undefined, prices);
+  const row = toApiResponse(response, usage, response.price, prices);
   if (isUnfinalised(response)) {
     row.is_unfinalised = true;
     row.estimated_tokens_out = Math.max(

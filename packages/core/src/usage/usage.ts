@@ -18,17 +18,20 @@ export interface Usage {
   inferenceGeo: string | null;
 }
 
-/** No API response comes near it; larger figures are faults. Costs in units of 1e-10 dollars stay exact integers. */
-export const MAX_TOKENS_PER_FIELD = 1e9;
+/**
+ * No API response comes near it; larger figures are faults. Costs in units of 1e-10 dollars stay exact integers, also
+ * where hundreds of such responses are summed up.
+ */
+export const MAX_TOKENS_PER_FIELD = 1e8;
+/** Of one API response; the same, so that sums of millions fit into Postgres' 32 bits. */
+export const MAX_REQUESTS_PER_RESPONSE = 1000;
 
 /** Reads a `message.usage` object of the Anthropic API; a field that is no plausible count is 0 and reported. */
 export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
-  const count = (source: JsonObject | undefined, field: string): number => {
+  const count = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number => {
     const value: JsonValue | undefined = source?.[field];
     if (value === undefined || value === null) return 0;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_TOKENS_PER_FIELD) {
-      return value;
-    }
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max) return value;
     onInvalid(field);
     return 0;
   };
@@ -45,8 +48,8 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
     cacheWriteTokens: count(usage, 'cache_creation_input_tokens'),
     cacheWrite5mTokens: count(cacheCreation, 'ephemeral_5m_input_tokens'),
     cacheWrite1hTokens: count(cacheCreation, 'ephemeral_1h_input_tokens'),
-    webSearchRequests: count(serverToolUse, 'web_search_requests'),
-    webFetchRequests: count(serverToolUse, 'web_fetch_requests'),
+    webSearchRequests: count(serverToolUse, 'web_search_requests', MAX_REQUESTS_PER_RESPONSE),
+    webFetchRequests: count(serverToolUse, 'web_fetch_requests', MAX_REQUESTS_PER_RESPONSE),
     thinkingTokens: count(readObject(usage.output_tokens_details), 'thinking_tokens'),
     serviceTier: text('service_tier'),
     speed: text('speed'),

@@ -1,22 +1,35 @@
-import { listTranscripts } from '@recount/db';
+import { listTranscripts, readWorkspaceSettings, type TranscriptRow } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { PARSER_VERSION } from '../process/process-transcript.ts';
+import { toRowsVersion } from '../redact/rows-version.ts';
 import { requeueTranscript } from './requeue-transcript.ts';
 
 const PAGE_ROWS = 500;
 
-/** Has every transcript of a workspace ingested again whose rows an older parser made; yields their ids. */
+/**
+ * Has every transcript of a workspace ingested again whose rows an older parser made, or one with other rules for secrets,
+ * or whose raw object holds secrets that the workspace does not want there; yields their ids.
+ */
 export async function* requeueOutdated(
   deps: Pick<IngestDependencies, 'database' | 'queue'>,
   workspaceId: string,
 ): AsyncGenerator<string> {
+  const redaction = (await readWorkspaceSettings(deps.database.database, workspaceId))?.redaction ?? 'off';
+  const version = toRowsVersion(PARSER_VERSION, redaction);
+  const isOutdated = (row: TranscriptRow): boolean => {
+    if (row.status === 'ingested' && row.parser_version !== version) return true;
+    if (redaction !== 'rows-and-raw' || row.stored_sha256 !== null) return false;
+    // Of a superseded one nobody knows: it has no rows.
+    return row.status === 'superseded' || Object.keys(row.secret_counts).length > 0;
+  };
+  const statuses = ['ingested', 'superseded'] as const;
   let afterId: string | undefined;
   for (;;) {
     const page = { afterId, limit: PAGE_ROWS };
-    const rows = await listTranscripts(deps.database.database, workspaceId, { statuses: ['ingested'] }, page);
-    for (const { id: transcriptId, parser_version } of rows) {
-      if (parser_version === PARSER_VERSION) continue;
-      if (await requeueTranscript(deps, { workspaceId, transcriptId }, ['ingested'])) yield transcriptId;
+    const rows = await listTranscripts(deps.database.database, workspaceId, { statuses }, page);
+    for (const row of rows) {
+      if (!isOutdated(row)) continue;
+      if (await requeueTranscript(deps, { workspaceId, transcriptId: row.id }, statuses)) yield row.id;
     }
     afterId = rows.at(-1)?.id;
     if (rows.length < PAGE_ROWS) return;

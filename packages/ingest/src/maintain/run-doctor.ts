@@ -1,14 +1,18 @@
+import { createHash } from 'node:crypto';
 import {
   findTranscript,
   findTranscriptByObject,
   hasWorkspace,
   listAllTranscripts,
+  listTranscripts,
+  nameRedactedObject,
+  readSearchBacklog,
   type TranscriptReference,
 } from '@recount/db';
-import { parseRawObjectKey, type RawObjectKeyParts } from '@recount/storage';
+import { parseRawObjectKey, parseRedactedObjectKey, type RawObjectKeyParts, type RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { ReceiveError } from '../receive/receive-error.ts';
-import { receiveTranscript } from '../receive/receive-transcript.ts';
+import { receiveTranscript, settleDuplicate } from '../receive/receive-transcript.ts';
 import { requeueTranscript } from './requeue-transcript.ts';
 
 export interface DoctorOptions {
@@ -29,6 +33,8 @@ export type Finding =
   /** A row that waits for a job which is not in the queue. */
   | { kind: 'lost-job'; workspaceId: string; transcriptId: string; fixed: boolean }
   | { kind: 'failed-transcript'; workspaceId: string; transcriptId: string; fixed: false }
+  /** Sessions that wait to be indexed for search, some of them for long, or after a failure. */
+  | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
   /** Remains of uploads that were cut off, which are no objects yet. */
   | { kind: 'stale-uploads'; count: number; fixed: true };
 
@@ -36,15 +42,30 @@ const DEFAULT_MIN_AGE_MS = 60 * 60 * 1000;
 /** S3 dates an upload by its beginning, and a large one may take hours. */
 const STALE_UPLOAD_AGE_MS = 24 * 60 * 60 * 1000;
 
+/** Of a session that waits to be indexed: workers do it when they find the time. */
+const MAX_SEARCH_DELAY_MS = 60 * 60 * 1000;
+
 /** Compares raw store, database and queue, and yields every disagreement. */
 export async function* runDoctor(deps: IngestDependencies, options: DoctorOptions): AsyncGenerator<Finding> {
   const minAgeMs = options.minAgeMs ?? DEFAULT_MIN_AGE_MS;
   const latestMs = options.nowMs - minAgeMs;
   yield* findOrphanObjects(deps, options, latestMs);
   yield* checkTranscripts(deps, options, latestMs);
+  yield* checkSearchIndex(deps, options.nowMs);
   if (!options.fix) return;
   const count = await deps.rawStore.abortStaleUploads(STALE_UPLOAD_AGE_MS);
   if (count > 0) yield { kind: 'stale-uploads', count, fixed: true };
+}
+
+async function* checkSearchIndex({ database }: IngestDependencies, nowMs: number): AsyncGenerator<Finding> {
+  const backlog = await readSearchBacklog(database.database);
+  const { waitingSessions, failingSessions, oldestWaitingSince } = backlog;
+  if (
+    oldestWaitingSince === null ||
+    (failingSessions === 0 && nowMs - Date.parse(oldestWaitingSince) < MAX_SEARCH_DELAY_MS)
+  )
+    return;
+  yield { kind: 'search-behind', waitingSessions, failingSessions, fixed: false };
 }
 
 async function* findOrphanObjects(
@@ -54,9 +75,40 @@ async function* findOrphanObjects(
 ): AsyncGenerator<Finding> {
   for await (const { key, sizeBytes, modifiedAtMs } of deps.rawStore.list('')) {
     signal?.throwIfAborted();
+    if (modifiedAtMs > latestMs) continue;
+    const copyOf = parseRedactedObjectKey(key);
+    if (copyOf !== undefined) {
+      yield* checkRedactedCopy(deps, copyOf, { key, sizeBytes }, fix);
+      continue;
+    }
     const ids = parseRawObjectKey(key);
-    if (ids === undefined || modifiedAtMs > latestMs || (await isNamed(deps, ids, key))) continue;
+    if (ids === undefined || (await isNamed(deps, ids, key))) continue;
     yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: fix && (await adopt(deps, ids.workspaceId, key)) };
+  }
+}
+
+/**
+ * A copy that no row names is of an attempt that failed, and superfluous; or the database was restored from before there
+ * was one, and it is all that is left of the transcript: then its row is made to name it.
+ */
+async function* checkRedactedCopy(
+  deps: IngestDependencies,
+  { workspaceId, transcriptId }: RawObjectKeyParts,
+  { key, sizeBytes }: { key: string; sizeBytes: number },
+  fix: boolean,
+): AsyncGenerator<Finding> {
+  const { database } = deps.database;
+  const row = await findTranscript(database, workspaceId, transcriptId);
+  if (row?.object_key === key) return;
+  if (!fix) yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: false };
+  else if (row === undefined) {
+    yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: await adopt(deps, workspaceId, key) };
+  } else {
+    const isSuperfluous = row.raw_deleted_at !== null || (await deps.rawStore.stat(row.object_key)) !== undefined;
+    if (isSuperfluous) await deps.rawStore.delete(key);
+    else
+      await nameRedactedObject(database, row, { objectKey: key, storedSha256: await hashObject(deps.rawStore, key) });
+    yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: true };
   }
 }
 
@@ -67,11 +119,19 @@ async function isNamed({ database }: IngestDependencies, ids: RawObjectKeyParts,
 }
 
 /**
- * Receives an orphan's bytes as an upload, then deletes it: what is known already is a duplicate, anything else was
- * lost from the database. False where nobody can say whose they are, or the workspace is gone.
+ * Deletes an orphan whose bytes the workspace has: by its upload, tried again. They may have come with a path or session
+ * id that told whose they are, as an orphan's own do not. Any other is received as an upload: it was lost from the
+ * database, or its upload never tried again. False where nobody can say whose it is, or the workspace is gone.
  */
 async function adopt(deps: IngestDependencies, workspaceId: string, key: string): Promise<boolean> {
-  if (!(await hasWorkspace(deps.database.database, workspaceId))) return false;
+  const { database } = deps.database;
+  if (!(await hasWorkspace(database, workspaceId))) return false;
+  const sha256 = await hashObject(deps.rawStore, key);
+  const [known] = await listTranscripts(database, workspaceId, { sha256 }, { limit: 1 });
+  if (known !== undefined) {
+    await settleDuplicate(deps, known, key);
+    return true;
+  }
   try {
     const body = await deps.rawStore.get(key);
     await receiveTranscript(deps, { workspaceId, body, maxBytes: Number.MAX_SAFE_INTEGER });
@@ -81,6 +141,12 @@ async function adopt(deps: IngestDependencies, workspaceId: string, key: string)
   }
   await deps.rawStore.delete(key);
   return true;
+}
+
+async function hashObject(rawStore: RawStore, key: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of await rawStore.get(key)) hash.update(chunk);
+  return hash.digest('hex');
 }
 
 async function* checkTranscripts(
@@ -108,9 +174,11 @@ async function* checkTranscript(
   fix: boolean,
 ): AsyncGenerator<Finding> {
   const job = { workspaceId: row.workspace_id, transcriptId: row.id };
-  const object = await deps.rawStore.stat(row.object_key);
-  if (object === undefined) yield { kind: 'missing-object', ...job, objectKey: row.object_key, fixed: false };
-  else if (object.sizeBytes !== row.size_bytes) {
+  const hasExpired = row.raw_deleted_at !== null;
+  const object = hasExpired ? undefined : await deps.rawStore.stat(row.object_key);
+  if (object === undefined) {
+    if (!hasExpired) yield { kind: 'missing-object', ...job, objectKey: row.object_key, fixed: false };
+  } else if (object.sizeBytes !== row.size_bytes) {
     yield { kind: 'wrong-size', ...job, sizeBytes: object.sizeBytes, fixed: false };
   }
   if (row.status === 'failed') yield { kind: 'failed-transcript', ...job, fixed: false };

@@ -296,4 +296,38 @@ describe('runDoctor', () => {
     expect(installation.jobs).toHaveLength(3);
     expect(await readState(orphanSession)).toMatchObject([{ status: 'queued' }]);
   });
+
+  it('deletes an orphan whose bytes came again under a session that they do not name themselves', async () => {
+    const session = newSession();
+    const text = toTranscript(newSession(), 3);
+    const { transcript } = await installation.receive(text, { sessionId: session });
+    const before = await installation.listObjectKeys();
+    const orphanKey = `workspaces/${TEST_WORKSPACE}/transcripts/01J0000000000000000000YYYY.jsonl`;
+    const putOrphan = () =>
+      installation.rawStore.put(
+        orphanKey,
+        (async function* () {
+          yield Buffer.from(text);
+        })(),
+      );
+    const fix = async () => {
+      const findings = [];
+      for await (const finding of runDoctor(installation, { fix: true, nowMs: Date.now() + 1000, minAgeMs: 0 })) {
+        if (finding.kind === 'orphan-object' && finding.objectKey === orphanKey) findings.push(finding);
+      }
+      return findings;
+    };
+    await putOrphan();
+    expect(await fix()).toMatchObject([{ fixed: true }]);
+    expect(await installation.listObjectKeys()).toEqual(before);
+    const { rows } = await installation.database.pool.query('SELECT id FROM recount.transcripts WHERE sha256 = $1', [
+      transcript.sha256,
+    ]);
+    expect(rows).toEqual([{ id: transcript.id }]);
+
+    await installation.rawStore.delete(transcript.object_key);
+    await putOrphan();
+    expect(await fix()).toMatchObject([{ fixed: true }]);
+    expect(await installation.find(transcript.id)).toMatchObject({ object_key: orphanKey });
+  });
 });

@@ -1,4 +1,4 @@
-import { type PriceTable, streamTranscript } from '@recount/core';
+import { type Arrival, type PriceTable, streamTranscript } from '@recount/core';
 import {
   completeTranscript,
   createTranscriptWriter,
@@ -6,6 +6,8 @@ import {
   deleteTranscriptRows,
   findNextUsageNumbers,
   findTranscript,
+  findTranscriptArrivals,
+  holdWorkspace,
   listTranscripts,
   lockSession,
   settleSession,
@@ -15,11 +17,15 @@ import {
 import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
+import { readEarlierSecrets } from '../redact/earlier-secrets.ts';
+import { hashRedacted, redactRawObject } from '../redact/redact-raw-object.ts';
+import { createRedaction, type Redaction } from '../redact/redaction.ts';
+import { toRowsVersion } from '../redact/rows-version.ts';
 import { hashPrefixes } from './hash-prefixes.ts';
 import { findBeginnings, findExtension } from './session-versions.ts';
 import { createBatchWriter } from './write-batches.ts';
 
-/** Stored with every transcript, so that those read by an older parser can be found and read again. */
+/** Stored with every transcript (see `toRowsVersion`), so that those read by an older parser can be found and read again. */
 export const PARSER_VERSION = '2';
 
 export interface ProcessOptions {
@@ -46,6 +52,9 @@ const MAX_SESSION_VERSIONS = 10_000;
  * the rows of before or those of after. Takes the session's lock first, so that versions of a session follow one
  * another: a longer version replaces its beginnings, a beginning adds nothing, a diverged one stands beside the others.
  * Returns what became of the transcript; undefined where it was deleted, or done by somebody else meanwhile.
+ *
+ * Where the workspace wants that, secrets are taken out of the bytes before they are parsed, and a redacted copy takes the
+ * place of the raw object, which is deleted last: what then stays behind after a crash is found by `recount doctor`.
  */
 export async function processTranscript(
   deps: Deps,
@@ -54,30 +63,50 @@ export async function processTranscript(
 ): Promise<'ingested' | 'superseded' | undefined> {
   const { workspace_id: workspaceId, session_id: sessionId } = claimed;
   const { signal } = options;
-  return await deps.database.withTransaction(
+  let replacedKey: string | undefined;
+  const outcome = await deps.database.withTransaction(
     async (transaction, client) => {
+      const settings = await holdWorkspace(transaction, workspaceId);
+      if (settings === undefined) return undefined;
       await lockSession(transaction, workspaceId, sessionId);
       const transcript = await findTranscript(transaction, workspaceId, claimed.id);
       // Also `queued`: the failure of another worker that has the same job may have put it back meanwhile.
       if (transcript?.status !== 'processing' && transcript?.status !== 'queued') return undefined;
       const others = await listOtherVersions(transaction, transcript);
-      const extension = await findExtension(deps.rawStore, transcript, others, options.signal);
+      const toRedactedHash = () => hashRedacted(deps.rawStore, transcript, options);
+      const extension = await findExtension(deps.rawStore, transcript, others, { signal, toRedactedHash });
       if (extension !== undefined) {
         await supersedeTranscripts(transaction, workspaceId, [transcript.id], extension.id);
         await settleSession(transaction, { workspaceId, sessionId, removedTranscriptIds: [transcript.id] });
+        if (settings.redaction === 'rows-and-raw') {
+          replacedKey = await redactRawObject({ transaction, rawStore: deps.rawStore }, transcript, options);
+        }
         return 'superseded';
       }
-      await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
+      const earlier = await readEarlierSecrets(transaction, transcript);
+      const redaction = await createRedaction(settings.redaction, { maxLineBytes: options.maxLineBytes, earlier });
+      // Null means no rows: most transcripts come once.
+      if (transcript.ingested_at !== null) await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
+      const arrivals =
+        transcript.format === 'claude-stream-json'
+          ? await findTranscriptArrivals(transaction, workspaceId, transcript.id)
+          : undefined;
       const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
       const key = { workspaceId, transcriptId: transcript.id };
       const firstNumbers = await findNextUsageNumbers(transaction, workspaceId, transcript.id);
       const context = { ...key, agent: transcript.agent, priceVersion: prices.version };
       const writer = createBatchWriter(createTranscriptWriter(transaction, client, context, firstNumbers));
-      const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, { ...options, prices });
+      const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, {
+        ...options,
+        prices,
+        arrivals,
+        redaction,
+      });
       const { summary, counts } = writer.toResult();
-      const versions = { parser: PARSER_VERSION, prices: prices.version };
-      await completeTranscript(transaction, key, summary, counts, versions);
-      const beginnings = findBeginnings(hashesByLength, others).map(({ id }) => id);
+      const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
+      const withSecrets = { ...counts, secretsByRule: redaction.toCounts() };
+      await completeTranscript(transaction, key, summary, withSecrets, versions);
+      const beginnings = findBeginnings(transcript, hashesByLength, others).map(({ id }) => id);
       await supersedeTranscripts(transaction, workspaceId, beginnings, transcript.id);
       await settleSession(transaction, {
         workspaceId,
@@ -85,10 +114,15 @@ export async function processTranscript(
         written: { transcriptId: transcript.id, firstNumbers },
         removedTranscriptIds: beginnings,
       });
+      if (settings.redaction === 'rows-and-raw' && redaction.hasChanged) {
+        replacedKey = await redactRawObject({ transaction, rawStore: deps.rawStore }, transcript, options);
+      }
       return 'ingested';
     },
     { signal },
   );
+  if (replacedKey !== undefined) await deps.rawStore.delete(replacedKey);
+  return outcome;
 }
 
 async function listOtherVersions(transaction: Database, transcript: TranscriptRow): Promise<TranscriptRow[]> {
@@ -103,25 +137,24 @@ async function parseInto(
   rawStore: RawStore,
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
-  options: ProcessOptions,
+  options: ProcessOptions & { arrivals: readonly Arrival[] | undefined; redaction: Redaction },
 ): Promise<ReadonlyMap<number, string>> {
   const raw = await rawStore.get(transcript.object_key, { signal: options.signal });
   const hashes = hashPrefixes(
     raw,
     others.map(({ size_bytes }) => size_bytes),
   );
-  await writer.writeAll(
-    streamTranscript(transcript.session_id, hashes.chunks, {
-      maxLineBytes: options.maxLineBytes,
-      maxInlineContentBytes: options.maxInlineContentBytes,
-      prices: options.prices,
-      signal: options.signal,
-    }),
-  );
+  const batches = streamTranscript(transcript.session_id, options.redaction.redact(hashes.chunks), {
+    maxLineBytes: options.maxLineBytes,
+    maxInlineContentBytes: options.maxInlineContentBytes,
+    prices: options.prices,
+    arrivals: options.arrivals,
+    signal: options.signal,
+  });
+  await writer.writeAll(options.redaction.withIssues(batches));
   options.signal?.throwIfAborted();
   const sha256 = hashes.toDigest();
-  if (sha256 !== transcript.sha256) {
-    throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${transcript.sha256}`);
-  }
+  const expected = transcript.stored_sha256 ?? transcript.sha256;
+  if (sha256 !== expected) throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${expected}`);
   return hashes.byLength;
 }

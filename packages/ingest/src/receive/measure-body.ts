@@ -17,6 +17,7 @@ export interface MeasuredBody {
   toResult(): { sha256: string; sizeBytes: number; identity: TranscriptIdentity };
 }
 
+const READ_FORMATS: ReadonlySet<string> = new Set(['claude-code', 'claude-stream-json']);
 const FIRST_LOOK_BYTES = 16 * 1024;
 
 /** Hashes, counts and identifies a transcript while it streams by. Holds only its first bytes, until they suffice. */
@@ -55,7 +56,7 @@ function createHead(options: MeasureOptions): { add(chunk: Uint8Array): void; fi
 
   const look = (): TranscriptIdentity => {
     identity = identifyTranscript({ sessionId, path, head: Buffer.concat(parts) });
-    if (options.agent === undefined && identity.format !== undefined && identity.format !== 'claude-code') {
+    if (options.agent === undefined && identity.format !== undefined && !READ_FORMATS.has(identity.format)) {
       throw new ReceiveError(
         'unsupported-format',
         `This is a ${identity.format} transcript; recount reads those of claude-code so far`,

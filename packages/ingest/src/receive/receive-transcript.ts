@@ -1,4 +1,11 @@
-import { findTranscript, insertTranscript, replaceRawObject, type TranscriptRow } from '@recount/db';
+import {
+  findTranscript,
+  hasWorkspace,
+  insertTranscript,
+  replaceRawObject,
+  type StoredFormat,
+  type TranscriptRow,
+} from '@recount/db';
 import { rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -15,6 +22,10 @@ export interface ReceiveRequest {
   /** Original path; decides main session or sub-agent. */
   path?: string | undefined;
   agent?: string | undefined;
+  /** Default: by what the lines look like. */
+  format?: StoredFormat | undefined;
+  /** Default: a new one. A request with the same may be repeated. */
+  transcriptId?: string | undefined;
   maxBytes: number;
   /** Jobs of higher priority are taken first. Default 0. */
   priority?: number | undefined;
@@ -44,7 +55,7 @@ const newTranscriptId = monotonicFactory();
 export async function receiveTranscript(deps: IngestDependencies, request: ReceiveRequest): Promise<ReceiveResult> {
   checkSessionId(request.sessionId);
   const path = request.path?.slice(0, MAX_PATH_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
-  const id = newTranscriptId();
+  const id = request.transcriptId ?? newTranscriptId();
   const objectKey = rawObjectKey({ workspaceId: request.workspaceId, transcriptId: id });
   const measured = measureBody(request.body, { ...request, path });
   await deps.rawStore.put(objectKey, measured.chunks, { signal: request.signal });
@@ -55,12 +66,13 @@ export async function receiveTranscript(deps: IngestDependencies, request: Recei
     throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
   }
   const { sessionId } = identity;
-  const result = await deps.database.withTransaction(async (transaction) => {
+  const insert = deps.database.withTransaction(async (transaction) => {
     const inserted = await insertTranscript(transaction, {
       workspace_id: request.workspaceId,
       id,
       session_id: sessionId,
       agent: AGENT,
+      format: request.format ?? (identity.format === 'claude-stream-json' ? identity.format : 'claude-code'),
       path: path ?? null,
       is_subagent: identity.isSubagent,
       parent_session_id: identity.parentSessionId ?? null,
@@ -75,6 +87,11 @@ export async function receiveTranscript(deps: IngestDependencies, request: Recei
     }
     return inserted;
   });
+  const result = await insert.catch(async (error: unknown) => {
+    // Deleted while the upload was under way: nobody would look for the object.
+    if (!(await hasWorkspace(deps.database.database, request.workspaceId))) await deps.rawStore.delete(objectKey);
+    throw error;
+  });
   const transcript = result.isDuplicate ? await settleDuplicate(deps, result.row, objectKey) : result.row;
   return { transcript, isDuplicate: result.isDuplicate };
 }
@@ -83,13 +100,22 @@ export async function receiveTranscript(deps: IngestDependencies, request: Recei
  * Removes the second copy, unless the first is lost: then it takes its place. A transcript that was given up is tried
  * again: whoever uploads it expects that.
  */
-async function settleDuplicate(deps: IngestDependencies, row: TranscriptRow, copyKey: string): Promise<TranscriptRow> {
+export async function settleDuplicate(
+  deps: IngestDependencies,
+  row: TranscriptRow,
+  copyKey: string,
+): Promise<TranscriptRow> {
   const { database } = deps.database;
   const first = await deps.rawStore.stat(row.object_key);
   const isWhole = first?.sizeBytes === row.size_bytes;
-  if (isWhole || !(await replaceRawObject(database, row, copyKey))) await deps.rawStore.delete(copyKey);
-  if (row.status !== 'failed') return row;
-  await requeueTranscript(deps, { workspaceId: row.workspace_id, transcriptId: row.id }, ['failed']);
+  // A request repeated under its id has written the very object again.
+  const isSame = row.object_key === copyKey;
+  const isReplaced = !isSame && !isWhole && (await replaceRawObject(database, row, copyKey));
+  if (!isSame && !isReplaced) await deps.rawStore.delete(copyKey);
+  // Where the first copy had been freed of secrets, the second one is to be, too.
+  const holdsSecrets = isReplaced && row.stored_sha256 !== null;
+  if (row.status !== 'failed' && !holdsSecrets) return row;
+  await requeueTranscript(deps, { workspaceId: row.workspace_id, transcriptId: row.id }, [row.status]);
   return (await findTranscript(database, row.workspace_id, row.id)) ?? row;
 }
 

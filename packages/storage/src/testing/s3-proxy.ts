@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** What happens to a request instead of its being passed on unharmed. */
 export type Fault =
@@ -8,8 +9,10 @@ export type Fault =
   | { kind: 'lose-answer' }
   /** Half of the answer's body arrives, then the connection breaks, or goes silent. */
   | { kind: 'cut-body' | 'stall-body' }
-  /** The server never hears of the request, nor the client of an answer. */
-  | { kind: 'ignore' };
+  /** The server never hears of the request, nor the client of an answer; with `reset` it hears that at once. */
+  | { kind: 'ignore' | 'reset' }
+  /** Passed on unharmed, later. */
+  | { kind: 'delay'; delayMs: number };
 
 export interface S3Proxy {
   url: string;
@@ -35,6 +38,11 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     const body = await buffer(incoming);
     const fault = chooseFault(`${incoming.method} ${incoming.url}`);
     if (fault?.kind === 'ignore') return;
+    if (fault?.kind === 'reset') {
+      answer.destroy();
+      return;
+    }
+    if (fault?.kind === 'delay') await sleep(fault.delayMs);
     if (fault?.kind === 'answer') {
       answer.writeHead(fault.status, { 'content-type': 'application/xml' }).end(fault.body);
       return;
@@ -46,7 +54,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
       return;
     }
     answer.writeHead(upstream.status, upstream.headers);
-    if (!fault) {
+    if (fault === undefined || fault.kind === 'delay') {
       answer.end(upstream.body);
       return;
     }

@@ -9,6 +9,8 @@ import { combineTokens, NO_TOKENS, type TokenCounts } from '../token-counts.ts';
 import type { AgentEvent, AgentResultEvent } from './agent-event.ts';
 import { toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './codex-items.ts';
 
+/** No thread comes near it; larger figures are faults. */
+const MAX_THREAD_TOKENS = 1e12;
 /** Tool calls under way; the oldest fall out. */
 const MAX_OPEN_CALLS = 1000;
 
@@ -181,7 +183,13 @@ export function createCodexAgentReader(now: () => number): StreamReader<AgentEve
 function toThreadTokens(before: TokenCounts, value: JsonValue | undefined, { report }: LineContext): TokenCounts {
   const usage = readObject(value);
   if (usage === undefined) return before;
-  const count = (field: string): number => Math.max(0, toNumberField(usage[field], `usage.${field}`, report) ?? 0);
+  const count = (field: string): number => {
+    const path = `usage.${field}`;
+    const value = toNumberField(usage[field], path, report) ?? 0;
+    if (Number.isInteger(value) && value >= 0 && value <= MAX_THREAD_TOKENS) return value;
+    report('invalid_field', path);
+    return 0;
+  };
   const cacheRead = count('cached_input_tokens');
   const now = {
     input: Math.max(0, count('input_tokens') - cacheRead),

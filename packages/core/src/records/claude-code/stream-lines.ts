@@ -88,7 +88,7 @@ export function createStreamLineReader(arrivals: readonly Arrival[] = []): Strea
       if (timeMs !== undefined) value.timestamp = new Date(timeMs).toISOString();
       renameFields(value);
       const isBookkeeping =
-        STREAM_LINE_TYPES.has(String(value.type)) ||
+        STREAM_LINE_TYPES.has(readText(value.type) ?? '') ||
         (value.type === 'system' && !MESSAGE_SUBTYPES.has(value.subtype ?? null));
       return { value, isBookkeeping };
     },

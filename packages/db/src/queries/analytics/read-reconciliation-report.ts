@@ -8,8 +8,9 @@ import { COST_UNITS_PER_USD, toUsd } from './usage-figures.ts';
 export interface ReconciliationFigures {
   /** The agent's own last total. */
   reported_cost_usd: number;
-  /** Ours: of the session and of its sub-agents. */
+  /** Ours: of the session and of its sub-agents, each response once. */
   computed_cost_usd: number;
+  /** What sub-agents' own transcripts add to the session's. */
   subagent_cost_usd: number;
   /** Computed minus reported. */
   difference_usd: number;
@@ -29,6 +30,21 @@ type Sums = Record<
   'reported_units' | 'own_units' | 'subagent_units' | 'unfinalised' | 'unpriced' | 'close_sessions',
   number
 >;
+
+/** What the session's own transcript repeats of its sub-agents' responses: it is in their transcripts, too. */
+const REPEATED = sql.raw(`
+  SELECT coalesce(sum(e.cost_usd), 0) AS cost_usd, count(*) FILTER (WHERE e.is_unfinalised) AS unfinalised,
+    count(*) FILTER (WHERE e.price_basis = 'unpriced') AS unpriced
+  FROM recount.usage_entries AS e
+  WHERE e.workspace_id = f.workspace_id AND e.transcript_id = f.primary_transcript_id AND e.is_subagent
+    AND EXISTS (
+      SELECT FROM recount.usage_rollup AS r
+      WHERE r.workspace_id = f.workspace_id AND r.session_id = f.session_id AND r.is_subagent)
+    AND EXISTS (
+      SELECT FROM recount.usage_entries AS copy
+      JOIN recount.sessions AS c ON c.workspace_id = copy.workspace_id AND c.primary_transcript_id = copy.transcript_id
+      WHERE copy.workspace_id = e.workspace_id AND copy.agent = e.agent AND copy.response_key = e.response_key
+        AND c.parent_session_id = f.session_id)`);
 
 const units = (column: string) => sql.raw(`(${column} * ${COST_UNITS_PER_USD})::bigint`);
 const sum = (name: string) => sql`coalesce(sum(${sql.identifier(name)}), 0)::float8`;
@@ -58,7 +74,8 @@ export async function readReconciliationReport(
               coalesce(sum(c.unpriced_count), 0) AS unpriced
             FROM recount.sessions AS c
             WHERE c.workspace_id = f.workspace_id AND c.parent_session_id = f.session_id
-          ) AS child ON true`,
+          ) AS child ON true
+          CROSS JOIN LATERAL (${REPEATED}) AS repeated`,
         keys: {
           session_id: sql`f.session_id`,
           title: SESSION_TITLE,
@@ -68,10 +85,11 @@ export async function readReconciliationReport(
         columns: {
           reported_units: units('f.reported_cost_usd'),
           own_units: units('f.cost_estimate_usd'),
-          subagent_units: units('child.cost_usd'),
-          unfinalised: sql`f.unfinalised_count + child.unfinalised`,
-          unpriced: sql`f.unpriced_count + child.unpriced`,
-          is_close: sql`abs(f.cost_estimate_usd + child.cost_usd - f.reported_cost_usd) <= 0.01 * f.reported_cost_usd`,
+          subagent_units: units('(child.cost_usd - repeated.cost_usd)'),
+          unfinalised: sql`f.unfinalised_count + child.unfinalised - repeated.unfinalised`,
+          unpriced: sql`f.unpriced_count + child.unpriced - repeated.unpriced`,
+          is_close: sql`abs(f.cost_estimate_usd + child.cost_usd - repeated.cost_usd - f.reported_cost_usd)
+            <= 0.01 * f.reported_cost_usd`,
         },
         where: sql`f.reported_cost_usd IS NOT NULL`,
       },

@@ -1,0 +1,137 @@
+import { brotliCompressSync, constants, deflateRawSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { expectProblem } from '../testing/expect-problem.ts';
+import { MULTIPART_TYPE, toMultipart } from '../testing/multipart-body.ts';
+import { createTestApi, type TestApi } from '../testing/test-api.ts';
+import { toTranscript } from '../testing/transcript-lines.ts';
+import { listUploadsUnderWay, openUpload } from '../testing/upload-under-way.ts';
+
+const MAX_BYTES = 4 * 1024 * 1024;
+const MAX_UPLOADS = 4;
+const WAIT = { timeout: 10_000 };
+const text = Buffer.from(toTranscript('hostile', 300));
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await createTestApi({
+    maxTranscriptBytes: MAX_BYTES,
+    maxConcurrentUploads: MAX_UPLOADS,
+    uploadIdleTimeoutMs: 2000,
+  });
+});
+afterAll(() => api.close());
+
+const encodings: [name: string, headers: Record<string, string>, body: Buffer][] = [
+  ['identity', {}, text],
+  ['gzip', { 'content-encoding': 'gzip' }, gzipSync(text)],
+  ['br', { 'content-encoding': 'br' }, brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } })],
+  ['zstd', { 'content-encoding': 'zstd' }, zstdCompressSync(text)],
+  [
+    'multipart',
+    { 'content-type': MULTIPART_TYPE },
+    toMultipart([
+      { name: 'session_id', content: 'hostile' },
+      { filename: '../../etc/passwd', content: text },
+    ]),
+  ],
+];
+
+/** What becomes of the bytes of an upload: flipped, cut off, said twice, or joined by foreign ones. */
+const damage = fc.record({
+  flips: fc.array(fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })), { maxLength: 4 }),
+  cutAt: fc.option(fc.nat(), { freq: 3 }),
+  inserted: fc.option(fc.tuple(fc.nat(), fc.uint8Array({ maxLength: 300 })), { freq: 3 }),
+});
+
+type Damage = typeof damage extends fc.Arbitrary<infer Value> ? Value : never;
+
+function applyDamage(whole: Buffer, { flips, cutAt, inserted }: Damage): Buffer {
+  let bytes = Buffer.from(whole);
+  for (const [place, mask] of flips) bytes[place % bytes.length] = (bytes[place % bytes.length] ?? 0) ^ mask;
+  if (inserted !== null) {
+    const place = inserted[0] % (bytes.length + 1);
+    bytes = Buffer.concat([bytes.subarray(0, place), inserted[1], bytes.subarray(place)]);
+  }
+  return cutAt === null ? bytes : bytes.subarray(0, cutAt % (bytes.length + 1));
+}
+
+describe.each(encodings)('damaged bytes of %s', (_name, headers, body) => {
+  it('are taken as they decode, or refused, and never fail the API', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(damage, async (what) => {
+        const before = await api.listStore();
+        const response = await api.upload(applyDamage(body, what), { session_id: 'hostile' }, { headers });
+        expect([200, 202, 207, 400, 413, 422]).toContain(response.status);
+        await response.arrayBuffer();
+        const grown = (await api.listStore()).length - before.length;
+        if (response.status !== 207) expect(grown).toBe(response.status === 202 ? 1 : 0);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe('bytes that are no transcript', () => {
+  it.each([
+    ['a zip archive', Buffer.concat([Buffer.from('PK\x03\x04'), deflateRawSync(Buffer.alloc(100_000))])],
+    ['gzip without saying so', gzipSync(Buffer.alloc(1024 ** 2))],
+    ['bad UTF-8', Buffer.from([0xff, 0xfe, 0xc0, 0x80, 0xed, 0xa0, 0x80, 0x0a])],
+    ['NUL', Buffer.alloc(10_000)],
+    ['nesting', Buffer.from(`${'['.repeat(100_000)}${']'.repeat(100_000)}\n`)],
+    [
+      'a session id that is nested',
+      Buffer.from(`{"type":"user","session_id":${'['.repeat(50_000)}${']'.repeat(50_000)}}\n`),
+    ],
+    ['a prototype', Buffer.from('{"__proto__":{"sessionId":"x","type":"user"}}\n')],
+  ])('are refused: %s', async (_name, bytes) => {
+    const before = await api.listStore();
+    await expectProblem(await api.upload(bytes), 422, 'unidentified-transcript');
+    expect(await api.listStore()).toEqual(before);
+    expect('sessionId' in {}).toBe(false);
+  });
+
+  it('are refused as a bomb within multipart, which keeps nothing', async () => {
+    const before = await api.listStore();
+    const parts = [{ filename: 'a.jsonl', content: Buffer.alloc(3 * MAX_BYTES, '\n') }];
+    const response = await api.upload(toMultipart(parts), {}, { headers: { 'content-type': MULTIPART_TYPE } });
+    await expectProblem(response, 413, 'transcript-too-large');
+    expect(await api.listStore()).toEqual(before);
+  });
+});
+
+describe('very many uploads at once', () => {
+  it('are taken as far as there are slots, the others told when to come back', { timeout: 60_000 }, async () => {
+    const headers = { 'content-length': String(text.length) };
+    const held = Array.from({ length: MAX_UPLOADS }, () =>
+      openUpload({ url: api.url, key: api.keys.ingest }, { ...headers, connection: 'close' }, text.subarray(0, 100)),
+    );
+    await vi.waitFor(async () => expect(await listUploadsUnderWay(api.storeDirectory)).toHaveLength(MAX_UPLOADS), WAIT);
+    const responses = await Promise.all(Array.from({ length: 60 }, () => api.upload(text)));
+    for (const response of responses) {
+      expect(response.status).toBe(429);
+      expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    for (const upload of held) upload.send(text.subarray(100));
+    for (const upload of held) expect(await upload.answer).toMatch(/^HTTP\/1.1 20[02] /);
+    expect((await api.upload(text)).status).toBe(200);
+  });
+
+  it('are all over soon where their clients close their side, or break off', async () => {
+    const head = { 'transfer-encoding': 'chunked' };
+    for (const leave of ['end', 'destroy'] as const) {
+      const uploads = Array.from({ length: MAX_UPLOADS }, () =>
+        openUpload({ url: api.url, key: api.keys.ingest }, head, `ffff\r\n${toTranscript('left', 2)}`),
+      );
+      await vi.waitFor(
+        async () => expect(await listUploadsUnderWay(api.storeDirectory)).toHaveLength(MAX_UPLOADS),
+        WAIT,
+      );
+      for (const upload of uploads) upload[leave]();
+      await Promise.all(uploads.map(({ answer }) => answer));
+      await vi.waitFor(async () => expect(await listUploadsUnderWay(api.storeDirectory)).toEqual([]), WAIT);
+      expect([200, 202]).toContain((await api.upload(text)).status);
+    }
+  });
+});

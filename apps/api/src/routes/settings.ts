@@ -1,0 +1,66 @@
+import {
+  type WorkspaceSettings as Answer,
+  workspaceSettingsChangeSchema,
+  workspaceSettingsSchema,
+} from '@recount/contract';
+import { changeWorkspaceSettings, readWorkspaceSettings, type WorkspaceSettings } from '@recount/db';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+
+const MAX_BODY_BYTES = 16 * 1024;
+const DEFAULTS: WorkspaceSettings = { redaction: 'off', rowsMaxAgeDays: null, rawMaxAgeDays: null };
+
+export async function addSettingsRoutes(
+  parent: ApiApp,
+  { database: { database } }: Pick<ApiDependencies, 'database'>,
+): Promise<void> {
+  await parent.register(async (scope) => {
+    const app = scope as ApiApp;
+    app.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
+      app.getDefaultJsonParser('error', 'error'),
+    );
+
+    app.get(
+      '/v1/settings',
+      {
+        config: { scope: 'read' },
+        schema: {
+          operationId: 'getSettings',
+          summary: 'Read the settings of the workspace',
+          tags: ['operations'],
+          response: { 200: workspaceSettingsSchema },
+        },
+      },
+      async (request) => toAnswer((await readWorkspaceSettings(database, workspaceOf(request))) ?? DEFAULTS),
+    );
+
+    app.put(
+      '/v1/settings',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'putSettings',
+          summary: 'Change settings of the workspace',
+          description:
+            'Redaction holds for what is ingested from now on, until `recount requeue --outdated`; retention within the hour.',
+          tags: ['operations'],
+          body: workspaceSettingsChangeSchema,
+          response: { 200: workspaceSettingsSchema },
+        },
+      },
+      async (request) => {
+        const { redaction, rows_max_age_days: rowsMaxAgeDays, raw_max_age_days: rawMaxAgeDays } = request.body;
+        const change = { redaction, rowsMaxAgeDays, rawMaxAgeDays };
+        return toAnswer(await changeWorkspaceSettings(database, workspaceOf(request), change));
+      },
+    );
+  });
+}
+
+const toAnswer = ({ redaction, rowsMaxAgeDays, rawMaxAgeDays }: WorkspaceSettings): Answer => ({
+  redaction,
+  rows_max_age_days: rowsMaxAgeDays,
+  raw_max_age_days: rawMaxAgeDays,
+});

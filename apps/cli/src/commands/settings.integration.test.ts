@@ -1,0 +1,82 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabasePool, type DatabasePool, findWorkspaceByName } from '@recount/db';
+import { handleJob, receiveTranscript } from '@recount/ingest';
+import { createTestDatabase } from '@recount/local-postgres/testing';
+import type { IngestJob } from '@recount/queue';
+import { createFolderRawStore } from '@recount/storage';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runCommandLine } from '../run-command-line.ts';
+import { createFakeContext } from '../testing/fake-context.ts';
+
+let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: DatabasePool;
+let directory: string;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  database = createDatabasePool({ connectionString: testDatabase.connectionString });
+  directory = await mkdtemp(join(tmpdir(), 'recount-cli-'));
+});
+afterAll(async () => {
+  await database.close();
+  await testDatabase.drop();
+  await rm(directory, { recursive: true });
+});
+
+async function run(...commandLine: string[]) {
+  const environment = { DATABASE_URL: testDatabase.connectionString, RECOUNT_RAW_STORE: directory };
+  const context = createFakeContext({ environment });
+  const exitCode = await runCommandLine(context, commandLine);
+  return { exitCode, out: context.out(), err: context.err() };
+}
+
+async function ingest(workspaceId: string): Promise<void> {
+  const rawStore = createFolderRawStore({ directory });
+  const jobs: IngestJob[] = [];
+  const queue = {
+    enqueue: async (_: unknown, job: IngestJob) => void jobs.push(job),
+    findPending: async () => new Set(''),
+  };
+  const line = { type: 'user', sessionId: 's', timestamp: '2020-01-01T00:00:00Z', message: { content: 'hello' } };
+  async function* body() {
+    yield Buffer.from(`${JSON.stringify(line)}\n`);
+  }
+  await receiveTranscript({ database, rawStore, queue }, { workspaceId, body: body(), maxBytes: 1000 });
+  for (const job of jobs)
+    await handleJob({ database, rawStore, onReport: () => undefined }, job, { maxLineBytes: 1000 });
+}
+
+it('creates a workspace, sets what it keeps, deletes by age, and deletes it', async () => {
+  expect(await run('workspaces', 'create', 'research')).toMatchObject({ exitCode: 0 });
+  expect(await run('workspaces', 'create', 'research')).toMatchObject({ exitCode: 1 });
+  expect((await run('workspaces', 'list')).out).toMatch(/^\w{26} {2}research\n$/);
+  const place = ['--workspace', 'research'];
+  expect((await run('settings', 'show', ...place)).out).toBe(
+    'redaction     off\nrows-max-age  never\nraw-max-age   never\n',
+  );
+  const set = await run('settings', 'set', '--redaction', 'rows', '--rows-max-age', '30', ...place);
+  expect(set.out).toBe('redaction     rows\nrows-max-age  30 days\nraw-max-age   never\n');
+  expect(set.err).toContain('requeue --outdated');
+  const change = await run('settings', 'set', '--rows-max-age', 'never', '--raw-max-age', '7', '--json', ...place);
+  expect(change).toMatchObject({ exitCode: 0, err: '' });
+  expect(JSON.parse(change.out)).toEqual({ redaction: 'rows', rowsMaxAgeDays: null, rawMaxAgeDays: 7 });
+  expect(await run('settings', 'set', '--raw-max-age', '0', ...place)).toMatchObject({ exitCode: 2 });
+  expect(await run('settings', 'set', ...place)).toMatchObject({ exitCode: 2 });
+
+  const workspace = await findWorkspaceByName(database.database, 'research');
+  await ingest(workspace?.id ?? '');
+  expect((await run('retain', '--dry-run')).out).toMatch(
+    /^research: messages of 0 sessions, 1 raw .* would be deleted\n$/,
+  );
+  expect(JSON.parse((await run('retain', '--json', ...place)).out)).toMatchObject({ rawObjects: 1, dryRun: false });
+  expect((await run('retain')).out).toMatch(/^research: messages of 0 sessions, 0 raw .* deleted\n$/);
+
+  expect(await run('workspaces', 'delete', 'research')).toMatchObject({ exitCode: 2 });
+  expect(await run('workspaces', 'delete', 'research', '--yes')).toMatchObject({ exitCode: 0 });
+  expect(await run('workspaces', 'delete', 'research', '--yes')).toMatchObject({ exitCode: 1 });
+  expect((await run('workspaces', 'list', '--json')).out).toBe('[]\n');
+  const left = await readdir(directory, { recursive: true, withFileTypes: true });
+  expect(left.filter((entry) => entry.isFile())).toEqual([]);
+});

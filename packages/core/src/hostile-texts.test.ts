@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { parserFor } from './live/index.ts';
+import { parseTranscript } from './parse-transcript.ts';
+import type { JsonObject } from './rows.ts';
+import { assistantLine, nestedArrays, resultLine, toJsonl, userLine } from './testing/transcript-lines.ts';
+
+const LENGTH = 100_000;
+/** What takes time in proportion to the square of the length takes minutes. */
+const MAX_MS_PER_TEXT = 20_000;
+
+const repeat = (part: string): string => part.repeat(LENGTH / part.length);
+
+/** Texts on which a careless regular expression or loop takes ages. */
+const texts: [name: string, text: string][] = [
+  ...['"', "'", '\\', ' ', '\n', '\t', '#', '/', '&', '(', '{', '-', '<', '1', '_', '\0', '\ud800', '漢', '😀'],
+  ...['#\n', 'a=', '<command-name>', '<tool_use_error>', 'Error: ', 'mcp__', 'sudo ', 'cd a && ', '\u001b['],
+].map((part): [string, string] => [JSON.stringify(part), repeat(part)]);
+texts.push(
+  ['spaces before a letter', `${repeat(' ')}x`],
+  ['a permission without an end', `Permission to use ${repeat('a')}`],
+  ['a hook without an end', `PreToolUse:${repeat('a')}`],
+  ['a time with spaces', `2026-01-01T00:00${repeat(' ')}`],
+);
+
+const toLines = (text: string): JsonObject[] => [
+  userLine([{ type: 'text', text }], { cwd: text, timestamp: text, gitBranch: text }),
+  userLine(`<command-name>${text}`),
+  assistantLine(text, [{ type: 'tool_use', id: text, name: text, input: text }], { model: text }, { uuid: text }),
+  assistantLine('m', [{ type: 'tool_use', id: 't', name: 'Bash', input: { command: text } }]),
+  assistantLine('m', [{ type: 'tool_use', id: 'u', name: 'Bash', input: { command: `cd ${text}` } }]),
+  assistantLine('m', [{ type: 'thinking', thinking: '', signature: text }]),
+  resultLine('t', text, { toolUseResult: text }, true),
+  resultLine('u', [{ type: 'image', source: { type: 'base64', media_type: text, data: text } }], {}, true),
+  { type: 'system', subtype: 'local_command', content: `<command-${text}` },
+  { type: 'system', subtype: 'api_error', error: text },
+  { type: 'pr-link', prUrl: text, prRepository: text },
+  { type: text, [text]: text },
+  { type: 'result', subtype: text, result: text, errors: [text], session_id: text },
+  { type: 'item.completed', item: { id: text, type: 'command_execution', command: text, aggregated_output: text } },
+  { type: 'stream_event', session_id: text, event: { type: 'content_block_delta', delta: { partial_json: text } } },
+];
+
+describe('a long text in the place of any other', () => {
+  it.each(texts)('%s', { timeout: MAX_MS_PER_TEXT }, async (_name, text) => {
+    const startedAtMs = performance.now();
+    const input = toJsonl(...toLines(text), userLine('after'));
+    const { messages } = await parseTranscript('s', input);
+    expect(messages.length).toBeGreaterThan(5);
+    for (const agent of ['claude', 'codex', 'amp']) {
+      const parser = parserFor(agent, { now: () => 0 });
+      parser?.push(input);
+      parser?.finish();
+      expect(parser?.toSummary().lineCount).toBe(16);
+    }
+    expect(performance.now() - startedAtMs).toBeLessThan(MAX_MS_PER_TEXT);
+  });
+
+  it('as a line', async () => {
+    const lines = [...texts.map(([, text]) => text), repeat('{"a":'), repeat('{"type":"user"}'), repeat('{"')];
+    // Line feeds apart: those make many lines.
+    const input = lines.map((line) => line.replaceAll('\n', ' ')).join('\n');
+    const { errors } = await parseTranscript('s', `${input}\n`);
+    expect(errors.length).toBeGreaterThan(20);
+  });
+});
+
+describe('an array nested 100,000 levels deep', () => {
+  const deep = nestedArrays(100_000);
+
+  it.each(['type', 'subtype', 'event', 'timestamp', 'parent_tool_use_id', 'error', 'usage'])(
+    'in the place of %s on a line of a stream is nothing to the parser',
+    async (field) => {
+      const line = `{"session_id":"s","type":"stream_event","${field}":${deep}}`;
+      const { metadata, errors } = await parseTranscript('s', toJsonl(line, userLine('after')));
+      expect(metadata.lineTypes).toMatchObject({ user: 1 });
+      expect(errors.length).toBe(field === 'type' ? 1 : 0);
+    },
+  );
+
+  it.each([
+    ['claude', `{"type":"result","is_error":${deep}}`],
+    ['claude', `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"x","input":${deep}}]}}`],
+    ['codex', `{"type":"item.completed","item":{"id":"i","type":"mcp_tool_call","result":${deep},"status":"failed"}}`],
+    ['amp', `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t","content":${deep}}]}}`],
+  ])('is a warning to the live reader of %s: %.30s…', (agent, line) => {
+    const parser = parserFor(agent, { now: () => 0 });
+    const events = parser?.push(`${line}\n`);
+    expect(events).toMatchObject([{ type: 'warning', warning: { code: 'nesting_too_deep' } }]);
+    parser?.push('{"type":"system"}\n');
+    expect(parser?.toSummary()).toMatchObject({ lineCount: 1 });
+  });
+});
+
+describe('counts of an API response', () => {
+  it('that cannot be are none, so that sums of millions stay in range', async () => {
+    const usage = { input_tokens: 1e8 + 1, output_tokens: 5, server_tool_use: { web_search_requests: 1001 } };
+    const { stats, warnings } = await parseTranscript('s', toJsonl(assistantLine('m', 'x', { usage })));
+    expect(stats).toMatchObject({ tokens_in: 0, tokens_out: 5, web_search_count: 0 });
+    expect(warnings.map(({ error }) => error)).toEqual([
+      'Usage field input_tokens is no token count',
+      'Usage field web_search_requests is no token count',
+    ]);
+  });
+
+  it('made of many tool uses are bounded as well', async () => {
+    const uses = Array.from({ length: 3 }, (_, index) => ({
+      type: 'tool_use',
+      id: `t${index}`,
+      name: 'WebSearch',
+      input: {},
+    }));
+    const results = uses.map(({ id }) => resultLine(id, 'x', { toolUseResult: { searchCount: 1000 } }));
+    const usage = { input_tokens: 1, output_tokens: 1 };
+    const { stats } = await parseTranscript('s', toJsonl(assistantLine('m', uses, { usage }), ...results));
+    expect(stats.web_search_count).toBe(1000);
+  });
+
+  it.each(['-5', '1.5', '1e400', '9007199254740993', '"many"'])('of a Codex turn: %s is none', (count) => {
+    const parser = parserFor('codex', { now: () => 0 });
+    const events = parser?.push(`{"type":"turn.completed","usage":{"input_tokens":${count},"output_tokens":7}}\n`);
+    expect(parser?.toSummary().tokens).toMatchObject({ input: 0, output: 7 });
+    expect(events).toContainEqual(expect.objectContaining({ type: 'warning' }));
+  });
+});

@@ -1,0 +1,242 @@
+import {
+  type AgentExit,
+  type AgentParser,
+  addStreamTotals,
+  createCheckpointRegistry,
+  parserFor,
+  type StreamOutcome,
+  type StreamSummary,
+  toStreamOutcome,
+} from '@recount/core/live';
+import {
+  addLiveEvents,
+  appendLiveBytes,
+  endLiveStream,
+  type LiveFigures,
+  type LiveSessionChange,
+  type LiveSessionRow,
+  type LiveStreamRow,
+  listLiveArrivals,
+  type NewLiveEvent,
+  readLiveChunks,
+} from '@recount/db';
+import { monotonicFactory } from 'ulid';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { LiveError } from './live-error.ts';
+import { settleLiveStream } from './settle-live-stream.ts';
+import { thinOutArrivals } from './thin-out-arrivals.ts';
+import { toEndEvent, toLiveEvent } from './to-live-event.ts';
+
+export interface LiveDependencies extends IngestDependencies {
+  /** Milliseconds since 1970. Default Date.now. */
+  now?: () => number;
+}
+
+/** How the agent ended, or that nothing was heard of it for `silentMs`. */
+export type LiveEnding = { exit?: AgentExit | undefined } | { silentMs: number };
+
+/** Appends to one stream. What it has stored is durable, and told to those who follow the session. */
+export interface LiveWriter {
+  readonly storedBytes: number;
+  /**
+   * Takes bytes in, which are stored within FLUSH_DELAY_MS. Waits while earlier ones are being stored. Throws
+   * LiveError `too-large`, `taken-over`, and what the database throws: then the writer is of no more use.
+   */
+  append(bytes: Uint8Array): Promise<void>;
+  /** Stores what waits. Throws like `append`. */
+  flush(): Promise<void>;
+  /** Rejects once something could not be stored, also between two calls. */
+  readonly failed: Promise<never>;
+  /** Stores what waits, ends the stream, and makes a transcript of it. Throws like `append`, and like `settleLiveStream`. */
+  end(ending: LiveEnding): Promise<LiveStreamRow>;
+}
+
+/** So long bytes wait for more, in milliseconds: half of a second is left for the database. */
+const FLUSH_DELAY_MS = 200;
+/** No longer where there are as many. */
+const FLUSH_BYTES = 256 * 1024;
+const MAX_CHECKPOINTS = 100;
+
+const COMMANDS: Readonly<Record<string, string>> = { 'claude-code': 'claude', codex: 'codex', amp: 'amp' };
+const newTranscriptId = monotonicFactory();
+
+/** A writer for a stream that its row names as the one that appends. Reads what is stored, to go on where that ends. */
+export async function createLiveWriter(
+  deps: LiveDependencies,
+  stream: LiveStreamRow,
+  { maxBytes }: { maxBytes: number },
+): Promise<LiveWriter> {
+  const { now = Date.now } = deps;
+  const key = { workspaceId: stream.workspace_id, streamId: stream.id };
+  const sessionKey = { workspaceId: stream.workspace_id, sessionId: stream.session_id };
+  let receivedMs = Date.parse(stream.started_at);
+  const parser = await replay(
+    deps,
+    stream,
+    (timeMs) => {
+      receivedMs = timeMs;
+    },
+    () => receivedMs,
+  );
+  let storedBytes = stream.stored_bytes;
+  let waiting: Uint8Array[] = [];
+  let waitingBytes = 0;
+  let timer: NodeJS.Timeout | undefined;
+  let storing: Promise<void> = Promise.resolve();
+  const failure = Promise.withResolvers<never>();
+  // Whoever waits for it sees it; nobody may.
+  failure.promise.catch(() => undefined);
+
+  const position = () => ({ ...key, writerId: stream.writer_id, storedBytes });
+  const toRows = (events: ReturnType<AgentParser['push']>): { rows: NewLiveEvent[]; checkpoints: string[] } => {
+    const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: receivedMs };
+    const checkpoints = events.flatMap((event) => (event.type === 'progress' ? (event.checkpoint ?? []) : []));
+    return { rows: events.map((event) => toLiveEvent(event, context)), checkpoints };
+  };
+
+  const storeWaiting = async (): Promise<void> => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (waitingBytes === 0) return;
+    const bytes = Buffer.concat(waiting);
+    waiting = [];
+    waitingBytes = 0;
+    // A clock that is set back must not bring lines out of order.
+    receivedMs = Math.max(receivedMs, now());
+    const { rows, checkpoints } = toRows(parser.push(bytes));
+    await deps.database.withTransaction(async (transaction) => {
+      const receivedAt = new Date(receivedMs).toISOString();
+      const figures = toFigures(parser.toSummary());
+      const isStored = await appendLiveBytes(transaction, position(), { bytes, receivedAt, figures });
+      if (!isStored) throw toTakenOver();
+      if (rows.length === 0) return;
+      await addLiveEvents(transaction, sessionKey, stream.id, rows, (session) => withCheckpoints(session, checkpoints));
+    });
+    storedBytes += bytes.length;
+  };
+
+  const flush = (): Promise<void> => {
+    storing = storing.then(storeWaiting);
+    storing.catch(failure.reject);
+    return storing;
+  };
+
+  const endStream = async (ending: LiveEnding): Promise<LiveStreamRow> => {
+    const { rows, checkpoints } = toRows(parser.finish());
+    const summary = parser.toSummary();
+    const outcome = toOutcome(summary, ending);
+    const endedMs = now();
+    const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: endedMs };
+    const isTranscript = stream.agent === 'claude-code' && storedBytes > 0;
+    const arrivals = isTranscript ? thinOutArrivals(await listLiveArrivals(deps.database.database, key)) : null;
+    return await deps.database.withTransaction(async (transaction) => {
+      const ended = await endLiveStream(transaction, position(), {
+        ...toFigures(summary),
+        ended_at: new Date(endedMs).toISOString(),
+        success: outcome.success,
+        aborted: outcome.aborted,
+        error: outcome.error,
+        transcript_id: isTranscript ? newTranscriptId() : null,
+        arrivals,
+      });
+      if (ended === undefined) throw toTakenOver();
+      const events = [...rows, toEndEvent(summary, outcome, context)];
+      await addLiveEvents(transaction, sessionKey, stream.id, events, (session) => ({
+        ...withCheckpoints(session, checkpoints),
+        ...withTotals(session, summary),
+      }));
+      return ended;
+    });
+  };
+
+  return {
+    get storedBytes() {
+      return storedBytes;
+    },
+    failed: failure.promise,
+    async append(bytes) {
+      if (storedBytes + waitingBytes + bytes.length > maxBytes) {
+        await flush();
+        throw new LiveError('too-large', `A stream has ${maxBytes} bytes at most`, storedBytes);
+      }
+      // A copy: the caller's buffer may be reused.
+      waiting.push(Uint8Array.from(bytes));
+      waitingBytes += bytes.length;
+      timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_DELAY_MS);
+      if (waitingBytes >= FLUSH_BYTES) await flush();
+    },
+    flush,
+    async end(ending) {
+      await flush();
+      return await settleLiveStream(deps, await endStream(ending));
+    },
+  };
+}
+
+/** A parser that has read what is stored of the stream, each line as if at the time when it came. */
+async function replay(
+  { database }: LiveDependencies,
+  stream: LiveStreamRow,
+  setTime: (timeMs: number) => void,
+  now: () => number,
+): Promise<AgentParser> {
+  const parser = parserFor(COMMANDS[stream.agent] ?? '', { now });
+  if (parser === undefined) throw new Error(`No parser for the agent ${stream.agent}`);
+  if (stream.stored_bytes === 0) return parser;
+  const key = { workspaceId: stream.workspace_id, streamId: stream.id };
+  for await (const { bytes, receivedAt } of readLiveChunks(database.database, key)) {
+    setTime(Date.parse(receivedAt));
+    parser.push(bytes);
+  }
+  return parser;
+}
+
+const toTakenOver = (): LiveError =>
+  new LiveError('taken-over', 'Another request continues the stream, or has ended it');
+
+function toFigures(summary: StreamSummary): LiveFigures {
+  const { tokens } = summary;
+  return {
+    line_count: summary.lineCount,
+    warning_count: summary.warningCount,
+    agent_session_id: summary.agentSessionId,
+    model: summary.model,
+    tokens_in: tokens.input,
+    tokens_out: tokens.output,
+    cache_read: tokens.cacheRead,
+    cache_write: tokens.cacheWrite,
+    cost_usd: summary.costUsd,
+    stop_reason: summary.stopReason,
+  };
+}
+
+/** Without an end of the agent's own, the stream was given up. */
+function toOutcome(summary: StreamSummary, ending: LiveEnding): StreamOutcome {
+  if (!('silentMs' in ending)) return toStreamOutcome(summary, ending.exit);
+  const outcome = toStreamOutcome(summary);
+  const success = summary.lastResult?.success === true;
+  const error = success ? null : (outcome.error ?? `Nothing came for ${ending.silentMs} milliseconds`);
+  return { ...outcome, success, error, aborted: true };
+}
+
+function withCheckpoints({ session_id, checkpoints }: LiveSessionRow, added: readonly string[]): LiveSessionChange {
+  if (added.length === 0) return {};
+  const registry = createCheckpointRegistry({ maxPerSession: MAX_CHECKPOINTS });
+  for (const uuid of [...checkpoints, ...added]) registry.addCheckpoint(session_id, uuid);
+  return { checkpoints: registry.getCheckpoints(session_id) };
+}
+
+function withTotals(session: LiveSessionRow, summary: StreamSummary): LiveSessionChange {
+  const { tokens_in: input, tokens_out: output, cache_read: cacheRead, cache_write: cacheWrite } = session;
+  const before = { tokens: { input, output, cacheRead, cacheWrite }, costUsd: session.cost_usd, model: session.model };
+  const { tokens, costUsd, model } = addStreamTotals(before, summary);
+  return {
+    stream_count: session.stream_count + 1,
+    tokens_in: tokens.input,
+    tokens_out: tokens.output,
+    cache_read: tokens.cacheRead,
+    cache_write: tokens.cacheWrite,
+    cost_usd: costUsd,
+    model,
+  };
+}

@@ -1,0 +1,55 @@
+import { closeLiveStream, findLiveStream, type LiveStreamRow, readLiveChunks } from '@recount/db';
+import { streamObjectKey } from '@recount/storage';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { receiveTranscript } from '../receive/receive-transcript.ts';
+
+/**
+ * Brings the bytes of a stream that has ended to the raw store: as a transcript, which will be ingested, or as they are
+ * where the rows of its format are not known. May be repeated, also at the same time. Throws like receiveTranscript.
+ */
+export async function settleLiveStream(deps: IngestDependencies, stream: LiveStreamRow): Promise<LiveStreamRow> {
+  if (stream.state !== 'closing') return stream;
+  const key = { workspaceId: stream.workspace_id, streamId: stream.id };
+  const stored = await storeBytes(deps, stream);
+  const closed = await deps.database.withTransaction((transaction) => closeLiveStream(transaction, key, stored));
+  return closed ?? (await findLiveStream(deps.database.database, key)) ?? stream;
+}
+
+async function storeBytes(
+  deps: IngestDependencies,
+  stream: LiveStreamRow,
+): Promise<Pick<LiveStreamRow, 'transcript_id' | 'object_key'>> {
+  const { workspace_id: workspaceId, id: streamId, transcript_id: transcriptId } = stream;
+  const body = readWhole(deps, stream);
+  if (stream.stored_bytes === 0) return { transcript_id: null, object_key: null };
+  if (transcriptId === null) {
+    const objectKey = streamObjectKey({ workspaceId, streamId });
+    await deps.rawStore.put(objectKey, body);
+    return { transcript_id: null, object_key: objectKey };
+  }
+  const { transcript } = await receiveTranscript(deps, {
+    workspaceId,
+    body,
+    sessionId: stream.session_id,
+    path: stream.path ?? undefined,
+    agent: stream.agent,
+    format: 'claude-stream-json',
+    transcriptId,
+    maxBytes: stream.stored_bytes,
+  });
+  return { transcript_id: transcript.id, object_key: null };
+}
+
+/** Fails where bytes are missing: somebody else has brought them to the store already. */
+async function* readWhole(
+  { database }: Pick<IngestDependencies, 'database'>,
+  stream: LiveStreamRow,
+): AsyncGenerator<Uint8Array> {
+  const key = { workspaceId: stream.workspace_id, streamId: stream.id };
+  let length = 0;
+  for await (const { bytes } of readLiveChunks(database.database, key)) {
+    length += bytes.length;
+    yield bytes;
+  }
+  if (length !== stream.stored_bytes) throw new Error(`The stream has ${length} of ${stream.stored_bytes} bytes`);
+}

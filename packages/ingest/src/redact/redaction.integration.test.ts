@@ -1,0 +1,271 @@
+import { createHash } from 'node:crypto';
+import {
+  changeWorkspaceSettings,
+  findSession,
+  listIssues,
+  listTranscripts,
+  type RedactionMode,
+  type TranscriptRow,
+} from '@recount/db';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { requeueOutdated } from '../maintain/requeue-outdated.ts';
+import { runDoctor } from '../maintain/run-doctor.ts';
+import { dumpTables } from '../testing/dump-tables.ts';
+import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
+
+let installation: TestInstallation;
+beforeEach(async () => {
+  installation = await createTestInstallation();
+});
+afterEach(() => installation.close());
+
+// Made in parts: scanners that look at this repository would take a whole one for real.
+const TOKEN = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
+const PASSWORD = 'Tr0ub4dorx7x7';
+
+const set = (redaction: RedactionMode) =>
+  changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { redaction });
+
+const withSecrets = (session: string, lineCount: number): string =>
+  Array.from({ length: lineCount }, (_, index) => {
+    if (index === 0) {
+      return toLine(session, 0, { message: { role: 'user', content: `log in with ${TOKEN}, please` } });
+    }
+    if (index === 3) {
+      const input = { command: `psql postgres://ada:${PASSWORD}@db.internal/app`, file_path: `/tmp/${TOKEN}` };
+      return toLine(session, 3, {
+        message: {
+          id: 'msg-3',
+          role: 'assistant',
+          model: 'claude-sonnet-4-5',
+          content: [
+            { type: 'thinking', thinking: `the token is ${TOKEN}` },
+            { type: 'tool_use', id: 'toolu-3', name: 'Bash', input },
+          ],
+          usage: { input_tokens: 10, output_tokens: 5 },
+        },
+      });
+    }
+    if (index === 4) {
+      const content = [{ type: 'tool_result', tool_use_id: 'toolu-3', content: `\n${TOKEN}\n${TOKEN}` }];
+      return toLine(session, 4, { message: { role: 'user', content } });
+    }
+    return toLine(session, index);
+  })
+    .concat(`${JSON.stringify({ type: 'custom-title', sessionId: session, customTitle: `with ${TOKEN}` })}\n`)
+    .join('');
+
+const dumpDatabase = () => dumpTables(installation.database);
+
+async function readRaw({ object_key }: Pick<TranscriptRow, 'object_key'>): Promise<Buffer> {
+  return Buffer.concat(await (await installation.rawStore.get(object_key)).toArray());
+}
+
+async function dumpStore(): Promise<string> {
+  const parts = await Promise.all((await installation.listObjectKeys()).map((key) => readRaw({ object_key: key })));
+  return Buffer.concat(parts).toString();
+}
+
+async function ingest(text: string): Promise<TranscriptRow> {
+  const { transcript } = await installation.receive(text);
+  await installation.work();
+  const row = await installation.find(transcript.id);
+  if (row === undefined) throw new Error('Not ingested');
+  return row;
+}
+
+describe('redaction', () => {
+  it('is off unless the workspace wants it', async () => {
+    const row = await ingest(withSecrets('s', 6));
+    expect(row).toMatchObject({
+      secret_counts: {},
+      stored_sha256: null,
+      parser_version: expect.not.stringContaining('+'),
+    });
+    expect(await dumpDatabase()).toContain(TOKEN);
+  });
+
+  it('leaves no secret in any row, and counts them by kind and place', async () => {
+    await set('rows');
+    const text = withSecrets('s', 6);
+    const row = await ingest(text);
+    const database = await dumpDatabase();
+    expect(database).not.toContain(TOKEN);
+    expect(database).not.toContain(PASSWORD);
+    expect(row).toMatchObject({
+      status: 'ingested',
+      initial_prompt: 'log in with [REDACTED:github], please',
+      title: 'with [REDACTED:github]',
+      secret_counts: { github: 6, 'database-connection-string': 1 },
+      issue_counts: { secret_redacted: 7 },
+      stored_sha256: null,
+    });
+    const issues = await listIssues(installation.database.database, TEST_WORKSPACE, row.id, { limit: 100 });
+    expect(
+      issues.map(({ message, line_number, occurrence_count, severity }) => [
+        message,
+        line_number,
+        occurrence_count,
+        severity,
+      ]),
+    ).toEqual([
+      ['Secret redacted: github', 1, 1, 'warning'],
+      ['Secret redacted: github', 4, 2, 'warning'],
+      ['Secret redacted: database-connection-string', 4, 1, 'warning'],
+      ['Secret redacted: github', 5, 2, 'warning'],
+      ['Secret redacted: github', 7, 1, 'warning'],
+    ]);
+    const { rows } = await installation.database.pool.query<{ text: string; line: string; offset: string }>(
+      `SELECT coalesce(content_text, thinking_text, result_text, tool_input->>'command') AS text, byte_offset AS offset
+       FROM recount.content_blocks WHERE line_number IN (4, 5) ORDER BY line_number, block_order`,
+    );
+    expect(rows.map((block) => block.text)).toEqual([
+      'the token is [REDACTED:github]',
+      'psql postgres://[REDACTED]@db.internal/app',
+      '\n[REDACTED:github]\n[REDACTED:github]',
+    ]);
+    expect(await readRaw(row)).toEqual(Buffer.from(text));
+    expect(Number(rows[2]?.offset)).toBe(text.split('\n').slice(0, 4).join('\n').length + 1);
+  });
+
+  it('replaces the raw object by a redacted copy, every line at its place', async () => {
+    await set('rows-and-raw');
+    const text = withSecrets('s', 6);
+    const row = await ingest(text);
+    expect(await installation.listObjectKeys()).toEqual([row.object_key]);
+    const raw = await readRaw(row);
+    expect(await dumpStore()).not.toContain(TOKEN);
+    expect(raw).toHaveLength(Buffer.byteLength(text));
+    expect(row.stored_sha256).toBe(createHash('sha256').update(raw).digest('hex'));
+    expect(row.sha256).toBe(createHash('sha256').update(text).digest('hex'));
+    expect(
+      raw
+        .toString()
+        .split('\n')
+        .map((line) => line.length),
+    ).toEqual(text.split('\n').map((line) => line.length));
+    expect((await installation.receive(text)).isDuplicate).toBe(true);
+    expect(await installation.listObjectKeys()).toEqual([row.object_key]);
+  });
+
+  it('leaves raw objects without secrets as they are', async () => {
+    await set('rows-and-raw');
+    const row = await ingest(toLine('s', 0) + toLine('s', 1));
+    expect(row).toMatchObject({ stored_sha256: null, object_key: expect.stringContaining('/transcripts/') });
+  });
+
+  it('makes the same rows again from the redacted copy, and still knows what was in it', async () => {
+    await set('rows-and-raw');
+    const row = await ingest(withSecrets('s', 6));
+    const volatile = /\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(Z|\+00)/g;
+    const numbered = /^recount\.(usage_entries|tool_calls) .*$/gm;
+    const dump = async () => (await dumpDatabase()).replaceAll(volatile, '').replaceAll(numbered, '');
+    const before = await dump();
+    await installation.database.pool.query(`UPDATE recount.transcripts SET parser_version = '0'`);
+    for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
+    await installation.work();
+    expect(await installation.find(row.id)).toMatchObject({ ...row, ingested_at: expect.any(String) });
+    expect(await dump()).toBe(before);
+    const issues = await listIssues(installation.database.database, TEST_WORKSPACE, row.id, { limit: 100 });
+    expect(issues.map(({ line_number }) => line_number)).toEqual([1, 4, 4, 5, 7]);
+  });
+
+  it.each([
+    ['in order', [3, 5, 8]],
+    ['in the other order', [8, 5, 3]],
+    ['mixed up', [5, 8, 3]],
+  ])('tells the versions of a session that arrive %s', async (_, lengths) => {
+    await set('rows-and-raw');
+    const whole = withSecrets('s', 8).split('\n');
+    const rows: TranscriptRow[] = [];
+    for (const length of lengths) rows.push(await ingest(`${whole.slice(0, length).join('\n')}\n`));
+    const transcripts = await listTranscripts(installation.database.database, TEST_WORKSPACE, {}, { limit: 10 });
+    const longest = transcripts.find(({ status }) => status === 'ingested');
+    expect(transcripts.map(({ status }) => status).sort()).toEqual(['ingested', 'superseded', 'superseded']);
+    expect(longest?.size_bytes).toBe(Math.max(...transcripts.map(({ size_bytes }) => size_bytes)));
+    expect(await dumpStore()).not.toContain(TOKEN);
+    expect(await installation.listObjectKeys()).toHaveLength(3);
+  });
+
+  it('is applied to what was there before by `requeue --outdated`', async () => {
+    const short = await ingest(withSecrets('s', 5));
+    const long = await ingest(toLine('t', 0));
+    await set('rows');
+    for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
+    expect(installation.jobs).toHaveLength(2);
+    await installation.work();
+    expect(await dumpDatabase()).not.toContain(TOKEN);
+    await set('rows-and-raw');
+    for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
+    expect(installation.jobs.map(({ transcriptId }) => transcriptId)).toEqual([short.id]);
+    await installation.work();
+    expect(await dumpStore()).not.toContain(TOKEN);
+    expect((await findSession(installation.database.database, TEST_WORKSPACE, 's'))?.title).toBe(
+      'with [REDACTED:github]',
+    );
+    for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
+    expect(installation.jobs).toEqual([]);
+    expect(await installation.find(long.id)).toMatchObject({ stored_sha256: null });
+  });
+
+  it('redacts again what is uploaded in place of a lost copy', async () => {
+    await set('rows-and-raw');
+    const text = withSecrets('s', 6);
+    const row = await ingest(text);
+    await installation.rawStore.delete(row.object_key);
+    await installation.receive(text);
+    expect(await installation.find(row.id)).toMatchObject({ stored_sha256: null, status: 'queued' });
+    await installation.work();
+    expect(await installation.find(row.id)).toMatchObject({ stored_sha256: row.stored_sha256, status: 'ingested' });
+    expect(await dumpStore()).not.toContain(TOKEN);
+  });
+
+  it('leaves the transcript whole where the copy cannot be stored, and doctor finds what is left of it', async () => {
+    await set('rows-and-raw');
+    const text = withSecrets('s', 6);
+    const { transcript } = await installation.receive(text);
+    const { commit } = { commit: installation.database.withTransaction };
+    const failing: typeof commit = (work, options) =>
+      commit(async (transaction, client) => {
+        await work(transaction, client);
+        throw new Error('The connection broke');
+      }, options);
+    const { processTranscript } = await import('../process/process-transcript.ts');
+    const { claimTranscript } = await import('@recount/db');
+    const claimed = await claimTranscript(installation.database.database, TEST_WORKSPACE, transcript.id);
+    if (claimed === undefined) throw new Error('Not claimed');
+    const deps = { ...installation, database: { ...installation.database, withTransaction: failing } };
+    await expect(processTranscript(deps, claimed, { maxLineBytes: 1024 * 1024 })).rejects.toThrow('broke');
+    expect(await installation.listObjectKeys()).toHaveLength(2);
+    expect(await readRaw(transcript)).toEqual(Buffer.from(text));
+    await installation.work();
+    expect(await dumpDatabase()).not.toContain(TOKEN);
+    const findings = [];
+    const options = { fix: true, nowMs: Date.now() + 10_000, minAgeMs: 0 };
+    for await (const finding of runDoctor(installation, options)) findings.push(finding);
+    expect(findings).toMatchObject([
+      { kind: 'orphan-object', fixed: true, objectKey: expect.stringContaining('/redacted/') },
+    ]);
+    expect(await installation.listObjectKeys()).toEqual([(await installation.find(transcript.id))?.object_key]);
+  });
+
+  it('lets doctor give a transcript its copy back where the database is older than that', async () => {
+    const text = withSecrets('s', 6);
+    const row = await ingest(text);
+    await set('rows-and-raw');
+    for await (const _id of requeueOutdated(installation, TEST_WORKSPACE));
+    await installation.work();
+    const redacted = await installation.find(row.id);
+    await installation.database.pool.query('UPDATE recount.transcripts SET object_key = $1, stored_sha256 = NULL', [
+      row.object_key,
+    ]);
+    const findings = [];
+    const options = { fix: true, nowMs: Date.now() + 10_000, minAgeMs: 0 };
+    for await (const finding of runDoctor(installation, options)) findings.push(finding);
+    expect(findings).toMatchObject([{ kind: 'orphan-object', fixed: true, objectKey: redacted?.object_key }]);
+    expect(await installation.find(row.id)).toMatchObject({
+      object_key: redacted?.object_key,
+      stored_sha256: redacted?.stored_sha256,
+    });
+  });
+});

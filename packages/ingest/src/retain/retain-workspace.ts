@@ -1,0 +1,118 @@
+import {
+  deleteSessionTexts,
+  listExpiredRawObjects,
+  listExpiredSessions,
+  markRawDeleted,
+  type WorkspaceSettings,
+} from '@recount/db';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+
+export interface RetentionResult {
+  /** Sessions that lost, or would lose, their messages. */
+  sessions: number;
+  rawObjects: number;
+  rawBytes: number;
+  /** Sessions and raw objects that somebody worked on: the next run has them. */
+  busy: number;
+}
+
+export interface RetentionOptions {
+  workspaceId: string;
+  settings: Pick<WorkspaceSettings, 'rowsMaxAgeDays' | 'rawMaxAgeDays'>;
+  /** Milliseconds since 1970. */
+  nowMs: number;
+  /** Only counts. */
+  dryRun?: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+const PAGE_ROWS = 500;
+const DAY_MS = 86_400_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
+
+/**
+ * Deletes what a workspace keeps no longer: messages and texts of sessions, and raw objects, each by its own age. Every
+ * session and object is a transaction of its own, so that it can be interrupted and run again.
+ */
+export async function retainWorkspace(deps: Deps, options: RetentionOptions): Promise<RetentionResult> {
+  const result: RetentionResult = { sessions: 0, rawObjects: 0, rawBytes: 0, busy: 0 };
+  const { rowsMaxAgeDays, rawMaxAgeDays } = options.settings;
+  const toTime = (days: number): string => new Date(options.nowMs - days * DAY_MS).toISOString();
+  if (rowsMaxAgeDays !== null) await deleteTexts(deps, options, toTime(rowsMaxAgeDays), result);
+  if (rawMaxAgeDays !== null) await deleteRawObjects(deps, options, toTime(rawMaxAgeDays), result);
+  return result;
+}
+
+async function deleteTexts(
+  { database }: Deps,
+  { workspaceId, dryRun, signal }: RetentionOptions,
+  before: string,
+  result: RetentionResult,
+): Promise<void> {
+  let afterId: string | undefined;
+  for (;;) {
+    const sessionIds = await listExpiredSessions(database.database, workspaceId, before, { afterId, limit: PAGE_ROWS });
+    for (const sessionId of sessionIds) {
+      signal?.throwIfAborted();
+      const isDeleted =
+        dryRun ||
+        (await unlessBusy(result, () =>
+          database.withTransaction((transaction) =>
+            deleteSessionTexts(transaction, { workspaceId, sessionId }, before),
+          ),
+        ));
+      if (isDeleted) result.sessions += 1;
+    }
+    afterId = sessionIds.at(-1);
+    if (sessionIds.length < PAGE_ROWS) return;
+  }
+}
+
+async function deleteRawObjects(
+  { database, rawStore }: Deps,
+  { workspaceId, dryRun, signal }: RetentionOptions,
+  before: string,
+  result: RetentionResult,
+): Promise<void> {
+  let afterId: string | undefined;
+  for (;;) {
+    const expired = await listExpiredRawObjects(database.database, workspaceId, before, { afterId, limit: PAGE_ROWS });
+    for (const { id: transcriptId, sessionId, sizeBytes } of expired) {
+      signal?.throwIfAborted();
+      const key = { workspaceId, sessionId, transcriptId };
+      const isDeleted =
+        dryRun ||
+        (await unlessBusy(result, () =>
+          database.withTransaction(async (transaction) => {
+            const objectKey = await markRawDeleted(transaction, key, before);
+            if (objectKey !== undefined) await rawStore.delete(objectKey);
+            return objectKey !== undefined;
+          }),
+        ));
+      if (!isDeleted) continue;
+      result.rawObjects += 1;
+      result.rawBytes += sizeBytes;
+    }
+    afterId = expired.at(-1)?.id;
+    if (expired.length < PAGE_ROWS) return;
+  }
+}
+
+async function unlessBusy(result: RetentionResult, deletion: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await deletion();
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    result.busy += 1;
+    return false;
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ('code' in current && current.code === LOCK_NOT_AVAILABLE) return true;
+  }
+  return false;
+}

@@ -1,0 +1,199 @@
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generateTranscript } from '@recount/bench/generate-transcript';
+import {
+  createApiKey,
+  createDatabasePool,
+  type DatabasePool,
+  ensureWorkspace,
+  findTranscript,
+  migrateDatabase,
+} from '@recount/db';
+import { receiveTranscript } from '@recount/ingest';
+import { createDatabase, type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
+import { createJobQueue, migrateQueue } from '@recount/queue';
+import { createFolderRawStore } from '@recount/storage';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runRecount } from './chaos/run-recount.ts';
+import { type SupervisedProcess, superviseProcess } from './chaos/supervised-process.ts';
+import { findFreePort } from './find-free-port.ts';
+
+const WORKSPACE = '01J0000000000000000000000A';
+const LARGE_BYTES = 60 * 1024 * 1024;
+const GRACE_MS = 1500;
+/** What a worker may take beyond the grace time to hand its jobs back, and a slow machine to end a process. */
+const BEYOND_GRACE_MS = 5000;
+/** A worker that is killed leaves its job to nobody for this long; one that hands it back does not. */
+const HEARTBEAT_MS = 10_000;
+
+let directory: string;
+let postgres: LocalPostgres;
+let database: DatabasePool;
+let environment: Record<string, string>;
+let key: string;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'recount-shutdown-e2e-'));
+  postgres = await startLocalPostgres({ directory: join(directory, 'postgres'), settings: { fsync: 'off' } });
+  await migrateDatabase(postgres.connectionString);
+  await migrateQueue(postgres.connectionString);
+  database = createDatabasePool({ connectionString: postgres.connectionString });
+  await ensureWorkspace(database.database, WORKSPACE, 'default');
+  ({ key } = await createApiKey(database.database, { workspaceId: WORKSPACE, name: 'test', scopes: ['ingest'] }));
+  environment = {
+    HOME: directory,
+    DATABASE_URL: postgres.connectionString,
+    RECOUNT_RAW_STORE: join(directory, 'raw'),
+    RECOUNT_SHUTDOWN_GRACE_MS: String(GRACE_MS),
+  };
+});
+
+afterAll(async () => {
+  await database.close();
+  await postgres.stop();
+  await rm(postgres.directory, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function start(command: 'api' | 'worker', extra: Record<string, string> = {}): Promise<SupervisedProcess> {
+  const program = superviseProcess({
+    name: command,
+    commandArguments: [command],
+    environment: { ...environment, ...extra },
+    readyPattern: /"msg":"(api|worker) ready"/,
+    logPath: join(directory, `${command}.log`),
+  });
+  onTestFinished(async () => void (await program.stop()));
+  await program.waitUntilReady();
+  return program;
+}
+
+async function receiveLarge(seed: number): Promise<string> {
+  const rawStore = createFolderRawStore({ directory: join(directory, 'raw') });
+  const { connectionString } = postgres;
+  const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
+  await queue.start();
+  async function* body(): AsyncGenerator<Uint8Array> {
+    yield* generateTranscript({ seed, targetBytes: LARGE_BYTES });
+  }
+  const received = await receiveTranscript(
+    { database, rawStore, queue },
+    { workspaceId: WORKSPACE, body: body(), maxBytes: 2 ** 31 },
+  );
+  await queue.stop(0);
+  return received.transcript.id;
+}
+
+const find = (id: string) => findTranscript(database.database, WORKSPACE, id);
+
+/** An upload whose first bytes are being stored. */
+async function beginUpload(port: number, sessionId: string, sizeBytes: number, first: Buffer): Promise<ClientRequest> {
+  const upload = request(`http://127.0.0.1:${port}/v1/transcripts?session_id=${sessionId}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-length': sizeBytes },
+  });
+  upload.on('error', () => undefined);
+  upload.write(first);
+  await vi.waitFor(async () => expect(await readdir(join(directory, 'raw', '.incoming'))).not.toEqual([]), {
+    timeout: 10_000,
+  });
+  return upload;
+}
+
+describe('SIGTERM under load', () => {
+  it('lets the API finish an upload under way, and then end', async () => {
+    const port = await findFreePort();
+    const api = await start('api', { RECOUNT_PORT: String(port), RECOUNT_SHUTDOWN_GRACE_MS: '20000' });
+    const bytes = Buffer.concat([...generateTranscript({ seed: 1, targetBytes: 3_000_000 })]);
+    const upload = await beginUpload(port, 'finished', bytes.length, bytes.subarray(0, 1_000_000));
+    const answering = once(upload, 'response') as Promise<[IncomingMessage]>;
+    const stopped = api.stop();
+    await vi.waitFor(() => expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow(), { timeout: 5000 });
+    for (let offset = 1_000_000; offset < bytes.length; offset += 500_000) {
+      upload.write(bytes.subarray(offset, offset + 500_000));
+      await sleep(20);
+    }
+    upload.end();
+    const [answer] = await answering;
+    expect(answer.statusCode).toBe(202);
+    const { transcript_id, size_bytes } = JSON.parse(await text(answer)) as Record<string, unknown>;
+    expect(size_bytes).toBe(bytes.length);
+    expect(await find(String(transcript_id))).toMatchObject({ status: 'queued', size_bytes: bytes.length });
+    expect(await stopped).toBe(0);
+  });
+
+  it('ends an API whose client never finishes within the grace time, and leaves nothing of the upload', async () => {
+    const port = await findFreePort();
+    const api = await start('api', { RECOUNT_PORT: String(port) });
+    await beginUpload(port, 'stuck', 1_000_000, Buffer.alloc(1000, '{}\n'));
+    const startedAtMs = performance.now();
+    expect(await api.stop()).toBe(0);
+    expect(performance.now() - startedAtMs).toBeLessThan(GRACE_MS + BEYOND_GRACE_MS);
+    expect(await readdir(join(directory, 'raw', '.incoming'))).toEqual([]);
+    const { rows } = await database.pool.query(`SELECT FROM recount.transcripts WHERE session_id = 'stuck'`);
+    expect(rows).toEqual([]);
+  });
+
+  it('ends a worker in the middle of 60 MB within the grace time, and another one goes on at once', async () => {
+    const id = await receiveLarge(2);
+    const first = await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '200' });
+    await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'processing' }), { timeout: 20_000 });
+    await sleep(200);
+    const startedAtMs = performance.now();
+    expect(await first.stop()).toBe(0);
+    expect(performance.now() - startedAtMs).toBeLessThan(200 + BEYOND_GRACE_MS);
+    expect(await find(id)).toMatchObject({ status: 'processing', total_messages: 0 });
+    const { rows } = await database.pool.query(
+      'SELECT count(*)::int AS count FROM recount.transcript_messages WHERE transcript_id = $1',
+      [id],
+    );
+    expect(rows).toEqual([{ count: 0 }]);
+
+    await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '30000' });
+    const isTaken = async () => expect((await find(id))?.attempt_count).toBe(2);
+    await vi.waitFor(isTaken, { timeout: HEARTBEAT_MS / 2, interval: 50 });
+    await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'ingested' }), { timeout: 120_000 });
+  });
+});
+
+/** A database of its own on the same server. */
+async function createMigrated(name: string): Promise<string> {
+  const connectionString = await createDatabase(postgres.connectionString, name);
+  await migrateDatabase(connectionString);
+  await migrateQueue(connectionString);
+  return connectionString;
+}
+
+describe('start', () => {
+  it('migrates once when ten processes migrate together', async () => {
+    const DATABASE_URL = await createDatabase(postgres.connectionString, 'together');
+    const runs = await Promise.all(
+      Array.from({ length: 10 }, () => runRecount(['migrate'], { ...environment, DATABASE_URL })),
+    );
+    for (const run of runs) expect(run).toMatchObject({ exitCode: 0 });
+    const pool = createDatabasePool({ connectionString: DATABASE_URL });
+    const { rows } = await pool.pool.query('SELECT hash FROM drizzle.__drizzle_migrations');
+    await pool.close();
+    expect(rows.length).toBeGreaterThan(0);
+    expect(new Set(rows.map(({ hash }) => hash)).size).toBe(rows.length);
+  });
+
+  it('refuses a newer schema, and says what to do', async () => {
+    const DATABASE_URL = await createMigrated('newer');
+    const pool = createDatabasePool({ connectionString: DATABASE_URL });
+    await pool.pool.query(
+      `INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('of the future', 9000000000000)`,
+    );
+    await pool.close();
+    for (const command of [['api'], ['worker'], ['up', '--exit'], ['migrate'], ['doctor']]) {
+      const run = await runRecount(command, { ...environment, DATABASE_URL, RECOUNT_PORT: '0' });
+      expect(run.exitCode, command.join()).toBe(1);
+      expect(run.stderr, command.join()).toMatch(/schema version \d+, this program knows \d+: install the newer/);
+    }
+  });
+});
