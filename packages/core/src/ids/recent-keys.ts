@@ -1,3 +1,5 @@
+import { createOldestKey } from './oldest-key.ts';
+
 export interface RecentKeys {
   /** Remembers the key; false where it is remembered already. */
   add(key: string): boolean;
@@ -7,15 +9,13 @@ export interface RecentKeys {
 /** A set of the `maxKeys` keys added last. */
 export function createRecentKeys(maxKeys: number): RecentKeys {
   const keys = new Set<string>();
-  const forgetOldest = (): void => {
-    const [oldest = ''] = keys;
-    keys.delete(oldest);
-  };
+  const oldestKey = createOldestKey(keys);
   return {
     add(key) {
       if (keys.has(key)) return false;
       keys.add(key);
-      if (keys.size > maxKeys) forgetOldest();
+      const oldest = keys.size > maxKeys ? oldestKey() : undefined;
+      if (oldest !== undefined) keys.delete(oldest);
       return true;
     },
     has: (key) => keys.has(key),

@@ -1,3 +1,4 @@
+import { createOldestKey } from '../ids/oldest-key.ts';
 import type { OpenResponse } from '../usage/open-response.ts';
 import { isUniqueId, type ResponseIdentity, toResponseKey } from '../usage/response-key.ts';
 
@@ -28,13 +29,15 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
 ): ResponseWindow<Message> {
   const entries = new Map<string, WindowEntry<Message>>();
 
+  const oldestKey = createOldestKey(entries);
+
   const closeOldest = (): boolean => {
-    for (const [key, oldest] of entries) {
-      entries.delete(key);
-      close(oldest);
-      return true;
-    }
-    return false;
+    const key = oldestKey();
+    const oldest = key === undefined ? undefined : entries.get(key);
+    if (key === undefined || oldest === undefined) return false;
+    entries.delete(key);
+    close(oldest);
+    return true;
   };
 
   return {

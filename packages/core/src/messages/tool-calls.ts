@@ -1,3 +1,4 @@
+import { createOldestKey } from '../ids/oldest-key.ts';
 import { createRecentKeys } from '../ids/recent-keys.ts';
 import type { MessageRecord } from '../records/claude-code/message-record.ts';
 import { toIsoTimestamp } from '../records/claude-code/session-facts.ts';
@@ -64,13 +65,16 @@ export function createToolCallTracker(
     sink.addCall(toToolCall(sessionId, call, result));
   };
 
+  const oldestCall = createOldestKey(openCalls);
+  const oldestResult = createOldestKey(openResults);
+
   const closeOldest = (): boolean => {
-    for (const [id, call] of openCalls) {
-      openCalls.delete(id);
-      close(call, undefined);
-      return true;
-    }
-    return false;
+    const id = oldestCall();
+    const call = id === undefined ? undefined : openCalls.get(id);
+    if (id === undefined || call === undefined) return false;
+    openCalls.delete(id);
+    close(call, undefined);
+    return true;
   };
 
   const addResult = (id: string, result: ToolResult): void => {
@@ -82,7 +86,7 @@ export function createToolCallTracker(
     }
     if (knownKeys.has(id) || openResults.has(id)) return;
     openResults.set(id, result);
-    const [oldest] = openResults.size > maxOpenToolCalls ? openResults.keys() : [];
+    const oldest = openResults.size > maxOpenToolCalls ? oldestResult() : undefined;
     if (oldest !== undefined) openResults.delete(oldest);
   };
 

@@ -304,7 +304,7 @@ it('follows from the transcripts that are there, whatever was written, replaced 
 
 it('settles more responses than fit one step', async () => {
   await clear();
-  const copies = Array.from({ length: 12_001 }, (_, response) => ({
+  const copies = Array.from({ length: 20_001 }, (_, response) => ({
     ...{ response, minute: response, source: 'message', isMarkedCopy: false, isUnfinalised: false, calls: 0 },
     tokensOut: 2,
   })) satisfies Copy[];

@@ -13,7 +13,7 @@ import {
 import { isReplaced, toInvolvedTranscriptIds, type UsageChange } from './replaced-usage.ts';
 
 /** Responses settled by one set of statements. */
-const KEYS_PER_STEP = 5000;
+const KEYS_PER_STEP = 20_000;
 
 interface ResponseKeys {
   agents: string[];

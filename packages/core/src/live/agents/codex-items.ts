@@ -1,4 +1,3 @@
-import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
 import { readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import { cutText, toOneLine } from '../cut-text.ts';
@@ -46,8 +45,7 @@ export function toItemOutput(item: JsonObject): string {
   const content = readObject(output)?.content;
   const texts = Array.isArray(content) ? content.flatMap((part) => readText(readObject(part)?.text) ?? []) : [];
   if (texts.length > 0) return texts.join('\n');
-  const isWritable = output !== undefined && output !== null && !isNestedDeeperThan(output, MAX_STORED_JSON_DEPTH);
-  return isWritable ? JSON.stringify(output) : '';
+  return output === undefined || output === null ? '' : JSON.stringify(output);
 }
 
 /** What went wrong with a tool call, or null. */
