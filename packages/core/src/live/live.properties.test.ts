@@ -58,7 +58,8 @@ const garbage = fc
     fc.string({ unit: 'binary', maxLength: 40 }).map((text) => Buffer.from(text)),
     fc.constantFrom('oops', '[1]', 'null', '{"type":"assi', '"text"', '}{', '\u0000').map((text) => Buffer.from(text)),
   )
-  .filter((bytes) => !bytes.includes('{"') || !bytes.includes('}'))
+  // An object, be it an empty one, is a line that some reader may have something to say about.
+  .filter((bytes) => !/\{[^]*\}/.test(bytes.toString('latin1')))
   .map((bytes) => Buffer.concat([bytes, Buffer.from('\n')]));
 
 describe.each(readers)('the stream of %s', (_name, lines, read) => {
