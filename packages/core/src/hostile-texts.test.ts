@@ -91,6 +91,34 @@ describe('an array nested 100,000 levels deep', () => {
   });
 });
 
+describe('an object that cannot be made a text', () => {
+  const odd = '{"toString":null,"valueOf":[]}';
+  const message = `{"id":${odd},"content":[{"type":"tool_result","tool_use_id":${odd},"is_error":${odd}}],"usage":${odd}}`;
+
+  it.each(['type', 'subtype', 'is_error', 'session_id', 'timestamp', 'uuid', 'item', 'event'])(
+    'in the place of %s',
+    async (field) => {
+      for (const type of [
+        'user',
+        'assistant',
+        'system',
+        'result',
+        'stream_event',
+        'item.completed',
+        'turn.completed',
+      ]) {
+        const input = `{"type":"${type}","session_id":"s","message":${message},"usage":${odd},"${field}":${odd}}\n`;
+        expect((await parseTranscript('s', input)).metadata.lineCount).toBe(1);
+        for (const agent of ['claude', 'codex', 'amp']) {
+          const parser = parserFor(agent, { now: () => 0 });
+          parser?.push(input);
+          expect(parser?.toSummary().lineCount).toBe(1);
+        }
+      }
+    },
+  );
+});
+
 describe('counts of an API response', () => {
   it('that cannot be are none, so that sums of millions stay in range', async () => {
     const usage = { input_tokens: 1e8 + 1, output_tokens: 5, server_tool_use: { web_search_requests: 1001 } };

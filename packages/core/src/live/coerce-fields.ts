@@ -41,8 +41,9 @@ export function toNumberField(value: JsonValue | undefined, field: string, repor
 /** A boolean, also as 1 or 0, or written as text. Null where absent, or where it is none of these. */
 export function toBooleanField(value: JsonValue | undefined, field: string, report: FieldReport): boolean | null {
   if (value === undefined || value === null || typeof value === 'boolean') return value ?? null;
-  const text = String(value).trim().toLowerCase();
-  const isKnown = typeof value !== 'object' && ['true', 'false', '1', '0'].includes(text);
+  // Not of an object: one with a member `toString` cannot be made a text.
+  const text = typeof value === 'object' ? '' : String(value).trim().toLowerCase();
+  const isKnown = ['true', 'false', '1', '0'].includes(text);
   report(isKnown ? 'coerced_field' : 'invalid_field', field);
   return isKnown ? text === 'true' || text === '1' : null;
 }

@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { runRecount } from './run-recount.ts';
+
+export interface BackfillClient {
+  /** SIGKILL; it is then run again. False where it does not run at the moment. */
+  kill(): boolean;
+  runs(): number;
+  /** Resolves when the run under way has ended; no other follows. */
+  finish(): Promise<void>;
+}
+
+const PAUSE_MS = 1000;
+
+/** Runs `recount backfill` over and over: what a run did not bring, the next one does. */
+export function startBackfillClient(path: string, environment: Record<string, string>): BackfillClient {
+  let runs = 0;
+  let pid: number | undefined;
+  let isFinishing = false;
+
+  const runAlways = async (): Promise<void> => {
+    while (!isFinishing) {
+      runs += 1;
+      await runRecount(['backfill', '--no-wait', path], environment, (started) => {
+        pid = started;
+      });
+      pid = undefined;
+      await sleep(PAUSE_MS);
+    }
+  };
+  const done = runAlways();
+  return {
+    runs: () => runs,
+    kill() {
+      if (pid === undefined) return false;
+      process.kill(pid, 'SIGKILL');
+      return true;
+    },
+    finish() {
+      isFinishing = true;
+      return done;
+    },
+  };
+}

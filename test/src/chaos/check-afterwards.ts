@@ -1,0 +1,245 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DatabasePool } from '@recount/db';
+import type { Finding } from '@recount/ingest';
+import { hashWorkspace, type TableHash } from './compare-workspaces.ts';
+import type { Installation } from './installation.ts';
+import { type Attempted, CHAOS_WORKSPACE } from './run-chaos.ts';
+import { type RecountResult, runRecount } from './run-recount.ts';
+import { createTally } from './tally.ts';
+import { upload } from './upload-client.ts';
+import type { PlannedUpload } from './uploads.ts';
+
+export interface Afterwards {
+  /** What was found wrong; empty where nothing was lost, doubled or stuck. */
+  failures: string[];
+  /** Transcripts by status before anything was mended. */
+  statuses: Record<string, number>;
+  /** What `recount doctor --fix` found, by kind, and whether it mended it. */
+  findings: Record<string, number>;
+  requeued: number;
+  /** Transcripts whose ingestion was cut off at least once. */
+  repeatedTranscripts: number;
+  mostAttempts: number;
+  /** Given up by their client, and there all the same. */
+  unacknowledgedThere: number;
+  /** From the last fault until no job was left. */
+  settleMs: number;
+  tables: Record<string, TableHash>;
+  crashes: string[];
+}
+
+interface StoredTranscript {
+  id: string;
+  session_id: string;
+  sha256: string;
+  path: string | null;
+  object_key: string;
+  status: string;
+}
+
+const QUIET_WORKSPACE = '01J0000000000000000000000B';
+const MAX_SETTLE_MS = 300_000;
+const QUIET_UPLOADS_AT_ONCE = 8;
+
+interface Context {
+  attempted: readonly Attempted[];
+  /** What the backfill brings, and the key that it does so with. */
+  source: string;
+  key: string;
+  onProgress: (text: string) => void;
+}
+
+/** With all faults off: waits, mends as an operator would, and holds what is there against an undisturbed run. */
+export async function checkAfterwards(installation: Installation, context: Context): Promise<Afterwards> {
+  const failures: string[] = [];
+  const database = installation.openDatabase();
+  const expect = (isFine: boolean, failure: string): void => {
+    if (!isFine) failures.push(failure);
+  };
+  try {
+    const startedAtMs = performance.now();
+    await settle(database);
+    const settleMs = performance.now() - startedAtMs;
+    const statuses = await countStatuses(database);
+    const attempts = await readAttempts(database);
+    context.onProgress(`No job left after ${Math.round(settleMs / 1000)} s: ${JSON.stringify(statuses)}`);
+
+    // Objects are dated by the second.
+    await sleep(1100);
+    const findings = parseFindings(await recount(installation, 'doctor', '--fix', '--json', '--min-age', '0m'));
+    const requeue = await recount(installation, 'requeue', '--failed');
+    const requeued = requeue.stdout.split('\n').filter(Boolean).length;
+    await backfill(installation, context.source, context.key);
+    await settle(database);
+    const leftovers = parseFindings(await recount(installation, 'doctor', '--json', '--min-age', '0m'));
+    expect(leftovers.length === 0, `doctor still finds ${JSON.stringify(leftovers.slice(0, 5))}`);
+
+    const stored = await readStored(database);
+    failures.push(...findLost(context.attempted, stored), ...findIncomplete(context.attempted, stored));
+    failures.push(...(await compareObjects(installation, stored)));
+    const verify = await recount(installation, 'verify');
+    expect(verify.exitCode === 0, `verify: ${verify.stdout}${verify.stderr}`);
+
+    context.onProgress('The undisturbed run');
+    await runQuietly(installation, context, stored);
+    await settle(database);
+    const [disturbed, quiet] = [
+      await hashWorkspace(database, CHAOS_WORKSPACE),
+      await hashWorkspace(database, QUIET_WORKSPACE),
+    ];
+    for (const [table, hash] of Object.entries(quiet)) {
+      const found = disturbed[table];
+      const isEqual = found?.rows === hash.rows && found.hash === hash.hash;
+      expect(isEqual, `${table}: ${found?.rows} rows differ from the ${hash.rows} of an undisturbed run`);
+    }
+    const crashes = [installation.api, ...installation.workers].flatMap((program) =>
+      program.crashes.map((output) => `${program.name} ended by itself: ${output.slice(-1000)}`),
+    );
+    failures.push(...crashes);
+    const acknowledged = new Set(
+      context.attempted.flatMap(({ sha256, receipt }) => (receipt === undefined ? [] : [sha256])),
+    );
+    const given = toGivenUp(context.attempted);
+    return {
+      failures,
+      statuses,
+      findings: countFindings(findings),
+      requeued,
+      ...attempts,
+      unacknowledgedThere: stored.filter(({ sha256 }) => given.has(sha256) && !acknowledged.has(sha256)).length,
+      settleMs,
+      tables: disturbed,
+      crashes,
+    };
+  } finally {
+    await database.close();
+  }
+}
+
+const recount = (installation: Installation, ...commandArguments: string[]): Promise<RecountResult> =>
+  runRecount(commandArguments, installation.environment);
+
+function parseFindings({ stdout, stderr }: RecountResult): Finding[] {
+  if (stdout === '') throw new Error(`recount doctor failed: ${stderr}`);
+  return (JSON.parse(stdout) as { findings: Finding[] }).findings;
+}
+
+function countFindings(findings: readonly Finding[]): Record<string, number> {
+  const tally = createTally();
+  for (const { kind, fixed } of findings) tally.add(`${kind}${fixed ? ' (mended)' : ''}`);
+  return tally.toObject();
+}
+
+/** Waits until no job waits or is under way, and nothing is left to be indexed for search. */
+async function settle({ pool }: DatabasePool): Promise<void> {
+  const deadlineMs = performance.now() + MAX_SETTLE_MS;
+  for (;;) {
+    const { rows } = await pool.query<{ jobs: number; sessions: number }>(
+      `SELECT (SELECT count(*)::int FROM pgboss.job
+               WHERE state IN ('created', 'retry', 'active') AND name LIKE 'ingest-transcript%') AS jobs,
+              (SELECT count(*)::int FROM recount.search_index_state WHERE indexed_at IS NULL) AS sessions`,
+    );
+    const { jobs = 0, sessions = 0 } = rows[0] ?? {};
+    if (jobs + sessions === 0) return;
+    if (performance.now() > deadlineMs) throw new Error(`Stuck: ${jobs} jobs, ${sessions} sessions to be indexed`);
+    await sleep(200);
+  }
+}
+
+/** Transcripts that took more than one attempt, and the attempts of the one that took most. */
+async function readAttempts({ pool }: DatabasePool): Promise<Pick<Afterwards, 'repeatedTranscripts' | 'mostAttempts'>> {
+  const { rows } = await pool.query<Pick<Afterwards, 'repeatedTranscripts' | 'mostAttempts'>>(
+    `SELECT count(*) FILTER (WHERE attempt_count > 1)::int AS "repeatedTranscripts", max(attempt_count)::int AS "mostAttempts"
+     FROM recount.transcripts`,
+  );
+  return rows[0] ?? { repeatedTranscripts: 0, mostAttempts: 0 };
+}
+
+async function countStatuses({ pool }: DatabasePool): Promise<Record<string, number>> {
+  const { rows } = await pool.query<{ status: string; count: number }>(
+    'SELECT status, count(*)::int AS count FROM recount.transcripts GROUP BY status ORDER BY status',
+  );
+  return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+}
+
+async function readStored({ pool }: DatabasePool): Promise<StoredTranscript[]> {
+  const { rows } = await pool.query<StoredTranscript>(
+    'SELECT id, session_id, sha256, path, object_key, status FROM recount.transcripts WHERE workspace_id = $1 ORDER BY id',
+    [CHAOS_WORKSPACE],
+  );
+  return rows;
+}
+
+/** Acknowledged, and not there exactly once, ingested. */
+function findLost(attempted: readonly Attempted[], stored: readonly StoredTranscript[]): string[] {
+  const byId = new Map(stored.map((transcript) => [transcript.id, transcript]));
+  const contents = createTally();
+  for (const { session_id, sha256 } of stored) contents.add(`${session_id} ${sha256}`);
+  const counts = contents.toObject();
+  return attempted.flatMap(({ sha256, receipt }) => {
+    if (receipt === undefined) return [];
+    const { transcriptId, sessionId } = receipt;
+    const row = byId.get(transcriptId);
+    if (row?.session_id !== sessionId || row.sha256 !== sha256) return [`${transcriptId} was acknowledged and is lost`];
+    if (counts[`${sessionId} ${sha256}`] !== 1) return [`${transcriptId} is there more than once`];
+    const isIngested = row.status === 'ingested' || row.status === 'superseded';
+    return isIngested ? [] : [`${transcriptId} was acknowledged and is ${row.status}`];
+  });
+}
+
+const toGivenUp = (attempted: readonly Attempted[]): Map<string, PlannedUpload> =>
+  new Map(attempted.flatMap(({ planned, receipt, sha256 }) => (receipt === undefined ? [[sha256, planned]] : [])));
+
+/** There without ever having been sent like this. */
+function findIncomplete(attempted: readonly Attempted[], stored: readonly StoredTranscript[]): string[] {
+  const sent = new Set(attempted.map(({ sha256 }) => sha256));
+  // What the backfill brings has a path.
+  return stored.flatMap(({ id, sha256, path }) =>
+    sent.has(sha256) || path !== null ? [] : [`${id}: nobody sent this`],
+  );
+}
+
+async function compareObjects({ rawStore }: Installation, stored: readonly StoredTranscript[]): Promise<string[]> {
+  const keys = new Set<string>();
+  for await (const { key } of rawStore.list('')) keys.add(key);
+  const missing = stored.filter(({ object_key }) => !keys.delete(object_key));
+  return [
+    ...missing.map(({ id }) => `${id}: its object is missing`),
+    ...[...keys].map((key) => `orphan object ${key}`),
+  ];
+}
+
+/** The same transcripts to another workspace: what was acknowledged, and what is there although its client gave up. */
+async function runQuietly(
+  installation: Installation,
+  { attempted, source }: Context,
+  stored: readonly StoredTranscript[],
+): Promise<void> {
+  const { key } = await installation.createWorkspace(QUIET_WORKSPACE, 'quiet');
+  const answers = createTally();
+  const givenUp = toGivenUp(attempted);
+  const unasked = stored.flatMap((row) => {
+    const planned = givenUp.get(row.sha256);
+    if (planned === undefined) return [];
+    // The doctor receives an orphan without path and session id.
+    const sessionId = row.session_id === planned.sessionId ? planned.sessionId : undefined;
+    return [{ ...planned, path: row.path ?? undefined, sessionId }];
+  });
+  const acknowledged = attempted.flatMap(({ planned, receipt }) => (receipt === undefined ? [] : [planned]));
+  const waiting = [...acknowledged, ...unasked];
+  const runClient = async (): Promise<void> => {
+    for (let planned = waiting.shift(); planned !== undefined; planned = waiting.shift()) {
+      const calm = { ...planned, pauseMs: 0, givesUpAfter: undefined };
+      await upload({ baseUrl: installation.apiUrl, key, answers }, calm);
+    }
+  };
+  await Promise.all(Array.from({ length: QUIET_UPLOADS_AT_ONCE }, runClient));
+  await backfill(installation, source, key);
+}
+
+/** Once more without faults, so that all of it is acknowledged. */
+async function backfill({ environment, apiUrl }: Installation, source: string, key: string): Promise<void> {
+  const server = { RECOUNT_SERVER: apiUrl, RECOUNT_API_KEY: key };
+  const { exitCode, stdout, stderr } = await runRecount(['backfill', source], { ...environment, ...server });
+  if (exitCode !== 0) throw new Error(`The backfill failed without faults: ${stdout}${stderr}`);
+}

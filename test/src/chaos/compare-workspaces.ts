@@ -1,0 +1,41 @@
+import type { DatabasePool } from '@recount/db';
+
+export interface TableHash {
+  rows: number;
+  hash: string | null;
+}
+
+/** What names a workspace, a transcript, an upload or a moment, and so differs from one run to the next. */
+const ACCIDENTAL = ['workspace_id', 'created_at', 'updated_at'];
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  transcripts: ['id', 'object_key', 'path', 'superseded_by', 'attempt_count', 'failure_reason', 'ingested_at'],
+  sessions: ['primary_transcript_id'],
+  transcript_messages: ['transcript_id'],
+  content_blocks: ['transcript_id'],
+  ingest_issues: ['transcript_id'],
+  session_events: ['transcript_id'],
+  // Counted up over the attempts and versions of a session.
+  usage_entries: ['transcript_id', 'entry_number'],
+  tool_calls: ['transcript_id', 'call_number'],
+  usage_ledger: ['transcript_id', 'entry_number'],
+  usage_rollup: [],
+  tool_rollup: [],
+  message_rollup: [],
+  // The words begin with the workspace's own.
+  search_documents: ['words'],
+};
+
+/** Every row of a workspace, one hash a table, without what depends on when and how it arrived. */
+export async function hashWorkspace({ pool }: DatabasePool, workspaceId: string): Promise<Record<string, TableHash>> {
+  const hashes: Record<string, TableHash> = {};
+  for (const [table, accidental] of Object.entries(TABLES)) {
+    const { rows } = await pool.query<TableHash>(
+      `SELECT count(*)::int AS rows, md5(string_agg(row_hash, '' ORDER BY row_hash COLLATE "C")) AS hash
+       FROM (SELECT md5((to_jsonb(r) - $2::text[])::text) AS row_hash
+             FROM recount.${table} AS r WHERE workspace_id = $1) AS every`,
+      [workspaceId, [...ACCIDENTAL, ...accidental]],
+    );
+    hashes[table] = rows[0] ?? { rows: 0, hash: null };
+  }
+  return hashes;
+}

@@ -1,0 +1,117 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
+import { migrateQueue } from '@recount/queue';
+import { createRawStore, type RawStore } from '@recount/storage';
+import { type S3Proxy, startS3Proxy } from '@recount/storage/testing/s3-proxy';
+import { startFauxqs } from 'fauxqs';
+import { type KillablePostgres, startKillablePostgres } from './killable-postgres.ts';
+import { type SupervisedProcess, superviseProcess } from './supervised-process.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+
+export type StoreKind = 's3' | 'folder';
+
+export interface Installation {
+  apiUrl: string;
+  api: SupervisedProcess;
+  workers: SupervisedProcess[];
+  postgres: KillablePostgres;
+  databaseProxy: TcpProxy;
+  /** Only with an S3 store. */
+  storeProxy: S3Proxy | undefined;
+  /** What `recount` commands need to work on it, by way of the proxies. */
+  environment: Record<string, string>;
+  rawStore: RawStore;
+  /** A pool straight to the server; stale after a kill of PostgreSQL. */
+  openDatabase(): DatabasePool;
+  createWorkspace(id: string, name: string): Promise<{ key: string }>;
+  stop(): Promise<void>;
+}
+
+const WORKER_COUNT = 2;
+const BUCKET = 'recount-chaos';
+
+/** API and workers as processes of their own, behind proxies to a PostgreSQL of their own and to the raw store. */
+export async function startInstallation(
+  directory: string,
+  { store, apiPort }: { store: StoreKind; apiPort: number },
+): Promise<Installation> {
+  await mkdir(join(directory, 'logs'), { recursive: true });
+  const databaseProxy = await startTcpProxy();
+  const postgres = await startKillablePostgres(join(directory, 'postgres'), (port) =>
+    databaseProxy.setTargetPort(port),
+  );
+  await migrateDatabase(postgres.connectionString());
+  await migrateQueue(postgres.connectionString());
+  const rawStore = store === 's3' ? await startS3() : undefined;
+  const location = rawStore?.location ?? join(directory, 'raw');
+  const databaseUrl = new URL(postgres.connectionString());
+  databaseUrl.port = String(databaseProxy.port);
+  const environment = {
+    HOME: directory,
+    DATABASE_URL: databaseUrl.href,
+    RECOUNT_RAW_STORE: location,
+    RECOUNT_PORT: String(apiPort),
+    ...rawStore?.environment,
+  };
+  const supervise = (name: string, command: string, readyPattern: RegExp): SupervisedProcess =>
+    superviseProcess({
+      name,
+      commandArguments: [command],
+      environment,
+      readyPattern,
+      logPath: join(directory, 'logs', `${name}.log`),
+    });
+  const api = supervise('api', 'api', /"msg":"api ready"/);
+  const workers = Array.from({ length: WORKER_COUNT }, (_, index) =>
+    supervise(`worker ${index + 1}`, 'worker', /"msg":"worker ready"/),
+  );
+  const openDatabase = (): DatabasePool => createDatabasePool({ connectionString: postgres.connectionString() });
+  return {
+    apiUrl: `http://127.0.0.1:${apiPort}`,
+    api,
+    workers,
+    postgres,
+    databaseProxy,
+    storeProxy: rawStore?.proxy,
+    environment,
+    rawStore: createRawStore(location, rawStore?.options),
+    openDatabase,
+    async createWorkspace(id, name) {
+      const pool = openDatabase();
+      await ensureWorkspace(pool.database, id, name);
+      const { key } = await createApiKey(pool.database, { workspaceId: id, name: 'chaos', scopes: ['ingest', 'read'] });
+      await pool.close();
+      return { key };
+    },
+    async stop() {
+      await Promise.all([api, ...workers].map((program) => program.stop()));
+      await databaseProxy.stop();
+      await postgres.stop();
+      await rawStore?.stop();
+    },
+  };
+}
+
+async function startS3() {
+  const server = await startFauxqs({ port: 0, logger: false });
+  server.createBucket(BUCKET);
+  const proxy = await startS3Proxy(server.address);
+  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+  const region = 'us-east-1';
+  return {
+    location: `s3://${BUCKET}/raw`,
+    proxy,
+    options: { endpoint: proxy.url, region, credentials },
+    environment: {
+      S3_ENDPOINT: proxy.url,
+      S3_REGION: region,
+      S3_ACCESS_KEY_ID: credentials.accessKeyId,
+      S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
+    },
+    async stop() {
+      await proxy.stop();
+      await server.stop();
+    },
+  };
+}

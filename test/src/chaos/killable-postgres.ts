@@ -1,0 +1,88 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
+
+/** Its parent process, one that serves a connection, or all at once, as when the power fails. */
+export const POSTGRES_VICTIMS = ['postmaster', 'backend', 'all processes'] as const;
+export type PostgresVictim = (typeof POSTGRES_VICTIMS)[number];
+
+export interface KillablePostgres {
+  /** Of the server itself, not by way of a proxy; another one after each start. */
+  connectionString(): string;
+  directory: string;
+  /** Kills, waits `pauseMs`, and starts what does not start by itself. */
+  kill(victim: PostgresVictim, pauseMs: number): Promise<void>;
+  /** Why starting failed, each time it did. */
+  failedStarts: string[];
+  /** How long the longest start took, recovery and repeated tries included. */
+  longestStartMs(): number;
+  stop(): Promise<void>;
+}
+
+const START_ATTEMPTS = 20;
+
+/** A PostgreSQL that syncs to disk, so that what it committed is there after a kill. `onStart` gets its port each time. */
+export async function startKillablePostgres(
+  directory: string,
+  onStart: (port: number) => void,
+): Promise<KillablePostgres> {
+  const failedStarts: string[] = [];
+  let longestStartMs = 0;
+  let running: LocalPostgres = await start();
+
+  async function start(): Promise<LocalPostgres> {
+    const startedAtMs = performance.now();
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const postgres = await startLocalPostgres({ directory });
+        longestStartMs = Math.max(longestStartMs, performance.now() - startedAtMs);
+        onStart(postgres.port);
+        return postgres;
+      } catch (error) {
+        failedStarts.push((error as Error).message);
+        if (attempt >= START_ATTEMPTS) throw error;
+        await sleep(500);
+      }
+    }
+  }
+
+  return {
+    connectionString: () => running.connectionString,
+    directory: running.directory,
+    failedStarts,
+    longestStartMs: () => longestStartMs,
+    async kill(victim, pauseMs) {
+      const postmaster = await readPostmaster(running.directory);
+      const children = await listChildren(postmaster);
+      const backend = children.at(-1);
+      if (victim === 'backend' && backend !== undefined) return killProcess(backend);
+      killProcess(postmaster);
+      if (victim === 'all processes') children.forEach(killProcess);
+      await sleep(pauseMs);
+      running = await start();
+    },
+    stop: () => running.stop(),
+  };
+}
+
+async function readPostmaster(directory: string): Promise<number> {
+  return Number.parseInt(await readFile(join(directory, 'cluster/data/postmaster.pid'), 'utf8'), 10);
+}
+
+/** Oldest first, so that those which serve connections come last. None where the system does not tell. */
+async function listChildren(pid: number): Promise<number[]> {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const lists = await Promise.all(
+    threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/children`, 'utf8').catch(() => '')),
+  );
+  return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number)).sort((a, b) => a - b);
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

@@ -1,0 +1,51 @@
+import { parseArgs } from 'node:util';
+import { findCorpus } from '../corpus.ts';
+import { formatReport } from './report.ts';
+import { runChaos } from './run-chaos.ts';
+
+const HELP = `Usage: pnpm chaos [--kills N] [--seed N] [--store s3|folder]
+
+Kills API, workers, PostgreSQL and a backfill at random while several clients upload, breaks their connections and the
+raw store's answers, then compares every row with an undisturbed run. Exit code 1 where anything is lost, doubled or stuck.
+
+  --kills N    SIGKILLs, default 200
+  --seed N     of victims, faults and uploads; the order of events in time remains the machine's. Default 1
+  --store KIND raw store: s3 (an emulator behind a proxy that injects faults; default) or folder
+  --keep       leaves logs and data where they are, and says where
+`;
+
+const INTERRUPTED_EXIT_CODE = 130;
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      kills: { type: 'string', default: '200' },
+      seed: { type: 'string', default: '1' },
+      store: { type: 'string', default: 's3' },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const kills = Number(values.kills);
+  const seed = Number(values.seed);
+  const { store } = values;
+  const isValid = Number.isSafeInteger(kills) && kills >= 0 && Number.isSafeInteger(seed);
+  if (values.help || !isValid || (store !== 's3' && store !== 'folder')) {
+    console.log(HELP);
+    return values.help ? 0 : 2;
+  }
+  const report = await runChaos({
+    kills,
+    seed,
+    store,
+    corpus: findCorpus(),
+    keep: values.keep,
+    onProgress: (text) => console.log(text),
+  });
+  console.log(formatReport(report));
+  return report.failures.length === 0 ? 0 : 1;
+}
+
+// By way of `exit`, on which everything that was started is ended.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(INTERRUPTED_EXIT_CODE));
+process.exitCode = await main();

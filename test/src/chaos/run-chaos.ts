@@ -1,0 +1,129 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { findFreePort } from '../find-free-port.ts';
+import { startBackfillClient } from './backfill-client.ts';
+import { checkAfterwards } from './check-afterwards.ts';
+import { injectDatabaseFaults, injectStoreFaults } from './faults.ts';
+import { type Installation, type StoreKind, startInstallation } from './installation.ts';
+import { killProcesses } from './kill-loop.ts';
+import { createRandom } from './random.ts';
+import type { ChaosReport } from './report.ts';
+import { createTally } from './tally.ts';
+import { type UploadResult, upload } from './upload-client.ts';
+import { createUploadPlan, type PlannedUpload, readTranscriptFiles, type UploadPlan } from './uploads.ts';
+
+export interface ChaosOptions {
+  kills: number;
+  /** Of victims, faults and uploads. When things happen remains the machine's affair. */
+  seed: number;
+  store: StoreKind;
+  /** Folder or archives of transcripts; undefined: the samples. */
+  corpus: string | undefined;
+  /** Leaves logs and data behind. */
+  keep?: boolean;
+  onProgress?: (text: string) => void;
+}
+
+/** One that a client sent, and what it was told of it. */
+export interface Attempted extends UploadResult {
+  planned: PlannedUpload;
+}
+
+export const CHAOS_WORKSPACE = '01J0000000000000000000000A';
+const CLIENT_COUNT = 4;
+const MAX_CLIENT_PAUSE_MS = 500;
+const SAMPLES = fileURLToPath(new URL('../../../samples', import.meta.url));
+
+/** Uploads and kills until there were enough kills, then compares what is there with an undisturbed run. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const { seed, onProgress = () => undefined } = options;
+  const random = createRandom(seed);
+  const source = options.corpus ?? SAMPLES;
+  const files = await readTranscriptFiles(source);
+  const directory = await mkdtemp(join(tmpdir(), 'recount-chaos-'));
+  onProgress(`Working in ${directory}`);
+  const installation = await startInstallation(directory, { store: options.store, apiPort: await findFreePort() });
+  try {
+    const { key } = await installation.createWorkspace(CHAOS_WORKSPACE, 'default');
+    const tallies = { victims: createTally(), faults: createTally(), answers: createTally() };
+    const startedAtMs = performance.now();
+    await Promise.all([installation.api, ...installation.workers].map((program) => program.waitUntilReady()));
+    const environment = { ...installation.environment, RECOUNT_SERVER: installation.apiUrl, RECOUNT_API_KEY: key };
+    const backfill = startBackfillClient(source, environment);
+    const clients = startClients(createUploadPlan(files, random.fork()), (planned) =>
+      upload({ baseUrl: installation.apiUrl, key, answers: tallies.answers }, planned),
+    );
+    const faults = [injectDatabaseFaults(installation.databaseProxy, random.fork(), tallies.faults)];
+    if (installation.storeProxy) {
+      faults.push(injectStoreFaults(installation.storeProxy, random.fork(), tallies.faults));
+    }
+    await Promise.race([
+      clients.failed,
+      killProcesses(options.kills, {
+        installation,
+        backfill,
+        random: random.fork(),
+        victims: tallies.victims,
+        countAcknowledged: () => clients.attempted.length,
+        onKill: (count, victim) =>
+          onProgress(`${count}/${options.kills}: ${victim}; ${clients.attempted.length} uploads`),
+      }),
+    ]);
+    for (const fault of faults) fault.stop();
+    await Promise.all([clients.finish(), backfill.finish()]);
+    const chaosMs = performance.now() - startedAtMs;
+    onProgress('Faults off, every upload acknowledged');
+    const results = await checkAfterwards(installation, {
+      attempted: clients.attempted,
+      source,
+      key,
+      onProgress,
+    });
+    return {
+      options,
+      kills: tallies.victims.toObject(),
+      faults: tallies.faults.toObject(),
+      answers: tallies.answers.toObject(),
+      uploads: clients.attempted.length,
+      acknowledged: clients.attempted.filter(({ receipt }) => receipt !== undefined).length,
+      backfillRuns: backfill.runs(),
+      chaosMs,
+      longestPostgresStartMs: installation.postgres.longestStartMs(),
+      failedPostgresStarts: installation.postgres.failedStarts,
+      ...results,
+    };
+  } finally {
+    await installation.stop();
+    if (!options.keep) await removeAll(installation, directory);
+  }
+}
+
+function startClients(plan: UploadPlan, send: (planned: PlannedUpload) => Promise<UploadResult>) {
+  const attempted: Attempted[] = [];
+  let isFinishing = false;
+  const runClient = async (): Promise<void> => {
+    while (!isFinishing) {
+      const planned = plan.next();
+      attempted.push({ planned, ...(await send(planned)) });
+      await sleep(Math.random() * MAX_CLIENT_PAUSE_MS);
+    }
+  };
+  const done = Promise.all(Array.from({ length: CLIENT_COUNT }, runClient));
+  return {
+    attempted,
+    /** Never resolves; rejects where the server refuses a good upload. */
+    failed: done.then(() => new Promise<never>(() => {})),
+    async finish(): Promise<void> {
+      isFinishing = true;
+      await done;
+    },
+  };
+}
+
+async function removeAll(installation: Installation, directory: string): Promise<void> {
+  await rm(installation.postgres.directory, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
+}
