@@ -103,7 +103,7 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
       /^LAST ACTIVITY +PROJECT +SESSION +MESSAGES +IN +OUT +CACHE READ +CACHE WRITE +DOLLARS$/m,
     );
     expect(first.stdout.match(/≈ \$\d+\.\d{4}$/gm)).toHaveLength(SAMPLE_COUNT);
-    expect(first.stdout).toMatch(/^2026-07-02 08:41 +billing-service +└ .* 18,753 +10,096 +≈ \$0\.0512$/m);
+    expect(first.stdout).toMatch(/^2026-07-02 08:41 +billing-service +└ .* 18,753 +10,096 +≈ \$0\.0171$/m);
     const data = join(home, '.recount');
     expect((await stat(data)).mode & 0o777).toBe(0o700);
     expect((await stat(join(data, 'credentials.json'))).mode & 0o777).toBe(0o600);

@@ -36,7 +36,7 @@ const toRate = (bytes: number, seconds: number): string => `${(bytes / seconds /
 
 /** By name, in the order in which they are run. */
 export const SECTIONS: Readonly<Record<string, Section>> = {
-  'mutated lines': { maxRssBytes: 600 * MEBIBYTE, run: runMutations },
+  'mutated lines': { maxRssBytes: 800 * MEBIBYTE, run: runMutations },
   'giant transcript': {
     maxRssBytes: 400 * MEBIBYTE,
     run: async ({ transcriptBytes }) => toGiantResult(await checkGiantTranscript(transcriptBytes)),
