@@ -7,6 +7,7 @@ import { migrateQueue } from '@recount/queue';
 import { benchBackfill } from './backfill.ts';
 import { writeFixture } from './fixtures.ts';
 import { benchIngest, measureIngestMemory } from './ingest.ts';
+import { benchLiveDecoder } from './live-decoder.ts';
 import { benchParse } from './parse.ts';
 import { benchUpload } from './upload.ts';
 
@@ -31,6 +32,11 @@ async function benchAll(connectionString: string): Promise<void> {
   for (const fixture of [small, middle]) {
     const { ratio, floorMs, streamedMs, streamedPeakRssBytes } = await benchParse(fixture);
     printRow(fixture.name, toRatio(ratio), toMs(floorMs), toMs(streamedMs), toMB(streamedPeakRssBytes));
+  }
+
+  printRow('live', 'p50 ms', 'p99 ms');
+  for (const { lineBytes, p50Ms, p99Ms } of benchLiveDecoder()) {
+    printRow(`${lineBytes} B`, p50Ms.toFixed(2), p99Ms.toFixed(2));
   }
 
   printRow('ingest', 'insert ÷ copy', 'ingest ÷ copy', 'copy ms', 'insert ms', 'ingest ms', 'peak RSS MB');
