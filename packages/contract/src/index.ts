@@ -1,4 +1,3 @@
-export * from './analytics.ts';
 export {
   DEFAULT_REPORT_ROWS,
   GROUP_KEYS,
@@ -15,9 +14,13 @@ export * from './messages.ts';
 export * from './paging.ts';
 export * from './prices.ts';
 export * from './problem.ts';
+export type { ReportCaveats, ReportFilters } from './report-shape.ts';
 export * from './search.ts';
+export * from './session-reports.ts';
 export * from './sessions.ts';
 export * from './settings.ts';
+export * from './tool-reports.ts';
 export * from './transcripts.ts';
 export * from './uploads.ts';
 export * from './usage-figures.ts';
+export * from './usage-reports.ts';

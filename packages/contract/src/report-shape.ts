@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import { GROUP_KEYS, reportFilterFields, reportLimitField, SUBAGENT_FILTERS } from './analytics-query.ts';
+import { countField, timestampField } from './fields.ts';
+import { usageFiguresSchema } from './usage-figures.ts';
+
+const TIMES = ['hour', 'day', 'week', 'month'] as const;
+export const SESSION_KEYS = [...TIMES, 'project', 'git_branch', 'agent', 'agent_version'] as const;
+export const EVENT_KEYS = [...SESSION_KEYS, 'session'] as const;
+export const USAGE_KEYS = [...TIMES, 'model', 'project', 'git_branch', 'agent', 'agent_version', 'session'] as const;
+export const CALL_KEYS = [...USAGE_KEYS, 'tool'] as const;
+
+export const name = z.string().nullable();
+export const ratio = z.number().min(0).max(1).nullable();
+export const milliseconds = z.number().min(0).nullable();
+
+/** What a row is about: the keys of `group_by`, and no others. */
+export const groupFields = {
+  hour: name.optional().describe('Its beginning in the time zone, with the offset: `2026-03-29T03:00:00+02:00`'),
+  day: name.optional().describe('Date in the time zone; null, as in all times, for what has no timestamp'),
+  week: name.optional().describe('Date of its Monday'),
+  month: name.optional().describe('`2026-03`'),
+  model: name.optional(),
+  project: name.optional(),
+  git_branch: name.optional(),
+  agent: name.optional(),
+  agent_version: name.optional(),
+  session: z.string().optional().describe('Session id'),
+  tool: z.string().optional(),
+};
+
+const filtersSchema = z
+  .object({
+    from: timestampField.nullable().describe('As the moment that it stands for'),
+    to: timestampField.nullable(),
+    time_zone: z.string(),
+    agent: name,
+    project: name,
+    git_branch: name,
+    model: name,
+    session_id: name,
+    subagents: z.enum(SUBAGENT_FILTERS),
+    group_by: z.array(z.enum(GROUP_KEYS)),
+    limit: countField,
+  })
+  .meta({ id: 'ReportFilters', description: 'What the report was made for' });
+
+const caveatsSchema = z
+  .object({
+    unfinalised: usageFiguresSchema.shape.unfinalised,
+    unpriced: z.object({
+      responses: countField,
+      tokens: countField,
+      models: z.array(z.string()).describe('At most 100, those with most tokens first'),
+    }),
+    default_priced_responses: usageFiguresSchema.shape.default_priced_responses,
+    without_timestamp: countField.describe('Responses without a timestamp: left out where `from` or `to` is given'),
+  })
+  .meta({
+    id: 'ReportCaveats',
+    description: 'What the usage that passes the filters is less than exact about, credited responses only',
+  });
+
+export type ReportFilters = z.infer<typeof filtersSchema>;
+export type ReportCaveats = z.infer<typeof caveatsSchema>;
+
+/** A report's answer: rows, and what stands around them in every report. */
+export function reportSchema<
+  Row extends z.ZodRawShape,
+  Totals extends z.ZodRawShape,
+  Rest extends z.ZodRawShape = Record<never, never>,
+>(id: string, description: string, row: Row, totals: Totals, rest: Rest = {} as Rest) {
+  return z
+    .object({
+      filters: filtersSchema,
+      currency_label: z.string().describe('What the workspace calls its currency; nothing is converted'),
+      caveats: caveatsSchema,
+      rows: z.array(z.object(row).meta({ id: `${id}Row` })),
+      totals: z.object(totals).describe('Of all rows, also those beyond `limit`'),
+      truncated: z.boolean().describe('Whether there are more rows than `limit`'),
+      ...rest,
+    })
+    .meta({ id: `${id}Report`, description });
+}
+
+export const querySchema = <Extra extends z.ZodRawShape>(extra: Extra) =>
+  z.strictObject({ ...reportFilterFields, ...extra, limit: reportLimitField });

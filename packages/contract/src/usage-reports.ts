@@ -1,0 +1,153 @@
+import { z } from 'zod';
+import { groupByField, SUBAGENT_FILTERS } from './analytics-query.ts';
+import { countField, sessionIdField, timestampField } from './fields.ts';
+import { groupFields, name, querySchema, reportSchema, SESSION_KEYS, USAGE_KEYS } from './report-shape.ts';
+import { costField, ownAndSharedUsageFields, usageFiguresSchema } from './usage-figures.ts';
+
+const MAX_TOP_SESSIONS = 100;
+const MAX_IDLE_THRESHOLD_MS = 24 * 60 * 60_000;
+
+export const usageReportQuerySchema = querySchema({ group_by: groupByField(USAGE_KEYS, ['day']) });
+
+const usageRowFields = {
+  sessions: countField.describe('Sessions that hold a response'),
+  messages: countField
+    .nullable()
+    .describe(
+      'Messages in the sessions, copies included; null where responses are grouped or filtered by model, branch or version, which not every message has',
+    ),
+  user_messages: countField.nullable().describe('Part of `messages`, tool results included'),
+  ...ownAndSharedUsageFields,
+};
+
+export const usageReportSchema = reportSchema(
+  'Usage',
+  'Tokens and cost. In the order of time, then the most expensive first',
+  { ...groupFields, ...usageRowFields },
+  usageRowFields,
+);
+
+export const modelsReportQuerySchema = querySchema({});
+
+const modelRowFields = {
+  sessions: countField,
+  first_used: timestampField.nullable().describe('To a quarter of an hour'),
+  last_used: timestampField.nullable().describe('To a quarter of an hour'),
+  ...usageFiguresSchema.shape,
+};
+
+export const modelsReportSchema = reportSchema(
+  'Models',
+  'Models in use, the most expensive first',
+  {
+    model: name.describe('As the transcripts name it; null where they name none'),
+    is_priced: z.boolean().describe('Whether all of its responses have a price'),
+    ...modelRowFields,
+  },
+  { models: countField, ...usageFiguresSchema.shape },
+);
+
+export const sessionsReportQuerySchema = querySchema({
+  subagents: z
+    .enum(SUBAGENT_FILTERS)
+    .default('exclude')
+    .describe('Sessions of sub-agents: with the rest, left out, or alone'),
+  group_by: groupByField(SESSION_KEYS),
+  idle_threshold_ms: z.coerce
+    .number()
+    .int()
+    .min(1000)
+    .max(MAX_IDLE_THRESHOLD_MS)
+    .default(5 * 60_000)
+    .describe('Longer pauses between messages are no active time; other than 300000, it is computed from all messages'),
+  top: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MAX_TOP_SESSIONS)
+    .default(10)
+    .describe('How many of the most expensive sessions to list'),
+});
+
+const distributionSchema = z
+  .object({ p50: z.number(), p90: z.number(), p99: z.number(), max: z.number(), mean: z.number() })
+  .nullable()
+  .meta({ id: 'Distribution', description: 'Over sessions: percentiles are figures of a session; null without one' });
+
+const sessionRowFields = {
+  sessions: countField.describe('That began in the time asked for'),
+  prompts: countField.describe('That a person gave in the main conversation'),
+  turns: countField.describe('Prompts that were answered'),
+  messages: countField,
+  tool_uses: countField,
+  duration_ms: countField.describe('First to last timestamp, all sessions together'),
+  active_ms: countField.describe('The same without pauses longer than the idle threshold'),
+  cost_usd: costField.describe('Of all sessions; what they share with others is in each of them'),
+  own_cost_usd: costField.describe('The same with every response counted once'),
+  distribution: z.object({
+    total_tokens: distributionSchema,
+    cost_usd: distributionSchema,
+    duration_ms: distributionSchema,
+    active_ms: distributionSchema,
+  }),
+};
+
+export const sessionsReportSchema = reportSchema(
+  'Sessions',
+  'Sessions by their beginning, with figures of the whole of each',
+  { ...groupFields, ...sessionRowFields },
+  sessionRowFields,
+  {
+    idle_threshold_ms: countField,
+    most_expensive: z.array(
+      z
+        .object({
+          session_id: sessionIdField,
+          title: name.describe('Or else the beginning of the first prompt'),
+          project: name,
+          git_branch: name,
+          agent: z.string(),
+          is_subagent: z.boolean(),
+          first_timestamp: timestampField.nullable(),
+          duration_ms: countField,
+          active_ms: countField,
+          prompts: countField,
+          total_tokens: countField,
+          cost_usd: costField,
+          own_cost_usd: costField,
+          shared_cost_usd: costField,
+        })
+        .meta({ id: 'ExpensiveSession' }),
+    ),
+  },
+);
+
+export const reconciliationReportQuerySchema = querySchema({});
+
+const reconciliationFields = {
+  reported_cost_usd: costField.describe('The agent’s own last total'),
+  computed_cost_usd: costField.describe('Ours: of the session and of its sub-agents'),
+  subagent_cost_usd: costField.describe('Part of `computed_cost_usd`'),
+  difference_usd: costField.describe('`computed_cost_usd` − `reported_cost_usd`'),
+  difference_ratio: z.number().nullable().describe('`difference_usd` / `reported_cost_usd`; null where that is 0'),
+  unfinalised_responses: countField,
+  unpriced_responses: countField,
+};
+
+export const reconciliationReportSchema = reportSchema(
+  'Reconciliation',
+  'Sessions whose transcript holds the agent’s own total, beside ours; the largest difference first',
+  {
+    session_id: sessionIdField,
+    title: name,
+    project: name,
+    first_timestamp: timestampField.nullable(),
+    ...reconciliationFields,
+  },
+  { sessions: countField, sessions_within_one_percent: countField, ...reconciliationFields },
+);
+
+export type UsageReport = z.infer<typeof usageReportSchema>;
+export type ModelsReport = z.infer<typeof modelsReportSchema>;
+export type SessionsReport = z.infer<typeof sessionsReportSchema>;
+export type ReconciliationReport = z.infer<typeof reconciliationReportSchema>;
