@@ -36,7 +36,11 @@ export async function provideRadosgw(environment: NodeJS.ProcessEnv): Promise<st
   if (process.getuid?.() !== 0) return 'only root may install its Debian packages';
   const install = ['apt-get', 'install', '--yes', '--no-install-recommends', ...PACKAGES];
   try {
-    await run('sh', ['-c', `apt-get update && ${install.join(' ')}`], INSTALL_TIMEOUT_MS);
+    await run(
+      'sh',
+      ['-c', `export DEBIAN_FRONTEND=noninteractive; apt-get update && ${install.join(' ')}`],
+      INSTALL_TIMEOUT_MS,
+    );
   } catch (error) {
     return `its Debian packages cannot be installed: ${(error as Error).message.slice(-500)}`;
   }
