@@ -47,7 +47,7 @@ describe('toSubstringSnippet', () => {
       fc.property(fc.string({ unit: 'grapheme', maxLength: 1000 }), fc.nat(), fc.nat(400), (text, a, length) => {
         const start = a % (text.length + 1);
         const part = text.slice(start, start + length);
-        fc.pre(part !== '');
+        fc.pre(part !== '' && part.isWellFormed());
         const parts = toSubstringSnippet(text, part);
         const whole = parts.map(({ text: piece }) => piece).join('');
         expect(whole.isWellFormed()).toBe(true);
