@@ -11,6 +11,7 @@ export { flatDefaultPrices } from './pricing/flat-default-prices.ts';
 export type { Price, PriceQuery, PriceTable } from './pricing/price-table.ts';
 export { COST_UNITS_PER_USD } from './pricing/price-table.ts';
 export type { Arrival } from './records/claude-code/stream-lines.ts';
+export { ResumeError } from './resume-error.ts';
 export type {
   ApiResponse,
   CostByClass,

@@ -20,6 +20,15 @@ export interface ParseOptions {
   prices?: PriceTable | undefined;
   /** Of a recorded stream: when its bytes came, in the order of their offsets. Lines without a time get theirs from here. */
   arrivals?: readonly Arrival[] | undefined;
+  /**
+   * Checkpoint of a parse of the same session, with the same options, whose bytes were the beginning of this
+   * transcript's: the input is what follows them. A ResumeError is thrown where that cannot give the rows of a full parse.
+   */
+  resumeFrom?: Uint8Array | undefined;
+  /** Let the last batches carry a checkpoint, from which a transcript that grew can be parsed on. Default false. */
+  makeCheckpoint?: boolean | undefined;
+  /** API responses that stay open at a checkpoint. Late lines of real sessions come within a few dozen. Default 100. */
+  maxResponsesInCheckpoint?: number | undefined;
   /** API responses kept open for later lines. Default 50,000. */
   maxOpenMessages?: number | undefined;
   /** Tool calls kept open for their results, and results for their calls. Default 10,000. */
@@ -29,6 +38,7 @@ export interface ParseOptions {
 export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
 export const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
 const DEFAULT_MAX_OPEN_MESSAGES = 50_000;
+const DEFAULT_MAX_RESPONSES_IN_CHECKPOINT = 100;
 const DEFAULT_MAX_OPEN_TOOL_CALLS = 10_000;
 
 export function resolveOptions(options: ParseOptions): {
@@ -38,6 +48,7 @@ export function resolveOptions(options: ParseOptions): {
   prices: PriceTable;
   maxOpenMessages: number;
   maxOpenToolCalls: number;
+  maxResponsesInCheckpoint: number;
 } {
   return {
     maxInlineContentBytes: options.maxInlineContentBytes ?? DEFAULT_MAX_INLINE_CONTENT_BYTES,
@@ -46,5 +57,6 @@ export function resolveOptions(options: ParseOptions): {
     prices: options.prices ?? flatDefaultPrices,
     maxOpenMessages: options.maxOpenMessages ?? DEFAULT_MAX_OPEN_MESSAGES,
     maxOpenToolCalls: options.maxOpenToolCalls ?? DEFAULT_MAX_OPEN_TOOL_CALLS,
+    maxResponsesInCheckpoint: options.maxResponsesInCheckpoint ?? DEFAULT_MAX_RESPONSES_IN_CHECKPOINT,
   };
 }

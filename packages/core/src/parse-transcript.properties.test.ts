@@ -2,144 +2,20 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ParseResult, parseTranscript } from './index.ts';
 import { COST_UNITS_PER_USD } from './pricing/price-table.ts';
-import type { JsonObject, JsonValue } from './rows.ts';
+import type { JsonValue } from './rows.ts';
+import {
+  anyJson,
+  anyMessage,
+  anyMetadata,
+  anyText,
+  emptyLine,
+  faultyLine,
+  messageLine,
+  metadataLine,
+} from './testing/any-lines.ts';
 import { toReusedChunks } from './testing/chunked-inputs.ts';
 import { expectSame } from './testing/expect-same.ts';
 import { assistantLine, toJsonl, toUsageFields } from './testing/transcript-lines.ts';
-
-/** Any UTF-16 units, NUL and halves of pairs more often than chance would have them. */
-const anyText = fc
-  .array(fc.oneof(fc.constantFrom(0, 0xd83d, 0xde00, 0xfeff, 0x2028), fc.integer({ min: 0, max: 0xffff })), {
-    maxLength: 12,
-  })
-  .map((units) => String.fromCharCode(...units));
-
-const anyKey = fc.oneof(fc.constantFrom('__proto__', 'constructor', 'type', 'text', 'data', 'id', 'content'), anyText);
-
-const anyJson = fc.letrec<{ value: JsonValue }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 3 },
-    fc.oneof(anyText, fc.double({ noNaN: true, noDefaultInfinity: true }), fc.boolean(), fc.constant(null)),
-    fc.array(tie('value'), { maxLength: 3 }),
-    fc.dictionary(anyKey, tie('value'), { maxKeys: 4 }),
-  ),
-})).value;
-
-const anyBlock = fc.oneof(
-  anyJson,
-  fc.record(
-    {
-      type: fc.constantFrom(
-        'text',
-        'thinking',
-        'tool_use',
-        'tool_result',
-        'image',
-        'document',
-        'server_tool_use',
-        'new',
-      ),
-      text: anyJson,
-      thinking: anyJson,
-      name: fc.oneof(fc.constantFrom('Task', 'Agent', 'Bash'), anyJson),
-      id: anyJson,
-      input: anyJson,
-      tool_use_id: anyJson,
-      content: anyJson,
-      is_error: anyJson,
-      source: anyJson,
-    },
-    { requiredKeys: ['type'] },
-  ),
-);
-
-const anyTokens = fc.oneof(fc.nat({ max: 2_000_000 }), fc.constantFrom(1e8, 0, -1, 0.5, '7', null, 1e300));
-
-const anyUsage = fc.record(
-  {
-    input_tokens: anyTokens,
-    output_tokens: anyTokens,
-    cache_read_input_tokens: anyTokens,
-    cache_creation_input_tokens: anyTokens,
-    cache_creation: fc.oneof(anyJson, fc.record({ ephemeral_1h_input_tokens: anyTokens })),
-    service_tier: anyJson,
-    iterations: fc.oneof(
-      anyJson,
-      fc.array(fc.record({ type: fc.constantFrom('advisor_message', 'x'), model: anyJson })),
-    ),
-  },
-  { requiredKeys: [] },
-);
-
-/** A message line whose every field may be right, wrong or missing. */
-const anyMessage = fc.record(
-  {
-    type: fc.constantFrom('user', 'assistant', 'assistant', 'system', 'summary'),
-    message: fc.oneof(
-      anyJson,
-      fc.record(
-        {
-          id: fc.oneof(fc.constantFrom('m1', 'm2', 'm3'), anyJson),
-          model: anyJson,
-          role: anyJson,
-          content: fc.oneof(anyJson, fc.array(anyBlock, { maxLength: 4 })),
-          usage: fc.oneof(anyUsage, anyJson),
-          stop_reason: anyJson,
-        },
-        { requiredKeys: [] },
-      ),
-    ),
-    timestamp: fc.oneof(fc.constantFrom('2025-06-01T00:00:00Z', '2024-01-01T00:00:00.5+01:00', 'never'), anyJson),
-    uuid: anyJson,
-    content: anyJson,
-    summary: anyJson,
-    isSidechain: anyJson,
-    requestId: fc.oneof(fc.constantFrom('r1', 'r2'), anyJson),
-    subtype: fc.oneof(fc.constantFrom('compact_boundary', 'api_error', 'local_command'), anyJson),
-    isApiErrorMessage: anyJson,
-    costUSD: anyJson,
-    toolUseResult: anyJson,
-    forkedFrom: anyJson,
-    error: anyJson,
-    cwd: anyJson,
-  },
-  { requiredKeys: ['type'] },
-) as fc.Arbitrary<JsonObject>;
-
-/** Lines of other types that rows are made of. */
-const anyMetadata = fc.oneof(
-  fc.record({
-    type: fc.constant('progress'),
-    data: fc.record({
-      type: fc.constantFrom('agent_progress', 'bash_progress'),
-      agentId: anyJson,
-      message: fc.record({
-        type: fc.constantFrom('assistant', 'user'),
-        requestId: anyJson,
-        message: fc.record({ id: fc.oneof(fc.constantFrom('m1', 'm9'), anyJson), usage: anyUsage, content: anyJson }),
-      }),
-    }),
-  }),
-  fc.record({
-    type: fc.constant('attachment'),
-    attachment: fc.record({ type: fc.constant('queued_command'), prompt: anyJson }),
-  }),
-  fc.record({ type: fc.constant('pr-link'), prUrl: anyJson, prNumber: anyJson }),
-  fc.record({
-    type: fc.constantFrom('cost-state', 'result'),
-    totalCostUSD: anyJson,
-    cost_usd: anyJson,
-    modelUsage: anyJson,
-  }),
-);
-
-const messageLine = anyMessage.map((line) => JSON.stringify(line));
-const metadataLine = fc.constantFrom('progress', 'mode', 'pr-link').map((type) => JSON.stringify({ type }));
-const emptyLine = fc.constantFrom('', ' ', '\r', '\t \r');
-const faultyLine = fc.oneof(
-  fc.constantFrom('{"type":"new-type"}', '{"type":null}', '{}', '[]', '0', '{"type":"user"', '"x', '\0', '{]}'),
-  fc.string().map((text) => `!${text.replaceAll('\n', '')}`),
-);
 
 function expectSoundRows(result: ParseResult): void {
   const { messages, contentBlocks, apiResponses, toolCalls, events, stats } = result;

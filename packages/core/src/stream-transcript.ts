@@ -15,6 +15,11 @@ export interface TranscriptBatch {
   toolCalls: ToolCall[];
   events: SessionEvent[];
   issues: Issue[];
+  /**
+   * In one batch at most, and only if asked for: what `resumeFrom` takes once the transcript has grown. API responses and
+   * tool calls of this batch and later ones then come again, as they are by then.
+   */
+  checkpoint?: Uint8Array | undefined;
 }
 
 /** A batch is handed over once it holds this many rows, or rows of lines of this many bytes. */
@@ -23,7 +28,7 @@ export const BATCH_BYTES = 256 * 1024;
 
 /**
  * Parses a transcript in bounded memory. Yields batches of rows; returns statistics and metadata of the whole, or of
- * what was read when `options.signal` aborted. Throws only what the input throws.
+ * what was read when `options.signal` aborted. Throws only what the input throws, and ResumeError.
  */
 export async function* streamTranscript(
   sessionId: string,
@@ -40,6 +45,11 @@ export async function* streamTranscript(
       bytesInBatch = 0;
       yield batcher.takeBatch();
     }
+  }
+  const checkpoint = options.makeCheckpoint && !options.signal?.aborted ? parser.toCheckpoint() : undefined;
+  if (checkpoint !== undefined) {
+    if (batcher.rowCount > 0) yield batcher.takeBatch();
+    yield { ...batcher.takeBatch(), checkpoint };
   }
   if (!options.signal?.aborted) parser.finish();
   while (parser.closeOldest()) if (batcher.rowCount >= BATCH_ROWS) yield batcher.takeBatch();

@@ -1,3 +1,4 @@
+import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { createUlidSequence } from './ids/ulid-sequence.ts';
 import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
 import { decodeLine } from './lines/decode-line.ts';
@@ -10,6 +11,7 @@ import { type AssemblySink, createMessageAssembler } from './messages/message-as
 import { createSessionEventReader } from './messages/session-events.ts';
 import { createTranscriptTotals } from './messages/transcript-totals.ts';
 import { type ParseOptions, resolveOptions } from './parse-options.ts';
+import { createParserState } from './parser-state.ts';
 import { toLineKind } from './records/claude-code/line-types.ts';
 import { toMessageRecord } from './records/claude-code/message-record.ts';
 import { toProgressRecord } from './records/claude-code/progress-record.ts';
@@ -32,6 +34,12 @@ export interface RowSink extends AssemblySink {
 export interface TranscriptParser {
   /** Parses the lines that the chunk completes; the rows go to the sink before it returns. */
   push(chunk: Uint8Array): void;
+  /**
+   * State after the lines read so far, to go on from when more have been added. To be called once, after the last chunk;
+   * undefined where the last line has not ended, or where it cannot be told what further lines might change. What is
+   * emitted later is emitted again by the parse that goes on.
+   */
+  toCheckpoint(): Uint8Array | undefined;
   /** Parses a last line that no line feed ended. To be called once, after the last chunk. */
   finish(): void;
   /**
@@ -49,21 +57,24 @@ const MAX_TYPE_LENGTH_IN_ERROR = 64;
 /**
  * The heart of recount: bytes of a Claude Code transcript, or of a recorded stream, in, rows and issues out. Synchronous and pure; memory is
  * bounded by `maxLineBytes`, `maxOpenMessages` and `maxOpenToolCalls`.
+ *
+ * Throws ResumeError, also from `push`, where `options.resumeFrom` does not do.
  */
 export function createTranscriptParser(sessionId: string, options: ParseOptions, sink: RowSink): TranscriptParser {
   const { maxLineBytes, maxInlineContentBytes, maxOpenMessages, ...resolved } = resolveOptions(options);
-  const totals = createTranscriptTotals();
-  const facts = createSessionFacts();
-  const streamLines = createStreamLineReader(options.arrivals);
-  const nextId = createUlidSequence(sessionId);
-  const assembler = createMessageAssembler({ sessionId, nextId, maxOpenMessages, ...resolved }, totals, sink);
-  const events = createSessionEventReader(sessionId, (event) => {
+  const state = options.resumeFrom === undefined ? createParserState() : readCheckpoint(options.resumeFrom, options);
+  const totals = createTranscriptTotals(state.totals);
+  const facts = createSessionFacts(state.facts);
+  const streamLines = createStreamLineReader(options.arrivals, state.streamResponses);
+  const nextId = createUlidSequence(sessionId, state.ids);
+  const assemblerOptions = { sessionId, nextId, maxOpenMessages, ...resolved };
+  const assembler = createMessageAssembler(assemblerOptions, totals, sink, state.assembler);
+  const addEvent = (event: SessionEvent): void => {
     if (event.kind === 'prompt') totals.addPrompt();
     sink.addEvent(event);
-  });
-  let initialPrompt: string | undefined;
-  let sidechainPrompt: string | undefined;
-  let isWindowExceeded = false;
+  };
+  const events = createSessionEventReader(sessionId, addEvent, state.eventKeys);
+  const { prompts } = state;
 
   let line: RawLine = { lineNumber: 0, byteOffset: 0, byteLength: 0, bytes: undefined, terminated: true };
   const issuesOfLine = new Map<string, Issue>();
@@ -81,8 +92,8 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   const usageReport = {
     onInvalidUsage: (field: string) => report('invalid_usage', 'warning', `Usage field ${field} is no token count`),
     onWindowExceeded: () => {
-      if (isWindowExceeded) return;
-      isWindowExceeded = true;
+      if (state.isWindowExceeded) return;
+      state.isWindowExceeded = true;
       report(
         'grouping_window_exceeded',
         'warning',
@@ -104,9 +115,9 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       report('invalid_timestamp', 'warning', 'Timestamp is not ISO 8601');
     }
     if (record.model !== null) facts.observeModel(record.model);
-    if (initialPrompt === undefined) {
-      if (record.isSidechain) sidechainPrompt ??= toPromptText(record);
-      else initialPrompt = toPromptText(record);
+    if (prompts.initial === undefined) {
+      if (record.isSidechain) prompts.sidechain ??= toPromptText(record);
+      else prompts.initial = toPromptText(record);
     }
     events.observeMessage(record, value, line.lineNumber);
     assembler.add(record, toContentBlocks(record.content, blockContext), line, usageReport);
@@ -179,15 +190,20 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     return text;
   };
 
-  const splitter = createLineSplitter(maxLineBytes, readLine);
+  const splitter = createLineSplitter(maxLineBytes, readLine, state.position);
   return {
     push: splitter.push,
+    toCheckpoint() {
+      const isWithinLine = splitter.byteCount !== state.position.byteOffset;
+      if (isWithinLine || options.arrivals !== undefined || state.isWindowExceeded) return undefined;
+      return assembler.shrink() ? writeCheckpoint(state, options) : undefined;
+    },
     finish: splitter.finish,
     closeOldest: assembler.closeOldest,
     toSummary() {
       const durationMs = (facts.lastTimestampMs ?? 0) - (facts.firstTimestampMs ?? 0);
       return {
-        stats: totals.toStats(initialPrompt ?? sidechainPrompt ?? null, durationMs),
+        stats: totals.toStats(prompts.initial ?? prompts.sidechain ?? null, durationMs),
         metadata: { ...facts.toMetadata(), lineCount: splitter.lineCount, byteLength: splitter.byteCount },
       };
     },

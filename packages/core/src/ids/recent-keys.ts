@@ -6,9 +6,8 @@ export interface RecentKeys {
   has(key: string): boolean;
 }
 
-/** A set of the `maxKeys` keys added last. */
-export function createRecentKeys(maxKeys: number): RecentKeys {
-  const keys = new Set<string>();
+/** Remembers in `keys` the `maxKeys` keys added last. */
+export function createRecentKeys(maxKeys: number, keys = new Set<string>()): RecentKeys {
   const oldestKey = createOldestKey(keys);
   return {
     add(key) {

@@ -15,23 +15,31 @@ function toBase32(value: number, length: number): string {
   return text;
 }
 
+export interface UlidState {
+  /** Latest time of an id, milliseconds since 1970. */
+  lastTimeMs: number;
+  /** Ids made so far. */
+  counter: number;
+}
+
 /**
  * Ascending ULIDs (48 bits of time, 80 of randomness: github.com/ulid/spec) that depend on nothing but the seed and the
  * order of the calls, so that parsing the same bytes again gives the same ids. The randomness is 50 bits of the seed's
  * SHA-256 and a 30-bit counter. A time that lies before an earlier one is raised to it.
  */
-export function createUlidSequence(seed: string): (timeMs: number) => string {
+export function createUlidSequence(
+  seed: string,
+  state: UlidState = { lastTimeMs: 0, counter: 0 },
+): (timeMs: number) => string {
   const seedText = [...createHash('sha256').update(seed).digest().subarray(0, SEED_CHARACTERS)]
     .map((byte) => CROCKFORD_BASE32.charAt(byte % 32))
     .join('');
-  let lastTimeMs = 0;
-  let timeText = toBase32(0, 10);
-  let counter = 0;
+  let timeText = toBase32(state.lastTimeMs, 10);
   return (timeMs) => {
-    if (timeMs > lastTimeMs && timeMs <= MAX_TIME_MS) {
-      lastTimeMs = timeMs;
+    if (timeMs > state.lastTimeMs && timeMs <= MAX_TIME_MS) {
+      state.lastTimeMs = timeMs;
       timeText = toBase32(timeMs, 10);
     }
-    return timeText + seedText + toBase32(counter++, COUNTER_CHARACTERS);
+    return timeText + seedText + toBase32(state.counter++, COUNTER_CHARACTERS);
   };
 }

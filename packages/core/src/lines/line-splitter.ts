@@ -14,6 +14,13 @@ export interface RawLine {
   terminated: boolean;
 }
 
+/** Where the next line begins. */
+export interface LinePosition {
+  /** Lines before it. */
+  lineCount: number;
+  byteOffset: number;
+}
+
 export interface LineSplitter {
   /** Hands every line that the chunk completes to the handler, in order. */
   push(chunk: Uint8Array): void;
@@ -25,14 +32,16 @@ export interface LineSplitter {
 
 /**
  * Splits bytes at 0x0A before any decoding, so that offsets are exact and no UTF-8 character is cut. Holds at most
- * `maxLineBytes` of an unfinished line.
+ * `maxLineBytes` of an unfinished line. Keeps `position`, where the input begins, up to date.
  */
-export function createLineSplitter(maxLineBytes: number, onLine: (line: RawLine) => void): LineSplitter {
+export function createLineSplitter(
+  maxLineBytes: number,
+  onLine: (line: RawLine) => void,
+  position: LinePosition = { lineCount: 0, byteOffset: 0 },
+): LineSplitter {
   let held = NOTHING;
   /** Of the unfinished line; its bytes are in `held` unless they are more than `maxLineBytes`. */
   let heldBytes = 0;
-  let lineNumber = 0;
-  let lineOffset = 0;
 
   /** A copy: the reader may reuse the chunk, and a view would keep all of it alive for a few bytes. */
   const hold = (part: Buffer): void => {
@@ -54,9 +63,9 @@ export function createLineSplitter(maxLineBytes: number, onLine: (line: RawLine)
     if (!isWhole) hold(lastPart);
     const byteLength = isWhole ? lastPart.length : heldBytes;
     const bytes = isWhole ? lastPart : held.subarray(0, byteLength);
-    lineNumber++;
-    const byteOffset = lineOffset;
-    lineOffset += byteLength + (terminated ? 1 : 0);
+    const lineNumber = ++position.lineCount;
+    const { byteOffset } = position;
+    position.byteOffset += byteLength + (terminated ? 1 : 0);
     heldBytes = 0;
     onLine({ lineNumber, byteOffset, byteLength, bytes: byteLength > maxLineBytes ? undefined : bytes, terminated });
   };
@@ -75,10 +84,10 @@ export function createLineSplitter(maxLineBytes: number, onLine: (line: RawLine)
       if (heldBytes > 0) emit(NOTHING, false);
     },
     get lineCount() {
-      return lineNumber;
+      return position.lineCount;
     },
     get byteCount() {
-      return lineOffset + heldBytes;
+      return position.byteOffset + heldBytes;
     },
   };
 }

@@ -33,6 +33,7 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
       usageFrom: 'final',
       maxOpenMessages: 100,
       maxOpenToolCalls: 100,
+      maxResponsesInCheckpoint: 100,
       ...options,
     },
     totals,

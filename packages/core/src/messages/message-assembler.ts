@@ -16,8 +16,8 @@ import {
 import { toResponseKey } from '../usage/response-key.ts';
 import { type BlockContent, toWrittenBytes } from './content-blocks.ts';
 import { type LinePlace, mergeLine, setUsageColumns, toBlockRow, toMessageRow } from './message-rows.ts';
-import { createResponseWindow, type WindowEntry } from './response-window.ts';
-import { createToolCallTracker } from './tool-calls.ts';
+import { createResponseWindow, type ResponseWindowState, type WindowEntry } from './response-window.ts';
+import { createToolCallState, createToolCallTracker, type ToolCallSink, type ToolCallState } from './tool-calls.ts';
 import { isToolUse } from './tool-use.ts';
 import type { TranscriptTotals } from './transcript-totals.ts';
 
@@ -30,6 +30,8 @@ export interface AssemblerOptions {
   maxOpenMessages: number;
   /** Tool calls that wait for their results, and results that wait for their calls. */
   maxOpenToolCalls: number;
+  /** Responses that `shrink` leaves open. */
+  maxResponsesInCheckpoint: number;
 }
 
 /** Where the assembler puts what it makes. */
@@ -57,9 +59,30 @@ export interface MessageAssembler {
    * line, until it returns false: nothing is open any more.
    */
   closeOldest(): boolean;
+  /**
+   * Emits the responses that are no longer likely to change, and keeps the last ones: nothing else of the state grows
+   * with the transcript but names. False where a later line could change one that was emitted unnoticed.
+   */
+  shrink(): boolean;
 }
 
-interface OpenMessage {
+export interface AssemblerState {
+  nextOrdinal: number;
+  lastTimeMs: number;
+  window: ResponseWindowState<OpenMessage>;
+  toolCalls: ToolCallState;
+}
+
+export function createAssemblerState(): AssemblerState {
+  return {
+    nextOrdinal: 0,
+    lastTimeMs: 0,
+    window: { entries: new Map(), closedKeys: new Set() },
+    toolCalls: createToolCallState(),
+  };
+}
+
+export interface OpenMessage {
   row: TranscriptMessage;
   /** Undefined for what is no assistant's. */
   response: OpenResponse | undefined;
@@ -76,32 +99,34 @@ export function createMessageAssembler(
   options: AssemblerOptions,
   totals: TranscriptTotals,
   sink: AssemblySink,
+  state: AssemblerState = createAssemblerState(),
 ): MessageAssembler {
   const { sessionId, prices, usageFrom } = options;
-  const toolCalls = createToolCallTracker(options, {
+  const toolCallSink: ToolCallSink = {
     addCall: (call) => sink.addToolCall(call),
     addSearches: (row, response, searchCount) => {
       if (!observeSearches(response, searchCount, prices)) return;
       setUsageColumns(row, response);
       sink.changeMessage(row);
     },
-  });
-  let ordinal = 0;
-  let lastTimeMs = 0;
+  };
+  const toolCalls = createToolCallTracker(options, toolCallSink, state.toolCalls);
 
-  const window = createResponseWindow<OpenMessage>(options, ({ message, progress }) => {
+  const emitResponse = ({ message, progress }: WindowEntry<OpenMessage>): void => {
     const told = message?.response;
     const response = told === undefined || progress === undefined ? (told ?? progress) : joinProgress(told, progress);
     for (const row of response === undefined ? [] : toApiResponses(response, prices)) {
       totals.addResponse(row);
       sink.addApiResponse(row);
     }
-  });
+  };
+  const window = createResponseWindow(options, emitResponse, state.window);
 
   /** A copy of a line without a message id is a message of its own, but shares the response. */
   const openMessage = (record: MessageRecord, place: LinePlace, shared: OpenResponse | undefined): OpenMessage => {
-    lastTimeMs = record.timestampMs ?? lastTimeMs;
-    const row = toMessageRow({ id: options.nextId(lastTimeMs), sessionId, position: ordinal++ }, record, place);
+    state.lastTimeMs = record.timestampMs ?? state.lastTimeMs;
+    const identity = { id: options.nextId(state.lastTimeMs), sessionId, position: state.nextOrdinal++ };
+    const row = toMessageRow(identity, record, place);
     totals.addMessage(row);
     sink.addMessage(row);
     const response = record.type === 'assistant' ? (shared ?? toMessageResponse(record, row)) : undefined;
@@ -124,7 +149,7 @@ export function createMessageAssembler(
   ): void => {
     const { row, response } = message;
     for (const [index, content] of blocks.entries()) {
-      const identity = { id: options.nextId(lastTimeMs), sessionId, position: message.blockCount++ };
+      const identity = { id: options.nextId(state.lastTimeMs), sessionId, position: message.blockCount++ };
       const block = toBlockRow(identity, row, content, place);
       totals.addBlock(block);
       sink.addBlock(block);
@@ -165,6 +190,11 @@ export function createMessageAssembler(
       if (!window.keep(entry)) report.onWindowExceeded();
     },
     closeOldest: () => toolCalls.closeOldest() || window.closeOldest(),
+    shrink() {
+      window.keepLast(options.maxResponsesInCheckpoint);
+      const open = new Set([...state.window.entries.values()].map(({ message }) => message?.response));
+      return toolCalls.listOpenSearches().every((response) => open.has(response));
+    },
   };
 }
 

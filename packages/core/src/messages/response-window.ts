@@ -1,4 +1,5 @@
 import { createOldestKey } from '../ids/oldest-key.ts';
+import { ResumeError } from '../resume-error.ts';
 import type { OpenResponse } from '../usage/open-response.ts';
 import { isUniqueId, type ResponseIdentity, toResponseKey } from '../usage/response-key.ts';
 
@@ -9,6 +10,13 @@ export interface WindowEntry<Message> {
   progress: OpenResponse | undefined;
 }
 
+export interface ResponseWindowState<Message> {
+  /** By group key, the one seen last at the end. */
+  entries: Map<string, WindowEntry<Message>>;
+  /** Group keys of responses that were closed though lines of theirs might follow. */
+  closedKeys: Set<string>;
+}
+
 export interface ResponseWindow<Message> {
   /** Under which name the records of the response are grouped within the transcript. */
   toGroupKey(record: ResponseIdentity, lineNumber: number): string;
@@ -17,27 +25,35 @@ export interface ResponseWindow<Message> {
   keep(entry: WindowEntry<Message>): boolean;
   /** Closes the entry that was seen longest ago; false where there is none. */
   closeOldest(): boolean;
+  /** Closes all but the `count` entries seen last, and remembers their keys: a line of one of them is a ResumeError. */
+  keepLast(count: number): void;
 }
 
 /**
  * API responses whose later lines are still joined to them. Lines share a response where they share a message id; of
  * ids that are too short to be unique, a differing request id tells two responses apart.
+ *
+ * Throws ResumeError where a line belongs to a response that `keepLast` closed.
  */
 export function createResponseWindow<Message extends { response: OpenResponse | undefined }>(
   { sessionId, maxOpenMessages }: { sessionId: string; maxOpenMessages: number },
   close: (entry: WindowEntry<Message>) => void,
+  { entries, closedKeys }: ResponseWindowState<Message>,
 ): ResponseWindow<Message> {
-  const entries = new Map<string, WindowEntry<Message>>();
-
   const oldestKey = createOldestKey(entries);
 
-  const closeOldest = (): boolean => {
+  const closeOldest = (): string | undefined => {
     const key = oldestKey();
     const oldest = key === undefined ? undefined : entries.get(key);
-    if (key === undefined || oldest === undefined) return false;
+    if (key === undefined || oldest === undefined) return undefined;
     entries.delete(key);
     close(oldest);
-    return true;
+    return key;
+  };
+
+  const get = (groupKey: string): WindowEntry<Message> | undefined => {
+    if (closedKeys.has(groupKey)) throw new ResumeError('A line belongs to a response from before the checkpoint');
+    return entries.get(groupKey);
   };
 
   return {
@@ -45,16 +61,25 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
       const { messageId, requestId } = record;
       if (messageId === null) return toResponseKey(record, sessionId, lineNumber);
       if (isUniqueId(messageId) || requestId === null) return messageId;
-      const open = entries.get(messageId);
+      const open = get(messageId);
       const openRequestId = (open?.message?.response ?? open?.progress)?.facts.request_id ?? requestId;
       return openRequestId === requestId ? messageId : `${messageId}/${requestId}`;
     },
-    get: (groupKey) => entries.get(groupKey),
+    get,
     keep(entry) {
       entries.delete(entry.groupKey);
       entries.set(entry.groupKey, entry);
-      return entries.size <= maxOpenMessages || !closeOldest();
+      if (entries.size + closedKeys.size <= maxOpenMessages) return true;
+      // All in one go, the oldest would now be closed for good, and a later line of it begin another message.
+      if (closedKeys.size > 0) throw new ResumeError('More responses than are kept open');
+      return closeOldest() === undefined;
     },
-    closeOldest,
+    closeOldest: () => closeOldest() !== undefined,
+    keepLast(count) {
+      while (entries.size > count) {
+        const key = closeOldest();
+        if (key !== undefined) closedKeys.add(key);
+      }
+    },
   };
 }

@@ -16,9 +16,13 @@ export interface SessionEventReader {
 
 type EventContent = Pick<SessionEvent, 'kind' | 'name' | 'details'>;
 
-/** Hands every event on once, also where the transcript holds copies of its line. */
-export function createSessionEventReader(sessionId: string, emit: (event: SessionEvent) => void): SessionEventReader {
-  const knownKeys = createRecentKeys(MAX_REMEMBERED_EVENTS);
+/** Hands every event on once, also where the transcript holds copies of its line: `known` are those it has handed on. */
+export function createSessionEventReader(
+  sessionId: string,
+  emit: (event: SessionEvent) => void,
+  known = new Set<string>(),
+): SessionEventReader {
+  const knownKeys = createRecentKeys(MAX_REMEMBERED_EVENTS, known);
 
   const add = (
     { kind, name, details }: EventContent,

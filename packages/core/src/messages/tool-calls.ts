@@ -23,13 +23,25 @@ export interface ToolUseOrigin {
   lineNumber: number;
 }
 
-interface OpenCall {
+export interface OpenCall {
   key: string;
   facts: ToolUseFacts;
   row: TranscriptMessage;
   response: OpenResponse;
   timestampMs: number | undefined;
   lineNumber: number;
+}
+
+export interface ToolCallState {
+  /** Calls that wait for their results, by the tool use's id. */
+  openCalls: Map<string, OpenCall>;
+  /** Results that wait for their calls. */
+  openResults: Map<string, ToolResult>;
+  knownKeys: Set<string>;
+}
+
+export function createToolCallState(): ToolCallState {
+  return { openCalls: new Map(), openResults: new Map(), knownKeys: new Set() };
 }
 
 export interface ToolCallTracker {
@@ -39,6 +51,8 @@ export interface ToolCallTracker {
   addResults(blocks: readonly BlockContent[], record: MessageRecord): void;
   /** Emits the oldest call that waits for its result, without it; false where there is none. */
   closeOldest(): boolean;
+  /** Responses that the result of an open call may still change. */
+  listOpenSearches(): OpenResponse[];
 }
 
 export interface ToolCallSink {
@@ -55,13 +69,13 @@ export interface ToolCallSink {
 export function createToolCallTracker(
   { sessionId, maxOpenToolCalls }: { sessionId: string; maxOpenToolCalls: number },
   sink: ToolCallSink,
+  state: ToolCallState = createToolCallState(),
 ): ToolCallTracker {
-  const openCalls = new Map<string, OpenCall>();
-  const openResults = new Map<string, ToolResult>();
-  const knownKeys = createRecentKeys(MAX_REMEMBERED_CALLS);
+  const { openCalls, openResults } = state;
+  const knownKeys = createRecentKeys(MAX_REMEMBERED_CALLS, state.knownKeys);
 
   const close = (call: OpenCall, result: ToolResult | undefined): void => {
-    if (call.facts.tool_name === 'WebSearch') sink.addSearches(call.row, call.response, result?.searchCount ?? 0);
+    if (isSearch(call)) sink.addSearches(call.row, call.response, result?.searchCount ?? 0);
     sink.addCall(toToolCall(sessionId, call, result));
   };
 
@@ -118,7 +132,12 @@ export function createToolCallTracker(
       }
     },
     closeOldest,
+    listOpenSearches: () => [...openCalls.values()].filter(isSearch).map(({ response }) => response),
   };
+}
+
+function isSearch({ facts }: OpenCall): boolean {
+  return facts.tool_name === 'WebSearch';
 }
 
 /** The same in every copy of the call; an id that other sessions may have as well is joined to the response's key. */

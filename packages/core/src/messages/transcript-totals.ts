@@ -16,12 +16,20 @@ export interface TranscriptTotals {
   toStats(initialPrompt: string | null, durationMs: number): TranscriptStats;
 }
 
+export type TotalsState = ReturnType<typeof createTotalsState>;
+
+export function createTotalsState() {
+  return {
+    counts: { messages: 0, user: 0, assistant: 0, toolUses: 0, thinking: 0, subagents: 0, prompts: 0, turns: 0 },
+    sums: { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUnits: 0 },
+    responses: { all: 0, unfinalised: 0, unpriced: 0, webSearches: 0 },
+    isPromptOpen: false,
+  };
+}
+
 /** Running totals of a transcript. Cost is summed in whole units of 1e-10 dollars, so no order of lines changes it. */
-export function createTranscriptTotals(): TranscriptTotals {
-  const counts = { messages: 0, user: 0, assistant: 0, toolUses: 0, thinking: 0, subagents: 0, prompts: 0, turns: 0 };
-  const sums = { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUnits: 0 };
-  const responses = { all: 0, unfinalised: 0, unpriced: 0, webSearches: 0 };
-  let isPromptOpen = false;
+export function createTranscriptTotals(state: TotalsState = createTotalsState()): TranscriptTotals {
+  const { counts, sums, responses } = state;
 
   return {
     addMessage(message) {
@@ -49,11 +57,11 @@ export function createTranscriptTotals(): TranscriptTotals {
     },
     addPrompt() {
       counts.prompts++;
-      isPromptOpen = true;
+      state.isPromptOpen = true;
     },
     addAnswer() {
-      if (isPromptOpen) counts.turns++;
-      isPromptOpen = false;
+      if (state.isPromptOpen) counts.turns++;
+      state.isPromptOpen = false;
     },
     toStats(initialPrompt, durationMs) {
       return {

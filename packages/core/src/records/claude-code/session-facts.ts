@@ -19,12 +19,12 @@ export interface SessionFacts {
   readonly lastTimestampMs: number | undefined;
 }
 
-/**
- * Collects session metadata. Envelope fields (cwd, version, …) are the first line's that has them; metadata lines are
- * written again as they change, so of those the last one counts.
- */
-export function createSessionFacts(): SessionFacts {
-  const first: Record<'sessionId' | 'cwd' | 'version' | 'gitBranch' | 'entrypoint' | 'agentId', string | null> = {
+export type SessionFactsState = ReturnType<typeof createSessionFactsState>;
+
+type Texts<Field extends string> = Record<Field, string | null>;
+
+export function createSessionFactsState() {
+  const first: Texts<'sessionId' | 'cwd' | 'version' | 'gitBranch' | 'entrypoint' | 'agentId'> = {
     sessionId: null,
     cwd: null,
     version: null,
@@ -32,26 +32,36 @@ export function createSessionFacts(): SessionFacts {
     entrypoint: null,
     agentId: null,
   };
-  const firstFields = Object.keys(first) as (keyof typeof first)[];
-  const titles: Record<'custom' | 'generated' | 'summary', string | null> = {
-    custom: null,
-    generated: null,
-    summary: null,
-  };
-  const last: Record<'permissionMode' | 'agentName', string | null> = { permissionMode: null, agentName: null };
-  const models = new Set<string>();
-  const pullRequests = new Map<string, PullRequestLink>();
-  const lineTypes = new Map<string, number>();
+  const titles: Texts<'custom' | 'generated' | 'summary'> = { custom: null, generated: null, summary: null };
+  const last: Texts<'permissionMode' | 'agentName'> = { permissionMode: null, agentName: null };
   const reported: Record<ReportedTotals['source'], ReportedTotals | null> = { 'cost-state': null, result: null };
-  let forkedFromSessionId: string | null = null;
-  let firstTimestampMs: number | undefined;
-  let lastTimestampMs: number | undefined;
+  const span: { firstMs: number | undefined; lastMs: number | undefined } = { firstMs: undefined, lastMs: undefined };
+  return {
+    first,
+    titles,
+    last,
+    reported,
+    span,
+    models: new Set<string>(),
+    pullRequests: new Map<string, PullRequestLink>(),
+    lineTypes: new Map<string, number>(),
+    forkedFromSessionId: null as string | null,
+  };
+}
+
+/**
+ * Collects session metadata. Envelope fields (cwd, version, …) are the first line's that has them; metadata lines are
+ * written again as they change, so of those the last one counts.
+ */
+export function createSessionFacts(state: SessionFactsState = createSessionFactsState()): SessionFacts {
+  const { first, titles, last, reported, span, models, pullRequests, lineTypes } = state;
+  const firstFields = Object.keys(first) as (keyof typeof first)[];
 
   const observeTimestamp = (value: JsonValue | undefined): void => {
     const timeMs = parseTimestampMs(value);
     if (timeMs === undefined) return;
-    if (firstTimestampMs === undefined || timeMs < firstTimestampMs) firstTimestampMs = timeMs;
-    if (lastTimestampMs === undefined || timeMs > lastTimestampMs) lastTimestampMs = timeMs;
+    if (span.firstMs === undefined || timeMs < span.firstMs) span.firstMs = timeMs;
+    if (span.lastMs === undefined || timeMs > span.lastMs) span.lastMs = timeMs;
   };
 
   const observeByType = (line: JsonObject, type: string): void => {
@@ -90,7 +100,7 @@ export function createSessionFacts(): SessionFacts {
       if (line.permissionMode !== undefined) {
         last.permissionMode = readIdentifier(line.permissionMode, ignoreCut) ?? last.permissionMode;
       }
-      forkedFromSessionId ??= readIdentifier(readObject(line.forkedFrom)?.sessionId, ignoreCut);
+      state.forkedFromSessionId ??= readIdentifier(readObject(line.forkedFrom)?.sessionId, ignoreCut);
       observeTimestamp(line.timestamp);
       observeByType(line, type);
     },
@@ -102,22 +112,22 @@ export function createSessionFacts(): SessionFacts {
       return {
         ...first,
         ...last,
-        firstTimestamp: toIsoTimestamp(firstTimestampMs),
-        lastTimestamp: toIsoTimestamp(lastTimestampMs),
+        firstTimestamp: toIsoTimestamp(span.firstMs),
+        lastTimestamp: toIsoTimestamp(span.lastMs),
         title: titleSource === undefined ? null : titles[titleSource],
         titleSource: titleSource ?? null,
         models: [...models],
         pullRequests: [...pullRequests.values()],
-        forkedFromSessionId,
+        forkedFromSessionId: state.forkedFromSessionId,
         reportedTotals: reported['cost-state'] ?? reported.result,
         lineTypes: Object.fromEntries(lineTypes),
       };
     },
     get firstTimestampMs() {
-      return firstTimestampMs;
+      return span.firstMs;
     },
     get lastTimestampMs() {
-      return lastTimestampMs;
+      return span.lastMs;
     },
   };
 }

@@ -56,10 +56,12 @@ export function isStreamLine(line: JsonObject): boolean {
  * Translates lines of a stream, one after another, into those of a session file. They have no times of their own: where
  * it is known when their bytes arrived, that is their time. Bounded by MAX_OPEN_RESPONSES.
  */
-export function createStreamLineReader(arrivals: readonly Arrival[] = []): StreamLineReader {
-  const timeOf = createArrivalClock(arrivals);
+export function createStreamLineReader(
+  arrivals: readonly Arrival[] = [],
   /** Message ids of the responses that are streaming, by the tool use of the sub-agent that gets them. */
-  const openResponses = new Map<string, string>();
+  openResponses = new Map<string, string>(),
+): StreamLineReader {
+  const timeOf = createArrivalClock(arrivals);
 
   const toApiEventLine = (line: JsonObject, parent: string): JsonObject | undefined => {
     const event = readObject(line.event);

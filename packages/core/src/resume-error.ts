@@ -1,0 +1,7 @@
+/**
+ * Lines after a checkpoint change something from before it that the checkpoint no longer holds, or the checkpoint was
+ * made with other options: the transcript must be parsed from its beginning.
+ */
+export class ResumeError extends Error {
+  override name = 'ResumeError';
+}

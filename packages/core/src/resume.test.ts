@@ -1,0 +1,236 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type ParseOptions, type ParseResult, ResumeError, streamTranscript, type TranscriptBatch } from './index.ts';
+import { parseTranscript } from './parse-transcript.ts';
+import type { JsonObject } from './rows.ts';
+import { anyMetadata, emptyLine, faultyLine, messageLine } from './testing/any-lines.ts';
+import { toReusedChunks } from './testing/chunked-inputs.ts';
+import { expectSame } from './testing/expect-same.ts';
+import { assistantLine, toJsonl, toUsageFields, userLine } from './testing/transcript-lines.ts';
+
+/** What a store keeps of a transcript: its rows, and the checkpoint with what it says will come again. */
+interface Stored {
+  result: ParseResult;
+  byteLength: number;
+  checkpoint: { bytes: Uint8Array; responseCount: number; callCount: number } | undefined;
+}
+
+/** Parses `input`, going on from `stored` where there is a checkpoint; its rows are those that a store would then have. */
+async function parseGrown(
+  stored: Stored | undefined,
+  input: Buffer,
+  options: ParseOptions,
+): Promise<{ stored: Stored; isResumed: boolean }> {
+  const from = stored?.checkpoint;
+  if (stored !== undefined && from !== undefined) {
+    const { result, byteLength } = stored;
+    const kept = {
+      ...result,
+      apiResponses: result.apiResponses.slice(0, from.responseCount),
+      toolCalls: result.toolCalls.slice(0, from.callCount),
+    };
+    const tail = toReusedChunks(input.subarray(byteLength), 7);
+    try {
+      return { stored: await collect(kept, tail, { ...options, resumeFrom: from.bytes }), isResumed: true };
+    } catch (error) {
+      if (!(error instanceof ResumeError)) throw error;
+    }
+  }
+  const nothing = await parseTranscript('s', Buffer.alloc(0), options);
+  return { stored: await collect(nothing, toReusedChunks(input, 64 * 1024), options), isResumed: false };
+}
+
+async function collect(kept: ParseResult, input: AsyncIterable<Uint8Array>, options: ParseOptions): Promise<Stored> {
+  const result: ParseResult = structuredClone(kept);
+  let checkpoint: Stored['checkpoint'];
+  const add = (batch: TranscriptBatch): void => {
+    result.messages.push(...batch.messages);
+    for (const message of batch.updatedMessages) result.messages[message.ordinal] = message;
+    result.contentBlocks.push(...batch.contentBlocks);
+    if (batch.checkpoint !== undefined) {
+      const counts = { responseCount: result.apiResponses.length, callCount: result.toolCalls.length };
+      checkpoint = { bytes: batch.checkpoint, ...counts };
+    }
+    result.apiResponses.push(...batch.apiResponses);
+    result.toolCalls.push(...batch.toolCalls);
+    result.events.push(...batch.events);
+    for (const { severity, ...issue } of batch.issues) {
+      (severity === 'error' ? result.errors : result.warnings).push(issue);
+    }
+  };
+  const batches = streamTranscript('s', input, { ...options, makeCheckpoint: true });
+  for (;;) {
+    const next = await batches.next();
+    if (next.done) {
+      const stored = structuredClone({ ...result, ...next.value });
+      return { result: stored, byteLength: next.value.metadata.byteLength, checkpoint };
+    }
+    add(structuredClone(next.value));
+  }
+}
+
+/** In an order that does not depend on when a row could be emitted. */
+function sorted({ apiResponses, toolCalls, ...rest }: ParseResult): ParseResult {
+  const byText = <T>(rows: T[]) =>
+    rows.map((row) => [JSON.stringify(row), row] as const).sort(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    ...rest,
+    apiResponses: byText(apiResponses).map(([, row]) => row),
+    toolCalls: byText(toolCalls).map(([, row]) => row),
+  };
+}
+
+const at = (second: number): JsonObject => ({
+  timestamp: new Date(Date.UTC(2025, 5, 1) + second * 1000).toISOString(),
+});
+
+/** Lines of a session whose responses, tool calls, results and copies come in any order. */
+const sessionLine = fc
+  .record({
+    kind: fc.constantFrom(
+      'text',
+      'use',
+      'search',
+      'result',
+      'searchResult',
+      'prompt',
+      'noId',
+      'copy',
+      'progress',
+      'pr',
+    ),
+    id: fc.nat(6),
+    tool: fc.nat(4),
+    second: fc.nat(50),
+    tokens: fc.nat(50),
+    stop: fc.constantFrom(null, 'end_turn'),
+  })
+  .map(({ kind, id, tool, second, tokens, stop }) => {
+    const usage = { usage: toUsageFields(1, tokens, 2, 3), stop_reason: stop };
+    const uuid = { ...at(second), uuid: `u${second}` };
+    const messageId = id < 3 ? `m${id}` : `msg_0123456789abcdefghi${id}`;
+    const requestId = { requestId: `r${tokens % 2}` };
+    switch (kind) {
+      case 'use':
+      case 'search': {
+        const name = kind === 'use' ? 'Task' : 'WebSearch';
+        const use = { type: 'tool_use', id: `toolu_0123456789abcdef${tool}`, name, input: { query: 'x' } };
+        return assistantLine(messageId, [use], usage, { ...uuid, ...requestId });
+      }
+      case 'result':
+      case 'searchResult': {
+        const result = { type: 'tool_result', tool_use_id: `toolu_0123456789abcdef${tool}`, content: 'done' };
+        const toolUseResult = kind === 'result' ? { agentId: `a${tool}` } : { searchCount: 2 };
+        return { ...userLine([result], uuid), toolUseResult };
+      }
+      case 'prompt':
+        return userLine(`prompt ${second}`, uuid);
+      case 'noId':
+        return assistantLine(null, 'x', usage, uuid);
+      case 'copy':
+        return assistantLine(messageId, 'x', usage, { ...uuid, forkedFrom: { sessionId: 'other' } });
+      case 'progress': {
+        const message = { id: messageId, role: 'assistant', model: 'claude-x', content: [], usage: usage.usage };
+        const data = { type: 'agent_progress', agentId: 'a1', message: { type: 'assistant', message, ...at(second) } };
+        return { type: 'progress', data, ...uuid };
+      }
+      case 'pr':
+        return { type: 'pr-link', prUrl: `https://example.com/${id}`, prNumber: id, ...uuid };
+      default:
+        return assistantLine(messageId, [{ type: 'text', text: 'some text' }], usage, { ...uuid, ...requestId });
+    }
+  })
+  .map((line) => JSON.stringify(line));
+
+const anyLine = fc.oneof(
+  { arbitrary: sessionLine, weight: 6 },
+  messageLine,
+  anyMetadata.map((line) => JSON.stringify(line)),
+  emptyLine,
+  faultyLine,
+);
+
+/** The rows of `first` and then `second`, parsed as one growing transcript, and whether that went on from the first. */
+async function grow(first: JsonObject[], second: JsonObject[], options: ParseOptions) {
+  const { stored } = await parseGrown(undefined, Buffer.from(toJsonl(...first)), options);
+  const input = Buffer.from(toJsonl(...first, ...second));
+  const grown = await parseGrown(stored, input, options);
+  expectSame(sorted(grown.stored.result), sorted(await parseTranscript('s', input, options)));
+  return { isResumed: grown.isResumed, result: grown.stored.result };
+}
+
+describe('a transcript that grew', () => {
+  it('goes on from the checkpoint where nothing before it changes', async () => {
+    const first = [userLine('Hello', at(0)), assistantLine('m1', 'Hi', { usage: toUsageFields(1, 2) }, at(1))];
+    const later = assistantLine('m1', 'more', { usage: toUsageFields(1, 20) }, at(2));
+    const { isResumed, result } = await grow(first, [later], {});
+    expect(isResumed).toBe(true);
+    expect(result.messages[1]).toMatchObject({ tokens_out: 20, metadata: { line_count: 2 } });
+    expect(await grow(first, [later], { maxResponsesInCheckpoint: 0 })).toMatchObject({ isResumed: false });
+  });
+
+  it('has no checkpoint where a search is under way in a response that the checkpoint would not hold', async () => {
+    const use = { type: 'tool_use', id: 'toolu_1', name: 'WebSearch', input: { query: 'x' } };
+    const first = [assistantLine('m1', [use], { usage: toUsageFields(1, 2), model: 'claude-x' }, at(1))];
+    const found = {
+      ...userLine([{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' }]),
+      toolUseResult: { searchCount: 3 },
+    };
+    const { result } = await grow(first, [found], { maxResponsesInCheckpoint: 0 });
+    expect(result.apiResponses).toMatchObject([{ web_search_requests: 3 }]);
+    expect(await grow(first, [found], {})).toMatchObject({ isResumed: true });
+  });
+
+  it('is parsed anew where a full parse would have closed its oldest response', async () => {
+    const response = (id: string, second: number) => assistantLine(id, 'x', { usage: toUsageFields(1, 2) }, at(second));
+    const options = { maxOpenMessages: 2, maxResponsesInCheckpoint: 1 };
+    const first = [response('m1', 1), response('m2', 2)];
+    expect(await grow(first, [response('m2', 3)], options)).toMatchObject({ isResumed: true });
+    const { isResumed, result } = await grow(first, [response('m3', 3)], options);
+    expect([isResumed, result.warnings.map(({ code }) => code)]).toEqual([false, ['grouping_window_exceeded']]);
+  });
+
+  it('is parsed anew where options differ, or the checkpoint cannot be read', async () => {
+    const { stored } = await parseGrown(undefined, Buffer.from(toJsonl(userLine('x'))), {});
+    const bytes = stored.checkpoint?.bytes ?? new Uint8Array();
+    const resume = (resumeFrom: Uint8Array, options: ParseOptions) =>
+      parseTranscript('s', '', { ...options, resumeFrom });
+    await expect(resume(bytes, {})).resolves.toMatchObject({ stats: { total_messages: 1 } });
+    await expect(resume(bytes, { maxLineBytes: 7 })).rejects.toThrow(ResumeError);
+    await expect(resume(bytes, { arrivals: [] })).rejects.toThrow(ResumeError);
+    await expect(resume(bytes.subarray(0, bytes.length - 9), {})).rejects.toThrow(ResumeError);
+    await expect(resume(new Uint8Array(), {})).rejects.toThrow(ResumeError);
+  });
+
+  it('gives the rows of a full parse, wherever it was cut and whatever was added', async () => {
+    let resumedCount = 0;
+    let anewCount = 0;
+    const lines = fc.array(anyLine, { maxLength: 25 });
+    const cuts = fc.array(fc.record({ line: fc.nat(25), byte: fc.constantFrom(0, 0, 0, 0, 1, 9) }), { maxLength: 4 });
+    const options = fc.record({
+      maxResponsesInCheckpoint: fc.constantFrom(0, 1, 3, 100),
+      maxOpenMessages: fc.constantFrom(2, 4, 50_000),
+      maxOpenToolCalls: fc.constantFrom(1, 10_000),
+      maxLineBytes: fc.constantFrom(300, 5_000_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(lines, cuts, options, fc.boolean(), async (texts, places, chosen, isTerminated) => {
+        const input = Buffer.from(texts.join('\n') + (isTerminated ? '\n' : ''));
+        const offsets = places.map(({ line, byte }) =>
+          Math.min(input.length, Buffer.byteLength(texts.slice(0, line).join('\n')) + (line > 0 ? 1 : 0) + byte),
+        );
+        let stored: Stored | undefined;
+        for (const end of [...offsets.sort((a, b) => a - b), input.length]) {
+          const grown = await parseGrown(stored, input.subarray(0, end), chosen);
+          if (grown.isResumed) resumedCount++;
+          else if (stored !== undefined) anewCount++;
+          stored = grown.stored;
+        }
+        expectSame(sorted((stored as Stored).result), sorted(await parseTranscript('s', input, chosen)));
+      }),
+      { numRuns: 500 },
+    );
+    expect(resumedCount).toBeGreaterThan(100);
+    expect(anewCount).toBeGreaterThan(20);
+  }, 30_000);
+});
