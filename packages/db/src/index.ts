@@ -59,13 +59,18 @@ export * from './writes/name-redacted-object.ts';
 export * from './writes/price-overrides.ts';
 export * from './writes/record-attempt-failure.ts';
 export * from './writes/replace-raw-object.ts';
-export { findNextUsageNumbers, type UsageChange, type UsageNumbers } from './writes/replaced-usage.ts';
+export {
+  findNextUsageNumbers,
+  type UsageChange,
+  type UsageNumbers,
+  type WrittenTranscript,
+} from './writes/replaced-usage.ts';
 export * from './writes/reprice-transcript.ts';
 export * from './writes/retention/delete-session-texts.ts';
 export * from './writes/retention/mark-raw-deleted.ts';
 export * from './writes/search/index-search-batch.ts';
 export * from './writes/set-transcript-status.ts';
-export * from './writes/settle-session.ts';
+export * from './writes/settle-sessions.ts';
 export * from './writes/supersede-transcripts.ts';
 export * from './writes/transcript-writer.ts';
 export * from './writes/workspaces-and-keys.ts';

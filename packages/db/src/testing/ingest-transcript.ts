@@ -3,7 +3,7 @@ import { identifyTranscript, streamTranscript } from '@recount/core';
 import type { DatabasePool } from '../database.ts';
 import { completeTranscript } from '../writes/complete-transcript.ts';
 import { insertTranscript } from '../writes/insert-transcript.ts';
-import { settleSession } from '../writes/settle-session.ts';
+import { settleSessions } from '../writes/settle-sessions.ts';
 import { createTranscriptWriter } from '../writes/transcript-writer.ts';
 
 /** Ingests a transcript as a worker does, but from memory, and without looking at other versions of its session. */
@@ -45,10 +45,10 @@ export async function ingestTranscript(
     }
     await writer.finish();
     await completeTranscript(transaction, key, next.value, counts, { parser: 'test', prices: 'test' });
-    await settleSession(transaction, {
+    await settleSessions(transaction, {
       workspaceId: key.workspaceId,
-      sessionId,
-      written: { transcriptId: key.transcriptId, firstNumbers },
+      sessionIds: [sessionId],
+      written: [{ transcriptId: key.transcriptId, firstNumbers }],
       removedTranscriptIds: [],
     });
   });

@@ -63,7 +63,7 @@ export async function insertTestFleet(
     }
   }
   const sessionIds = fleet.map(({ session_id }) => session_id);
-  await pool.withTransaction((transaction) => writeRollups(transaction, { workspaceId, sessionId: '' }, sessionIds));
+  await pool.withTransaction((transaction) => writeRollups(transaction, { workspaceId, sessionIds: [] }, sessionIds));
 }
 
 const toTranscriptId = (sessionId: string): string => `transcript-${sessionId}`;

@@ -3,7 +3,7 @@ import { and, eq, sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import { deleteTranscriptRows } from './delete-transcript-rows.ts';
 import { lockSession } from './lock-session.ts';
-import { settleSession } from './settle-session.ts';
+import { settleSessions } from './settle-sessions.ts';
 
 /**
  * Deletes a session with all of its transcripts and their rows. Returns the keys of the raw objects, which the caller
@@ -19,6 +19,6 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
     .returning({ id: transcripts.id, object_key: transcripts.object_key });
   const ids = deleted.map(({ id }) => id);
   await deleteTranscriptRows(transaction, workspaceId, ids);
-  await settleSession(transaction, { workspaceId, sessionId, removedTranscriptIds: ids });
+  await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedTranscriptIds: ids });
   return deleted.map(({ object_key }) => object_key);
 }

@@ -5,7 +5,7 @@ import { sessionEvents } from '../schema/usage.ts';
 
 /**
  * Deletes messages, blocks, events and issues of transcripts. The transcripts' own rows stay; so do usage entries and
- * tool calls, which `settleSession` deletes.
+ * tool calls, which `settleSessions` deletes.
  */
 export async function deleteTranscriptRows(
   transaction: Database,

@@ -2,14 +2,20 @@ import type { Database } from '../database.ts';
 import { sql } from '../drizzle.cjs';
 import { toolCalls, usageEntries } from '../schema/usage.ts';
 
-/** What happens to the usage entries and tool calls of a session's transcripts. */
+/** What happens to the usage entries and tool calls of transcripts. */
 export interface UsageChange {
   workspaceId: string;
-  sessionId: string;
-  /** Transcript that was written; its entries and calls from these numbers on are the new ones. */
-  written?: { transcriptId: string; firstNumbers: UsageNumbers } | undefined;
+  /** Sessions of all transcripts that the change is about. */
+  sessionIds: readonly string[];
+  written: readonly WrittenTranscript[];
   /** Transcripts that lose all of theirs. */
   removedTranscriptIds: readonly string[];
+}
+
+/** A transcript whose entries and calls from these numbers on are the new ones. */
+export interface WrittenTranscript {
+  transcriptId: string;
+  firstNumbers: UsageNumbers;
 }
 
 export interface UsageNumbers {
@@ -36,24 +42,26 @@ export async function findNextUsageNumbers(
 }
 
 /** Condition under which a row (`alias` of usage_entries or tool_calls) is to be deleted once the ledger is settled. */
-export function isReplaced(change: UsageChange, alias: string, kind: keyof UsageNumbers) {
-  const transcriptId = sql.raw(`${alias}.transcript_id`);
-  const isRemoved = sql`${transcriptId} = ANY(${sql.param([...change.removedTranscriptIds])}::text[])`;
-  if (change.written === undefined) return sql`(${isRemoved})`;
-  const { transcriptId: writtenId, firstNumbers } = change.written;
-  const number = sql.raw(`${alias}.${kind}_number`);
-  return sql`(${isRemoved} OR (${transcriptId} = ${writtenId} AND ${number} < ${firstNumbers[kind]}::int))`;
+export function isReplaced({ written, removedTranscriptIds }: UsageChange, alias: string, kind: keyof UsageNumbers) {
+  const [transcriptId, number] = [sql.raw(`${alias}.transcript_id`), sql.raw(`${alias}.${kind}_number`)];
+  const conditions = written
+    .filter(({ firstNumbers }) => firstNumbers[kind] > 0)
+    .map((one) => sql`(${transcriptId} = ${one.transcriptId} AND ${number} < ${one.firstNumbers[kind]}::int)`);
+  if (removedTranscriptIds.length > 0) {
+    conditions.push(sql`${transcriptId} = ANY(${sql.param([...removedTranscriptIds])}::text[])`);
+  }
+  return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` OR `)})`;
 }
 
 /** Transcripts whose rows the change is about. */
 export function toInvolvedTranscriptIds({ written, removedTranscriptIds }: UsageChange): string[] {
-  return [...(written === undefined ? [] : [written.transcriptId]), ...removedTranscriptIds];
+  return [...written.map(({ transcriptId }) => transcriptId), ...removedTranscriptIds];
 }
 
 /** Deletes what the change replaces: nothing for most transcripts, which come once. */
 export async function deleteReplacedUsage(transaction: Database, change: UsageChange): Promise<void> {
   const { written, removedTranscriptIds } = change;
-  const isFirst = written === undefined || (written.firstNumbers.entry === 0 && written.firstNumbers.call === 0);
+  const isFirst = written.every(({ firstNumbers }) => firstNumbers.entry === 0 && firstNumbers.call === 0);
   if (isFirst && removedTranscriptIds.length === 0) return;
   const involved = sql.param(toInvolvedTranscriptIds(change));
   await transaction.execute(sql`

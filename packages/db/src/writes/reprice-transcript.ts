@@ -4,7 +4,7 @@ import { and, asc, eq, gt, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { usageEntries } from '../schema/usage.ts';
-import { settleSession } from './settle-session.ts';
+import { settleSessions } from './settle-sessions.ts';
 
 const ENTRIES_PER_STEP = 5000;
 
@@ -47,8 +47,8 @@ export async function repriceTranscript(
       FROM ${usageEntries} WHERE workspace_id = ${workspaceId} AND transcript_id = ${transcriptId}
     ) AS total
     WHERE t.workspace_id = ${workspaceId} AND t.id = ${transcriptId}`);
-  const written = { transcriptId, firstNumbers: { entry: 0, call: 0 } };
-  await settleSession(transaction, { workspaceId, sessionId, written, removedTranscriptIds: [] });
+  const written = [{ transcriptId, firstNumbers: { entry: 0, call: 0 } }];
+  await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedTranscriptIds: [] });
 }
 
 async function updatePrices(transaction: Database, entries: readonly Entry[], prices: PriceTable): Promise<void> {

@@ -11,26 +11,26 @@ const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')
 const COST_UNITS_PER_USD = '1e10';
 
 /**
- * Makes the sums of sessions anew from the ledger and the tool calls, and the counts of messages of the one session
- * that changed. One statement: it is run for every transcript. The caller holds the sessions' rows.
+ * Makes the sums of the affected sessions anew from the ledger and the tool calls, and the counts of messages of those
+ * whose transcripts changed. One statement: it is run for every transcript. The caller holds the sessions' rows.
  */
 export async function writeRollups(
   transaction: Database,
-  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
-  sessionIds: readonly string[],
+  { workspaceId, sessionIds }: { workspaceId: string; sessionIds: readonly string[] },
+  affectedIds: readonly string[],
 ): Promise<void> {
-  const ofSessions = sql`session_id = ANY(${sql.param([...sessionIds])}::text[])`;
-  const replace = (table: PgTable, where: SQL, rows: SQL): SQL => {
+  const replace = (table: PgTable, ids: readonly string[], rows: SQL): SQL => {
     const name = getTableName(table);
     const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
     return sql`
-      ${sql.raw(`deleted_${name}`)} AS (DELETE FROM ${table} WHERE workspace_id = ${workspaceId} AND ${where}),
+      ${sql.raw(`deleted_${name}`)} AS (
+        DELETE FROM ${table} WHERE workspace_id = ${workspaceId} AND ${ofSessions('session_id', ids)}),
       ${sql.raw(`written_${name}`)} AS (INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up)`;
   };
   await transaction.execute(sql`
-    WITH ${replace(usageRollup, ofSessions, selectUsageRollup(workspaceId, sessionIds))},
-    ${replace(toolRollup, ofSessions, selectToolRollup(workspaceId, sessionIds))},
-    ${replace(messageRollup, sql`session_id = ${sessionId}`, selectMessageRollup(workspaceId, sessionId))}
+    WITH ${replace(usageRollup, affectedIds, selectUsageRollup(workspaceId, affectedIds))},
+    ${replace(toolRollup, affectedIds, selectToolRollup(workspaceId, affectedIds))},
+    ${replace(messageRollup, sessionIds, selectMessageRollup(workspaceId, sessionIds))}
     SELECT`);
 }
 
@@ -128,22 +128,22 @@ const HAS_EXPIRED = sql`EXISTS (
   WHERE t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id AND t.rows_deleted_at IS NOT NULL)`;
 
 /**
- * Rows of message_rollup by their definition: of one session, or of all. Where retention took the messages away, what was
+ * Rows of message_rollup by their definition: of some sessions, or of all. Where retention took the messages away, what was
  * counted stays.
  */
-export function selectMessageRollup(workspaceId: string, sessionId?: string): SQL {
+export function selectMessageRollup(workspaceId: string, sessionIds?: readonly string[]): SQL {
   return sql`
     SELECT s.workspace_id, s.session_id, ${BUCKET_START} AS bucket_start, m.model,
       s.is_subagent OR m.is_sidechain AS is_subagent,
       count(*)::int AS messages, count(*) FILTER (WHERE m.message_type = 'user')::int AS user_messages
     FROM ${sessions} AS s
     JOIN ${transcriptMessages} AS m ON m.workspace_id = s.workspace_id AND m.transcript_id = s.primary_transcript_id
-    WHERE s.workspace_id = ${workspaceId} AND ${sessionId === undefined ? sql`true` : sql`s.session_id = ${sessionId}`}
+    WHERE s.workspace_id = ${workspaceId} AND ${ofSessions('s.session_id', sessionIds)}
     GROUP BY s.workspace_id, s.session_id, 3, m.model, 5
     UNION ALL
     SELECT r.workspace_id, r.session_id, r.bucket_start, r.model, r.is_subagent, r.messages, r.user_messages
     FROM ${messageRollup} AS r
     JOIN ${sessions} AS s ON s.workspace_id = r.workspace_id AND s.session_id = r.session_id
-    WHERE r.workspace_id = ${workspaceId} AND ${sessionId === undefined ? sql`true` : sql`r.session_id = ${sessionId}`}
+    WHERE r.workspace_id = ${workspaceId} AND ${ofSessions('r.session_id', sessionIds)}
       AND ${HAS_EXPIRED}`;
 }

@@ -1,4 +1,4 @@
-import { deleteOrphanedUsage, listTranscripts, lockSession, settleSession } from '@recount/db';
+import { deleteOrphanedUsage, listTranscripts, lockSession, settleSessions } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 
 const PAGE_ROWS = 500;
@@ -19,8 +19,8 @@ export async function* rebuildUsage(
     for (const { id: transcriptId, session_id: sessionId } of transcripts) {
       await database.withTransaction(async (transaction) => {
         await lockSession(transaction, workspaceId, sessionId);
-        const written = { transcriptId, firstNumbers: { entry: 0, call: 0 } };
-        await settleSession(transaction, { workspaceId, sessionId, written, removedTranscriptIds: [] });
+        const written = [{ transcriptId, firstNumbers: { entry: 0, call: 0 } }];
+        await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedTranscriptIds: [] });
       });
       yield sessionId;
     }

@@ -10,7 +10,7 @@ import {
   holdWorkspace,
   listTranscripts,
   lockSession,
-  settleSession,
+  settleSessions,
   supersedeTranscripts,
   type TranscriptRow,
 } from '@recount/db';
@@ -77,7 +77,8 @@ export async function processTranscript(
       const extension = await findExtension(deps.rawStore, transcript, others, { signal, toRedactedHash });
       if (extension !== undefined) {
         await supersedeTranscripts(transaction, workspaceId, [transcript.id], extension.id);
-        await settleSession(transaction, { workspaceId, sessionId, removedTranscriptIds: [transcript.id] });
+        const removedTranscriptIds = [transcript.id];
+        await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedTranscriptIds });
         if (settings.redaction === 'rows-and-raw') {
           replacedKey = await redactRawObject({ transaction, rawStore: deps.rawStore }, transcript, options);
         }
@@ -108,10 +109,10 @@ export async function processTranscript(
       await completeTranscript(transaction, key, summary, withSecrets, versions);
       const beginnings = findBeginnings(transcript, hashesByLength, others).map(({ id }) => id);
       await supersedeTranscripts(transaction, workspaceId, beginnings, transcript.id);
-      await settleSession(transaction, {
+      await settleSessions(transaction, {
         workspaceId,
-        sessionId,
-        written: { transcriptId: transcript.id, firstNumbers },
+        sessionIds: [sessionId],
+        written: [{ transcriptId: transcript.id, firstNumbers }],
         removedTranscriptIds: beginnings,
       });
       if (settings.redaction === 'rows-and-raw' && redaction.hasChanged) {

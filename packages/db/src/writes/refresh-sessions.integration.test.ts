@@ -3,7 +3,7 @@ import { findSession } from '../queries/find-session.ts';
 import { listTranscripts } from '../queries/list-transcripts.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
-import { refreshSession } from './refresh-session.ts';
+import { refreshSessions } from './refresh-sessions.ts';
 import { setTranscriptStatus } from './set-transcript-status.ts';
 import { supersedeTranscripts } from './supersede-transcripts.ts';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => pool.close());
 beforeEach(() => pool.pool.query('TRUNCATE recount.transcripts, recount.sessions'));
 
-const refresh = () => refreshSession(pool.database, TEST_WORKSPACE, 'session');
+const refresh = () => refreshSessions(pool.database, TEST_WORKSPACE, ['session']);
 const readSession = () => findSession(pool.database, TEST_WORKSPACE, 'session');
 async function listDiverged(): Promise<string[]> {
   const rows = await listTranscripts(pool.database, TEST_WORKSPACE, { sessionId: 'session' }, { limit: 100 });
@@ -81,4 +81,22 @@ it('removes the session when nothing of it is left', async () => {
   await supersedeTranscripts(pool.database, TEST_WORKSPACE, ['t1'], 'elsewhere');
   await refresh();
   expect(await readSession()).toBeUndefined();
+});
+
+it('makes the rows of several sessions follow, each from its own transcripts', async () => {
+  await insertTestTranscript(pool, { id: 't1', session_id: 'gone' });
+  await insertTestTranscript(pool, { id: 't2', session_id: 'grown' });
+  await refreshSessions(pool.database, TEST_WORKSPACE, ['gone', 'grown']);
+  await supersedeTranscripts(pool.database, TEST_WORKSPACE, ['t1'], 'elsewhere');
+  await insertTestTranscript(pool, { id: 't3', session_id: 'grown', size_bytes: 2000 });
+  await insertTestTranscript(pool, { id: 't4', session_id: 'new' });
+  await insertTestTranscript(pool, { id: 't5', session_id: 'not asked for' });
+  await refreshSessions(pool.database, TEST_WORKSPACE, ['new', 'gone', 'grown', 'unknown']);
+  const { rows } = await pool.pool.query(
+    'SELECT session_id, primary_transcript_id, transcript_count FROM recount.sessions ORDER BY session_id',
+  );
+  expect(rows).toEqual([
+    { session_id: 'grown', primary_transcript_id: 't3', transcript_count: 2 },
+    { session_id: 'new', primary_transcript_id: 't4', transcript_count: 1 },
+  ]);
 });

@@ -1,13 +1,15 @@
 import type { ApiResponse, ToolCall } from '@recount/core';
 import fc from 'fast-check';
+import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Database } from '../database.ts';
 import { verifyUsage } from '../queries/verify-usage.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import { deleteSession } from './delete-session.ts';
 import { lockSession } from './lock-session.ts';
-import { findNextUsageNumbers } from './replaced-usage.ts';
-import { settleSession } from './settle-session.ts';
+import { findNextUsageNumbers, type WrittenTranscript } from './replaced-usage.ts';
+import { settleSessions } from './settle-sessions.ts';
 import { createTranscriptWriter } from './transcript-writer.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
@@ -105,37 +107,47 @@ const toToolCalls = (sessionId: string, copy: Copy, index: number): ToolCall[] =
     line_number: index + 1,
   }));
 
-/** Writes a transcript, or writes it anew, as a worker does; a transcript whose bytes it contains goes. */
-async function write(transcript: MadeTranscript, superseded: readonly string[] = []): Promise<void> {
-  const { id, sessionId } = transcript;
+interface Write {
+  transcript: MadeTranscript;
+  superseded: readonly string[];
+}
+
+/** Writes a transcript, or writes it anew, as a worker does; returns what is new of it. */
+async function insertRows(
+  transaction: Database,
+  client: PoolClient,
+  { id, sessionId, sizeBytes, startMinute, copies }: MadeTranscript,
+): Promise<WrittenTranscript> {
+  await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = $2', [TEST_WORKSPACE, id]);
+  await insertTestTranscript(
+    { ...pool, database: transaction as typeof pool.database },
+    { id, session_id: sessionId, size_bytes: sizeBytes, first_timestamp: toTime(startMinute) },
+  );
+  const firstNumbers = await findNextUsageNumbers(transaction, TEST_WORKSPACE, id);
+  const context = { workspaceId: TEST_WORKSPACE, transcriptId: id, agent: 'claude-code', priceVersion: 'test' };
+  const writer = createTranscriptWriter(transaction, client, context, firstNumbers);
+  await writer.write({
+    ...{ messages: [], updatedMessages: [], contentBlocks: [], events: [], issues: [] },
+    apiResponses: copies.map((copy, index) => toApiResponse(sessionId, copy, index)),
+    toolCalls: copies.flatMap((copy, index) => toToolCalls(sessionId, copy, index)),
+  });
+  await writer.finish();
+  return { transcriptId: id, firstNumbers };
+}
+
+/** Writes transcripts of different sessions in one transaction; those whose bytes they contain go. */
+async function write(...writes: readonly Write[]): Promise<void> {
+  const sessionIds = writes.map(({ transcript }) => transcript.sessionId).sort();
+  const removedTranscriptIds = writes.flatMap(({ superseded }) => superseded);
   await pool.withTransaction(async (transaction, client) => {
-    await lockSession(transaction, TEST_WORKSPACE, sessionId);
-    await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = $2', [TEST_WORKSPACE, id]);
-    await insertTestTranscript(
-      { ...pool, database: transaction as typeof pool.database },
-      { id, session_id: sessionId, size_bytes: transcript.sizeBytes, first_timestamp: toTime(transcript.startMinute) },
-    );
-    const firstNumbers = await findNextUsageNumbers(transaction, TEST_WORKSPACE, id);
-    const context = { workspaceId: TEST_WORKSPACE, transcriptId: id, agent: 'claude-code', priceVersion: 'test' };
-    const { copies } = transcript;
-    const writer = createTranscriptWriter(transaction, client, context, firstNumbers);
-    await writer.write({
-      ...{ messages: [], updatedMessages: [], contentBlocks: [], events: [], issues: [] },
-      apiResponses: copies.map((copy, index) => toApiResponse(sessionId, copy, index)),
-      toolCalls: copies.flatMap((copy, index) => toToolCalls(sessionId, copy, index)),
-    });
-    await writer.finish();
+    for (const sessionId of sessionIds) await lockSession(transaction, TEST_WORKSPACE, sessionId);
+    const written: WrittenTranscript[] = [];
+    for (const { transcript } of writes) written.push(await insertRows(transaction, client, transcript));
     await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = ANY($2)', [
       TEST_WORKSPACE,
-      superseded,
+      removedTranscriptIds,
     ]);
-    const written = { transcriptId: id, firstNumbers };
-    await settleSession(transaction, {
-      workspaceId: TEST_WORKSPACE,
-      sessionId,
-      written,
-      removedTranscriptIds: superseded,
-    });
+    await settleSessions(transaction, { workspaceId: TEST_WORKSPACE, sessionIds, written, removedTranscriptIds });
   });
 }
 
@@ -267,31 +279,39 @@ const stepArbitrary = fc.record({
 });
 
 it('follows from the transcripts that are there, whatever was written, replaced and deleted, by whom and in what order', async () => {
-  const rounds = fc.array(
-    fc.uniqueArray(stepArbitrary, { minLength: 1, maxLength: 4, selector: ({ session }) => session }),
-    { minLength: 1, maxLength: 6 },
-  );
+  const round = fc.record({
+    /** How many of its writes come in one transaction. */
+    groupSize: fc.nat(4),
+    steps: fc.uniqueArray(stepArbitrary, { minLength: 1, maxLength: 4, selector: ({ session }) => session }),
+  });
+  const rounds = fc.array(round, { minLength: 1, maxLength: 6 });
   await fc.assert(
-    fc.asyncProperty(rounds, async (steps) => {
+    fc.asyncProperty(rounds, async (everyRound) => {
       await clear();
       const present = new Map<string, MadeTranscript>();
-      for (const round of steps) {
+      for (const { groupSize, steps } of everyRound) {
+        const deletions: string[] = [];
+        const writes: Write[] = [];
+        for (const { session, action, version, sizeBytes, startMinute, copies } of steps) {
+          const transcript = { id: `${session}${version}`, sessionId: session, sizeBytes, startMinute, copies };
+          const other = `${session}${1 - version}`;
+          if (action !== 'write') present.delete(other);
+          if (action === 'delete') {
+            present.delete(transcript.id);
+            deletions.push(session);
+            continue;
+          }
+          present.set(transcript.id, transcript);
+          writes.push({ transcript, superseded: action === 'supersede' ? [other] : [] });
+        }
         // The sessions of a round at once, on connections of their own.
-        await Promise.all(
-          round.map(async ({ session, action, version, sizeBytes, startMinute, copies }) => {
-            const transcript = { id: `${session}${version}`, sessionId: session, sizeBytes, startMinute, copies };
-            const other = `${session}${1 - version}`;
-            if (action === 'delete') {
-              present.delete(`${session}0`);
-              present.delete(`${session}1`);
-              await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, session));
-              return;
-            }
-            present.set(transcript.id, transcript);
-            if (action === 'supersede') present.delete(other);
-            await write(transcript, action === 'supersede' ? [other] : []);
-          }),
-        );
+        await Promise.all([
+          ...deletions.map((session) =>
+            pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, session)),
+          ),
+          write(...writes.slice(0, groupSize)),
+          ...writes.slice(groupSize).map((single) => write(single)),
+        ]);
         expect(await readActual()).toEqual(toExpected([...present.values()]));
         for (const check of await pool.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE))) {
           expect(check).toMatchObject({ missing: 0, surplus: 0 });
@@ -309,10 +329,10 @@ it('settles more responses than fit one step', async () => {
     tokensOut: 2,
   })) satisfies Copy[];
   const long = { id: 'a0', sessionId: 'a', sizeBytes: 2, startMinute: 0, copies };
-  await write(long);
+  await write({ transcript: long, superseded: [] });
   expect(await readActual()).toEqual(toExpected([long]));
   const fork = { ...long, id: 'b0', sessionId: 'b', copies: copies.map((copy) => ({ ...copy, isMarkedCopy: true })) };
-  await write(fork);
+  await write({ transcript: fork, superseded: [] });
   expect(await readActual()).toEqual(toExpected([long, fork]));
   await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a'));
   expect(await readActual()).toEqual(toExpected([fork]));

@@ -1,0 +1,27 @@
+import type { Database } from '../database.ts';
+import { lockSessionRows } from './lock-session-rows.ts';
+import { refreshSessions } from './refresh-sessions.ts';
+import { deleteReplacedUsage, type UsageChange } from './replaced-usage.ts';
+import { settleSearchIndex } from './search/settle-search-index.ts';
+import { settleUsageLedger } from './settle-usage-ledger.ts';
+import { writeRollups } from './write-rollups.ts';
+
+/**
+ * Makes everything that is derived from the transcripts of sessions agree with them: the usage ledger, also where it
+ * credits other sessions, the sessions' rows and the roll-ups. The last step of whatever writes or deletes the rows of
+ * transcripts; the caller holds the sessions' locks.
+ *
+ * Locks are taken in one order by all: ledger rows by key, then session rows by id. Each statement sees what the
+ * holders before it committed.
+ */
+export async function settleSessions(transaction: Database, change: UsageChange): Promise<void> {
+  const { workspaceId, sessionIds } = change;
+  const affected = await settleUsageLedger(transaction, change);
+  for (const sessionId of sessionIds) affected.add(sessionId);
+  const affectedIds = [...affected].sort();
+  await lockSessionRows(transaction, workspaceId, affectedIds);
+  await deleteReplacedUsage(transaction, change);
+  await refreshSessions(transaction, workspaceId, sessionIds);
+  await writeRollups(transaction, change, affectedIds);
+  await settleSearchIndex(transaction, change);
+}
