@@ -45,8 +45,8 @@ async function parse(path: string): Promise<TranscriptBatch[]> {
 /** Rows that are in memory already into the database: the insert stage alone. */
 async function insert({ database }: Deps, transcriptId: string, batches: readonly TranscriptBatch[]): Promise<void> {
   await database.withTransaction(async (transaction, client) => {
-    const context = { workspaceId: WORKSPACE, transcriptId, agent: 'claude-code', priceVersion: 'bench' };
-    const writer = createTranscriptWriter(transaction, client, context, { entry: 0, call: 0 });
+    const context = { workspaceId: WORKSPACE, rowSetId: transcriptId, agent: 'claude-code', priceVersion: 'bench' };
+    const writer = createTranscriptWriter(transaction, client, context, { entry: 0, call: 0, event: 0, issue: 0 });
     for (const batch of batches) await writer.write(batch);
     await writer.finish();
   });

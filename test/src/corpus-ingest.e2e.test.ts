@@ -65,10 +65,10 @@ describe.skipIf(corpus === undefined)('`recount up` with the corpus of real tran
         `SELECT object_key, sha256, status, total_messages, user_messages, assistant_messages, content_block_count,
                 tool_use_count, thinking_blocks, subagent_count, tokens_in::float8, tokens_out::float8,
                 cache_read::float8, cache_write::float8, first_timestamp, last_timestamp,
-                (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.transcript_id = t.id) AS message_rows,
-                (SELECT count(*)::int FROM recount.content_blocks b WHERE b.transcript_id = t.id) AS block_rows,
+                (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.row_set_id = t.row_set_id) AS message_rows,
+                (SELECT count(*)::int FROM recount.content_blocks b WHERE b.row_set_id = t.row_set_id) AS block_rows,
                 (SELECT coalesce(sum(tokens_out), 0)::float8 FROM recount.transcript_messages m
-                 WHERE m.transcript_id = t.id) AS tokens_out_of_rows
+                 WHERE m.row_set_id = t.row_set_id) AS tokens_out_of_rows
          FROM recount.transcripts t WHERE path NOT LIKE '%/samples/%' ORDER BY id`,
       );
       const hashes = new Set(rows.map(({ sha256 }) => sha256));

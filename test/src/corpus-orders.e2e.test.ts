@@ -113,7 +113,7 @@ async function ingest(workspaceId: string, files: readonly File[]): Promise<void
 /** Everything that is counted, in one hash a table, without ids that follow from the time of the upload. */
 async function hashUsage(workspaceId: string) {
   const tables = {
-    usage_ledger: "to_jsonb(r) - 'workspace_id' - 'transcript_id'",
+    usage_ledger: "to_jsonb(r) - 'workspace_id' - 'row_set_id'",
     usage_rollup: "to_jsonb(r) - 'workspace_id'",
     tool_rollup: "to_jsonb(r) - 'workspace_id'",
     message_rollup: "to_jsonb(r) - 'workspace_id'",

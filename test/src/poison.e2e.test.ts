@@ -130,7 +130,7 @@ describe('a transcript that fails every time', () => {
       failure_reason: expect.stringMatching(/^RawStoreError: No raw object at /),
     });
     const { rows: leftovers } = await database.pool.query(
-      `SELECT (SELECT count(*)::int FROM recount.transcript_messages WHERE transcript_id = ANY($1)) AS messages,
+      `SELECT (SELECT count(*)::int FROM recount.transcript_messages WHERE row_set_id = ANY($1)) AS messages,
               (SELECT count(*)::int FROM recount.sessions WHERE session_id IN ('poisoned', 'missing', 'another')) AS sessions`,
       [[poisoned.id, missing.id]],
     );

@@ -149,7 +149,7 @@ describe('SIGTERM under load', () => {
     expect(performance.now() - startedAtMs).toBeLessThan(200 + BEYOND_GRACE_MS);
     expect(await find(id)).toMatchObject({ status: 'processing', total_messages: 0 });
     const { rows } = await database.pool.query(
-      'SELECT count(*)::int AS count FROM recount.transcript_messages WHERE transcript_id = $1',
+      'SELECT count(*)::int AS count FROM recount.transcript_messages WHERE row_set_id = $1',
       [id],
     );
     expect(rows).toEqual([{ count: 0 }]);

@@ -87,10 +87,10 @@ async function hashRows(workspaceId: string): Promise<unknown> {
   const { rows } = await database.pool.query(
     `SELECT
        (SELECT count(*)::int FROM recount.transcript_messages WHERE workspace_id = $1) AS messages,
-       (SELECT md5(string_agg((to_jsonb(m) - 'workspace_id' - 'transcript_id')::text, '' ORDER BY m.ordinal))
+       (SELECT md5(string_agg((to_jsonb(m) - 'workspace_id' - 'row_set_id')::text, '' ORDER BY m.ordinal))
         FROM recount.transcript_messages m WHERE workspace_id = $1) AS message_hash,
        (SELECT count(*)::int FROM recount.content_blocks WHERE workspace_id = $1) AS blocks,
-       (SELECT md5(string_agg((to_jsonb(b) - 'workspace_id' - 'transcript_id')::text, '' ORDER BY b.id))
+       (SELECT md5(string_agg((to_jsonb(b) - 'workspace_id' - 'row_set_id')::text, '' ORDER BY b.id))
         FROM recount.content_blocks b WHERE workspace_id = $1) AS block_hash,
        (SELECT to_jsonb(s) - 'workspace_id' - 'primary_transcript_id' - 'created_at' - 'updated_at'
         FROM recount.sessions s WHERE workspace_id = $1) AS session`,

@@ -8,6 +8,7 @@ export * from './queries/api-keys.ts';
 export * from './queries/count-transcripts.ts';
 export * from './queries/export/export-queries.ts';
 export * from './queries/export/read-in-batches.ts';
+export * from './queries/find-checkpoint.ts';
 export * from './queries/find-currency-label.ts';
 export * from './queries/find-session.ts';
 export * from './queries/find-transcript.ts';
@@ -32,7 +33,7 @@ export * from './queries/search/search-documents.ts';
 export type { SnippetPart } from './queries/search/search-snippet.ts';
 export * from './queries/verify-usage.ts';
 export * from './queries/workspace-settings.ts';
-export type { TranscriptKey, WriteContext } from './rows/transcript-rows.ts';
+export type { RowSetKey, WriteContext } from './rows/transcript-rows.ts';
 export { LIVE_STREAM_STATES, type LiveStreamState } from './schema/live.ts';
 export { SEARCH_KINDS, type SearchKind } from './schema/search.ts';
 export { type StoredFormat, TRANSCRIPT_STATUSES, type TranscriptStatus } from './schema/transcripts.ts';
@@ -58,12 +59,13 @@ export * from './writes/lock-session.ts';
 export * from './writes/name-redacted-object.ts';
 export * from './writes/price-overrides.ts';
 export * from './writes/record-attempt-failure.ts';
+export * from './writes/replace-checkpoint.ts';
 export * from './writes/replace-raw-object.ts';
 export {
   findNextUsageNumbers,
   type UsageChange,
   type UsageNumbers,
-  type WrittenTranscript,
+  type WrittenRows,
 } from './writes/replaced-usage.ts';
 export * from './writes/reprice-transcript.ts';
 export * from './writes/retention/delete-session-texts.ts';

@@ -8,16 +8,25 @@ export interface TableHash {
 /** What names a workspace, a transcript, an upload or a moment, and so differs from one run to the next. */
 const ACCIDENTAL = ['workspace_id', 'created_at', 'updated_at'];
 const TABLES: Readonly<Record<string, readonly string[]>> = {
-  transcripts: ['id', 'object_key', 'path', 'superseded_by', 'attempt_count', 'failure_reason', 'ingested_at'],
+  transcripts: [
+    'id',
+    'object_key',
+    'path',
+    'superseded_by',
+    'row_set_id',
+    'attempt_count',
+    'failure_reason',
+    'ingested_at',
+  ],
   sessions: ['primary_transcript_id'],
-  transcript_messages: ['transcript_id'],
-  content_blocks: ['transcript_id'],
-  ingest_issues: ['transcript_id'],
-  session_events: ['transcript_id'],
+  transcript_messages: ['row_set_id'],
+  content_blocks: ['row_set_id'],
+  ingest_issues: ['row_set_id'],
+  session_events: ['row_set_id'],
   // Counted up over the attempts and versions of a session.
-  usage_entries: ['transcript_id', 'entry_number'],
-  tool_calls: ['transcript_id', 'call_number'],
-  usage_ledger: ['transcript_id', 'entry_number'],
+  usage_entries: ['row_set_id', 'entry_number'],
+  tool_calls: ['row_set_id', 'call_number'],
+  usage_ledger: ['row_set_id', 'entry_number'],
   usage_rollup: [],
   tool_rollup: [],
   message_rollup: [],

@@ -1,5 +1,5 @@
 import type { Message } from '@recount/contract';
-import { type ContentBlockRow, type Database, listMessages, type TranscriptKey } from '@recount/db';
+import { type ContentBlockRow, type Database, listMessages, type RowSetKey } from '@recount/db';
 import { z } from 'zod';
 import { parseCursor, toCursor } from './cursor.ts';
 
@@ -22,7 +22,7 @@ interface MessagePage {
  */
 export async function listMessagePage(
   database: Database,
-  { workspaceId, transcriptId }: TranscriptKey,
+  { workspaceId, rowSetId }: RowSetKey,
   { limit, cursor }: { limit: number; cursor?: string | undefined },
 ): Promise<MessagePage> {
   let afterId = parseCursor(cursorSchema, cursor)?.message;
@@ -31,7 +31,7 @@ export async function listMessagePage(
   for (;;) {
     // One more than is taken tells whether there is a next page.
     const wanted = Math.min(MESSAGES_PER_READ, limit - messages.length);
-    const found = await listMessages(database, workspaceId, transcriptId, { afterId, limit: wanted + 1 });
+    const found = await listMessages(database, workspaceId, rowSetId, { afterId, limit: wanted + 1 });
     for (const { message, blocks } of found.slice(0, wanted)) {
       messages.push({ ...message, content_blocks: blocks });
       for (const block of blocks) textLength += measureBlock(block);

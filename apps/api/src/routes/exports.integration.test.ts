@@ -116,7 +116,7 @@ describe('GET /v1/export', () => {
   describe('with many rows', () => {
     beforeAll(async () => {
       await api.database.pool.query(
-        `INSERT INTO recount.usage_ledger (workspace_id, agent, response_key, session_id, transcript_id, source, "timestamp",
+        `INSERT INTO recount.usage_ledger (workspace_id, agent, response_key, session_id, row_set_id, source, "timestamp",
            is_subagent, copy_count, model, price_basis, price_version, cost_usd)
          SELECT $1, 'many', 'key-' || n, 'many', 'many', 'message', '2026-05-01Z'::timestamptz + n * interval '1 second',
            false, 1, repeat('m', 800), 'list', 'v', n * 1e-10 FROM generate_series(1, $2::int) AS n`,

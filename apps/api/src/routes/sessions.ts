@@ -104,8 +104,8 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       return await deps.database.withSnapshot(async (snapshot) => {
         const session = await requireSession(snapshot, workspaceId, request.params.session_id);
         const transcriptId = transcript_id ?? session.primary_transcript_id;
-        await requireRows(snapshot, session, transcriptId);
-        const page = await listMessagePage(snapshot, { workspaceId, transcriptId }, { limit, cursor });
+        const rowSetId = await requireRows(snapshot, session, transcriptId);
+        const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor });
         return { session_id: session.session_id, transcript_id: transcriptId, ...page };
       });
     },
@@ -163,14 +163,14 @@ async function requireSession(database: Database, workspaceId: string, sessionId
  * Throws ProblemError `not-found` for a transcript of another session, `no-rows` for one that is not ingested, `expired`
  * for one whose messages retention has deleted.
  */
-async function requireRows(database: Database, session: SessionRow, transcriptId: string): Promise<void> {
+async function requireRows(database: Database, session: SessionRow, transcriptId: string): Promise<string> {
   const transcript = await requireTranscript(database, session.workspace_id, transcriptId);
   if (transcript.session_id !== session.session_id) {
     throw new ProblemError('not-found', 'The session has no such transcript');
   }
   const { rows_deleted_at: deletedAt } = transcript;
   if (deletedAt !== null) throw new ProblemError('expired', `The messages were deleted at ${deletedAt}, by their age`);
-  if (transcript.ingested_at !== null) return;
+  if (transcript.row_set_id !== null) return transcript.row_set_id;
   const longer =
     transcript.superseded_by === null
       ? ''

@@ -81,12 +81,13 @@ export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'lo
     async (request) => {
       const { limit, cursor } = request.query;
       const afterNumber = parseCursor(issueCursorSchema, cursor)?.issue;
-      const { workspace_id, id } = await requireTranscript(
+      const { workspace_id, row_set_id } = await requireTranscript(
         deps.database.database,
         workspaceOf(request),
         request.params.transcript_id,
       );
-      const rows = await listIssues(database, workspace_id, id, { afterNumber, limit: limit + 1 });
+      const page = { afterNumber, limit: limit + 1 };
+      const rows = row_set_id === null ? [] : await listIssues(database, workspace_id, row_set_id, page);
       const issues = rows.slice(0, limit);
       const last = rows.length > limit ? issues.at(-1) : undefined;
       return { issues, next_cursor: last === undefined ? null : toCursor({ issue: last.issue_number }) };

@@ -19,7 +19,7 @@ afterAll(async () => {
   await pool.close();
 });
 
-const KEY = { workspace_id: 'w', transcript_id: 't' };
+const KEY = { workspace_id: 'w', row_set_id: 't' };
 const RARE_TEXTS = [
   '',
   '\\N',

@@ -4,11 +4,11 @@ import { ingestIssues } from '../schema/messages.ts';
 
 export type IssueRow = typeof ingestIssues.$inferSelect;
 
-/** A transcript's issues in the order of its lines, at most `limit` after number `afterNumber`. */
+/** Issues of a transcript, by its `row_set_id`, in the order of its lines, at most `limit` after number `afterNumber`. */
 export async function listIssues(
   database: Database,
   workspaceId: string,
-  transcriptId: string,
+  rowSetId: string,
   page: { afterNumber?: number | undefined; limit: number },
 ): Promise<IssueRow[]> {
   return await database
@@ -17,7 +17,7 @@ export async function listIssues(
     .where(
       and(
         eq(ingestIssues.workspace_id, workspaceId),
-        eq(ingestIssues.transcript_id, transcriptId),
+        eq(ingestIssues.row_set_id, rowSetId),
         page.afterNumber === undefined ? undefined : gt(ingestIssues.issue_number, page.afterNumber),
       ),
     )

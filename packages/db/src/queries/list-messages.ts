@@ -5,11 +5,11 @@ import { contentBlocks, transcriptMessages } from '../schema/messages.ts';
 export type MessageRow = typeof transcriptMessages.$inferSelect;
 export type ContentBlockRow = typeof contentBlocks.$inferSelect;
 
-/** Messages of a transcript in their order with their blocks, at most `limit` after the one with id `afterId`. */
+/** Messages of a transcript, by its `row_set_id`, in their order with their blocks, at most `limit` after the one with id `afterId`. */
 export async function listMessages(
   database: Database,
   workspaceId: string,
-  transcriptId: string,
+  rowSetId: string,
   page: { afterId?: string | undefined; limit: number },
 ): Promise<{ message: MessageRow; blocks: ContentBlockRow[] }[]> {
   const messages = await database
@@ -18,7 +18,7 @@ export async function listMessages(
     .where(
       and(
         eq(transcriptMessages.workspace_id, workspaceId),
-        eq(transcriptMessages.transcript_id, transcriptId),
+        eq(transcriptMessages.row_set_id, rowSetId),
         page.afterId === undefined ? undefined : gt(transcriptMessages.id, page.afterId),
       ),
     )
@@ -31,7 +31,7 @@ export async function listMessages(
     .where(
       and(
         eq(contentBlocks.workspace_id, workspaceId),
-        eq(contentBlocks.transcript_id, transcriptId),
+        eq(contentBlocks.row_set_id, rowSetId),
         inArray(
           contentBlocks.message_id,
           messages.map(({ id }) => id),

@@ -11,23 +11,23 @@ import type { contentBlocks, ingestIssues, transcriptMessages } from '../schema/
 import type { transcripts } from '../schema/transcripts.ts';
 import type { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
 
-export interface TranscriptKey {
+export interface RowSetKey {
   workspaceId: string;
-  transcriptId: string;
+  rowSetId: string;
 }
 
 /** What the rows of a parse have in common. */
-export interface WriteContext extends TranscriptKey {
+export interface WriteContext extends RowSetKey {
   agent: string;
   priceVersion: string;
 }
 
-export function toMessageRow(key: TranscriptKey, message: TranscriptMessage): typeof transcriptMessages.$inferInsert {
-  return { workspace_id: key.workspaceId, transcript_id: key.transcriptId, ...message };
+export function toMessageRow(key: RowSetKey, message: TranscriptMessage): typeof transcriptMessages.$inferInsert {
+  return { workspace_id: key.workspaceId, row_set_id: key.rowSetId, ...message };
 }
 
-export function toContentBlockRow(key: TranscriptKey, block: ParsedContentBlock): typeof contentBlocks.$inferInsert {
-  return { workspace_id: key.workspaceId, transcript_id: key.transcriptId, ...block };
+export function toContentBlockRow(key: RowSetKey, block: ParsedContentBlock): typeof contentBlocks.$inferInsert {
+  return { workspace_id: key.workspaceId, row_set_id: key.rowSetId, ...block };
 }
 
 export function toUsageEntryRow(
@@ -37,7 +37,7 @@ export function toUsageEntryRow(
 ): typeof usageEntries.$inferInsert {
   return {
     workspace_id: context.workspaceId,
-    transcript_id: context.transcriptId,
+    row_set_id: context.rowSetId,
     entry_number: entryNumber,
     agent: context.agent,
     price_version: context.priceVersion,
@@ -45,10 +45,10 @@ export function toUsageEntryRow(
   };
 }
 
-export function toToolCallRow(key: TranscriptKey, callNumber: number, call: ToolCall): typeof toolCalls.$inferInsert {
+export function toToolCallRow(key: RowSetKey, callNumber: number, call: ToolCall): typeof toolCalls.$inferInsert {
   return {
     workspace_id: key.workspaceId,
-    transcript_id: key.transcriptId,
+    row_set_id: key.rowSetId,
     call_number: callNumber,
     is_own: true,
     ...call,
@@ -56,17 +56,17 @@ export function toToolCallRow(key: TranscriptKey, callNumber: number, call: Tool
 }
 
 export function toSessionEventRow(
-  key: TranscriptKey,
+  key: RowSetKey,
   eventNumber: number,
   event: SessionEvent,
 ): typeof sessionEvents.$inferInsert {
-  return { workspace_id: key.workspaceId, transcript_id: key.transcriptId, event_number: eventNumber, ...event };
+  return { workspace_id: key.workspaceId, row_set_id: key.rowSetId, event_number: eventNumber, ...event };
 }
 
-export function toIssueRow(key: TranscriptKey, issueNumber: number, issue: Issue): typeof ingestIssues.$inferInsert {
+export function toIssueRow(key: RowSetKey, issueNumber: number, issue: Issue): typeof ingestIssues.$inferInsert {
   return {
     workspace_id: key.workspaceId,
-    transcript_id: key.transcriptId,
+    row_set_id: key.rowSetId,
     issue_number: issueNumber,
     code: issue.code,
     severity: issue.severity,

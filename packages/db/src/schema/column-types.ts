@@ -14,6 +14,8 @@ export const isoTimestamp = customType<{ data: string; driverData: string | Date
 export const usd = () => numeric({ precision: 20, scale: COST_SCALE, mode: 'number' });
 export const COST_SCALE = 10;
 
+export const bytes = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' });
+
 export const jsonObject = () => jsonb().$type<Record<string, unknown>>();
 
 /** JSON of any kind. drizzle's jsonb would parse a string once more when it is read, and make a number of `"12"`. */

@@ -1,3 +1,4 @@
+export * from './checkpoints.ts';
 export * from './live.ts';
 export * from './messages.ts';
 export * from './recount-schema.ts';

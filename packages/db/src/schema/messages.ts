@@ -12,7 +12,7 @@ export const transcriptMessages = recountSchema.table(
   'transcript_messages',
   {
     workspace_id: identifier().notNull(),
-    transcript_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
     id: identifier().notNull(),
     session_id: identifier().notNull(),
     line_number: integer().notNull(),
@@ -42,7 +42,7 @@ export const transcriptMessages = recountSchema.table(
     byte_length: integer().notNull(),
   },
   (table) => [
-    primaryKey({ name: 'transcript_messages_pk', columns: [table.workspace_id, table.transcript_id, table.id] }),
+    primaryKey({ name: 'transcript_messages_pk', columns: [table.workspace_id, table.row_set_id, table.id] }),
   ],
 );
 
@@ -50,7 +50,7 @@ export const contentBlocks = recountSchema.table(
   'content_blocks',
   {
     workspace_id: identifier().notNull(),
-    transcript_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
     message_id: identifier().notNull(),
     block_order: integer().notNull(),
     id: identifier().notNull(),
@@ -72,7 +72,7 @@ export const contentBlocks = recountSchema.table(
   (table) => [
     primaryKey({
       name: 'content_blocks_pk',
-      columns: [table.workspace_id, table.transcript_id, table.message_id, table.block_order],
+      columns: [table.workspace_id, table.row_set_id, table.message_id, table.block_order],
     }),
   ],
 );
@@ -82,7 +82,7 @@ export const ingestIssues = recountSchema.table(
   'ingest_issues',
   {
     workspace_id: identifier().notNull(),
-    transcript_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
     issue_number: integer().notNull(),
     code: text().notNull(),
     severity: text().$type<'error' | 'warning'>().notNull(),
@@ -92,6 +92,6 @@ export const ingestIssues = recountSchema.table(
     occurrence_count: integer().notNull(),
   },
   (table) => [
-    primaryKey({ name: 'ingest_issues_pk', columns: [table.workspace_id, table.transcript_id, table.issue_number] }),
+    primaryKey({ name: 'ingest_issues_pk', columns: [table.workspace_id, table.row_set_id, table.issue_number] }),
   ],
 );

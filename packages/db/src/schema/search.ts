@@ -55,7 +55,7 @@ export const searchIndexState = recountSchema.table(
   {
     workspace_id: identifier().notNull(),
     session_id: identifier().notNull(),
-    transcript_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
     parser_version: text(),
     /** Last block looked at. */
     after_message_id: identifier().notNull().default(''),

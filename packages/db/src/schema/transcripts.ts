@@ -36,6 +36,8 @@ export const transcripts = recountSchema.table(
     status: text().$type<TranscriptStatus>().notNull().default('queued'),
     is_diverged: boolean().notNull().default(false),
     superseded_by: identifier(),
+    /** Under which its rows stand in the bulk tables; null where it has none. A version that grew takes over its beginning's. */
+    row_set_id: identifier(),
     attempt_count: integer().notNull().default(0),
     failure_reason: text(),
     parser_version: text(),
@@ -59,6 +61,7 @@ export const transcripts = recountSchema.table(
   },
   (table) => [
     primaryKey({ columns: [table.workspace_id, table.id] }),
+    unique('transcripts_row_set_unique').on(table.workspace_id, table.row_set_id),
     unique('transcripts_session_content_unique').on(table.workspace_id, table.session_id, table.sha256),
     index('transcripts_sha256').on(table.workspace_id, table.sha256),
     index('transcripts_status').on(table.workspace_id, table.status, table.id),

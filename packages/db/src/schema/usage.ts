@@ -39,7 +39,7 @@ const responseFigures = () => ({
 /** Who made an API response, where and when: in the ledger, as the credited copy has it. */
 const responseOrigin = () => ({
   session_id: identifier().notNull(),
-  transcript_id: identifier().notNull(),
+  row_set_id: identifier().notNull(),
   message_id: identifier(),
   source: text().$type<UsageSource>().notNull(),
   timestamp: isoTimestamp(),
@@ -63,7 +63,7 @@ export const usageEntries = recountSchema.table(
     ...responseFigures(),
   },
   (table) => [
-    primaryKey({ name: 'usage_entries_pk', columns: [table.workspace_id, table.transcript_id, table.entry_number] }),
+    primaryKey({ name: 'usage_entries_pk', columns: [table.workspace_id, table.row_set_id, table.entry_number] }),
     index('usage_entries_response').on(table.workspace_id, table.agent, table.response_key),
   ],
 );
@@ -149,7 +149,7 @@ export const toolCalls = recountSchema.table(
   'tool_calls',
   {
     workspace_id: identifier().notNull(),
-    transcript_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
     call_number: integer().notNull(),
     session_id: identifier().notNull(),
     call_key: identifier().notNull(),
@@ -175,7 +175,7 @@ export const toolCalls = recountSchema.table(
     line_number: integer().notNull(),
   },
   (table) => [
-    primaryKey({ name: 'tool_calls_pk', columns: [table.workspace_id, table.transcript_id, table.call_number] }),
+    primaryKey({ name: 'tool_calls_pk', columns: [table.workspace_id, table.row_set_id, table.call_number] }),
     index('tool_calls_response').on(table.workspace_id, table.response_key),
     index('tool_calls_session').on(table.workspace_id, table.session_id),
     index('tool_calls_time').on(table.workspace_id, table.timestamp).where(sql`is_own`),
@@ -212,7 +212,7 @@ export const sessionEvents = recountSchema.table(
   'session_events',
   {
     workspace_id: identifier().notNull(),
-    transcript_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
     event_number: integer().notNull(),
     session_id: identifier().notNull(),
     event_key: identifier().notNull(),
@@ -224,7 +224,7 @@ export const sessionEvents = recountSchema.table(
     line_number: integer().notNull(),
   },
   (table) => [
-    primaryKey({ name: 'session_events_pk', columns: [table.workspace_id, table.transcript_id, table.event_number] }),
+    primaryKey({ name: 'session_events_pk', columns: [table.workspace_id, table.row_set_id, table.event_number] }),
     index('session_events_kind').on(table.workspace_id, table.kind),
   ],
 );

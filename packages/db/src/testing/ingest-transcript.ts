@@ -30,8 +30,9 @@ export async function ingestTranscript(
     });
     const batches = streamTranscript(sessionId, bytes);
     const counts = { contentBlocks: 0, errors: 0, warnings: 0, issuesByCode: {} as Record<string, number> };
-    const firstNumbers = { entry: 0, call: 0 };
-    const context = { ...key, agent: 'claude-code', priceVersion: 'test' };
+    const firstNumbers = { entry: 0, call: 0, event: 0, issue: 0 };
+    const rowSet = { workspaceId: key.workspaceId, rowSetId: key.transcriptId };
+    const context = { ...rowSet, agent: 'claude-code', priceVersion: 'test' };
     const writer = createTranscriptWriter(transaction, client, context, firstNumbers);
     let next = await batches.next();
     for (; !next.done; next = await batches.next()) {
@@ -44,12 +45,15 @@ export async function ingestTranscript(
       }
     }
     await writer.finish();
-    await completeTranscript(transaction, key, next.value, counts, { parser: 'test', prices: 'test' });
+    await completeTranscript(transaction, { ...key, ...rowSet }, next.value, counts, {
+      parser: 'test',
+      prices: 'test',
+    });
     await settleSessions(transaction, {
       workspaceId: key.workspaceId,
       sessionIds: [sessionId],
-      written: [{ transcriptId: key.transcriptId, firstNumbers }],
-      removedTranscriptIds: [],
+      written: [{ rowSetId: rowSet.rowSetId, firstNumbers }],
+      removedRowSetIds: [],
     });
   });
 }

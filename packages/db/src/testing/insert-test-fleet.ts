@@ -29,7 +29,7 @@ export async function insertTestFleet(
     const origin = {
       workspace_id: workspaceId,
       session_id: session.session_id,
-      transcript_id: toTranscriptId(session.session_id),
+      row_set_id: toTranscriptId(session.session_id),
       is_subagent: session.is_subagent ?? false,
       timestamp: session.first_timestamp ?? null,
     };
@@ -80,12 +80,17 @@ async function insertSession(
     workspace_id: workspaceId,
     primary_transcript_id: transcriptId,
   });
-  await insertTestTranscript(pool, { id: transcriptId, session_id: session.session_id, workspace_id: workspaceId });
+  await insertTestTranscript(pool, {
+    id: transcriptId,
+    row_set_id: transcriptId,
+    session_id: session.session_id,
+    workspace_id: workspaceId,
+  });
 }
 
 type Origin = Pick<
   typeof usageEntries.$inferInsert,
-  'workspace_id' | 'session_id' | 'transcript_id' | 'is_subagent' | 'timestamp'
+  'workspace_id' | 'session_id' | 'row_set_id' | 'is_subagent' | 'timestamp'
 >;
 
 async function insertResponse(
@@ -110,7 +115,7 @@ async function insertResponse(
     await pool.database.insert(usageEntries).values({
       ...response,
       session_id: sessionId,
-      transcript_id: toTranscriptId(sessionId),
+      row_set_id: toTranscriptId(sessionId),
       entry_number: index,
       is_marked_copy: true,
       line_number: 1,

@@ -1,7 +1,7 @@
 import type { TranscriptSummary } from '@recount/core';
 import type { Database } from '../database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
-import { type TranscriptKey, toTranscriptFigures } from '../rows/transcript-rows.ts';
+import { type RowSetKey, toTranscriptFigures } from '../rows/transcript-rows.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { toActiveTime } from './active-time.ts';
 
@@ -18,7 +18,7 @@ export interface IngestCounts {
 /** Marks a transcript as ingested and stores what the parse found out about the whole. */
 export async function completeTranscript(
   transaction: Database,
-  key: TranscriptKey,
+  { workspaceId, transcriptId, rowSetId }: RowSetKey & { transcriptId: string },
   summary: TranscriptSummary,
   counts: IngestCounts,
   versions: { parser: string; prices: string },
@@ -27,7 +27,8 @@ export async function completeTranscript(
     .update(transcripts)
     .set({
       ...toTranscriptFigures(summary),
-      active_ms: toActiveTime(key),
+      active_ms: toActiveTime({ workspaceId, rowSetId }),
+      row_set_id: rowSetId,
       status: 'ingested',
       superseded_by: null,
       failure_reason: null,
@@ -41,5 +42,5 @@ export async function completeTranscript(
       price_version: versions.prices,
       ingested_at: sql`now()`,
     })
-    .where(and(eq(transcripts.workspace_id, key.workspaceId), eq(transcripts.id, key.transcriptId)));
+    .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.id, transcriptId)));
 }

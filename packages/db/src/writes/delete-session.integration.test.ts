@@ -19,9 +19,9 @@ const ingest = (workspaceId: string, transcriptId: string, session: string, text
 async function countRows(): Promise<Record<string, number>> {
   const { rows } = await pool.pool.query(
     `SELECT workspace_id || '/' || transcript_id AS key, count(*)::int AS count FROM (
-       SELECT workspace_id, transcript_id FROM recount.transcript_messages
-       UNION ALL SELECT workspace_id, transcript_id FROM recount.content_blocks
-       UNION ALL SELECT workspace_id, transcript_id FROM recount.ingest_issues
+       SELECT workspace_id, row_set_id AS transcript_id FROM recount.transcript_messages
+       UNION ALL SELECT workspace_id, row_set_id FROM recount.content_blocks
+       UNION ALL SELECT workspace_id, row_set_id FROM recount.ingest_issues
        UNION ALL SELECT workspace_id, id FROM recount.transcripts
        UNION ALL SELECT workspace_id, primary_transcript_id FROM recount.sessions
      ) AS every GROUP BY 1 ORDER BY 1`,

@@ -16,9 +16,9 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
   const deleted = await transaction
     .delete(transcripts)
     .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.session_id, sessionId)))
-    .returning({ id: transcripts.id, object_key: transcripts.object_key });
-  const ids = deleted.map(({ id }) => id);
-  await deleteTranscriptRows(transaction, workspaceId, ids);
-  await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedTranscriptIds: ids });
+    .returning({ row_set_id: transcripts.row_set_id, object_key: transcripts.object_key });
+  const removedRowSetIds = deleted.flatMap(({ row_set_id }) => row_set_id ?? []);
+  await deleteTranscriptRows(transaction, workspaceId, removedRowSetIds);
+  await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
   return deleted.map(({ object_key }) => object_key);
 }

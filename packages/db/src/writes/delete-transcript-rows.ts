@@ -1,5 +1,6 @@
 import type { Database } from '../database.ts';
 import { and, eq, inArray } from '../drizzle.cjs';
+import { transcriptCheckpoints } from '../schema/checkpoints.ts';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
 import { sessionEvents } from '../schema/usage.ts';
 
@@ -10,12 +11,12 @@ import { sessionEvents } from '../schema/usage.ts';
 export async function deleteTranscriptRows(
   transaction: Database,
   workspaceId: string,
-  transcriptIds: readonly string[],
+  rowSetIds: readonly string[],
 ): Promise<void> {
-  if (transcriptIds.length === 0) return;
-  for (const table of [contentBlocks, transcriptMessages, sessionEvents, ingestIssues]) {
+  if (rowSetIds.length === 0) return;
+  for (const table of [contentBlocks, transcriptMessages, sessionEvents, ingestIssues, transcriptCheckpoints]) {
     await transaction
       .delete(table)
-      .where(and(eq(table.workspace_id, workspaceId), inArray(table.transcript_id, [...transcriptIds])));
+      .where(and(eq(table.workspace_id, workspaceId), inArray(table.row_set_id, [...rowSetIds])));
   }
 }

@@ -4,7 +4,7 @@ import { usageEntries, usageLedger } from '../schema/usage.ts';
 
 export const ORIGIN_COLUMNS = [
   'session_id',
-  'transcript_id',
+  'row_set_id',
   'message_id',
   'source',
   'timestamp',
@@ -53,7 +53,7 @@ export function selectLedgerRows(from: SQL, where: SQL): SQL {
         first_value(e) OVER (${response} ORDER BY ${FIGURE_ORDER}, ${CREDIT_ORDER}) AS final,
         count(*) OVER (${response}) AS copy_count
       FROM ${from}
-      JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.id = e.transcript_id
+      JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id
       WHERE ${where}
       ORDER BY e.agent, e.response_key, ${CREDIT_ORDER}
     ) AS response`;

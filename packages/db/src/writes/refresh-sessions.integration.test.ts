@@ -59,7 +59,7 @@ it('lets another transcript be primary when the primary one has gone', async () 
   await insertTestTranscript(pool, { id: 't1', size_bytes: 10, title: 'short' });
   await insertTestTranscript(pool, { id: 't2', size_bytes: 20, title: 'long' });
   await refresh();
-  await supersedeTranscripts(pool.database, TEST_WORKSPACE, ['t2'], 'elsewhere');
+  await supersedeTranscripts(pool.database, TEST_WORKSPACE, [{ id: 't2', row_set_id: 't2' }], 'elsewhere');
   await refresh();
   expect(await readSession()).toMatchObject({ primary_transcript_id: 't1', transcript_count: 1, title: 'short' });
   expect(await listDiverged()).toEqual([]);
@@ -78,7 +78,7 @@ it('removes the session when nothing of it is left', async () => {
   await insertTestTranscript(pool, { id: 't1' });
   await refresh();
   expect(await readSession()).toBeDefined();
-  await supersedeTranscripts(pool.database, TEST_WORKSPACE, ['t1'], 'elsewhere');
+  await supersedeTranscripts(pool.database, TEST_WORKSPACE, [{ id: 't1', row_set_id: 't1' }], 'elsewhere');
   await refresh();
   expect(await readSession()).toBeUndefined();
 });
@@ -87,7 +87,7 @@ it('makes the rows of several sessions follow, each from its own transcripts', a
   await insertTestTranscript(pool, { id: 't1', session_id: 'gone' });
   await insertTestTranscript(pool, { id: 't2', session_id: 'grown' });
   await refreshSessions(pool.database, TEST_WORKSPACE, ['gone', 'grown']);
-  await supersedeTranscripts(pool.database, TEST_WORKSPACE, ['t1'], 'elsewhere');
+  await supersedeTranscripts(pool.database, TEST_WORKSPACE, [{ id: 't1', row_set_id: 't1' }], 'elsewhere');
   await insertTestTranscript(pool, { id: 't3', session_id: 'grown', size_bytes: 2000 });
   await insertTestTranscript(pool, { id: 't4', session_id: 'new' });
   await insertTestTranscript(pool, { id: 't5', session_id: 'not asked for' });

@@ -4,6 +4,7 @@ import { and, asc, eq, gt, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { usageEntries } from '../schema/usage.ts';
+import { replaceCheckpoint } from './replace-checkpoint.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 const ENTRIES_PER_STEP = 5000;
@@ -16,10 +17,10 @@ type Entry = typeof usageEntries.$inferSelect;
  */
 export async function repriceTranscript(
   transaction: Database,
-  { workspaceId, sessionId, transcriptId }: { workspaceId: string; sessionId: string; transcriptId: string },
+  { workspaceId, sessionId, rowSetId }: { workspaceId: string; sessionId: string; rowSetId: string },
   prices: PriceTable,
 ): Promise<void> {
-  const ofTranscript = and(eq(usageEntries.workspace_id, workspaceId), eq(usageEntries.transcript_id, transcriptId));
+  const ofTranscript = and(eq(usageEntries.workspace_id, workspaceId), eq(usageEntries.row_set_id, rowSetId));
   let lastNumber = -1;
   for (;;) {
     const entries = await transaction
@@ -32,11 +33,13 @@ export async function repriceTranscript(
     await updatePrices(transaction, entries, prices);
     lastNumber = entries.at(-1)?.entry_number ?? lastNumber;
   }
+  // Its state holds costs at the old rates.
+  await replaceCheckpoint(transaction, { workspaceId, rowSetId }, 0, undefined);
   await transaction.execute(sql`
     UPDATE ${transcriptMessages} AS m SET cost_usd = e.cost_usd
     FROM ${usageEntries} AS e
-    WHERE e.workspace_id = ${workspaceId} AND e.transcript_id = ${transcriptId} AND e.source = 'message'
-      AND m.workspace_id = e.workspace_id AND m.transcript_id = e.transcript_id AND m.id = e.message_id
+    WHERE e.workspace_id = ${workspaceId} AND e.row_set_id = ${rowSetId} AND e.source = 'message'
+      AND m.workspace_id = e.workspace_id AND m.row_set_id = e.row_set_id AND m.id = e.message_id
       AND m.cost_usd IS DISTINCT FROM e.cost_usd`);
   await transaction.execute(sql`
     UPDATE ${transcripts} AS t
@@ -44,11 +47,11 @@ export async function repriceTranscript(
     FROM (
       SELECT coalesce(sum(cost_usd), 0) AS cost_usd,
         count(*) FILTER (WHERE price_basis = 'unpriced') AS unpriced_count
-      FROM ${usageEntries} WHERE workspace_id = ${workspaceId} AND transcript_id = ${transcriptId}
+      FROM ${usageEntries} WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId}
     ) AS total
-    WHERE t.workspace_id = ${workspaceId} AND t.id = ${transcriptId}`);
-  const written = [{ transcriptId, firstNumbers: { entry: 0, call: 0 } }];
-  await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedTranscriptIds: [] });
+    WHERE t.workspace_id = ${workspaceId} AND t.row_set_id = ${rowSetId}`);
+  const written = [{ rowSetId, firstNumbers: { entry: 0, call: 0 } }];
+  await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedRowSetIds: [] });
 }
 
 async function updatePrices(transaction: Database, entries: readonly Entry[], prices: PriceTable): Promise<void> {
@@ -74,7 +77,7 @@ async function updatePrices(transaction: Database, entries: readonly Entry[], pr
         cost_cache_read_usd = p.cost_cache_read_usd, cost_cache_write_usd = p.cost_cache_write_usd,
         cost_web_search_usd = p.cost_web_search_usd, price_basis = p.price_basis, price_version = ${prices.version}
     FROM jsonb_populate_recordset(NULL::${usageEntries}, ${JSON.stringify(rows)}::jsonb) AS p
-    WHERE e.workspace_id = ${first.workspace_id} AND e.transcript_id = ${first.transcript_id}
+    WHERE e.workspace_id = ${first.workspace_id} AND e.row_set_id = ${first.row_set_id}
       AND e.entry_number = p.entry_number`);
 }
 

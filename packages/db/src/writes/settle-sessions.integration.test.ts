@@ -8,7 +8,7 @@ import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import { deleteSession } from './delete-session.ts';
 import { lockSession } from './lock-session.ts';
-import { findNextUsageNumbers, type WrittenTranscript } from './replaced-usage.ts';
+import { findNextUsageNumbers, type WrittenRows } from './replaced-usage.ts';
 import { settleSessions } from './settle-sessions.ts';
 import { createTranscriptWriter } from './transcript-writer.ts';
 
@@ -117,37 +117,37 @@ async function insertRows(
   transaction: Database,
   client: PoolClient,
   { id, sessionId, sizeBytes, startMinute, copies }: MadeTranscript,
-): Promise<WrittenTranscript> {
+): Promise<WrittenRows> {
   await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = $2', [TEST_WORKSPACE, id]);
   await insertTestTranscript(
     { ...pool, database: transaction as typeof pool.database },
-    { id, session_id: sessionId, size_bytes: sizeBytes, first_timestamp: toTime(startMinute) },
+    { id, row_set_id: id, session_id: sessionId, size_bytes: sizeBytes, first_timestamp: toTime(startMinute) },
   );
-  const firstNumbers = await findNextUsageNumbers(transaction, TEST_WORKSPACE, id);
-  const context = { workspaceId: TEST_WORKSPACE, transcriptId: id, agent: 'claude-code', priceVersion: 'test' };
-  const writer = createTranscriptWriter(transaction, client, context, firstNumbers);
+  const firstNumbers = await findNextUsageNumbers(transaction, { workspaceId: TEST_WORKSPACE, rowSetId: id });
+  const context = { workspaceId: TEST_WORKSPACE, rowSetId: id, agent: 'claude-code', priceVersion: 'test' };
+  const writer = createTranscriptWriter(transaction, client, context, { ...firstNumbers, event: 0, issue: 0 });
   await writer.write({
     ...{ messages: [], updatedMessages: [], contentBlocks: [], events: [], issues: [] },
     apiResponses: copies.map((copy, index) => toApiResponse(sessionId, copy, index)),
     toolCalls: copies.flatMap((copy, index) => toToolCalls(sessionId, copy, index)),
   });
   await writer.finish();
-  return { transcriptId: id, firstNumbers };
+  return { rowSetId: id, firstNumbers };
 }
 
 /** Writes transcripts of different sessions in one transaction; those whose bytes they contain go. */
 async function write(...writes: readonly Write[]): Promise<void> {
   const sessionIds = writes.map(({ transcript }) => transcript.sessionId).sort();
-  const removedTranscriptIds = writes.flatMap(({ superseded }) => superseded);
+  const removedRowSetIds = writes.flatMap(({ superseded }) => superseded);
   await pool.withTransaction(async (transaction, client) => {
     for (const sessionId of sessionIds) await lockSession(transaction, TEST_WORKSPACE, sessionId);
-    const written: WrittenTranscript[] = [];
+    const written: WrittenRows[] = [];
     for (const { transcript } of writes) written.push(await insertRows(transaction, client, transcript));
     await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = ANY($2)', [
       TEST_WORKSPACE,
-      removedTranscriptIds,
+      removedRowSetIds,
     ]);
-    await settleSessions(transaction, { workspaceId: TEST_WORKSPACE, sessionIds, written, removedTranscriptIds });
+    await settleSessions(transaction, { workspaceId: TEST_WORKSPACE, sessionIds, written, removedRowSetIds });
   });
 }
 
@@ -189,7 +189,7 @@ function toExpected(transcripts: readonly MadeTranscript[]) {
     return {
       response_key: toKey(response),
       session_id: credited.transcript.sessionId,
-      transcript_id: credited.transcript.id,
+      row_set_id: credited.transcript.id,
       timestamp: toTime(credited.minute),
       tokens_out: final.tokensOut,
       is_unfinalised: final.isUnfinalised,
@@ -237,7 +237,7 @@ async function readActual() {
   return {
     ledger: (
       await query(
-        `SELECT response_key, session_id, transcript_id, "timestamp", tokens_out::int, is_unfinalised, copy_count
+        `SELECT response_key, session_id, row_set_id, "timestamp", tokens_out::int, is_unfinalised, copy_count
          FROM recount.usage_ledger ORDER BY response_key`,
       )
     ).map((row) => ({ ...row, timestamp: row.timestamp?.toISOString() ?? null })),

@@ -10,7 +10,7 @@ import {
   ORIGIN_COLUMNS,
   selectLedgerRows,
 } from './ledger-definition.ts';
-import { isReplaced, toInvolvedTranscriptIds, type UsageChange } from './replaced-usage.ts';
+import { isInvolved, isReplaced, type UsageChange, type WrittenRows } from './replaced-usage.ts';
 
 /** Responses settled by one set of statements. */
 const KEYS_PER_STEP = 20_000;
@@ -34,6 +34,7 @@ interface ChangedResponse {
  */
 export async function settleUsageLedger(transaction: Database, change: UsageChange): Promise<Set<string>> {
   const affected = new Set<string>();
+  for (const written of change.written) await inheritOwnership(transaction, change.workspaceId, written);
   let last: ChangedResponse | undefined;
   for (;;) {
     const changed = await listChangedResponses(transaction, change, last);
@@ -49,6 +50,25 @@ export async function settleUsageLedger(transaction: Database, change: UsageChan
   }
 }
 
+/**
+ * A tool call that was open when its transcript was written, and whose response stays as it was, comes once more: it
+ * counts if the call that it replaces did.
+ */
+async function inheritOwnership(
+  transaction: Database,
+  workspaceId: string,
+  { rowSetId, firstNumbers, keptNumbers }: WrittenRows,
+): Promise<void> {
+  if (keptNumbers === undefined) return;
+  await transaction.execute(sql`
+    UPDATE ${toolCalls} AS c SET is_own = false
+    FROM ${toolCalls} AS replaced
+    WHERE c.workspace_id = ${workspaceId} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNumbers.call}::int
+      AND replaced.workspace_id = ${workspaceId} AND replaced.row_set_id = ${rowSetId}
+      AND replaced.call_number >= ${keptNumbers.call}::int AND replaced.call_number < ${firstNumbers.call}::int
+      AND replaced.call_key = c.call_key AND NOT replaced.is_own`);
+}
+
 async function listChangedResponses(
   transaction: Database,
   change: UsageChange,
@@ -58,8 +78,7 @@ async function listChangedResponses(
     SELECT agent COLLATE "C" AS agent, response_key,
       count(*) = 1 AND NOT bool_or(${isReplaced(change, 'e', 'entry')}) AS is_single
     FROM ${usageEntries} AS e
-    WHERE workspace_id = ${change.workspaceId}
-      AND transcript_id = ANY(${sql.param(toInvolvedTranscriptIds(change))}::text[])
+    WHERE ${isInvolved(change, 'e', 'entry')}
       AND (agent COLLATE "C", response_key) > (${after?.agent ?? ''}, ${after?.response_key ?? ''})
     GROUP BY 1, 2 ORDER BY 1, 2 LIMIT ${KEYS_PER_STEP}`);
   return rows;
@@ -93,9 +112,8 @@ async function lockOrInsert(
   }>(sql`
     INSERT INTO ${usageLedger} AS l (${columns}, copy_count)
     SELECT DISTINCT ON (agent COLLATE "C", response_key) ${columns}, 1
-    FROM ${usageEntries}
-    WHERE workspace_id = ${change.workspaceId}
-      AND transcript_id = ANY(${sql.param(toInvolvedTranscriptIds(change))}::text[])
+    FROM ${usageEntries} AS e
+    WHERE ${isInvolved(change, 'e', 'entry')}
       AND (agent COLLATE "C", response_key) >= (${from?.agent}, ${from?.response_key})
       AND (agent COLLATE "C", response_key) <= (${to?.agent}, ${to?.response_key})
     ORDER BY agent COLLATE "C", response_key
@@ -153,19 +171,19 @@ async function chooseOwnToolCalls(
 ): Promise<void> {
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     WITH ranked AS (
-      SELECT c.transcript_id, c.call_number,
+      SELECT c.row_set_id, c.call_number,
         row_number() OVER (PARTITION BY c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1 AS is_own
       FROM ${keysTable(keys)}
       JOIN ${toolCalls} AS c ON c.workspace_id = ${change.workspaceId} AND c.response_key = k.response_key
       JOIN ${usageEntries} AS e
         ON e.workspace_id = c.workspace_id AND e.agent = k.agent AND e.response_key = c.response_key
-        AND e.transcript_id = c.transcript_id AND e.source = 'message'
-      JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.id = e.transcript_id
+        AND e.row_set_id = c.row_set_id AND e.source = 'message'
+      JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id
       WHERE NOT ${isReplaced(change, 'c', 'call')} AND NOT ${isReplaced(change, 'e', 'entry')}
     )
     UPDATE ${toolCalls} AS c SET is_own = ranked.is_own
     FROM ranked
-    WHERE c.workspace_id = ${change.workspaceId} AND c.transcript_id = ranked.transcript_id
+    WHERE c.workspace_id = ${change.workspaceId} AND c.row_set_id = ranked.row_set_id
       AND c.call_number = ranked.call_number AND c.is_own <> ranked.is_own
     RETURNING c.session_id`);
   for (const { session_id } of rows) affected.add(session_id);

@@ -3,6 +3,7 @@ import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { deleteTranscriptRows } from './delete-transcript-rows.ts';
+import type { TranscriptRow } from './insert-transcript.ts';
 
 /** Columns that tell of rows which a superseded transcript does not have. */
 const CLEARED_COLUMNS = [
@@ -16,6 +17,7 @@ const CLEARED_COLUMNS = [
   'rows_deleted_at',
   'parser_version',
   'price_version',
+  'row_set_id',
 ];
 
 /**
@@ -25,11 +27,22 @@ const CLEARED_COLUMNS = [
 export async function supersedeTranscripts(
   transaction: Database,
   workspaceId: string,
-  transcriptIds: readonly string[],
+  superseded: readonly Pick<TranscriptRow, 'id' | 'row_set_id'>[],
   supersededBy: string,
 ): Promise<void> {
-  if (transcriptIds.length === 0) return;
-  await deleteTranscriptRows(transaction, workspaceId, transcriptIds);
+  if (superseded.length === 0) return;
+  const rowSetIds = superseded.flatMap(({ row_set_id }) => row_set_id ?? []);
+  await deleteTranscriptRows(transaction, workspaceId, rowSetIds);
+  await markSuperseded(transaction, workspaceId, superseded, supersededBy);
+}
+
+/** Takes their rows from transcripts without deleting them: `supersededBy`, which goes on with them, takes them over. */
+export async function markSuperseded(
+  transaction: Database,
+  workspaceId: string,
+  superseded: readonly Pick<TranscriptRow, 'id'>[],
+  supersededBy: string,
+): Promise<void> {
   await transaction
     .update(transcripts)
     .set({
@@ -40,5 +53,13 @@ export async function supersedeTranscripts(
       failure_reason: null,
       ingested_at: null,
     })
-    .where(and(eq(transcripts.workspace_id, workspaceId), inArray(transcripts.id, [...transcriptIds])));
+    .where(
+      and(
+        eq(transcripts.workspace_id, workspaceId),
+        inArray(
+          transcripts.id,
+          superseded.map(({ id }) => id),
+        ),
+      ),
+    );
 }

@@ -26,7 +26,7 @@ async function readRows(transcriptId: string, limit: number) {
 
 /** What the database should hold of a parse. */
 function toExpectedRows({ messages, contentBlocks }: ParseResult, transcriptId: string) {
-  const key = { workspace_id: TEST_WORKSPACE, transcript_id: transcriptId };
+  const key = { workspace_id: TEST_WORKSPACE, row_set_id: transcriptId };
   const blocksByMessage = Map.groupBy(contentBlocks, ({ message_id }) => message_id);
   return messages.map((message) => ({
     message: { ...key, ...message },

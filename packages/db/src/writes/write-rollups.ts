@@ -65,7 +65,7 @@ export function selectUsageRollup(workspaceId: string, sessionIds?: readonly str
       SELECT true, * FROM (
         SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
         FROM ${transcripts} AS t
-        JOIN ${usageEntries} AS e ON e.workspace_id = t.workspace_id AND e.transcript_id = t.id
+        JOIN ${usageEntries} AS e ON e.workspace_id = t.workspace_id AND e.row_set_id = t.row_set_id
         JOIN ${usageLedger} AS l
           ON l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key
         WHERE t.workspace_id = ${workspaceId} AND ${ofSessions('t.session_id', sessionIds)}
@@ -137,7 +137,8 @@ export function selectMessageRollup(workspaceId: string, sessionIds?: readonly s
       s.is_subagent OR m.is_sidechain AS is_subagent,
       count(*)::int AS messages, count(*) FILTER (WHERE m.message_type = 'user')::int AS user_messages
     FROM ${sessions} AS s
-    JOIN ${transcriptMessages} AS m ON m.workspace_id = s.workspace_id AND m.transcript_id = s.primary_transcript_id
+    JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+    JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
     WHERE s.workspace_id = ${workspaceId} AND ${ofSessions('s.session_id', sessionIds)}
     GROUP BY s.workspace_id, s.session_id, 3, m.model, 5
     UNION ALL

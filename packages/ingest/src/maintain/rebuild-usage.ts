@@ -16,11 +16,12 @@ export async function* rebuildUsage(
   for (;;) {
     const page = { afterId, limit: PAGE_ROWS };
     const transcripts = await listTranscripts(database.database, workspaceId, { hasRows: true }, page);
-    for (const { id: transcriptId, session_id: sessionId } of transcripts) {
+    for (const { row_set_id: rowSetId, session_id: sessionId } of transcripts) {
+      if (rowSetId === null) continue;
       await database.withTransaction(async (transaction) => {
         await lockSession(transaction, workspaceId, sessionId);
-        const written = [{ transcriptId, firstNumbers: { entry: 0, call: 0 } }];
-        await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedTranscriptIds: [] });
+        const written = [{ rowSetId, firstNumbers: { entry: 0, call: 0 } }];
+        await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedRowSetIds: [] });
       });
       yield sessionId;
     }

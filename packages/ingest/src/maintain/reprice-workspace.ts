@@ -34,8 +34,8 @@ export async function* repriceWorkspace(
       const isDone = await database.withTransaction(async (transaction) => {
         await lockSession(transaction, workspaceId, sessionId);
         const transcript = await findTranscript(transaction, workspaceId, id);
-        if (transcript?.ingested_at == null || transcript.price_version === prices.version) return false;
-        await repriceTranscript(transaction, { workspaceId, sessionId, transcriptId: id }, prices);
+        if (transcript?.row_set_id == null || transcript.price_version === prices.version) return false;
+        await repriceTranscript(transaction, { workspaceId, sessionId, rowSetId: transcript.row_set_id }, prices);
         return true;
       });
       if (isDone) yield { transcriptId: id, sessionId };

@@ -1,4 +1,4 @@
-import { type Arrival, type PriceTable, streamTranscript } from '@recount/core';
+import { type PriceTable, ResumeError } from '@recount/core';
 import {
   completeTranscript,
   createTranscriptWriter,
@@ -10,18 +10,21 @@ import {
   holdWorkspace,
   listTranscripts,
   lockSession,
+  markSuperseded,
+  replaceCheckpoint,
   settleSessions,
   supersedeTranscripts,
   type TranscriptRow,
 } from '@recount/db';
-import type { RawStore } from '@recount/storage';
+import { ulid } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
 import { readEarlierSecrets } from '../redact/earlier-secrets.ts';
 import { hashRedacted, redactRawObject } from '../redact/redact-raw-object.ts';
-import { createRedaction, type Redaction } from '../redact/redaction.ts';
+import { createRedaction } from '../redact/redaction.ts';
 import { toRowsVersion } from '../redact/rows-version.ts';
-import { hashPrefixes } from './hash-prefixes.ts';
+import { parseRawObject } from './parse-raw-object.ts';
+import { checkCreditOrder, findResumePoint, toKeptRows } from './resume-point.ts';
 import { findBeginnings, findExtension } from './session-versions.ts';
 import { createBatchWriter } from './write-batches.ts';
 
@@ -37,10 +40,7 @@ export interface ProcessOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** The raw object is not what was uploaded: trying again may help, going on would store wrong numbers. */
-export class RawObjectMismatchError extends Error {
-  override name = 'RawObjectMismatchError';
-}
+export type ProcessResult = 'ingested' | 'superseded';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
@@ -60,7 +60,21 @@ export async function processTranscript(
   deps: Deps,
   claimed: TranscriptRow,
   options: ProcessOptions,
-): Promise<'ingested' | 'superseded' | undefined> {
+): Promise<ProcessResult | undefined> {
+  try {
+    return await processOnce(deps, claimed, options, { mayResume: true });
+  } catch (error) {
+    if (!(error instanceof ResumeError)) throw error;
+    return await processOnce(deps, claimed, options, { mayResume: false });
+  }
+}
+
+async function processOnce(
+  deps: Deps,
+  claimed: TranscriptRow,
+  options: ProcessOptions,
+  { mayResume }: { mayResume: boolean },
+): Promise<ProcessResult | undefined> {
   const { workspace_id: workspaceId, session_id: sessionId } = claimed;
   const { signal } = options;
   let replacedKey: string | undefined;
@@ -76,9 +90,9 @@ export async function processTranscript(
       const toRedactedHash = () => hashRedacted(deps.rawStore, transcript, options);
       const extension = await findExtension(deps.rawStore, transcript, others, { signal, toRedactedHash });
       if (extension !== undefined) {
-        await supersedeTranscripts(transaction, workspaceId, [transcript.id], extension.id);
-        const removedTranscriptIds = [transcript.id];
-        await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedTranscriptIds });
+        await supersedeTranscripts(transaction, workspaceId, [transcript], extension.id);
+        const removedRowSetIds = toRowSetIds([transcript]);
+        await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
         if (settings.redaction === 'rows-and-raw') {
           replacedKey = await redactRawObject({ transaction, rawStore: deps.rawStore }, transcript, options);
         }
@@ -86,34 +100,42 @@ export async function processTranscript(
       }
       const earlier = await readEarlierSecrets(transaction, transcript);
       const redaction = await createRedaction(settings.redaction, { maxLineBytes: options.maxLineBytes, earlier });
-      // Null means no rows: most transcripts come once.
-      if (transcript.ingested_at !== null) await deleteTranscriptRows(transaction, workspaceId, [transcript.id]);
+      const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
+      const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
+      const resumePoint = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
+      const rowSetId = resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others);
+      const rowSet = { workspaceId, rowSetId };
+      await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
       const arrivals =
         transcript.format === 'claude-stream-json'
           ? await findTranscriptArrivals(transaction, workspaceId, transcript.id)
           : undefined;
-      const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
-      const key = { workspaceId, transcriptId: transcript.id };
-      const firstNumbers = await findNextUsageNumbers(transaction, workspaceId, transcript.id);
-      const context = { ...key, agent: transcript.agent, priceVersion: prices.version };
-      const writer = createBatchWriter(createTranscriptWriter(transaction, client, context, firstNumbers));
-      const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, {
-        ...options,
-        prices,
-        arrivals,
-        redaction,
-      });
+      const firstNumbers = await findNextUsageNumbers(transaction, rowSet);
+      const kept = resumePoint && toKeptRows(resumePoint);
+      const transcriptWriter = createTranscriptWriter(
+        transaction,
+        client,
+        { ...rowSet, agent: transcript.agent, priceVersion: prices.version },
+        { event: 0, issue: 0, ...kept?.numbers, ...firstNumbers },
+      );
+      const writer = createBatchWriter(transcriptWriter, kept);
+      const parseOptions = { ...options, prices, arrivals, redaction, resumePoint };
+      const hashesByLength = await parseRawObject(writer, deps.rawStore, transcript, others, parseOptions);
       const { summary, counts } = writer.toResult();
-      const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
+      if (resumePoint !== undefined) {
+        checkCreditOrder(resumePoint, summary);
+        await markSuperseded(transaction, workspaceId, [resumePoint.beginning], transcript.id);
+      }
       const withSecrets = { ...counts, secretsByRule: redaction.toCounts() };
-      await completeTranscript(transaction, key, summary, withSecrets, versions);
-      const beginnings = findBeginnings(transcript, hashesByLength, others).map(({ id }) => id);
-      await supersedeTranscripts(transaction, workspaceId, beginnings, transcript.id);
+      await completeTranscript(transaction, { ...rowSet, transcriptId: transcript.id }, summary, withSecrets, versions);
+      await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, transcriptWriter.checkpoint);
+      const replaced = resumePoint === undefined ? findBeginnings(transcript, hashesByLength, others) : [];
+      await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);
       await settleSessions(transaction, {
         workspaceId,
         sessionIds: [sessionId],
-        written: [{ transcriptId: transcript.id, firstNumbers }],
-        removedTranscriptIds: beginnings,
+        written: [{ rowSetId, firstNumbers, keptNumbers: kept?.numbers }],
+        removedRowSetIds: toRowSetIds(replaced),
       });
       if (settings.redaction === 'rows-and-raw' && redaction.hasChanged) {
         replacedKey = await redactRawObject({ transaction, rawStore: deps.rawStore }, transcript, options);
@@ -132,30 +154,11 @@ async function listOtherVersions(transaction: Database, transcript: TranscriptRo
   return versions.filter(({ id }) => id !== transcript.id);
 }
 
-/** Parses the raw object into the writer; returns its hashes at the lengths of the other versions. */
-async function parseInto(
-  writer: ReturnType<typeof createBatchWriter>,
-  rawStore: RawStore,
-  transcript: TranscriptRow,
-  others: readonly TranscriptRow[],
-  options: ProcessOptions & { arrivals: readonly Arrival[] | undefined; redaction: Redaction },
-): Promise<ReadonlyMap<number, string>> {
-  const raw = await rawStore.get(transcript.object_key, { signal: options.signal });
-  const hashes = hashPrefixes(
-    raw,
-    others.map(({ size_bytes }) => size_bytes),
-  );
-  const batches = streamTranscript(transcript.session_id, options.redaction.redact(hashes.chunks), {
-    maxLineBytes: options.maxLineBytes,
-    maxInlineContentBytes: options.maxInlineContentBytes,
-    prices: options.prices,
-    arrivals: options.arrivals,
-    signal: options.signal,
-  });
-  await writer.writeAll(options.redaction.withIssues(batches));
-  options.signal?.throwIfAborted();
-  const sha256 = hashes.toDigest();
-  const expected = transcript.stored_sha256 ?? transcript.sha256;
-  if (sha256 !== expected) throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${expected}`);
-  return hashes.byLength;
+const toRowSetIds = (transcripts: readonly TranscriptRow[]): string[] =>
+  transcripts.flatMap(({ row_set_id }) => row_set_id ?? []);
+
+/** The transcript's own id, unless a longer version took over the rows that stand under it. */
+function chooseRowSetId({ id, row_set_id }: TranscriptRow, others: readonly TranscriptRow[]): string {
+  if (row_set_id !== null) return row_set_id;
+  return others.some((other) => other.row_set_id === id) ? ulid() : id;
 }

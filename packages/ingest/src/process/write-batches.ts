@@ -1,5 +1,6 @@
 import type { TranscriptBatch, TranscriptSummary } from '@recount/core';
 import type { IngestCounts, TranscriptWriter } from '@recount/db';
+import type { KeptRows } from './resume-point.ts';
 
 /** Issues stored with their place; beyond it they are only counted. */
 const MAX_STORED_ISSUES = 1000;
@@ -12,11 +13,11 @@ export interface BatchWriter {
   toResult(): { summary: TranscriptSummary; counts: IngestCounts };
 }
 
-/** Writes a transcript's batches and counts what it wrote. */
-export function createBatchWriter(writer: TranscriptWriter): BatchWriter {
-  const issuesByCode: Record<string, number> = {};
-  const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, issuesByCode };
-  let storedIssueCount = 0;
+/** Writes a transcript's batches and counts what it wrote, beside the rows of a shorter version that stay. */
+export function createBatchWriter(writer: TranscriptWriter, kept?: KeptRows): BatchWriter {
+  const issuesByCode: Record<string, number> = { ...kept?.counts.issuesByCode };
+  const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, ...kept?.counts, issuesByCode };
+  let storedIssueCount = kept?.numbers.issue ?? 0;
   let summary: TranscriptSummary | undefined;
 
   const write = async (batch: TranscriptBatch): Promise<void> => {

@@ -13,8 +13,9 @@ const MAX_ISSUES = 10_000;
 
 /** Read before the rows of that ingestion are deleted: the object cannot tell of them any more. */
 export async function readEarlierSecrets(transaction: Database, transcript: TranscriptRow): Promise<EarlierSecrets> {
-  if (transcript.stored_sha256 === null) return { counts: {}, issues: [] };
-  const rows = await listIssues(transaction, transcript.workspace_id, transcript.id, { limit: MAX_ISSUES });
+  const { stored_sha256, row_set_id } = transcript;
+  if (stored_sha256 === null || row_set_id === null) return { counts: {}, issues: [] };
+  const rows = await listIssues(transaction, transcript.workspace_id, row_set_id, { limit: MAX_ISSUES });
   const issues = rows.flatMap(({ code, severity, message, line_number, byte_offset, occurrence_count }): Issue[] => {
     if (code !== SECRET_ISSUE_CODE) return [];
     return [

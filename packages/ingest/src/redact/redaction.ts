@@ -12,6 +12,8 @@ export interface Redaction {
   ): AsyncGenerator<TranscriptBatch, TranscriptSummary>;
   /** Secrets by the rule that found them, those of earlier times included. */
   toCounts(): Record<string, number>;
+  /** Whether the workspace wants it. */
+  readonly isOn: boolean;
   /** Whether any byte was changed so far. */
   readonly hasChanged: boolean;
 }
@@ -58,6 +60,7 @@ export async function createRedaction(
       }
     },
     toCounts: () => counts,
+    isOn: redactor !== undefined,
     get hasChanged() {
       return redactor?.hasChanged ?? false;
     },

@@ -35,14 +35,17 @@ type Sums = Record<
 const REPEATED = sql.raw(`
   SELECT coalesce(sum(e.cost_usd), 0) AS cost_usd, count(*) FILTER (WHERE e.is_unfinalised) AS unfinalised,
     count(*) FILTER (WHERE e.price_basis = 'unpriced') AS unpriced
-  FROM recount.usage_entries AS e
-  WHERE e.workspace_id = f.workspace_id AND e.transcript_id = f.primary_transcript_id AND e.is_subagent
+  FROM recount.transcripts AS t
+  JOIN recount.usage_entries AS e ON e.workspace_id = t.workspace_id AND e.row_set_id = t.row_set_id
+  WHERE t.workspace_id = f.workspace_id AND t.id = f.primary_transcript_id AND e.is_subagent
     AND EXISTS (
       SELECT FROM recount.usage_rollup AS r
       WHERE r.workspace_id = f.workspace_id AND r.session_id = f.session_id AND r.is_subagent)
     AND EXISTS (
       SELECT FROM recount.usage_entries AS copy
-      JOIN recount.sessions AS c ON c.workspace_id = copy.workspace_id AND c.primary_transcript_id = copy.transcript_id
+      JOIN recount.transcripts AS child
+        ON child.workspace_id = copy.workspace_id AND child.row_set_id = copy.row_set_id AND NOT child.is_diverged
+      JOIN recount.sessions AS c ON c.workspace_id = child.workspace_id AND c.session_id = child.session_id
       WHERE copy.workspace_id = e.workspace_id AND copy.agent = e.agent AND copy.response_key = e.response_key
         AND c.parent_session_id = f.session_id)`);
 

@@ -67,8 +67,9 @@ function toActiveTime(idleThresholdMs: number): SQL {
   return sql`(
     SELECT coalesce(sum(gap_ms) FILTER (WHERE gap_ms <= ${idleThresholdMs}::int), 0)::bigint FROM (
       SELECT extract(epoch FROM m."timestamp" - lag(m."timestamp") OVER (ORDER BY m."timestamp")) * 1000 AS gap_ms
-      FROM recount.transcript_messages AS m
-      WHERE m.workspace_id = f.workspace_id AND m.transcript_id = f.primary_transcript_id AND m."timestamp" IS NOT NULL
+      FROM recount.transcripts AS t
+      JOIN recount.transcript_messages AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
+      WHERE t.workspace_id = f.workspace_id AND t.id = f.primary_transcript_id AND m."timestamp" IS NOT NULL
     ) AS gap)`;
 }
 

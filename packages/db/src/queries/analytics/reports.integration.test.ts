@@ -331,7 +331,7 @@ describe('sessions', () => {
     await pool.database.insert(transcriptMessages).values(
       minutes.map((minute, index) => ({
         workspace_id: TEST_WORKSPACE,
-        transcript_id: 'transcript-main',
+        row_set_id: 'transcript-main',
         id: `m${index}`,
         session_id: 'main',
         line_number: 1,

@@ -16,13 +16,14 @@ function toUsageQuery(filter: ReportFilter): SQL {
   const source = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
   return sql`
     SELECT
-      u.response_key AS response_id, u.agent, u.session_id, u.transcript_id, u.message_id, u.source, u."timestamp",
+      u.response_key AS response_id, u.agent, u.session_id, t.id AS transcript_id, u.message_id, u.source, u."timestamp",
       s.project, u.git_branch, u.agent_version, u.is_subagent, u.agent_id, u.model, u.provider_message_id, u.request_id,
       u.tokens_in, u.tokens_out, u.cache_read, u.cache_write, u.cache_write_5m, u.cache_write_1h, u.thinking_tokens,
       u.web_search_requests, u.web_fetch_requests, u.service_tier, u.speed, u.inference_geo, u.is_unfinalised,
       u.estimated_tokens_out, u.cost_usd, u.cost_input_usd, u.cost_output_usd, u.cost_cache_read_usd,
       u.cost_cache_write_usd, u.cost_web_search_usd, u.reported_cost_usd, u.price_basis, u.price_version, u.copy_count
     FROM recount.usage_ledger AS u ${joinSessions(source)}
+    LEFT JOIN recount.transcripts AS t ON t.workspace_id = u.workspace_id AND t.row_set_id = u.row_set_id
     WHERE ${toConditions(filter, source)}
     ORDER BY u."timestamp" NULLS LAST, u.agent, u.response_key`;
 }
@@ -35,16 +36,16 @@ function toMessagesQuery(filter: ReportFilter): SQL {
   };
   return sql`
     SELECT
-      m.session_id, m.transcript_id, m.id AS message_id, m.ordinal, m.line_number, m.byte_offset, m.byte_length,
+      m.session_id, t.id AS transcript_id, m.id AS message_id, m.ordinal, m.line_number, m.byte_offset, m.byte_length,
       m.message_type, m.role, m.model, m."timestamp", s.agent, s.project, s.git_branch,
       s.is_subagent OR m.is_sidechain AS is_subagent, m.agent_id, m.tokens_in, m.tokens_out, m.cache_read,
       m.cache_write, m.cost_usd, m.stop_reason, m.has_text, m.has_thinking, m.has_tool_use, m.has_tool_result,
       m.provider_message_id, m.request_id, m.uuid, m.parent_uuid, m.metadata
     FROM recount.sessions AS s
-    JOIN recount.transcript_messages AS m
-      ON m.workspace_id = s.workspace_id AND m.transcript_id = s.primary_transcript_id
+    JOIN recount.transcripts AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+    JOIN recount.transcript_messages AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
     WHERE ${toConditions(filter, source)}
-    ORDER BY m.transcript_id, m.id`;
+    ORDER BY t.id, m.id`;
 }
 
 /** Sessions by their beginning, with what they are credited with apart from what they share. */

@@ -1,6 +1,7 @@
 import type { Database } from '../../database.ts';
 import { and, eq, inArray, isNotNull, sql } from '../../drizzle.cjs';
 import { isExpiredSession } from '../../queries/list-expired.ts';
+import { transcriptCheckpoints } from '../../schema/checkpoints.ts';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../../schema/messages.ts';
 import { searchDocuments, searchIndexState } from '../../schema/search.ts';
 import { sessions, transcripts } from '../../schema/transcripts.ts';
@@ -33,14 +34,16 @@ export async function deleteSessionTexts(
         isNotNull(transcripts.ingested_at),
       ),
     )
-    .returning({ id: transcripts.id });
-  const ids = marked.map(({ id }) => id);
+    .returning({ row_set_id: transcripts.row_set_id });
+  const rowSetIds = marked.flatMap(({ row_set_id }) => row_set_id ?? []);
   // Before the documents: who indexes the session holds it.
   for (const table of [searchIndexState, searchDocuments]) {
     await transaction.delete(table).where(and(eq(table.workspace_id, workspaceId), eq(table.session_id, sessionId)));
   }
-  for (const table of [contentBlocks, transcriptMessages, ingestIssues]) {
-    await transaction.delete(table).where(and(eq(table.workspace_id, workspaceId), inArray(table.transcript_id, ids)));
+  for (const table of [contentBlocks, transcriptMessages, ingestIssues, transcriptCheckpoints]) {
+    await transaction
+      .delete(table)
+      .where(and(eq(table.workspace_id, workspaceId), inArray(table.row_set_id, rowSetIds)));
   }
   await transaction
     .update(sessions)

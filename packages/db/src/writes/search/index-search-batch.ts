@@ -42,7 +42,7 @@ export async function indexSearchBatch(
 
 type TakenSession = Pick<
   typeof searchIndexState.$inferSelect,
-  'workspace_id' | 'session_id' | 'transcript_id' | 'after_message_id' | 'after_block_order'
+  'workspace_id' | 'session_id' | 'row_set_id' | 'after_message_id' | 'after_block_order'
 > & { [column: string]: unknown };
 
 /**
@@ -51,7 +51,7 @@ type TakenSession = Pick<
  */
 async function takeSession(transaction: Database): Promise<TakenSession | undefined> {
   const { rows } = await transaction.execute<TakenSession>(sql`
-    SELECT workspace_id, session_id, transcript_id, after_message_id, after_block_order
+    SELECT workspace_id, session_id, row_set_id, after_message_id, after_block_order
     FROM ${searchIndexState}
     WHERE indexed_at IS NULL AND next_attempt_at <= now()
     ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED`);
@@ -94,7 +94,7 @@ async function readBlocks(transaction: Database, session: TakenSession): Promise
       provider_message_id, uuid, is_subagent, is_compact_summary, line_bytes::float8 AS line_bytes,
       EXISTS (
         SELECT FROM ${sessionEvents} AS e
-        WHERE e.workspace_id = ${session.workspace_id} AND e.transcript_id = ${session.transcript_id}
+        WHERE e.workspace_id = ${session.workspace_id} AND e.row_set_id = ${session.row_set_id}
           AND e.kind = 'prompt' AND e.line_number = block.message_line_number
       ) AS is_prompt
     FROM (
@@ -105,10 +105,10 @@ async function readBlocks(transaction: Database, session: TakenSession): Promise
           m.message_type, m."timestamp", m.provider_message_id, m.uuid, m.line_number AS message_line_number,
           m.is_sidechain OR t.is_subagent AS is_subagent, m.metadata ? 'isCompactSummary' AS is_compact_summary
         FROM ${transcripts} AS t
-        JOIN ${contentBlocks} AS b ON b.workspace_id = t.workspace_id AND b.transcript_id = t.id
+        JOIN ${contentBlocks} AS b ON b.workspace_id = t.workspace_id AND b.row_set_id = t.row_set_id
         JOIN ${transcriptMessages} AS m
-          ON m.workspace_id = b.workspace_id AND m.transcript_id = b.transcript_id AND m.id = b.message_id
-        WHERE t.workspace_id = ${session.workspace_id} AND t.id = ${session.transcript_id}
+          ON m.workspace_id = b.workspace_id AND m.row_set_id = b.row_set_id AND m.id = b.message_id
+        WHERE t.workspace_id = ${session.workspace_id} AND t.row_set_id = ${session.row_set_id}
           AND (b.message_id, b.block_order) > (${session.after_message_id}, ${session.after_block_order}::int)
           AND NOT EXISTS (
             SELECT FROM ${searchDocuments} AS d

@@ -1,0 +1,101 @@
+import { ResumeError, type TranscriptSummary } from '@recount/core';
+import {
+  type CheckpointRow,
+  type Database,
+  findCheckpoint,
+  type IngestCounts,
+  type RowNumbers,
+  type TranscriptRow,
+} from '@recount/db';
+import type { PrefixHashes } from './hash-prefixes.ts';
+
+/** Where the parse of a session that grew can go on: its shorter version, and the state at that one's end. */
+export interface ResumePoint {
+  beginning: TranscriptRow & { row_set_id: string };
+  checkpoint: CheckpointRow;
+}
+
+/** What the rows of a transcript depend on beside its bytes. */
+const EQUAL_COLUMNS = [
+  'agent',
+  'format',
+  'is_subagent',
+  'parent_session_id',
+  'agent_id',
+] as const satisfies readonly (keyof TranscriptRow)[];
+
+/**
+ * The version of the session that the transcript may have grown from, if its rows can be built upon: it is the only one
+ * with rows, they are all there, and made by the same parser at the same rates. Whether its bytes are the beginning of
+ * the transcript's shows when these are read.
+ */
+export async function findResumePoint(
+  transaction: Database,
+  transcript: TranscriptRow,
+  others: readonly TranscriptRow[],
+  versions: { parser: string; prices: string },
+): Promise<ResumePoint | undefined> {
+  const [beginning, another] = others;
+  if (beginning === undefined || another !== undefined || transcript.ingested_at !== null) return undefined;
+  const { row_set_id } = beginning;
+  const isUsable =
+    row_set_id !== null &&
+    beginning.size_bytes < transcript.size_bytes &&
+    beginning.status === 'ingested' &&
+    beginning.rows_deleted_at === null &&
+    beginning.stored_sha256 === null &&
+    beginning.parser_version === versions.parser &&
+    beginning.price_version === versions.prices &&
+    EQUAL_COLUMNS.every((column) => beginning[column] === transcript[column]);
+  if (!isUsable) return undefined;
+  const checkpoint = await findCheckpoint(transaction, { workspaceId: transcript.workspace_id, rowSetId: row_set_id });
+  if (checkpoint?.byte_offset !== beginning.size_bytes) return undefined;
+  return { beginning: { ...beginning, row_set_id }, checkpoint };
+}
+
+/** The bytes that follow the resume point. Throws ResumeError where those before it are not the shorter version's. */
+export async function* toBytesAfter({ beginning }: ResumePoint, hashes: PrefixHashes): AsyncGenerator<Uint8Array> {
+  let restBytes = beginning.size_bytes;
+  for await (const chunk of hashes.chunks) {
+    if (chunk.length < restBytes) {
+      restBytes -= chunk.length;
+      continue;
+    }
+    if (restBytes > 0 && hashes.byLength.get(beginning.size_bytes) !== beginning.sha256) {
+      throw new ResumeError('The transcript does not begin with the bytes of the shorter version');
+    }
+    if (chunk.length > restBytes) yield chunk.subarray(restBytes);
+    restBytes = 0;
+  }
+}
+
+/** Rows of the shorter version that stay. */
+export interface KeptRows {
+  counts: IngestCounts;
+  numbers: RowNumbers;
+}
+
+export function toKeptRows({ beginning, checkpoint }: ResumePoint): KeptRows {
+  return {
+    counts: {
+      contentBlocks: beginning.content_block_count,
+      errors: beginning.error_count,
+      warnings: beginning.warning_count,
+      issuesByCode: beginning.issue_counts as Record<string, number>,
+    },
+    numbers: {
+      entry: checkpoint.entry_number,
+      call: checkpoint.call_number,
+      event: checkpoint.event_number,
+      issue: checkpoint.issue_number,
+    },
+  };
+}
+
+/**
+ * Throws ResumeError where the transcript begins earlier than its shorter version: by that, among others, the ledger
+ * chooses which of several copies of a response is credited, also of those that were settled with the shorter version.
+ */
+export function checkCreditOrder({ beginning }: ResumePoint, { metadata }: TranscriptSummary): void {
+  if (metadata.firstTimestamp !== beginning.first_timestamp) throw new ResumeError('An earlier timestamp was added');
+}
