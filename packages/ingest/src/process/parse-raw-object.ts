@@ -15,11 +15,12 @@ export class RawObjectMismatchError extends Error {
  * Smaller transcripts get no checkpoint: to parse them anew costs less than to keep one. Real sessions reach this after
  * some fifty messages.
  */
-const MIN_CHECKPOINT_TRANSCRIPT_BYTES = 256 * 1024;
+const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
 
 export interface ParseRawObjectOptions {
   maxLineBytes: number;
   maxInlineContentBytes?: number | undefined;
+  minCheckpointBytes?: number | undefined;
   prices: PriceTable;
   arrivals: readonly Arrival[] | undefined;
   redaction: Redaction;
@@ -37,14 +38,14 @@ export async function parseRawObject(
   rawStore: RawStore,
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
-  { resumePoint, redaction, ...options }: ParseRawObjectOptions,
+  { resumePoint, redaction, minCheckpointBytes = DEFAULT_MIN_CHECKPOINT_BYTES, ...options }: ParseRawObjectOptions,
 ): Promise<ReadonlyMap<number, string>> {
   const raw = await rawStore.get(transcript.object_key, { signal: options.signal });
   const hashes = hashPrefixes(
     raw,
     others.map(({ size_bytes }) => size_bytes),
   );
-  const isLarge = transcript.size_bytes >= MIN_CHECKPOINT_TRANSCRIPT_BYTES;
+  const isLarge = transcript.size_bytes >= minCheckpointBytes;
   const chunks = resumePoint === undefined ? redaction.redact(hashes.chunks) : toBytesAfter(resumePoint, hashes);
   const batches = streamTranscript(transcript.session_id, chunks, {
     ...options,

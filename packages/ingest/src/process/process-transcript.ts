@@ -36,6 +36,8 @@ export interface ProcessOptions {
   maxInlineContentBytes?: number | undefined;
   /** Default: the price table with the workspace's own rates before it. */
   prices?: PriceTable | undefined;
+  /** Smaller transcripts are parsed anew when they have grown. Default 256 KiB. */
+  minCheckpointBytes?: number | undefined;
   /** Aborts between two batches; nothing of the transcript is then committed. */
   signal?: AbortSignal | undefined;
 }

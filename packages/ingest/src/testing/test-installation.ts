@@ -30,7 +30,10 @@ export interface TestInstallation extends IngestDependencies {
   close(): Promise<void>;
 }
 
-/** A database, a folder store and a queue in memory: everything but the queue is the real thing. */
+/**
+ * A database, a folder store and a queue in memory: everything but the queue is the real thing. Sessions that grew are
+ * parsed on from where they ended, however small they are.
+ */
 export async function createTestInstallation(): Promise<TestInstallation> {
   const testDatabase = await createTestDatabase();
   const directory = await mkdtemp(join(tmpdir(), 'recount-ingest-'));
@@ -57,7 +60,10 @@ export async function createTestInstallation(): Promise<TestInstallation> {
       }),
     async work() {
       for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-        const outcome = await handleJob({ ...deps, onReport: () => undefined }, job, { maxLineBytes: 1024 * 1024 });
+        const outcome = await handleJob({ ...deps, onReport: () => undefined }, job, {
+          maxLineBytes: 1024 * 1024,
+          minCheckpointBytes: 0,
+        });
         if (outcome.status === 'failed') throw new Error(outcome.reason);
       }
     },

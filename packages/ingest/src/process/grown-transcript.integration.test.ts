@@ -1,0 +1,183 @@
+import { changeWorkspaceSettings, type TranscriptRow, verifyUsage } from '@recount/db';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { repriceWorkspace } from '../maintain/reprice-workspace.ts';
+import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toLine,
+  toTranscript,
+} from '../testing/test-installation.ts';
+
+let installation: TestInstallation;
+let sessionNumber = 0;
+const newSession = (): string => `grown-${++sessionNumber}`;
+beforeAll(async () => {
+  installation = await createTestInstallation();
+});
+afterAll(() => installation.close());
+
+async function ingest(text: string): Promise<TranscriptRow> {
+  const { transcript } = await installation.receive(text);
+  await installation.work();
+  return await find(transcript.id);
+}
+
+async function find(id: string): Promise<TranscriptRow> {
+  const row = await installation.find(id);
+  if (row === undefined) throw new Error('No such transcript');
+  return row;
+}
+
+async function query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  return (await installation.database.pool.query(text, values)).rows;
+}
+
+async function expectDerivedRowsAreRight(): Promise<void> {
+  for (const check of await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE))) {
+    expect(check).toMatchObject({ missing: 0, surplus: 0 });
+  }
+}
+
+const requeue = async (id: string): Promise<void> => {
+  const job = { workspaceId: TEST_WORKSPACE, transcriptId: id };
+  expect(await requeueTranscript(installation, job, ['ingested', 'superseded', 'failed'])).toBe(true);
+  await installation.work();
+};
+
+describe('a transcript whose session grew', () => {
+  it('takes over the rows of the shorter version and adds its own', async () => {
+    const session = newSession();
+    const shorter = await ingest(toTranscript(session, 8));
+    const [kept] = await query('SELECT ctid::text FROM recount.transcript_messages WHERE row_set_id = $1', [
+      shorter.id,
+    ]);
+    const longer = await ingest(toTranscript(session, 12));
+    expect(longer).toMatchObject({
+      row_set_id: shorter.id,
+      total_messages: 12,
+      content_block_count: 12,
+      line_count: 12,
+    });
+    expect(await find(shorter.id)).toMatchObject({ status: 'superseded', superseded_by: longer.id, row_set_id: null });
+    const messages = await query(
+      'SELECT ctid::text, ordinal FROM recount.transcript_messages WHERE row_set_id = $1 ORDER BY ordinal',
+      [shorter.id],
+    );
+    expect(messages.map(({ ordinal }) => ordinal)).toEqual(Array.from({ length: 12 }, (_, index) => index));
+    expect(messages[0]?.ctid).toBe(kept?.ctid);
+    await expectDerivedRowsAreRight();
+  });
+
+  it('is parsed anew where the shorter version is no beginning of it, and stands beside it', async () => {
+    const session = newSession();
+    const shorter = await ingest(toTranscript(session, 8));
+    const edited = await ingest(toTranscript(session, 12).replace('prompt 0', 'prompt X'));
+    expect(edited).toMatchObject({ row_set_id: edited.id, total_messages: 12, is_diverged: false });
+    expect(await find(shorter.id)).toMatchObject({ status: 'ingested', is_diverged: true, total_messages: 8 });
+    // Of two versions with rows, none is built upon: which one is credited with a response may change.
+    const longest = await ingest(toTranscript(session, 14));
+    expect(longest).toMatchObject({ row_set_id: longest.id, total_messages: 14 });
+    expect(await find(shorter.id)).toMatchObject({ status: 'superseded' });
+    await expectDerivedRowsAreRight();
+  });
+
+  it('is parsed anew where what was added is older than all before', async () => {
+    const session = newSession();
+    await ingest(toLine(session, 50) + toLine(session, 51));
+    const longer = await ingest(toLine(session, 50) + toLine(session, 51) + toLine(session, 3));
+    expect(longer).toMatchObject({ row_set_id: longer.id, total_messages: 3 });
+    await expectDerivedRowsAreRight();
+  });
+
+  it('can be parsed again, and its shorter version have rows of its own again', async () => {
+    const session = newSession();
+    const shorter = await ingest(toTranscript(session, 8));
+    const longer = await ingest(toTranscript(session, 12));
+    await requeue(longer.id);
+    expect(await find(longer.id)).toMatchObject({ row_set_id: shorter.id, total_messages: 12, status: 'ingested' });
+    await requeue(shorter.id);
+    expect(await find(shorter.id)).toMatchObject({ status: 'superseded', row_set_id: null });
+
+    // Without its bytes nobody can tell that the longer one contains the shorter.
+    await installation.rawStore.delete(longer.object_key);
+    await requeue(shorter.id);
+    const again = await find(shorter.id);
+    expect(again).toMatchObject({ status: 'ingested', is_diverged: true, total_messages: 8 });
+    expect(again.row_set_id).not.toBe(shorter.id);
+    await expectDerivedRowsAreRight();
+  });
+
+  it('has the rates of one parsed at once', async () => {
+    const session = newSession();
+    const shorter = await ingest(toTranscript(session, 8));
+    const prices = await readWorkspacePrices(installation.database.database, TEST_WORKSPACE);
+    const doubled = {
+      version: 'doubled',
+      price: (question: Parameters<typeof prices.price>[0]) => {
+        const price = prices.price(question);
+        return { ...price, costUsd: price.costUsd === null ? null : price.costUsd * 2 };
+      },
+    };
+    for await (const _ of repriceWorkspace(installation, TEST_WORKSPACE, doubled));
+    const longer = await ingest(toTranscript(session, 12));
+    expect(longer.row_set_id).toBe(longer.id);
+    expect((await find(shorter.id)).status).toBe('superseded');
+    const [{ versions } = {}] = await query(
+      'SELECT array_agg(DISTINCT price_version) AS versions FROM recount.usage_entries WHERE session_id = $1',
+      [session],
+    );
+    expect(versions).toEqual([prices.version]);
+    await expectDerivedRowsAreRight();
+  });
+
+  it('is parsed anew where secrets are to be taken out', async () => {
+    const session = newSession();
+    await ingest(toTranscript(session, 8));
+    const set = (redaction: 'off' | 'rows') =>
+      changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { redaction });
+    await set('rows');
+    const longer = await ingest(toTranscript(session, 12));
+    expect(longer).toMatchObject({ row_set_id: longer.id, parser_version: expect.stringContaining('+') });
+    await set('off');
+    const longest = await ingest(toTranscript(session, 14));
+    expect(longest.row_set_id).toBe(longest.id);
+  });
+
+  it('does not count an open tool call that another session is credited with', async () => {
+    const [original, fork] = [newSession(), newSession()];
+    const id = (prefix: string, index: number) => `${prefix}_${String(index).padStart(24, '0')}`;
+    const toResponse = (session: string, index: number, isCopy = false) =>
+      toLine(session, index, {
+        type: 'assistant',
+        requestId: id('req', index),
+        ...(isCopy && { forkedFrom: { sessionId: original, messageUuid: 'x' } }),
+        message: {
+          id: id('msg', index),
+          role: 'assistant',
+          model: 'claude-sonnet-4-5',
+          content: [{ type: 'tool_use', id: id('toolu', index), name: 'Bash', input: { command: 'ls' } }],
+          usage: { input_tokens: 1, output_tokens: 50 },
+          stop_reason: 'tool_use',
+        },
+      });
+    await ingest(toResponse(original, 1));
+    // More responses than a checkpoint holds follow the copy, whose call never gets its result.
+    const beginning =
+      toResponse(fork, 1, true) + Array.from({ length: 120 }, (_, index) => toResponse(fork, 1000 + index)).join('');
+    await ingest(beginning);
+    const longer = await ingest(beginning + toLine(fork, 3000));
+    expect(longer.row_set_id).not.toBe(longer.id);
+    const own = await query('SELECT session_id FROM recount.tool_calls WHERE call_key = $1 AND is_own', [
+      id('toolu', 1),
+    ]);
+    expect(own).toEqual([{ session_id: original }]);
+    const [rolledUp] = await query('SELECT sum(calls)::int AS calls FROM recount.tool_rollup WHERE session_id = $1', [
+      fork,
+    ]);
+    expect(rolledUp).toEqual({ calls: 120 });
+    await expectDerivedRowsAreRight();
+  });
+});

@@ -1,0 +1,121 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabasePool, type DatabasePool, ensureWorkspace, indexSearchBatch, verifyUsage } from '@recount/db';
+import { handleJob, receiveTranscript } from '@recount/ingest';
+import { createTestDatabase } from '@recount/local-postgres/testing';
+import type { IngestJob } from '@recount/queue';
+import { createFolderRawStore } from '@recount/storage';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashWorkspace } from './chaos/compare-workspaces.ts';
+import type { FleetFile } from './fleet/facts.ts';
+import { generateFleet } from './fleet/generate-fleet.ts';
+import { createRandom, type Random } from './fleet/random.ts';
+
+const MAX_BYTES = 64 * 1024 * 1024;
+
+interface Installation {
+  database: DatabasePool;
+  /** Uploads a file and ingests it. */
+  ingest(workspaceId: string, file: FleetFile): Promise<void>;
+  close(): Promise<void>;
+}
+
+async function createInstallation(): Promise<Installation> {
+  const testDatabase = await createTestDatabase();
+  const directory = await mkdtemp(join(tmpdir(), 'recount-growing-'));
+  const database = createDatabasePool({ connectionString: testDatabase.connectionString });
+  const rawStore = createFolderRawStore({ directory });
+  const jobs: IngestJob[] = [];
+  const queue = {
+    enqueue: async (_transaction: unknown, job: IngestJob): Promise<void> => void jobs.push(job),
+    findPending: async () => new Set<string>(),
+  };
+  const deps = { database, rawStore, queue, onReport: () => undefined };
+  return {
+    database,
+    async ingest(workspaceId, { path, text }) {
+      const body = (async function* () {
+        yield Buffer.from(text);
+      })();
+      await receiveTranscript(deps, { workspaceId, path, body, maxBytes: MAX_BYTES });
+      for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
+        const outcome = await handleJob(deps, job, { maxLineBytes: MAX_BYTES, minCheckpointBytes: 0 });
+        if (outcome.status === 'failed') throw new Error(outcome.reason);
+      }
+    },
+    async close() {
+      await database.close();
+      await rawStore.close();
+      await testDatabase.drop();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+/** The file as it was at some earlier times, most often at the end of a line, and as it is. */
+function toVersions({ path, text }: FleetFile, random: Random): FleetFile[] {
+  const lineEnds = [...text.matchAll(/\n/g)].map(({ index }) => index + 1);
+  const ends = Array.from(
+    { length: random.between(0, 3) },
+    () => random.pick(lineEnds) - (random.between(0, 5) === 0 ? 9 : 0),
+  );
+  return [...ends.sort((a, b) => a - b), text.length].map((end) => ({ path, text: text.slice(0, end) }));
+}
+
+/** All versions of all files, those of a file in their order. */
+function interleave(files: readonly FleetFile[][], random: Random): FleetFile[] {
+  const waiting = files.map((versions) => [...versions]);
+  const order = random.shuffle(waiting.flatMap((versions) => versions.map(() => versions)));
+  return order.flatMap((versions) => versions.shift() ?? []);
+}
+
+let installation: Installation;
+beforeAll(async () => {
+  installation = await createInstallation();
+});
+afterAll(() => installation.close());
+
+const indexAll = async (): Promise<void> => {
+  while ((await indexSearchBatch(installation.database)) !== undefined);
+};
+
+/** Rows of everything; of transcripts, those that have rows. */
+async function readState(workspaceId: string) {
+  await indexAll();
+  const { transcripts: _, ...rows } = await hashWorkspace(installation.database, workspaceId);
+  const { rows: transcripts } = await installation.database.pool.query(
+    `SELECT to_jsonb(t) - ARRAY['workspace_id', 'id', 'row_set_id', 'object_key', 'created_at', 'ingested_at', 'attempt_count'] AS row
+     FROM recount.transcripts AS t WHERE workspace_id = $1 AND status = 'ingested' ORDER BY session_id, sha256`,
+    [workspaceId],
+  );
+  return { rows, transcripts };
+}
+
+describe.each([1, 2, 3, 4])('a fleet whose sessions grow (seed %i)', (seed) => {
+  it('has the rows of one whose sessions were uploaded once, and reads only what was added', async () => {
+    const random = createRandom(seed);
+    const { files } = generateFleet(seed, 8);
+    const [whole, grown] = [`whole-${seed}`, `grown-${seed}`];
+    for (const id of [whole, grown]) await ensureWorkspace(installation.database.database, id, id);
+    for (const file of files) await installation.ingest(whole, file);
+
+    const uploads = interleave(
+      files.map((file) => toVersions(file, random)),
+      random,
+    );
+    for (const upload of uploads) {
+      await installation.ingest(grown, upload);
+      if (random.between(0, 3) === 0) await indexSearchBatch(installation.database);
+    }
+
+    expect(await readState(grown)).toEqual(await readState(whole));
+    const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, grown));
+    for (const check of checks) expect(check).toMatchObject({ missing: 0, surplus: 0 });
+    const { rows } = await installation.database.pool.query(
+      'SELECT count(*)::int AS resumed FROM recount.transcripts WHERE workspace_id = $1 AND row_set_id <> id',
+      [grown],
+    );
+    expect(rows[0]?.resumed).toBeGreaterThan(3);
+  }, 120_000);
+});
