@@ -27,7 +27,7 @@ export interface ParseOptions {
   resumeFrom?: Uint8Array | undefined;
   /** Let the last batches carry a checkpoint, from which a transcript that grew can be parsed on. Default false. */
   makeCheckpoint?: boolean | undefined;
-  /** API responses that stay open at a checkpoint. Late lines of real sessions come within a few dozen. Default 100. */
+  /** API responses that stay open at a checkpoint. Late lines of real sessions come within fifty responses. Default 64. */
   maxResponsesInCheckpoint?: number | undefined;
   /** API responses kept open for later lines. Default 50,000. */
   maxOpenMessages?: number | undefined;
@@ -38,7 +38,7 @@ export interface ParseOptions {
 export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
 export const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
 const DEFAULT_MAX_OPEN_MESSAGES = 50_000;
-const DEFAULT_MAX_RESPONSES_IN_CHECKPOINT = 100;
+const DEFAULT_MAX_RESPONSES_IN_CHECKPOINT = 64;
 const DEFAULT_MAX_OPEN_TOOL_CALLS = 10_000;
 
 export function resolveOptions(options: ParseOptions): {
