@@ -1,6 +1,5 @@
 import type { Database } from '../database.ts';
 import { lockSessionRows } from './lock-session-rows.ts';
-import { planForAnyWorkspace } from './plan-for-any-workspace.ts';
 import { refreshSession } from './refresh-session.ts';
 import { deleteReplacedUsage, type UsageChange } from './replaced-usage.ts';
 import { settleSearchIndex } from './search/settle-search-index.ts';
@@ -17,7 +16,6 @@ import { writeRollups } from './write-rollups.ts';
  */
 export async function settleSession(transaction: Database, change: UsageChange): Promise<void> {
   const { workspaceId, sessionId } = change;
-  await planForAnyWorkspace(transaction);
   const affected = await settleUsageLedger(transaction, change);
   affected.add(sessionId);
   const sessionIds = [...affected].sort();
