@@ -9,7 +9,7 @@ const SIZES_BYTES = [
 ];
 const ROUNDS = 14;
 
-/** Writes 210 transcripts of sessions of their own, 108 MB, into a folder. The same ones each time. */
+/** Writes 210 transcripts of sessions of their own, 115 MB, into a folder. The same ones each time. */
 export async function writeMixedTranscripts(folder: string): Promise<void> {
   for (let seed = 1; seed <= ROUNDS * SIZES_BYTES.length; seed++) {
     const targetBytes = SIZES_BYTES[seed % SIZES_BYTES.length] ?? 0;
