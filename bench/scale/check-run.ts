@@ -1,0 +1,85 @@
+import { type DatabasePool, verifyUsage } from '@recount/db';
+import type { ReceivedFleet } from './receive-fleet.ts';
+
+export interface RunCheck {
+  /** What was lost, doubled or left; empty where all is well. */
+  faults: string[];
+  /** Rows and a hash of each table, for comparison with other runs. */
+  tables: Record<string, string>;
+}
+
+/** Each table with what two runs may differ in: moments, and which of several longer versions a transcript gave way to. */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  transcripts: ['ingested_at', 'superseded_by'],
+  sessions: ['created_at', 'updated_at'],
+  transcript_messages: [],
+  content_blocks: [],
+  ingest_issues: [],
+  session_events: [],
+  usage_entries: [],
+  tool_calls: [],
+  usage_ledger: [],
+  usage_rollup: [],
+  tool_rollup: [],
+  message_rollup: [],
+};
+
+/** Queries of what must not be there, each giving one count. */
+const FAULTS: Readonly<Record<string, string>> = {
+  'transcripts neither ingested nor superseded': `
+    SELECT count(*) FROM recount.transcripts WHERE status NOT IN ('ingested', 'superseded')`,
+  'transcripts attempted more than once': 'SELECT count(*) FROM recount.transcripts WHERE attempt_count <> 1',
+  'transcripts with fewer or more messages than were parsed': `
+    SELECT count(*) FROM recount.transcripts AS t WHERE t.total_messages <> (
+      SELECT count(*) FROM recount.transcript_messages AS m
+      WHERE m.workspace_id = t.workspace_id AND m.transcript_id = t.id)`,
+  'transcripts with fewer or more content blocks than were parsed': `
+    SELECT count(*) FROM recount.transcripts AS t WHERE t.content_block_count <> (
+      SELECT count(*) FROM recount.content_blocks AS b
+      WHERE b.workspace_id = t.workspace_id AND b.transcript_id = t.id)`,
+  'sessions with transcripts and no row': `
+    SELECT count(*) FROM (
+      SELECT workspace_id, session_id FROM recount.transcripts EXCEPT
+      SELECT workspace_id, session_id FROM recount.sessions) AS missing`,
+  'jobs not done, or given up': `SELECT count(*) FROM pgboss.job WHERE state <> 'completed'`,
+};
+
+/** Whether each transcript of the fleet is there, once, with everything that is counted from it. */
+export async function checkRun(database: DatabasePool, fleet: ReceivedFleet): Promise<RunCheck> {
+  const faults: string[] = [];
+  const { pool } = database;
+  const count = async (query: string): Promise<number> => {
+    const { rows } = await pool.query<{ count: string }>(query);
+    return Number(rows[0]?.count);
+  };
+  const transcripts = await count('SELECT count(*) FROM recount.transcripts');
+  if (transcripts !== fleet.transcripts) faults.push(`${transcripts} of ${fleet.transcripts} transcripts`);
+  for (const [fault, query] of Object.entries(FAULTS)) {
+    const found = await count(query);
+    if (found !== 0) faults.push(`${found} ${fault}`);
+  }
+  for (const workspaceId of fleet.workspaceIds) {
+    for (const { table, missing, surplus } of await database.withSnapshot((one) => verifyUsage(one, workspaceId))) {
+      if (missing + surplus > 0) faults.push(`${table} of ${workspaceId}: ${missing} missing, ${surplus} surplus`);
+    }
+  }
+  return { faults, tables: await hashTables(database) };
+}
+
+async function hashTables({ pool }: DatabasePool): Promise<Record<string, string>> {
+  const hashes: Record<string, string> = {};
+  for (const [table, accidental] of Object.entries(TABLES)) {
+    const { rows } = await pool.query<{ hash: string }>(
+      `SELECT count(*) || ' rows, ' || coalesce(sum(hashtextextended((to_jsonb(r) - $1::text[])::text, 0)::numeric), 0) AS hash
+       FROM recount.${table} AS r`,
+      [[...accidental]],
+    );
+    hashes[table] = rows[0]?.hash ?? '';
+  }
+  return hashes;
+}
+
+/** Names of the tables that differ between two runs. */
+export function findDifferences(a: RunCheck, b: RunCheck): string[] {
+  return Object.keys(TABLES).filter((table) => a.tables[table] !== b.tables[table]);
+}

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DatabasePool } from '@recount/db';
+import { INGEST_QUEUE } from '@recount/queue';
+import { readCpuSeconds } from './process-cpu.ts';
+import {
+  readServerCounters,
+  readStatementShares,
+  type ServerCounters,
+  type StatementShare,
+} from './server-counters.ts';
+import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
+
+export interface DrainFigures extends ServerCounters {
+  workers: number;
+  /** From the start of the first job to the end of the last. */
+  seconds: number;
+  workerCpuSeconds: number;
+  /** Backends at work at a moment, on average, by what they wait for; `CPU` for nothing. */
+  backendsByWait: Record<string, number>;
+  statementShares: StatementShare[];
+  /** What it took until all was indexed for search, the ingestion included; only where that was waited for. */
+  withSearch: (ServerCounters & { workerCpuSeconds: number }) | undefined;
+}
+
+export interface DrainOptions {
+  connectionString: string;
+  rawStoreFolder: string;
+  workers: number;
+  waitsForSearch: boolean;
+}
+
+const SAMPLE_INTERVAL_MS = 200;
+const MAX_IDLE_MS = 120_000;
+
+/** Has worker processes take all jobs of a database whose jobs are held back, and measures from when they are let go. */
+export async function drainQueue(database: DatabasePool, options: DrainOptions): Promise<DrainFigures> {
+  const { connectionString, rawStoreFolder, workers: workerCount } = options;
+  const starting = Array.from({ length: workerCount }, () => startWorkerProcess(connectionString, rawStoreFolder));
+  const workers = await Promise.all(starting);
+  const readCounters = async () => ({
+    workerCpuSeconds: await sumCpuSeconds(workers),
+    ...(await readServerCounters(database)),
+  });
+  try {
+    await database.pool.query('CHECKPOINT');
+    await database.pool.query('SELECT pg_stat_statements_reset()');
+    const before = await readCounters();
+    await database.pool.query('UPDATE pgboss.job SET start_after = now() WHERE name = $1', [INGEST_QUEUE]);
+    const backendsByWait = await sampleUntilDone(database, `SELECT FROM pgboss.job WHERE state < 'completed'`);
+    const drained = subtract(await readCounters(), before);
+    const statementShares = await readStatementShares(database);
+    let withSearch: DrainFigures['withSearch'];
+    if (options.waitsForSearch) {
+      await sampleUntilDone(database, 'SELECT FROM recount.search_index_state WHERE indexed_at IS NULL');
+      withSearch = subtract(await readCounters(), before);
+    }
+    const seconds = await readSeconds(database);
+    return { workers: workerCount, seconds, ...drained, backendsByWait, statementShares, withSearch };
+  } finally {
+    await Promise.all(workers.map((worker) => worker.stop()));
+  }
+}
+
+/** Keeps the jobs of a database from being taken until `drainQueue`. */
+export async function holdJobs({ pool }: DatabasePool): Promise<void> {
+  await pool.query(`UPDATE pgboss.job SET start_after = 'infinity' WHERE name = $1`, [INGEST_QUEUE]);
+}
+
+async function sumCpuSeconds(workers: readonly WorkerProcess[]): Promise<number> {
+  let seconds = 0;
+  for (const { pid } of workers) seconds += await readCpuSeconds(pid);
+  return seconds;
+}
+
+const subtract = <Counters extends Record<keyof Counters, number>>(after: Counters, before: Counters): Counters =>
+  Object.fromEntries(
+    (Object.keys(after) as (keyof Counters)[]).map((name) => [name, after[name] - before[name]]),
+  ) as Counters;
+
+/** Looks at what backends wait for until a query finds nothing more. */
+async function sampleUntilDone({ pool }: DatabasePool, remaining: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  let samples = 0;
+  let fewest = Number.POSITIVE_INFINITY;
+  let lastChange = performance.now();
+  for (;;) {
+    const { rows: waits } = await pool.query<{ wait: string; backends: number }>(
+      `SELECT CASE WHEN wait_event IS NULL THEN 'CPU' ELSE wait_event_type || ': ' || wait_event END AS wait,
+         count(*)::int AS backends
+       FROM pg_stat_activity
+       WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid() GROUP BY 1`,
+    );
+    samples++;
+    for (const { wait, backends } of waits) counts[wait] = (counts[wait] ?? 0) + backends;
+    const { rows } = await pool.query<{ count: number }>(`SELECT count(*)::int AS count FROM (${remaining}) AS r`);
+    const count = rows[0]?.count ?? 0;
+    if (count === 0) break;
+    if (count < fewest) {
+      fewest = count;
+      lastChange = performance.now();
+    }
+    if (performance.now() - lastChange > MAX_IDLE_MS) throw new Error(`${count} jobs stay undone`);
+    await sleep(SAMPLE_INTERVAL_MS);
+  }
+  return Object.fromEntries(Object.entries(counts).map(([wait, count]) => [wait, count / samples]));
+}
+
+async function readSeconds({ pool }: DatabasePool): Promise<number> {
+  const { rows } = await pool.query<{ seconds: number }>(
+    `SELECT extract(epoch FROM max(completed_on) - min(started_on))::float8 AS seconds FROM pgboss.job WHERE name = $1`,
+    [INGEST_QUEUE],
+  );
+  return rows[0]?.seconds ?? Number.NaN;
+}

@@ -1,0 +1,43 @@
+import { readdir, readFile } from 'node:fs/promises';
+
+/** Linux tells CPU times in hundredths of a second, whatever the machine. */
+const TICKS_PER_SECOND = 100;
+
+interface ProcessTimes {
+  parentPid: number;
+  /** In user and kernel mode. */
+  cpuSeconds: number;
+  /** Of its children that have ended. */
+  endedChildrenCpuSeconds: number;
+}
+
+/** CPU time of a process, in user and kernel mode. Linux only. */
+export async function readCpuSeconds(pid: number): Promise<number> {
+  return parseTimes(await readFile(`/proc/${pid}/stat`, 'utf8')).cpuSeconds;
+}
+
+/** CPU time of the parent of a process and all of its children, living and ended: of a server by any of its backends. */
+export async function readServerCpuSeconds(backendPid: number): Promise<number> {
+  const { parentPid } = parseTimes(await readFile(`/proc/${backendPid}/stat`, 'utf8'));
+  const server = parseTimes(await readFile(`/proc/${parentPid}/stat`, 'utf8'));
+  let seconds = server.cpuSeconds + server.endedChildrenCpuSeconds;
+  for (const name of await readdir('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    // One that ended since the folder was listed counts among the ended children at the next look.
+    const text = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => undefined);
+    const times = text === undefined ? undefined : parseTimes(text);
+    if (times?.parentPid === parentPid) seconds += times.cpuSeconds;
+  }
+  return seconds;
+}
+
+function parseTimes(stat: string): ProcessTimes {
+  // The program's name stands in parentheses and may hold spaces.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [userTicks = 0, kernelTicks = 0, childUserTicks = 0, childKernelTicks = 0] = fields.slice(11, 15).map(Number);
+  return {
+    parentPid: Number(fields[1]),
+    cpuSeconds: (userTicks + kernelTicks) / TICKS_PER_SECOND,
+    endedChildrenCpuSeconds: (childUserTicks + childKernelTicks) / TICKS_PER_SECOND,
+  };
+}

@@ -1,0 +1,66 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestPool } from '../testing/create-test-pool.ts';
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+beforeAll(async () => {
+  pool = await createTestPool();
+});
+afterAll(() => pool.close());
+
+/** Stand in for Citus: they note what they are called with, and refuse keys that Citus would refuse. */
+const STAND_INS = `
+  SET LOCAL search_path = public;
+  CREATE TABLE placed (name text PRIMARY KEY, distribution_column text);
+  CREATE FUNCTION create_reference_table(target regclass) RETURNS void LANGUAGE sql AS
+    $$ INSERT INTO placed VALUES (target::text) $$;
+  CREATE FUNCTION create_distributed_table(target regclass, distribution_column text, colocate_with text DEFAULT NULL)
+  RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    faulty text;
+  BEGIN
+    SELECT string_agg(i.indexrelid::regclass::text, ', ') INTO faulty FROM pg_index AS i
+    WHERE i.indrelid = target AND i.indisunique AND NOT EXISTS (
+      SELECT FROM pg_attribute AS a
+      WHERE a.attrelid = target AND a.attname = distribution_column AND a.attnum = ANY(i.indkey));
+    IF faulty IS NOT NULL THEN RAISE 'Unique without %: %', distribution_column, faulty; END IF;
+    SELECT string_agg(c.conname, ', ') INTO faulty FROM pg_constraint AS c
+    WHERE c.conrelid = target AND c.contype = 'f'
+      AND NOT EXISTS (SELECT FROM placed WHERE name = c.confrelid::regclass::text AND placed.distribution_column IS NULL);
+    IF faulty IS NOT NULL THEN RAISE 'Refers to a table that is no reference table: %', faulty; END IF;
+    INSERT INTO placed VALUES (target::text, distribution_column);
+  END $$;`;
+
+async function readStatements(): Promise<string[]> {
+  const document = await readFile(new URL('../../../../docs/scaling.md', import.meta.url), 'utf8');
+  const blocks = [...document.matchAll(/```sql\n(.*?)```/gs)].map(([, block = '']) => block);
+  return blocks.filter((block) => block.includes('create_distributed_table'));
+}
+
+it('can be distributed as docs/scaling.md says, every table in one place', async () => {
+  const blocks = await readStatements();
+  expect(blocks).toHaveLength(2);
+  for (const block of blocks) {
+    await pool.withTransaction(async (_, client) => {
+      await client.query(`SAVEPOINT before; ${STAND_INS}`);
+      await client.query(block);
+      const { rows } = await client.query(
+        `SELECT schemaname || '.' || tablename AS missing FROM pg_tables WHERE schemaname = 'recount'
+         EXCEPT SELECT name FROM placed`,
+      );
+      expect(rows).toEqual([]);
+      await client.query('ROLLBACK TO before');
+    });
+  }
+});
+
+it('has nothing that Citus does not distribute', async () => {
+  const { rows } = await pool.pool.query(
+    `SELECT tgrelid::regclass::text AS found FROM pg_trigger AS t JOIN pg_class AS c ON c.oid = t.tgrelid
+     WHERE c.relnamespace = 'recount'::regnamespace AND NOT t.tgisinternal
+     UNION ALL SELECT attrelid::regclass || '.' || attname FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+     WHERE c.relnamespace = 'recount'::regnamespace AND c.relkind = 'r' AND (a.attgenerated <> '' OR a.attidentity <> '')
+     UNION ALL SELECT relname FROM pg_class WHERE relnamespace = 'recount'::regnamespace AND relkind IN ('S', 'm', 'p')`,
+  );
+  expect(rows).toEqual([]);
+});
