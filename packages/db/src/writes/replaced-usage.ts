@@ -48,9 +48,10 @@ export async function findNextUsageNumbers(
 export function isInvolved(change: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
   const { workspaceId, written, removedRowSetIds } = change;
   const rowSetIds = [...written.map(({ rowSetId }) => rowSetId), ...removedRowSetIds];
+  // Not by a constant workspace: see `keysTable` in settle-usage-ledger.ts.
   const isOfRowSet = sql`
-    ${sql.raw(alias)}.workspace_id = ${workspaceId}
-    AND ${sql.raw(alias)}.row_set_id = ANY(${sql.param(rowSetIds)}::text[])`;
+    (${sql.raw(alias)}.workspace_id, ${sql.raw(alias)}.row_set_id) IN (
+      SELECT * FROM unnest(${sql.param(rowSetIds.map(() => workspaceId))}::text[], ${sql.param(rowSetIds)}::text[]))`;
   const isKept = written.flatMap(({ rowSetId, keptNumbers }) =>
     keptNumbers === undefined ? [] : isNumbered(alias, kind, rowSetId, 0, keptNumbers[kind]),
   );

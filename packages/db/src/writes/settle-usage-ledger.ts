@@ -16,6 +16,7 @@ import { isInvolved, isReplaced, type UsageChange, type WrittenRows } from './re
 const KEYS_PER_STEP = 20_000;
 
 interface ResponseKeys {
+  workspaceIds: string[];
   agents: string[];
   responseKeys: string[];
 }
@@ -84,13 +85,22 @@ async function listChangedResponses(
   return rows;
 }
 
-const toKeys = (rows: readonly Pick<ChangedResponse, 'agent' | 'response_key'>[]): ResponseKeys => ({
+const toKeys = (
+  workspaceId: string,
+  rows: readonly Pick<ChangedResponse, 'agent' | 'response_key'>[],
+): ResponseKeys => ({
+  workspaceIds: rows.map(() => workspaceId),
   agents: rows.map(({ agent }) => agent),
   responseKeys: rows.map(({ response_key }) => response_key),
 });
 
-const keysTable = ({ agents, responseKeys }: ResponseKeys) =>
-  sql`unnest(${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[]) AS k(agent, response_key)`;
+/**
+ * The workspace is joined and not compared with a constant: the planner would look it up in its statistics, take one
+ * that is newer than they are for empty, and read all of its rows for each key.
+ */
+const keysTable = ({ workspaceIds, agents, responseKeys }: ResponseKeys) => sql`
+  unnest(${sql.param(workspaceIds)}::text[], ${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[])
+    AS k(workspace_id, agent, response_key)`;
 
 /**
  * Locks the ledger rows of the responses, and inserts those that are missing: of responses that nobody else holds, which
@@ -122,7 +132,10 @@ async function lockOrInsert(
     RETURNING agent, response_key, session_id, xmax = 0 AS is_new`);
   for (const { session_id } of rows) affected.add(session_id);
   const single = new Set(changed.filter(({ is_single }) => is_single).map(toName));
-  return toKeys(rows.filter((row) => !(row.is_new && single.has(toName(row)))));
+  return toKeys(
+    change.workspaceId,
+    rows.filter((row) => !(row.is_new && single.has(toName(row)))),
+  );
 }
 
 const toName = ({ agent, response_key }: Pick<ChangedResponse, 'agent' | 'response_key'>): string =>
@@ -138,14 +151,14 @@ async function recompute(
     WITH response AS (
       ${selectLedgerRows(
         sql`${keysTable(keys)} JOIN ${usageEntries} AS e
-          ON e.workspace_id = ${change.workspaceId} AND e.agent = k.agent AND e.response_key = k.response_key`,
+          ON e.workspace_id = k.workspace_id AND e.agent = k.agent AND e.response_key = k.response_key`,
         sql`NOT ${isReplaced(change, 'e', 'entry')}`,
       )}
     ), updated AS (
       UPDATE ${usageLedger} AS l
       SET ${list([...ORIGIN_COLUMNS, ...FIGURE_COLUMNS, 'copy_count'], (name) => `${name} = r.${name}`)}
       FROM response AS r
-      WHERE l.workspace_id = ${change.workspaceId} AND l.agent = r.agent AND l.response_key = r.response_key
+      WHERE l.workspace_id = r.workspace_id AND l.agent = r.agent AND l.response_key = r.response_key
       RETURNING l.session_id
     )
     SELECT DISTINCT session_id FROM updated`);
@@ -155,7 +168,7 @@ async function recompute(
 async function deleteWithoutCopy(transaction: Database, change: UsageChange, keys: ResponseKeys): Promise<void> {
   await transaction.execute(sql`
     DELETE FROM ${usageLedger} AS l USING ${keysTable(keys)}
-    WHERE l.workspace_id = ${change.workspaceId} AND l.agent = k.agent AND l.response_key = k.response_key
+    WHERE l.workspace_id = k.workspace_id AND l.agent = k.agent AND l.response_key = k.response_key
       AND NOT EXISTS (
         SELECT FROM ${usageEntries} AS e
         WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key
@@ -171,10 +184,10 @@ async function chooseOwnToolCalls(
 ): Promise<void> {
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     WITH ranked AS (
-      SELECT c.row_set_id, c.call_number,
+      SELECT c.workspace_id, c.row_set_id, c.call_number,
         row_number() OVER (PARTITION BY c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1 AS is_own
       FROM ${keysTable(keys)}
-      JOIN ${toolCalls} AS c ON c.workspace_id = ${change.workspaceId} AND c.response_key = k.response_key
+      JOIN ${toolCalls} AS c ON c.workspace_id = k.workspace_id AND c.response_key = k.response_key
       JOIN ${usageEntries} AS e
         ON e.workspace_id = c.workspace_id AND e.agent = k.agent AND e.response_key = c.response_key
         AND e.row_set_id = c.row_set_id AND e.source = 'message'
@@ -183,7 +196,7 @@ async function chooseOwnToolCalls(
     )
     UPDATE ${toolCalls} AS c SET is_own = ranked.is_own
     FROM ranked
-    WHERE c.workspace_id = ${change.workspaceId} AND c.row_set_id = ranked.row_set_id
+    WHERE c.workspace_id = ranked.workspace_id AND c.row_set_id = ranked.row_set_id
       AND c.call_number = ranked.call_number AND c.is_own <> ranked.is_own
     RETURNING c.session_id`);
   for (const { session_id } of rows) affected.add(session_id);
