@@ -1,5 +1,6 @@
 export type { Database, DatabaseOptions, DatabasePool } from './database.ts';
 export { createDatabasePool } from './database.ts';
+export { isConnectionLost, isDatabaseUnavailable } from './database-unavailable.ts';
 export { sql } from './drizzle.cjs';
 export { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrations/migrate-database.ts';
 export * from './queries/analytics/index.ts';
