@@ -1,9 +1,7 @@
 import {
   type AgentExit,
   type AgentParser,
-  addStreamTotals,
   createCheckpointRegistry,
-  parserFor,
   type StreamOutcome,
   type StreamSummary,
   toStreamOutcome,
@@ -12,7 +10,6 @@ import {
   addLiveEvents,
   appendLiveBytes,
   endLiveStream,
-  type LiveFigures,
   type LiveSessionChange,
   type LiveSessionRow,
   type LiveStreamRow,
@@ -22,7 +19,9 @@ import {
 } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { createAgentParser } from './agent-parser.ts';
 import { LiveError } from './live-error.ts';
+import { toFigures, withTotals } from './live-figures.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
 import { thinOutArrivals } from './thin-out-arrivals.ts';
 import { toEndEvent, toLiveEvent } from './to-live-event.ts';
@@ -57,7 +56,6 @@ const FLUSH_DELAY_MS = 200;
 const FLUSH_BYTES = 256 * 1024;
 const MAX_CHECKPOINTS = 100;
 
-const COMMANDS: Readonly<Record<string, string>> = { 'claude-code': 'claude', codex: 'codex', amp: 'amp' };
 const newTranscriptId = monotonicFactory();
 
 /** A writer for a stream that its row names as the one that appends. Reads what is stored, to go on where that ends. */
@@ -180,8 +178,7 @@ async function replay(
   setTime: (timeMs: number) => void,
   now: () => number,
 ): Promise<AgentParser> {
-  const parser = parserFor(COMMANDS[stream.agent] ?? '', { now });
-  if (parser === undefined) throw new Error(`No parser for the agent ${stream.agent}`);
+  const parser = createAgentParser(stream.agent, now);
   if (stream.stored_bytes === 0) return parser;
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
   for await (const { bytes, receivedAt } of readLiveChunks(database.database, key)) {
@@ -193,22 +190,6 @@ async function replay(
 
 const toTakenOver = (): LiveError =>
   new LiveError('taken-over', 'Another request continues the stream, or has ended it');
-
-function toFigures(summary: StreamSummary): LiveFigures {
-  const { tokens } = summary;
-  return {
-    line_count: summary.lineCount,
-    warning_count: summary.warningCount,
-    agent_session_id: summary.agentSessionId,
-    model: summary.model,
-    tokens_in: tokens.input,
-    tokens_out: tokens.output,
-    cache_read: tokens.cacheRead,
-    cache_write: tokens.cacheWrite,
-    cost_usd: summary.costUsd,
-    stop_reason: summary.stopReason,
-  };
-}
 
 /** Without an end of the agent's own, the stream was given up. */
 function toOutcome(summary: StreamSummary, ending: LiveEnding): StreamOutcome {
@@ -224,19 +205,4 @@ function withCheckpoints({ session_id, checkpoints }: LiveSessionRow, added: rea
   const registry = createCheckpointRegistry({ maxPerSession: MAX_CHECKPOINTS });
   for (const uuid of [...checkpoints, ...added]) registry.addCheckpoint(session_id, uuid);
   return { checkpoints: registry.getCheckpoints(session_id) };
-}
-
-function withTotals(session: LiveSessionRow, summary: StreamSummary): LiveSessionChange {
-  const { tokens_in: input, tokens_out: output, cache_read: cacheRead, cache_write: cacheWrite } = session;
-  const before = { tokens: { input, output, cacheRead, cacheWrite }, costUsd: session.cost_usd, model: session.model };
-  const { tokens, costUsd, model } = addStreamTotals(before, summary);
-  return {
-    stream_count: session.stream_count + 1,
-    tokens_in: tokens.input,
-    tokens_out: tokens.output,
-    cache_read: tokens.cacheRead,
-    cache_write: tokens.cacheWrite,
-    cost_usd: costUsd,
-    model,
-  };
 }
