@@ -97,8 +97,8 @@ export async function receiveTranscript(deps: IngestDependencies, request: Recei
 }
 
 /**
- * Removes the second copy, unless the first is lost: then it takes its place. A transcript that was given up is tried
- * again: whoever uploads it expects that.
+ * Removes the second copy, unless the first is lost: then it takes its place. What retention has deleted is not lost, and
+ * stays deleted. A transcript that was given up is tried again: whoever uploads it expects that.
  */
 export async function settleDuplicate(
   deps: IngestDependencies,
@@ -106,6 +106,10 @@ export async function settleDuplicate(
   copyKey: string,
 ): Promise<TranscriptRow> {
   const { database } = deps.database;
+  if (row.raw_deleted_at !== null && row.status !== 'failed') {
+    await deps.rawStore.delete(copyKey);
+    return row;
+  }
   const first = await deps.rawStore.stat(row.object_key);
   const isWhole = first?.sizeBytes === row.size_bytes;
   // A request repeated under its id has written the very object again.
