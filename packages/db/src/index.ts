@@ -29,6 +29,7 @@ export * from './queries/live/list-live-streams.ts';
 export * from './queries/live/list-stored-streams.ts';
 export * from './queries/live/read-live-chunks.ts';
 export * from './queries/price-overrides.ts';
+export * from './queries/search/count-waiting-blocks.ts';
 export * from './queries/search/parse-search-query.ts';
 export * from './queries/search/read-search-backlog.ts';
 export * from './queries/search/search-documents.ts';
