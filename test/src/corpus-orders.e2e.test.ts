@@ -1,51 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
-import { createDatabasePool, type DatabasePool, ensureWorkspace, migrateDatabase, verifyUsage } from '@recount/db';
-import { receiveTranscript } from '@recount/ingest';
-import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
-import { createJobQueue, type JobQueue, migrateQueue } from '@recount/queue';
+import { ensureWorkspace, verifyUsage } from '@recount/db';
 import { readSources } from '@recount/sources';
-import { createFolderRawStore, type RawStore } from '@recount/storage';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCorpus } from './corpus.ts';
 import { countFleet } from './independent-fleet-count.ts';
+import { startTestBackend, type TestBackend } from './test-backend.ts';
 
-const CLI = fileURLToPath(new URL('../../apps/cli/bin/recount.mjs', import.meta.url));
 const corpus = findCorpus();
-let directory: string;
-let postgres: LocalPostgres;
-let database: DatabasePool;
-let rawStore: RawStore;
-let queue: JobQueue;
-const workers: ChildProcess[] = [];
-
+let backend: TestBackend;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'recount-orders-e2e-'));
-  postgres = await startLocalPostgres({ directory: join(directory, 'postgres'), settings: { fsync: 'off' } });
-  await migrateDatabase(postgres.connectionString);
-  await migrateQueue(postgres.connectionString);
-  database = createDatabasePool({ connectionString: postgres.connectionString });
-  rawStore = createFolderRawStore({ directory: join(directory, 'raw') });
-  queue = createJobQueue({ connectionString: postgres.connectionString, role: 'sender', onError: () => undefined });
-  await queue.start();
+  backend = await startTestBackend('orders');
 });
-
-afterAll(async () => {
-  for (const worker of workers) worker.kill('SIGKILL');
-  await queue.stop(0);
-  await database.close();
-  await postgres.stop();
-  await rm(postgres.directory, { recursive: true, force: true });
-  await rm(directory, { recursive: true, force: true });
-});
+afterAll(() => backend.stop());
 
 interface File {
   path: string;
@@ -70,37 +39,20 @@ function shuffle<T>(items: readonly T[], seed: number): T[] {
 }
 
 async function withWorkers<T>(count: number, work: () => Promise<T>): Promise<T> {
-  const started = Array.from({ length: count }, () =>
-    spawn(process.execPath, [CLI, 'worker'], {
-      env: {
-        ...process.env,
-        DATABASE_URL: postgres.connectionString,
-        RECOUNT_RAW_STORE: join(directory, 'raw'),
-        RECOUNT_LOG_LEVEL: 'warn',
-      },
-      stdio: ['ignore', 'inherit', 'inherit'],
-    }),
-  );
-  workers.push(...started);
+  const workers = await Promise.all(Array.from({ length: count }, () => backend.start('worker')));
   try {
     return await work();
   } finally {
-    for (const worker of started) worker.kill('SIGTERM');
-    await Promise.all(started.map((worker) => once(worker, 'exit')));
+    await Promise.all(workers.map((worker) => worker.stop()));
   }
 }
 
 /** Uploads in the order given and waits until everything is ingested. */
 async function ingest(workspaceId: string, files: readonly File[]): Promise<void> {
-  await ensureWorkspace(database.database, workspaceId, workspaceId);
-  for (const { path, bytes } of files) {
-    const body = (async function* () {
-      yield bytes;
-    })();
-    await receiveTranscript({ database, rawStore, queue }, { workspaceId, path, body, maxBytes: 2 ** 31 });
-  }
+  await ensureWorkspace(backend.database.database, workspaceId, workspaceId);
+  for (const { path, bytes } of files) await backend.receive(workspaceId, [bytes], path);
   for (;;) {
-    const { rows } = await database.pool.query(
+    const { rows } = await backend.database.pool.query(
       `SELECT status, count(*)::int AS count FROM recount.transcripts WHERE workspace_id = $1 GROUP BY 1`,
       [workspaceId],
     );
@@ -121,7 +73,7 @@ async function hashUsage(workspaceId: string) {
   };
   const hashes: Record<string, unknown> = {};
   for (const [table, row] of Object.entries(tables)) {
-    const { rows } = await database.pool.query(
+    const { rows } = await backend.database.pool.query(
       `SELECT count(*)::int AS count, md5(string_agg(row, '' ORDER BY row COLLATE "C")) AS hash
        FROM (SELECT (${row})::text AS row FROM recount.${table} AS r WHERE workspace_id = $1) AS every`,
       [workspaceId],
@@ -132,7 +84,7 @@ async function hashUsage(workspaceId: string) {
 }
 
 async function sumLedger(workspaceId: string) {
-  const { rows } = await database.pool.query(
+  const { rows } = await backend.database.pool.query(
     `SELECT count(*)::int AS responses, sum(tokens_in)::float8 AS "tokensIn", sum(tokens_out)::float8 AS "tokensOut",
             sum(cache_read)::float8 AS "cacheRead", sum(cache_write)::float8 AS "cacheWrite"
      FROM recount.usage_ledger WHERE workspace_id = $1`,
@@ -153,7 +105,7 @@ describe.skipIf(corpus === undefined)('the corpus in any order', () => {
     for (const { workspaceId, seed, workers: count } of orders) {
       await withWorkers(count, () => ingest(workspaceId, shuffle(files, seed)));
       hashes.push(await hashUsage(workspaceId));
-      for (const check of await database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId))) {
+      for (const check of await backend.database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId))) {
         expect(check).toMatchObject({ missing: 0, surplus: 0 });
       }
     }

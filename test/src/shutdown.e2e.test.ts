@@ -1,27 +1,17 @@
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateTranscript } from '@recount/bench/generate-transcript';
-import {
-  createApiKey,
-  createDatabasePool,
-  type DatabasePool,
-  ensureWorkspace,
-  findTranscript,
-  migrateDatabase,
-} from '@recount/db';
-import { receiveTranscript } from '@recount/ingest';
-import { createDatabase, type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
-import { createJobQueue, migrateQueue } from '@recount/queue';
-import { createFolderRawStore } from '@recount/storage';
+import { createApiKey, createDatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
+import { createDatabase } from '@recount/local-postgres';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runRecount } from './chaos/run-recount.ts';
-import { type SupervisedProcess, superviseProcess } from './chaos/supervised-process.ts';
+import type { SupervisedProcess } from './chaos/supervised-process.ts';
 import { findFreePort } from './find-free-port.ts';
+import { type Program, prepareDatabase, startTestBackend, type TestBackend } from './test-backend.ts';
 
 const WORKSPACE = '01J0000000000000000000000A';
 const LARGE_BYTES = 60 * 1024 * 1024;
@@ -31,65 +21,26 @@ const BEYOND_GRACE_MS = 5000;
 /** A worker that is killed leaves its job to nobody for this long; one that hands it back does not. */
 const HEARTBEAT_MS = 10_000;
 
-let directory: string;
-let postgres: LocalPostgres;
-let database: DatabasePool;
-let environment: Record<string, string>;
+let backend: TestBackend;
 let key: string;
-
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'recount-shutdown-e2e-'));
-  postgres = await startLocalPostgres({ directory: join(directory, 'postgres'), settings: { fsync: 'off' } });
-  await migrateDatabase(postgres.connectionString);
-  await migrateQueue(postgres.connectionString);
-  database = createDatabasePool({ connectionString: postgres.connectionString });
-  await ensureWorkspace(database.database, WORKSPACE, 'default');
-  ({ key } = await createApiKey(database.database, { workspaceId: WORKSPACE, name: 'test', scopes: ['ingest'] }));
-  environment = {
-    HOME: directory,
-    DATABASE_URL: postgres.connectionString,
-    RECOUNT_RAW_STORE: join(directory, 'raw'),
-    RECOUNT_SHUTDOWN_GRACE_MS: String(GRACE_MS),
-  };
+  backend = await startTestBackend('shutdown');
+  await ensureWorkspace(backend.database.database, WORKSPACE, 'default');
+  ({ key } = await createApiKey(backend.database.database, {
+    workspaceId: WORKSPACE,
+    name: 'test',
+    scopes: ['ingest'],
+  }));
 });
+afterAll(() => backend.stop());
 
-afterAll(async () => {
-  await database.close();
-  await postgres.stop();
-  await rm(postgres.directory, { recursive: true, force: true });
-  await rm(directory, { recursive: true, force: true });
-});
-
-async function start(command: 'api' | 'worker', extra: Record<string, string> = {}): Promise<SupervisedProcess> {
-  const program = superviseProcess({
-    name: command,
-    commandArguments: [command],
-    environment: { ...environment, ...extra },
-    readyPattern: /"msg":"(api|worker) ready"/,
-    logPath: join(directory, `${command}.log`),
-  });
-  onTestFinished(async () => void (await program.stop()));
-  await program.waitUntilReady();
-  return program;
+async function start(program: Program, settings: Record<string, string> = {}): Promise<SupervisedProcess> {
+  const started = await backend.start(program, { RECOUNT_SHUTDOWN_GRACE_MS: String(GRACE_MS), ...settings });
+  onTestFinished(async () => void (await started.stop()));
+  return started;
 }
 
-async function receiveLarge(seed: number): Promise<string> {
-  const rawStore = createFolderRawStore({ directory: join(directory, 'raw') });
-  const { connectionString } = postgres;
-  const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
-  await queue.start();
-  async function* body(): AsyncGenerator<Uint8Array> {
-    yield* generateTranscript({ seed, targetBytes: LARGE_BYTES });
-  }
-  const received = await receiveTranscript(
-    { database, rawStore, queue },
-    { workspaceId: WORKSPACE, body: body(), maxBytes: 2 ** 31 },
-  );
-  await queue.stop(0);
-  return received.transcript.id;
-}
-
-const find = (id: string) => findTranscript(database.database, WORKSPACE, id);
+const find = (id: string) => findTranscript(backend.database.database, WORKSPACE, id);
 
 /** An upload whose first bytes are being stored. */
 async function beginUpload(port: number, sessionId: string, sizeBytes: number, first: Buffer): Promise<ClientRequest> {
@@ -99,7 +50,7 @@ async function beginUpload(port: number, sessionId: string, sizeBytes: number, f
   });
   upload.on('error', () => undefined);
   upload.write(first);
-  await vi.waitFor(async () => expect(await readdir(join(directory, 'raw', '.incoming'))).not.toEqual([]), {
+  await vi.waitFor(async () => expect(await readdir(join(backend.directory, 'raw', '.incoming'))).not.toEqual([]), {
     timeout: 10_000,
   });
   return upload;
@@ -134,13 +85,13 @@ describe('SIGTERM under load', () => {
     const startedAtMs = performance.now();
     expect(await api.stop()).toBe(0);
     expect(performance.now() - startedAtMs).toBeLessThan(GRACE_MS + BEYOND_GRACE_MS);
-    expect(await readdir(join(directory, 'raw', '.incoming'))).toEqual([]);
-    const { rows } = await database.pool.query(`SELECT FROM recount.transcripts WHERE session_id = 'stuck'`);
+    expect(await readdir(join(backend.directory, 'raw', '.incoming'))).toEqual([]);
+    const { rows } = await backend.database.pool.query(`SELECT FROM recount.transcripts WHERE session_id = 'stuck'`);
     expect(rows).toEqual([]);
   });
 
   it('ends a worker in the middle of 60 MB within the grace time, and another one goes on at once', async () => {
-    const id = await receiveLarge(2);
+    const id = (await backend.receive(WORKSPACE, generateTranscript({ seed: 2, targetBytes: LARGE_BYTES }))).id;
     const first = await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '200' });
     await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'processing' }), { timeout: 20_000 });
     await sleep(200);
@@ -148,7 +99,7 @@ describe('SIGTERM under load', () => {
     expect(await first.stop()).toBe(0);
     expect(performance.now() - startedAtMs).toBeLessThan(200 + BEYOND_GRACE_MS);
     expect(await find(id)).toMatchObject({ status: 'processing', total_messages: 0 });
-    const { rows } = await database.pool.query(
+    const { rows } = await backend.database.pool.query(
       'SELECT count(*)::int AS count FROM recount.transcript_messages WHERE row_set_id = $1',
       [id],
     );
@@ -163,17 +114,16 @@ describe('SIGTERM under load', () => {
 
 /** A database of its own on the same server. */
 async function createMigrated(name: string): Promise<string> {
-  const connectionString = await createDatabase(postgres.connectionString, name);
-  await migrateDatabase(connectionString);
-  await migrateQueue(connectionString);
+  const connectionString = await createDatabase(backend.connectionString, name);
+  await prepareDatabase(connectionString);
   return connectionString;
 }
 
 describe('start', () => {
   it('migrates once when ten processes migrate together', async () => {
-    const DATABASE_URL = await createDatabase(postgres.connectionString, 'together');
+    const DATABASE_URL = await createDatabase(backend.connectionString, 'together');
     const runs = await Promise.all(
-      Array.from({ length: 10 }, () => runRecount(['migrate'], { ...environment, DATABASE_URL })),
+      Array.from({ length: 10 }, () => runRecount(['migrate'], { ...backend.environment, DATABASE_URL })),
     );
     for (const run of runs) expect(run).toMatchObject({ exitCode: 0 });
     const pool = createDatabasePool({ connectionString: DATABASE_URL });
@@ -191,7 +141,7 @@ describe('start', () => {
     );
     await pool.close();
     for (const command of [['api'], ['worker'], ['up', '--exit'], ['migrate'], ['doctor']]) {
-      const run = await runRecount(command, { ...environment, DATABASE_URL, RECOUNT_PORT: '0' });
+      const run = await runRecount(command, { ...backend.environment, DATABASE_URL, RECOUNT_PORT: '0' });
       expect(run.exitCode, command.join()).toBe(1);
       expect(run.stderr, command.join()).toMatch(/schema version \d+, this program knows \d+: install the newer/);
     }

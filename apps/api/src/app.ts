@@ -77,7 +77,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addSessionRoutes(app, deps);
   addAnalyticsRoutes(app, deps);
   addSearchRoutes(app, deps);
-  addExportRoutes(app, deps);
+  addExportRoutes(app, deps, config);
   addLiveRoutes(app, deps, config.live);
   await addPriceRoutes(app, deps);
   await addSettingsRoutes(app, deps);

@@ -23,6 +23,8 @@ export interface ApiConfig extends ServiceConfig {
   maxConcurrentUploads: number;
   /** An upload that sends nothing for this long is given up. */
   uploadIdleTimeoutMs: number;
+  /** An export whose reader takes nothing for this long is broken off. */
+  exportStallTimeoutMs: number;
   /** Of one key, uploads apart: those are bounded by maxConcurrentUploads. */
   maxRequestsPerMinute: number;
   /** Requests with a wrong key from one address; beyond it, keys not seen before are not even looked up. */
@@ -59,6 +61,11 @@ export function readApiConfig(environment: Environment): ApiConfig {
       max: 10_000,
     }),
     uploadIdleTimeoutMs: readInteger(environment, 'RECOUNT_UPLOAD_IDLE_TIMEOUT_MS', {
+      fallback: 60_000,
+      min: 100,
+      max: 3_600_000,
+    }),
+    exportStallTimeoutMs: readInteger(environment, 'RECOUNT_EXPORT_STALL_TIMEOUT_MS', {
       fallback: 60_000,
       min: 100,
       max: 3_600_000,

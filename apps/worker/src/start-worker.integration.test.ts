@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rename, rm, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createDatabasePool, type DatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
 import { receiveTranscript } from '@recount/ingest';
 import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
-import { createJobQueue, type JobQueue } from '@recount/queue';
+import { createJobQueue, type JobQueue, MAX_ATTEMPTS } from '@recount/queue';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { startCollector } from '@recount/telemetry/testing';
 import { pino } from 'pino';
@@ -16,6 +16,7 @@ import { type RunningWorker, startWorker } from './start-worker.ts';
 
 const WORKSPACE = '01J00000000000000000000001';
 const CANARY = 'canary';
+const END_PAUSES = `UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`;
 const WAIT = { timeout: 20_000, interval: 50 };
 
 let testDatabase: TestDatabase;
@@ -103,9 +104,8 @@ describe('a worker', () => {
       CREATE FUNCTION quote_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', NEW; END $$;
       CREATE TRIGGER quote_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW EXECUTE FUNCTION quote_row()`);
     const id = await receive(toLine({ sessionId: 'failing' }));
-    const endPauses = `UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`;
     await vi.waitFor(async () => {
-      await database.pool.query(endPauses);
+      await database.pool.query(END_PAUSES);
       expect(await readStatus(id)).toBe('failed');
     }, WAIT);
     await database.pool.query('DROP FUNCTION quote_row CASCADE');
@@ -113,6 +113,28 @@ describe('a worker', () => {
     const metrics = await readMetrics();
     expect(metrics).toMatch(/recount_job_failures_total\{kind="postgres-P0001"\} 5\n/);
     for (const text of [metrics, ...logLines]) expect(text).not.toContain(CANARY);
+  });
+
+  it('outlives an outage that is longer than the pauses between attempts', async () => {
+    await worker.close();
+    const id = await receive(toLine({ sessionId: 'outage' }));
+    const row = await findTranscript(database.database, WORKSPACE, id);
+    const path = join(storeDirectory, row?.object_key ?? '');
+    await rename(path, `${path}-away`);
+    // Reading a link to itself fails, as does that of any store which is away.
+    await symlink(path, path);
+    worker = await startWorker(config, log);
+    await vi.waitFor(async () => {
+      await database.pool.query(END_PAUSES);
+      expect(findReports(id).length).toBeGreaterThan(MAX_ATTEMPTS);
+    }, WAIT);
+    expect(findReports(id).every(({ outcome }) => outcome === 'outage')).toBe(true);
+    expect(await readMetrics()).toMatch(/recount_job_failures_total\{kind="outage"\} [6-9]\n/);
+    await rename(`${path}-away`, path);
+    await vi.waitFor(async () => {
+      await database.pool.query(END_PAUSES);
+      expect(await readStatus(id)).toBe('ingested');
+    }, WAIT);
   });
 
   it('sends spans of its jobs where the variables of OpenTelemetry say', async () => {

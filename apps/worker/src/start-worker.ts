@@ -7,7 +7,7 @@ import {
   runSearchIndexer,
   toFailureReason,
 } from '@recount/ingest';
-import { createJobQueue, type IngestJob, type JobOutcome } from '@recount/queue';
+import { createJobQueue, type JobHandler } from '@recount/queue';
 import { createRawStore } from '@recount/storage';
 import { noTracing, SIZE_BYTES, startTracing, TRANSCRIPT_ID, type Tracing, WORKSPACE_ID } from '@recount/telemetry';
 import type { Logger } from 'pino';
@@ -61,10 +61,10 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   const deps = { database: traceTransactions(database, tracing), rawStore, onReport };
   const options = { maxLineBytes: config.maxLineBytes, signal: shutdown.signal };
   let jobsUnderWay = 0;
-  const work = (job: IngestJob): Promise<JobOutcome> => {
+  const work: JobHandler = (job, { handBacksLeft }) => {
     jobsUnderWay++;
     const handling = tracing.span('job', { [WORKSPACE_ID]: job.workspaceId, [TRANSCRIPT_ID]: job.transcriptId }, () =>
-      handleJob(deps, job, options),
+      handleJob(deps, job, { ...options, handBacksLeft }),
     );
     return handling.finally(() => jobsUnderWay--);
   };
@@ -121,7 +121,7 @@ function createReporter({ database, log, metrics, tracing }: ReporterDeps): (rep
   return (report) => {
     const { outcome, reason, sizeBytes } = report;
     if (reason === undefined) log.info(report, 'job');
-    else log.warn(report, 'job failed');
+    else log.warn(report, outcome === 'outage' ? 'job put off by an outage' : 'job failed');
     tracing.annotate({ 'recount.outcome': outcome, ...(sizeBytes !== undefined && { [SIZE_BYTES]: sizeBytes }) });
     metrics?.observeJob(report);
     if (metrics === undefined || outcome !== 'done') return;

@@ -20,14 +20,14 @@ export function createWorkerMetrics(pool: ConnectionPool): WorkerMetrics {
   addPoolMetrics(registry, pool);
   const durations = new Histogram({
     name: 'recount_job_duration_seconds',
-    help: 'Jobs by outcome: done, superseded, gone, failed, handed-back',
+    help: 'Jobs by outcome: done, superseded, gone, failed, outage, handed-back',
     labelNames: ['outcome'],
     buckets: DURATION_BUCKETS_SECONDS,
     registers,
   });
   const failures = new Counter({
     name: 'recount_job_failures_total',
-    help: 'Attempts that failed, by kind of reason',
+    help: 'Jobs that failed, by kind of reason; outage: store or database away, not counted as an attempt',
     labelNames: ['kind'],
     registers,
   });
@@ -46,7 +46,7 @@ export function createWorkerMetrics(pool: ConnectionPool): WorkerMetrics {
     registry,
     observeJob({ outcome, durationMs, reason, sizeBytes = 0 }) {
       durations.observe({ outcome }, durationMs / 1000);
-      if (reason !== undefined) failures.inc({ kind: toFailureKind(reason) });
+      if (reason !== undefined) failures.inc({ kind: outcome === 'outage' ? 'outage' : toFailureKind(reason) });
       if (outcome !== 'done') return;
       transcripts.inc();
       bytes.inc(sizeBytes);

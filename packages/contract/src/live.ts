@@ -142,7 +142,9 @@ export const liveTotalsSchema = z
   .object({
     stream_count: countField.describe('Streams that have ended'),
     running_count: countField.describe('Streams that are open'),
-    tokens: liveTokensSchema.describe('Of those that have ended, added up as they ended'),
+    tokens: liveTokensSchema.describe(
+      'Of those that have ended; one that was given up and sent anew, whole, counts once',
+    ),
     cost_usd: usdField.nullable().describe('Of those that have ended, as the agents told it'),
     model: z.string().nullable().describe('The first one named'),
   })

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { IngestJob, JobOutcome, JobQueue } from './job-queue.ts';
-import { MAX_ATTEMPTS } from './queue-options.ts';
+import type { IngestJob, JobHandler, JobOutcome, JobQueue } from './job-queue.ts';
+import { MAX_ATTEMPTS, MAX_OUTAGE_HAND_BACKS } from './queue-options.ts';
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
 const DONE: JobOutcome = { status: 'done' };
@@ -21,13 +21,15 @@ afterEach(async () => {
   expect(queues.errors).toEqual([]);
 });
 
+type Handle = (...of: Parameters<JobHandler>) => Promise<JobOutcome> | JobOutcome;
+
 /** A worker that notes the jobs it is given, in order. */
-async function startWorker(handle: (job: IngestJob) => Promise<JobOutcome> | JobOutcome = () => DONE, concurrency = 1) {
+async function startWorker(handle: Handle = () => DONE, concurrency = 1) {
   const worker = await queues.open('worker');
   const taken: string[] = [];
-  await worker.work({ concurrency }, async (job) => {
+  await worker.work({ concurrency }, async (job, attempt) => {
     taken.push(job.transcriptId);
-    return await handle(job);
+    return await handle(job, attempt);
   });
   return { worker, taken };
 }
@@ -154,6 +156,44 @@ describe('work', () => {
     }, WAIT);
     expect(taken).toHaveLength(MAX_ATTEMPTS);
     expect(await isPending('t1')).toBe(false);
+  });
+
+  it('does not count an outage as an attempt, as often as may be', async () => {
+    await queues.enqueue(sender, toJob('t1'));
+    // As if all but three had been used up.
+    const handBackMost = 'UPDATE pgboss.job SET retry_count = $1, retry_limit = retry_limit + $1';
+    await queues.pool.pool.query(handBackMost, [MAX_OUTAGE_HAND_BACKS - 3]);
+    const handBacksLeft: number[] = [];
+    await startWorker((_job, attempt) => {
+      handBacksLeft.push(attempt.handBacksLeft);
+      return attempt.handBacksLeft > 0 ? { status: 'outage', reason: 'the store is away' } : FAILED;
+    });
+    await vi.waitFor(async () => {
+      await queues.endPauses();
+      expect(await queues.readJobs()).toContainEqual(expect.objectContaining({ state: 'failed' }));
+    }, WAIT);
+    expect(handBacksLeft).toEqual([3, 2, 1, ...Array.from({ length: MAX_ATTEMPTS }, () => 0)]);
+  });
+
+  it('does not count an attempt that an outage of the queue’s own database ended', async () => {
+    await queues.enqueue(sender, toJob('t1'));
+    const outcomes: JobOutcome[] = [{ status: 'outage', reason: 'the database is away' }];
+    const handBacksLeft: number[] = [];
+    const { taken } = await startWorker(async (_job, attempt) => {
+      handBacksLeft.push(attempt.handBacksLeft);
+      const outcome = outcomes.shift() ?? DONE;
+      if (outcome.status === 'outage') {
+        await queues.pool.pool.query('ALTER TABLE pgboss.job RENAME TO job_away');
+        setTimeout(() => queues.pool.pool.query('ALTER TABLE pgboss.job_away RENAME TO job'), 2000);
+      }
+      return outcome;
+    });
+    await vi.waitFor(async () => {
+      await queues.endPauses();
+      expect(taken).toHaveLength(2);
+    }, WAIT);
+    expect(handBacksLeft).toEqual([MAX_OUTAGE_HAND_BACKS, MAX_OUTAGE_HAND_BACKS - 1]);
+    queues.errors.length = 0;
   });
 
   it('fails the job alone whose outcome it is', async () => {

@@ -1,6 +1,7 @@
 import { type Database, sql } from '@recount/db';
 import { fromDrizzle, PgBoss } from 'pg-boss';
-import { DEAD_LETTER_QUEUE, INGEST_QUEUE } from './queue-options.ts';
+import { grantAttempt } from './grant-attempt.ts';
+import { DEAD_LETTER_QUEUE, INGEST_QUEUE, MAX_ATTEMPTS, MAX_OUTAGE_HAND_BACKS } from './queue-options.ts';
 
 /** Names the transcript to be ingested; everything else is read from its row. */
 export interface IngestJob {
@@ -8,8 +9,18 @@ export interface IngestJob {
   transcriptId: string;
 }
 
-/** What a handler makes of a job: done, to be tried again later, or to be given to another worker now. */
-export type JobOutcome = { status: 'done' } | { status: 'failed'; reason: string } | { status: 'handed-back' };
+/**
+ * What a handler makes of a job: done; to be tried again later, where it failed as one of the attempts and where an outage
+ * does not count as one; or to be given to another worker now.
+ */
+export type JobOutcome =
+  | { status: 'done' }
+  | { status: 'failed'; reason: string }
+  | { status: 'outage'; reason: string }
+  | { status: 'handed-back' };
+
+/** Must not throw. `handBacksLeft`: how often the job may still end in an outage; 0: not this time. */
+export type JobHandler = (job: IngestJob, attempt: { handBacksLeft: number }) => Promise<JobOutcome>;
 
 export interface WorkOptions {
   /** Jobs under way at once in this process. */
@@ -22,8 +33,8 @@ export interface JobQueue {
   start(): Promise<void>;
   /** Enqueues within the caller's transaction: the job is there if and only if that commits. */
   enqueue(transaction: Database, job: IngestJob, options?: { priority?: number }): Promise<void>;
-  /** Starts taking jobs. The handler must not throw. */
-  work(options: WorkOptions, handler: (job: IngestJob) => Promise<JobOutcome>): Promise<void>;
+  /** Starts taking jobs. */
+  work(options: WorkOptions, handler: JobHandler): Promise<void>;
   /** Starts taking jobs whose attempts are used up. A handler that throws gets the job again. */
   workDeadLetters(handler: (job: IngestJob) => Promise<void>): Promise<void>;
   /** Those of the transcripts for which a job, or a dead letter, waits or is under way. */
@@ -88,14 +99,16 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         let workerId: string | undefined;
         workerId = await boss.work<IngestJob, unknown, typeof options>(INGEST_QUEUE, options, async ([job]) => {
           if (job === undefined) return [];
-          const { id, data, priority } = job;
-          const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data);
+          const { id, data, priority, retryLimit } = job;
+          const handBacksLeft = Math.max(0, MAX_ATTEMPTS - 1 + MAX_OUTAGE_HAND_BACKS - retryLimit);
+          const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data, { handBacksLeft });
           // As a new job: failing this one would count as an attempt.
           if (outcome.status === 'handed-back') await boss.send(INGEST_QUEUE, data, { priority });
+          if (outcome.status === 'outage') await grantAttempt(boss.getDb(), job, () => isStopping);
           // Where there was one there may be more: pg-boss would wait for the next poll.
           if (workerId !== undefined) boss.notifyWorker(workerId);
           return [
-            outcome.status === 'failed'
+            outcome.status === 'failed' || outcome.status === 'outage'
               ? { id, status: 'failed', output: { reason: outcome.reason } }
               : { id, status: 'completed' },
           ];

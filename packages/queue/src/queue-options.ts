@@ -10,6 +10,12 @@ const DAY_SECONDS = 24 * 60 * 60;
 /** Attempts before a transcript goes to the dead letters: about 2, 4, 8, 16 seconds apart, with jitter. */
 export const MAX_ATTEMPTS = 5;
 
+/**
+ * How often a job may be handed back because store or database were away before that counts as an attempt: about an
+ * hour, as the pauses grow to five minutes.
+ */
+export const MAX_OUTAGE_HAND_BACKS = 20;
+
 export const ingestQueueOptions = {
   policy: 'standard',
   retryLimit: MAX_ATTEMPTS - 1,

@@ -23,6 +23,10 @@ export interface RedactorOptions {
 export interface TranscriptRedactor {
   /** The bytes with all secrets replaced: as many as there were, and every line at its place. To be called once. */
   redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
+  /** Instead of `redact`, for bytes that come while they are read: the lines that the chunk completes; a partial line waits. */
+  push(chunk: Uint8Array): Promise<Uint8Array>;
+  /** After `push`: a last line that no line feed ended. */
+  finish(): Promise<Uint8Array>;
   /** Whether any byte was changed so far. */
   readonly hasChanged: boolean;
 }
@@ -44,6 +48,7 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
   let hasChanged = false;
 
   const redactLines = async (bytes: Buffer): Promise<Buffer> => {
+    if (bytes.length === 0) return bytes;
     // One character a byte: places are byte offsets, and bytes that are no UTF-8 stay what they are.
     const json = bytes.toString('latin1');
     const matches = await scanner.scan(unescapeJson(json));
@@ -88,9 +93,14 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
         lines.push(chunk);
         if (lines.completeBytes >= SCAN_BYTES) yield await redactLines(lines.takeComplete());
       }
-      const rest = lines.takeAll();
-      if (rest.length > 0) yield await redactLines(rest);
+      const rest = await redactLines(lines.takeAll());
+      if (rest.length > 0) yield rest;
     },
+    push: async (chunk) => {
+      lines.push(chunk);
+      return await redactLines(lines.takeComplete());
+    },
+    finish: async () => await redactLines(lines.takeAll()),
     get hasChanged() {
       return hasChanged || lines.hasBlanked;
     },

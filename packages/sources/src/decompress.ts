@@ -18,8 +18,9 @@ export type Compression = 'gzip' | 'zstd' | 'deflate';
 const OUTPUT_CHUNK_BYTES = 256 * 1024;
 /** Where the data is damaged, what this many bytes before it decode to may be lost. 64 KiB would be a fifth faster. */
 const INPUT_STEP_BYTES = 16 * 1024;
-/** 2^27 = 128 MiB, the most that `zstd` itself decodes without being told to. */
-const MAX_ZSTD_WINDOW_LOG = 27;
+/** 2^23 = 8 MiB, which every level but the ultra ones keeps to; a decoder must have the window in memory. */
+const MAX_ZSTD_WINDOW_LOG = 23;
+const ZSTD_WINDOW_ADVICE = 'decompress it first, or compress it without --long and --ultra';
 /** A new decoder costs 0.1 ms, however short its frame. */
 const MAX_FRAMES = 1_000_000;
 
@@ -75,9 +76,15 @@ export async function* decompress(source: Chunks, compression: Compression): Asy
 }
 
 function toDecompressionError(error: Error & { code?: string }, compression: Compression): SourceError {
-  return error.code === 'Z_BUF_ERROR'
-    ? new SourceError('truncated', `the ${compression} data ends too early`, { cause: error })
-    : new SourceError('corrupt', `the ${compression} data is damaged (${error.code ?? error.name})`, { cause: error });
+  const { code = error.name } = error;
+  if (code === 'Z_BUF_ERROR') {
+    return new SourceError('truncated', `the ${compression} data ends too early`, { cause: error });
+  }
+  if (code.includes('frameParameter_windowTooLarge')) {
+    const message = `the zstd data needs a window of more than 8 MiB: ${ZSTD_WINDOW_ADVICE}`;
+    return new SourceError('limit-exceeded', message, { cause: error });
+  }
+  return new SourceError('corrupt', `the ${compression} data is damaged (${code})`, { cause: error });
 }
 
 function withoutLeadingZeros(bytes: Buffer): Buffer {

@@ -3,6 +3,7 @@ export { createFolderRawStore } from './folder-raw-store.ts';
 export {
   parseRawObjectKey,
   parseRedactedObjectKey,
+  parseStreamObjectKey,
   type RawObjectKeyParts,
   rawObjectKey,
   redactedObjectKey,

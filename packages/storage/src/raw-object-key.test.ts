@@ -5,8 +5,10 @@ import { isObjectKey } from './object-key-rules.ts';
 import {
   parseRawObjectKey,
   parseRedactedObjectKey,
+  parseStreamObjectKey,
   rawObjectKey,
   redactedObjectKey,
+  streamObjectKey,
   workspacePrefix,
 } from './raw-object-key.ts';
 
@@ -116,5 +118,19 @@ describe('redactedObjectKey', () => {
   test.each(['../x', '', transcriptId.toLowerCase(), `${transcriptId}\n`])('refuses the id %j', (id) => {
     expect(() => redactedObjectKey({ workspaceId: 'acme', transcriptId: id, copyId: transcriptId })).toThrow();
     expect(() => redactedObjectKey({ workspaceId: 'acme', transcriptId, copyId: id })).toThrow();
+  });
+});
+
+describe('streamObjectKey', () => {
+  test('is undone by parseStreamObjectKey alone, and lies under the workspace prefix', () => {
+    fc.assert(
+      fc.property(workspaceIds, ulids, (workspaceId, ulid) => {
+        const key = streamObjectKey({ workspaceId, streamId: ulid });
+        expect(parseStreamObjectKey(key)).toEqual({ workspaceId, streamId: ulid });
+        expect(key.startsWith(workspacePrefix(workspaceId))).toBe(true);
+        expect(parseRawObjectKey(key)).toBeUndefined();
+        expect(parseStreamObjectKey(rawObjectKey({ workspaceId, transcriptId: ulid }))).toBeUndefined();
+      }),
+    );
   });
 });

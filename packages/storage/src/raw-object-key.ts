@@ -5,6 +5,7 @@ const ULID = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
 const WORKSPACE_ID_PATTERN = new RegExp(`^${WORKSPACE_ID}$`);
 const ULID_PATTERN = new RegExp(`^${ULID}$`);
 const KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/transcripts/(${ULID})\\.jsonl$`);
+const STREAM_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/streams/(${ULID})\\.jsonl$`);
 const REDACTED_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/redacted/(${ULID})/${ULID}\\.jsonl$`);
 
 export interface RawObjectKeyParts {
@@ -51,6 +52,12 @@ export function workspacePrefix(workspaceId: string): string {
 export function parseRawObjectKey(key: string): RawObjectKeyParts | undefined {
   const [, workspaceId, transcriptId] = KEY_PATTERN.exec(key) ?? [];
   return workspaceId !== undefined && transcriptId !== undefined ? { workspaceId, transcriptId } : undefined;
+}
+
+/** The inverse of `streamObjectKey`; undefined for a key that it did not build. */
+export function parseStreamObjectKey(key: string): { workspaceId: string; streamId: string } | undefined {
+  const [, workspaceId, streamId] = STREAM_KEY_PATTERN.exec(key) ?? [];
+  return workspaceId !== undefined && streamId !== undefined ? { workspaceId, streamId } : undefined;
 }
 
 /** Whose redacted copy the key is of; undefined for one that `redactedObjectKey` did not build. */

@@ -37,6 +37,7 @@ interface StoredTranscript {
   status: string;
 }
 
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const QUIET_WORKSPACE = '01J0000000000000000000000B';
 const MAX_SETTLE_MS = 300_000;
 const QUIET_UPLOADS_AT_ONCE = 8;
@@ -221,8 +222,9 @@ async function runQuietly(
   const unasked = stored.flatMap((row) => {
     const planned = givenUp.get(row.sha256);
     if (planned === undefined) return [];
-    // The doctor receives an orphan without path and session id.
-    const sessionId = row.session_id === planned.sessionId ? planned.sessionId : undefined;
+    // The doctor receives an orphan without path and session id, and names what names none itself.
+    const isNamed = row.session_id === planned.sessionId || ULID.test(row.session_id);
+    const sessionId = isNamed ? row.session_id : undefined;
     return [{ ...planned, path: row.path ?? undefined, sessionId }];
   });
   const acknowledged = attempted.flatMap(({ planned, receipt }) => (receipt === undefined ? [] : [planned]));

@@ -1,12 +1,12 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
-import { migrateQueue } from '@recount/queue';
+import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace } from '@recount/db';
 import { createRawStore, type RawStore } from '@recount/storage';
 import { type S3Proxy, startS3Proxy } from '@recount/storage/testing/s3-proxy';
 import { startFauxqs } from 'fauxqs';
+import { type Program, prepareDatabase, superviseProgram } from '../test-backend.ts';
 import { type KillablePostgres, startKillablePostgres } from './killable-postgres.ts';
-import { type SupervisedProcess, superviseProcess } from './supervised-process.ts';
+import type { SupervisedProcess } from './supervised-process.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 export type StoreKind = 's3' | 'folder';
@@ -41,8 +41,7 @@ export async function startInstallation(
   const postgres = await startKillablePostgres(join(directory, 'postgres'), (port) =>
     databaseProxy.setTargetPort(port),
   );
-  await migrateDatabase(postgres.connectionString());
-  await migrateQueue(postgres.connectionString());
+  await prepareDatabase(postgres.connectionString());
   const rawStore = store === 's3' ? await startS3() : undefined;
   const location = rawStore?.location ?? join(directory, 'raw');
   const databaseUrl = new URL(postgres.connectionString());
@@ -54,18 +53,10 @@ export async function startInstallation(
     RECOUNT_PORT: String(apiPort),
     ...rawStore?.environment,
   };
-  const supervise = (name: string, command: string, readyPattern: RegExp): SupervisedProcess =>
-    superviseProcess({
-      name,
-      commandArguments: [command],
-      environment,
-      readyPattern,
-      logPath: join(directory, 'logs', `${name}.log`),
-    });
-  const api = supervise('api', 'api', /"msg":"api ready"/);
-  const workers = Array.from({ length: WORKER_COUNT }, (_, index) =>
-    supervise(`worker ${index + 1}`, 'worker', /"msg":"worker ready"/),
-  );
+  const supervise = (name: string, program: Program): SupervisedProcess =>
+    superviseProgram(program, { name, environment, logPath: join(directory, 'logs', `${name}.log`) });
+  const api = supervise('api', 'api');
+  const workers = Array.from({ length: WORKER_COUNT }, (_, index) => supervise(`worker ${index + 1}`, 'worker'));
   const openDatabase = (): DatabasePool => createDatabasePool({ connectionString: postgres.connectionString() });
   return {
     apiUrl: `http://127.0.0.1:${apiPort}`,

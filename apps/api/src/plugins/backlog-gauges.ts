@@ -1,4 +1,4 @@
-import { countTranscriptsByStatus, TRANSCRIPT_STATUSES } from '@recount/db';
+import { countTranscriptsByStatus, countWaitingBlocks, readSearchBacklog, TRANSCRIPT_STATUSES } from '@recount/db';
 import { readBacklog } from '@recount/queue';
 import { Gauge, type Registry } from 'prom-client';
 import type { ApiDependencies } from '../api-dependencies.ts';
@@ -50,6 +50,53 @@ export function addBacklogGauges(registry: Registry, deps: Deps): void {
       this.remove();
       const backlog = await readQueue();
       if (backlog !== undefined) this.set(backlog.oldestAgeMs / 1000);
+    },
+  });
+  addSearchGauges(registry, deps);
+}
+
+function addSearchGauges(registry: Registry, deps: Deps): void {
+  const registers = [registry];
+  const { database } = deps.database;
+  const readSearch = createSampler(deps, async () => ({
+    ...(await readSearchBacklog(database)),
+    blocks: await countWaitingBlocks(database),
+  }));
+  new Gauge({
+    name: 'recount_search_sessions',
+    help: 'Sessions that search does not find yet, or not all of; failing: those of them whose last attempt failed',
+    labelNames: ['state'],
+    registers,
+    async collect() {
+      this.reset();
+      const backlog = await readSearch();
+      if (backlog === undefined) return;
+      this.set({ state: 'waiting' }, backlog.waitingSessions);
+      this.set({ state: 'failing' }, backlog.failingSessions);
+    },
+  });
+  new Gauge({
+    name: 'recount_search_waiting_blocks',
+    help: 'Content blocks of these sessions: so many documents are still to be indexed at most',
+    labelNames: [],
+    registers,
+    async collect() {
+      this.remove();
+      const backlog = await readSearch();
+      if (backlog !== undefined) this.set(backlog.blocks);
+    },
+  });
+  new Gauge({
+    name: 'recount_search_oldest_wait_seconds',
+    help: 'Since the first of these sessions began to wait; 0 where none waits',
+    labelNames: [],
+    registers,
+    async collect() {
+      this.remove();
+      const backlog = await readSearch();
+      if (backlog === undefined) return;
+      const { oldestWaitingSince: since } = backlog;
+      this.set(since === null ? 0 : Math.max(0, deps.now() - Date.parse(since)) / 1000);
     },
   });
 }

@@ -1,8 +1,8 @@
 import type { FieldError, ProblemSlug } from '@recount/contract';
+import { isDatabaseUnavailable } from '@recount/db';
 import { ReceiveError, type ReceiveErrorCode } from '@recount/ingest';
 import { RawStoreError } from '@recount/storage';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
-import { isDatabaseUnavailable } from './database-unavailable.ts';
 import { ProblemError } from './problem-error.ts';
 
 const RECEIVE_SLUGS: Record<ReceiveErrorCode, ProblemSlug> = {

@@ -2,7 +2,10 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parquetReadObjects } from 'hyparquet';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createApiApp } from '../app.ts';
+import { readApiConfig } from '../config.ts';
 import { expectProblem } from '../testing/expect-problem.ts';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toTranscript } from '../testing/transcript-lines.ts';
@@ -133,12 +136,6 @@ describe('GET /v1/export', () => {
 
     it('reads no further than its client, refuses what would be too much at once, and ends with the client', async () => {
       const open = await Promise.all(Array.from({ length: MAX_CONCURRENT_EXPORTS }, () => startReading()));
-      const countCursors = async (): Promise<number> => {
-        const { rows } = await api.database.pool.query(
-          `SELECT count(*)::int AS count FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()`,
-        );
-        return rows[0].count;
-      };
       await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS));
       await sleep(300);
       // The rest waits in Postgres.
@@ -148,6 +145,37 @@ describe('GET /v1/export', () => {
       await vi.waitFor(async () => expect(await countCursors()).toBe(0), { timeout: 10_000 });
       await vi.waitFor(() => expect(api.database.pool.idleCount).toBe(api.database.pool.totalCount));
       expect(await readLines('usage?format=ndjson&session_id=first')).toHaveLength(20);
+    });
+
+    it('breaks off where its reader takes nothing, not where it is slow', async () => {
+      const log = pino({ level: 'trace' }, { write: (line) => void api.logLines.push(line) });
+      const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
+      const config = { ...readApiConfig(environment), exportStallTimeoutMs: 800 };
+      const impatient = await createApiApp({ ...api, log }, config);
+      const url = await impatient.listen({ host: '127.0.0.1', port: 0 });
+      onTestFinished(async () => {
+        impatient.server.closeAllConnections();
+        await impatient.close();
+      });
+      const readUntilEnd = async (answer: IncomingMessage): Promise<boolean> => {
+        const ended = new Promise((resolve) => answer.once('close', resolve));
+        answer.resume();
+        await ended;
+        return answer.complete;
+      };
+      const stalled = await startReading(url);
+      await vi.waitFor(() => expect(api.logLines.join('')).toContain('its reader takes nothing'));
+      expect(await readUntilEnd(stalled)).toBe(false);
+      await vi.waitFor(async () => expect(await countCursors()).toBe(0));
+
+      const slow = await startReading(url);
+      // The kernels tell the server of room in steps of several hundred KiB.
+      for (let step = 0; step < 130; step++) {
+        await sleep(15);
+        slow.read();
+      }
+      expect(await countCursors()).toBe(1);
+      expect(await readUntilEnd(slow)).toBe(true);
     });
 
     it('breaks off, rather than ending in good order, where the database goes away', async () => {
@@ -170,9 +198,16 @@ describe('GET /v1/export', () => {
   });
 });
 
+async function countCursors(): Promise<number> {
+  const { rows } = await api.database.pool.query(
+    `SELECT count(*)::int AS count FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()`,
+  );
+  return rows[0].count;
+}
+
 /** A client that takes nothing of the answer but what the kernel takes for it. */
-async function startReading(): Promise<IncomingMessage> {
-  const request = get(`${api.url}/v1/export/usage?from=2026-05-01`, {
+async function startReading(url = api.url): Promise<IncomingMessage> {
+  const request = get(`${url}/v1/export/usage?from=2026-05-01`, {
     headers: { authorization: `Bearer ${api.keys.read}` },
   });
   request.on('error', () => undefined);

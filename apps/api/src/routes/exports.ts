@@ -6,6 +6,7 @@ import { toFileEnding, toMediaType, writeExport } from '@recount/export';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import type { ApiConfig } from '../config.ts';
 import { toAttachment } from '../http/attachment-name.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { toResponse } from '../plugins/openapi.ts';
@@ -21,7 +22,7 @@ interface WantedExport {
   query: z.output<typeof exportQuerySchema>;
 }
 
-/** Each has a connection to Postgres, for as long as its client takes to read. */
+/** Each has a connection to Postgres, for as long as its client takes to read: one that takes nothing is broken off. */
 export const MAX_CONCURRENT_EXPORTS = 2;
 const RETRY_AFTER = { 'retry-after': '5' };
 
@@ -35,7 +36,11 @@ const ANY_MEDIA_TYPE = 'application/octet-stream';
 const file = z.string().meta({ contentMediaType: ANY_MEDIA_TYPE });
 
 /** Whole data sets as files, streamed at the pace of their reader. */
-export function addExportRoutes(app: ApiApp, deps: Deps): void {
+export function addExportRoutes(
+  app: ApiApp,
+  deps: Deps,
+  { exportStallTimeoutMs }: Pick<ApiConfig, 'exportStallTimeoutMs'>,
+): void {
   const startExport = createExportStarter(deps);
   for (const dataset of EXPORT_DATASETS) {
     app.get(
@@ -56,6 +61,7 @@ export function addExportRoutes(app: ApiApp, deps: Deps): void {
         const { query } = request;
         const { format } = query;
         const stream = await startExport({ workspaceId: workspaceOf(request), dataset, query }, reply);
+        breakOffWhenStalled(reply, stream, exportStallTimeoutMs);
         reply
           .type(toMediaType(format))
           .header('content-disposition', toAttachment(`recount-${dataset}`, toFileEnding(format)));
@@ -63,6 +69,17 @@ export function addExportRoutes(app: ApiApp, deps: Deps): void {
       },
     );
   }
+}
+
+/** A socket is silent as well while the database takes its time: that is no fault of the reader. */
+function breakOffWhenStalled(reply: FastifyReply, stream: Readable, timeoutMs: number): void {
+  reply.raw.setTimeout(timeoutMs, () => {
+    if (reply.raw.writableNeedDrain) {
+      reply.log.warn({ timeoutMs }, 'export broken off: its reader takes nothing');
+      stream.destroy();
+      reply.raw.destroy();
+    } else reply.raw.socket?.setTimeout(timeoutMs);
+  });
 }
 
 /** Resolves when the first bytes are there, or rejects: what fails later can only break off the answer. */

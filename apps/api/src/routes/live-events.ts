@@ -25,7 +25,8 @@ const DESCRIPTION = [
   'Server-sent events: `stream:init`, `stream:chunk`, `stream:tool`, `stream:prompt`, `stream:progress`,',
   '`stream:warning`, `stream:result` and `stream:end`, each with JSON as its `data`.',
   'Whoever comes late gets the story so far, as long as events are kept; `Last-Event-ID` goes on after an event.',
-  'Texts of more than 65,536 characters are cut, and marked `isCut`.',
+  'Texts of more than 65,536 characters and names of more than 256 are cut, and marked `isCut`.',
+  'Where the workspace has redaction on, secrets are taken out, and texts come whole, not in pieces.',
 ].join(' ');
 
 const notFound = problemResponse('The workspace has no such session, nor a stream of it');

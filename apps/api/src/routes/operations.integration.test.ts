@@ -97,6 +97,27 @@ describe('metrics', () => {
     expect(metrics).not.toContain('secret');
   });
 
+  it('tell what search does not find yet', async () => {
+    const searched = await createTestApi({ metricsPublic: true });
+    try {
+      await searched.upload(toTranscript('waiting', 10));
+      await searched.upload(toTranscript('failing', 4));
+      await searched.upload(toTranscript('indexed', 6));
+      await searched.work();
+      await searched.database.pool.query(`
+        UPDATE recount.search_index_state SET waiting_since = now() - interval '1 hour',
+          failure_count = CASE session_id WHEN 'failing' THEN 1 ELSE 0 END,
+          indexed_at = CASE session_id WHEN 'indexed' THEN now() END`);
+      const metrics = await (await fetch(`${searched.url}/metrics`)).text();
+      expect(metrics).toContain('recount_search_sessions{state="waiting"} 2\n');
+      expect(metrics).toContain('recount_search_sessions{state="failing"} 1\n');
+      expect(metrics).toContain('recount_search_waiting_blocks 14\n');
+      expect(metrics).toMatch(/^recount_search_oldest_wait_seconds 36\d\d/m);
+    } finally {
+      await searched.close();
+    }
+  });
+
   it('may be open where the configuration says so, and outlive the database', async () => {
     const open = await createTestApi({ metricsPublic: true });
     await open.database.close();
@@ -104,7 +125,7 @@ describe('metrics', () => {
     expect(response.status).toBe(200);
     const metrics = await response.text();
     expect(metrics).toContain('recount_database_connections');
-    expect(metrics).not.toMatch(/^recount_(transcripts|queue_\w+)[ {]/m);
+    expect(metrics).not.toMatch(/^recount_(transcripts|queue_\w+|search_\w+)[ {]/m);
     open.database.close = async () => undefined;
     await open.close();
   });

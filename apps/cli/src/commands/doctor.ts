@@ -15,7 +15,10 @@ const HOUR_MS = 60 * 60 * 1000;
 export function createDoctorCommand(context: CliContext): Command {
   return new Command('doctor')
     .description('Compare raw store, database and queue, and say what does not fit')
-    .option('--fix', 'ingest orphan objects, enqueue lost jobs, delete remains of uploads')
+    .option(
+      '--fix',
+      'ingest orphan objects, give streams their rows back, enqueue lost jobs, delete remains of uploads',
+    )
     .option(
       '--min-age <span>',
       'leave alone what is younger: it may belong to an upload under way',
@@ -61,11 +64,13 @@ async function examine(context: CliContext, { fix = false, json = false, minAge:
 /** An orphan object takes up room, and what search lacks it gets in time, where it does not fail. */
 export function isSerious(finding: Finding): boolean {
   if (finding.kind === 'search-behind') return finding.failingSessions > 0;
-  return !finding.fixed && finding.kind !== 'orphan-object';
+  return !finding.fixed && !isOrphan(finding);
 }
 
+const isOrphan = ({ kind }: Finding): boolean => kind === 'orphan-object' || kind === 'orphan-stream';
+
 function toSummary(findings: readonly Finding[], seriousCount: number, fix: boolean): string {
-  const isFixable = findings.some(({ kind, fixed }) => !fixed && (kind === 'orphan-object' || kind === 'lost-job'));
+  const isFixable = findings.some((finding) => !finding.fixed && (isOrphan(finding) || finding.kind === 'lost-job'));
   const advice = isFixable && !fix ? ' `recount doctor --fix` mends some of it.' : '';
   return `${findings.length} findings, ${seriousCount} of which need attention.${advice}`;
 }
@@ -83,6 +88,12 @@ export function describeFinding(finding: Finding): string {
       return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
     case 'failed-transcript':
       return `transcript ${finding.transcriptId} was given up: \`recount requeue ${finding.transcriptId}\` tries again`;
+    case 'orphan-stream':
+      return `orphan stream ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'has its row again' : 'no stream names it'}`;
+    case 'missing-stream':
+      return `missing object ${finding.objectKey} of stream ${finding.streamId}: its bytes are lost, or RECOUNT_RAW_STORE names another store`;
+    case 'wrong-stream-size':
+      return `stream ${finding.streamId}: its object has ${finding.sizeBytes} bytes, which is not what was sent`;
     case 'search-behind':
       return `search: ${finding.waitingSessions} sessions wait to be indexed, after a failure ${finding.failingSessions} of them`;
     case 'stale-uploads':

@@ -63,6 +63,11 @@ describe('recount report', () => {
     expect(requests.map((request) => toQuery(request).group_by)).toEqual(['week', 'week,model']);
   });
 
+  it('tells that the breakdown is cut at the limit', async () => {
+    expect((await run(['weekly', '--breakdown'], toUsageReport({ truncated: true }))).err).toContain('Of the models');
+    expect((await run(['weekly', '--breakdown'])).err).not.toContain('Of the models');
+  });
+
   it('counts sub-agents as sessions only where that is asked for', async () => {
     const report = { ...toUsageReport(), totals: { sessions: 0 }, rows: [] };
     const ask = async (...flags: string[]) =>

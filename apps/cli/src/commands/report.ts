@@ -122,7 +122,7 @@ async function showTable(
   if (kind.route === 'sessions') {
     for (const line of formatSessionsSummary(answer as unknown as SessionsReport, maxWidth)) write(line);
   }
-  const caveats = toCaveatLines(kind, answer);
+  const caveats = toCaveatLines(kind, answer, details);
   // Of what is piped on, only the table; the caveats are for whoever runs the command.
   if (caveats.length > 0) note(context, '');
   for (const caveat of caveats) {

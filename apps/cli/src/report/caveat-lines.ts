@@ -5,12 +5,24 @@ import type { ReportKind } from './report-kinds.ts';
 
 const MAX_NAMED_MODELS = 3;
 
-/** What the figures are less than exact about, a line each; none where there is nothing to say, or no cost is shown. */
-export function toCaveatLines({ columns }: ReportKind, { caveats, totals, rows, truncated }: ReportAnswer): string[] {
+/**
+ * What the figures are less than exact about, a line each; none where there is nothing to say, or no cost is shown.
+ * `details`: the same split by model, where that is shown.
+ */
+export function toCaveatLines(
+  { columns }: ReportKind,
+  { caveats, totals, rows, truncated }: ReportAnswer,
+  details?: ReportAnswer,
+): string[] {
   const { unfinalised, unpriced, default_priced_responses: defaultPriced, without_timestamp: timeless } = caveats;
   const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
   const lines: string[] = [];
   if (truncated) lines.push(`${toTruncationLine({ rows })} The totals are of all.`);
+  if (details?.truncated) {
+    lines.push(
+      `Of the models only the first ${formatCount(details.rows.length)} in all are shown; --limit shows more.`,
+    );
+  }
   if (!columns.some(({ format }) => format === 'cost')) return lines;
   if (unfinalised.responses > 0) {
     lines.push(

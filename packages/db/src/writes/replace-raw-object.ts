@@ -1,9 +1,12 @@
 import type { Database } from '../database.ts';
-import { and, eq } from '../drizzle.cjs';
+import { and, eq, isNull, or } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import type { TranscriptRow } from './insert-transcript.ts';
 
-/** Lets a transcript name another object with the bytes that were uploaded. Returns false where it names another one by now. */
+/**
+ * Lets a transcript name another object with the bytes that were uploaded. Returns false where it names another one by
+ * now, or retention has deleted its object and no rows are to be made of it.
+ */
 export async function replaceRawObject(
   database: Database,
   transcript: Pick<TranscriptRow, 'workspace_id' | 'id' | 'object_key'>,
@@ -17,6 +20,7 @@ export async function replaceRawObject(
         eq(transcripts.workspace_id, transcript.workspace_id),
         eq(transcripts.id, transcript.id),
         eq(transcripts.object_key, transcript.object_key),
+        or(isNull(transcripts.raw_deleted_at), eq(transcripts.status, 'failed')),
       ),
     )
     .returning({ id: transcripts.id });

@@ -1,9 +1,7 @@
 import {
+  type AgentEvent,
   type AgentExit,
-  type AgentParser,
-  addStreamTotals,
   createCheckpointRegistry,
-  parserFor,
   type StreamOutcome,
   type StreamSummary,
   toStreamOutcome,
@@ -12,18 +10,22 @@ import {
   addLiveEvents,
   appendLiveBytes,
   endLiveStream,
-  type LiveFigures,
   type LiveSessionChange,
   type LiveSessionRow,
   type LiveStreamRow,
   listLiveArrivals,
   type NewLiveEvent,
   readLiveChunks,
+  readWorkspaceSettings,
 } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { cutName } from './event-bounds.ts';
+import { findSupersededStream } from './find-superseded-stream.ts';
 import { LiveError } from './live-error.ts';
+import { toFigures, withTotals } from './live-figures.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
+import { createStreamReader, type StreamReader } from './stream-reader.ts';
 import { thinOutArrivals } from './thin-out-arrivals.ts';
 import { toEndEvent, toLiveEvent } from './to-live-event.ts';
 
@@ -57,7 +59,6 @@ const FLUSH_DELAY_MS = 200;
 const FLUSH_BYTES = 256 * 1024;
 const MAX_CHECKPOINTS = 100;
 
-const COMMANDS: Readonly<Record<string, string>> = { 'claude-code': 'claude', codex: 'codex', amp: 'amp' };
 const newTranscriptId = monotonicFactory();
 
 /** A writer for a stream that its row names as the one that appends. Reads what is stored, to go on where that ends. */
@@ -70,7 +71,7 @@ export async function createLiveWriter(
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
   const sessionKey = { workspaceId: stream.workspace_id, sessionId: stream.session_id };
   let receivedMs = Date.parse(stream.started_at);
-  const parser = await replay(
+  const reader = await replay(
     deps,
     stream,
     (timeMs) => {
@@ -88,9 +89,11 @@ export async function createLiveWriter(
   failure.promise.catch(() => undefined);
 
   const position = () => ({ ...key, writerId: stream.writer_id, storedBytes });
-  const toRows = (events: ReturnType<AgentParser['push']>): { rows: NewLiveEvent[]; checkpoints: string[] } => {
+  const toRows = (events: readonly AgentEvent[]): { rows: NewLiveEvent[]; checkpoints: string[] } => {
     const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: receivedMs };
-    const checkpoints = events.flatMap((event) => (event.type === 'progress' ? (event.checkpoint ?? []) : []));
+    const checkpoints = events.flatMap((event) =>
+      event.type === 'progress' && event.checkpoint !== undefined ? cutName(event.checkpoint) : [],
+    );
     return { rows: events.map((event) => toLiveEvent(event, context)), checkpoints };
   };
 
@@ -103,10 +106,10 @@ export async function createLiveWriter(
     waitingBytes = 0;
     // A clock that is set back must not bring lines out of order.
     receivedMs = Math.max(receivedMs, now());
-    const { rows, checkpoints } = toRows(parser.push(bytes));
+    const { rows, checkpoints } = toRows(await reader.push(bytes));
     await deps.database.withTransaction(async (transaction) => {
       const receivedAt = new Date(receivedMs).toISOString();
-      const figures = toFigures(parser.toSummary());
+      const figures = toFigures(reader.toSummary());
       const isStored = await appendLiveBytes(transaction, position(), { bytes, receivedAt, figures });
       if (!isStored) throw toTakenOver();
       if (rows.length === 0) return;
@@ -122,11 +125,12 @@ export async function createLiveWriter(
   };
 
   const endStream = async (ending: LiveEnding): Promise<LiveStreamRow> => {
-    const { rows, checkpoints } = toRows(parser.finish());
-    const summary = parser.toSummary();
+    const { rows, checkpoints } = toRows(await reader.finish());
+    const summary = reader.toSummary();
     const outcome = toOutcome(summary, ending);
     const endedMs = now();
     const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: endedMs };
+    const superseded = await findSupersededStream(deps, stream, storedBytes);
     const isTranscript = stream.agent === 'claude-code' && storedBytes > 0;
     const arrivals = isTranscript ? thinOutArrivals(await listLiveArrivals(deps.database.database, key)) : null;
     return await deps.database.withTransaction(async (transaction) => {
@@ -143,7 +147,7 @@ export async function createLiveWriter(
       const events = [...rows, toEndEvent(summary, outcome, context)];
       await addLiveEvents(transaction, sessionKey, stream.id, events, (session) => ({
         ...withCheckpoints(session, checkpoints),
-        ...withTotals(session, summary),
+        ...withTotals(session, summary, superseded),
       }));
       return ended;
     });
@@ -173,42 +177,26 @@ export async function createLiveWriter(
   };
 }
 
-/** A parser that has read what is stored of the stream, each line as if at the time when it came. */
+/** A reader that has read what is stored of the stream, each line as if at the time when it came. */
 async function replay(
   { database }: LiveDependencies,
   stream: LiveStreamRow,
   setTime: (timeMs: number) => void,
   now: () => number,
-): Promise<AgentParser> {
-  const parser = parserFor(COMMANDS[stream.agent] ?? '', { now });
-  if (parser === undefined) throw new Error(`No parser for the agent ${stream.agent}`);
-  if (stream.stored_bytes === 0) return parser;
+): Promise<StreamReader> {
+  const settings = await readWorkspaceSettings(database.database, stream.workspace_id);
+  const reader = await createStreamReader({ agent: stream.agent, redaction: settings?.redaction ?? 'off', now });
+  if (stream.stored_bytes === 0) return reader;
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
   for await (const { bytes, receivedAt } of readLiveChunks(database.database, key)) {
     setTime(Date.parse(receivedAt));
-    parser.push(bytes);
+    await reader.push(bytes);
   }
-  return parser;
+  return reader;
 }
 
 const toTakenOver = (): LiveError =>
   new LiveError('taken-over', 'Another request continues the stream, or has ended it');
-
-function toFigures(summary: StreamSummary): LiveFigures {
-  const { tokens } = summary;
-  return {
-    line_count: summary.lineCount,
-    warning_count: summary.warningCount,
-    agent_session_id: summary.agentSessionId,
-    model: summary.model,
-    tokens_in: tokens.input,
-    tokens_out: tokens.output,
-    cache_read: tokens.cacheRead,
-    cache_write: tokens.cacheWrite,
-    cost_usd: summary.costUsd,
-    stop_reason: summary.stopReason,
-  };
-}
 
 /** Without an end of the agent's own, the stream was given up. */
 function toOutcome(summary: StreamSummary, ending: LiveEnding): StreamOutcome {
@@ -224,19 +212,4 @@ function withCheckpoints({ session_id, checkpoints }: LiveSessionRow, added: rea
   const registry = createCheckpointRegistry({ maxPerSession: MAX_CHECKPOINTS });
   for (const uuid of [...checkpoints, ...added]) registry.addCheckpoint(session_id, uuid);
   return { checkpoints: registry.getCheckpoints(session_id) };
-}
-
-function withTotals(session: LiveSessionRow, summary: StreamSummary): LiveSessionChange {
-  const { tokens_in: input, tokens_out: output, cache_read: cacheRead, cache_write: cacheWrite } = session;
-  const before = { tokens: { input, output, cacheRead, cacheWrite }, costUsd: session.cost_usd, model: session.model };
-  const { tokens, costUsd, model } = addStreamTotals(before, summary);
-  return {
-    stream_count: session.stream_count + 1,
-    tokens_in: tokens.input,
-    tokens_out: tokens.output,
-    cache_read: tokens.cacheRead,
-    cache_write: tokens.cacheWrite,
-    cost_usd: costUsd,
-    model,
-  };
 }

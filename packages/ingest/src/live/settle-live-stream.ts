@@ -12,7 +12,10 @@ export async function settleLiveStream(deps: IngestDependencies, stream: LiveStr
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
   const stored = await storeBytes(deps, stream);
   const closed = await deps.database.withTransaction((transaction) => closeLiveStream(transaction, key, stored));
-  return closed ?? (await findLiveStream(deps.database.database, key)) ?? stream;
+  const settled = closed ?? (await findLiveStream(deps.database.database, key));
+  // Deleted with its session meanwhile: nobody would look for the object.
+  if (settled === undefined && stored.object_key !== null) await deps.rawStore.delete(stored.object_key);
+  return settled ?? stream;
 }
 
 async function storeBytes(

@@ -1,9 +1,8 @@
 import type { JsonValue } from '@recount/core';
 import type { AgentEvent, Prompt, StreamOutcome, StreamSummary, TokenCounts } from '@recount/core/live';
 import type { NewLiveEvent } from '@recount/db';
+import { cutName, cutTo, MAX_EVENT_TEXT_LENGTH } from './event-bounds.ts';
 
-/** Longer texts are cut, and longer inputs left out: the transcript has them. In characters. */
-export const MAX_EVENT_TEXT_LENGTH = 64 * 1024;
 const MAX_TOOLS = 1000;
 
 export interface LiveEventContext {
@@ -32,9 +31,9 @@ export function toEndEvent(
 ): NewLiveEvent {
   return toRow('stream:end', context, context.nowMs, {
     success: outcome.success,
-    ...(outcome.error !== null && { error: outcome.error }),
+    ...(outcome.error !== null && { error: cutTo(MAX_EVENT_TEXT_LENGTH, outcome.error) }),
     ...(outcome.aborted && { aborted: true }),
-    stopReason: summary.stopReason,
+    stopReason: cutName(summary.stopReason),
     totalTokens: summary.tokens,
     costUsd: summary.costUsd,
   });
@@ -46,19 +45,21 @@ function toRow(name: string, { sessionId, streamId }: LiveEventContext, timeMs: 
 }
 
 interface Cutter {
+  name<T extends string | null>(name: T): T | string;
   text<T extends string | null>(text: T): T | string;
   json(value: JsonValue): JsonValue;
   hasCut: boolean;
 }
 
 function createCutter(): Cutter {
+  const note = <T extends string | null>(whole: T, cut: T | string): T | string => {
+    if (cut !== whole) cutter.hasCut = true;
+    return cut;
+  };
   const cutter: Cutter = {
     hasCut: false,
-    text(text) {
-      if (text === null || text.length <= MAX_EVENT_TEXT_LENGTH) return text;
-      cutter.hasCut = true;
-      return text.slice(0, MAX_EVENT_TEXT_LENGTH).toWellFormed();
-    },
+    name: (name) => note(name, cutName(name)),
+    text: (text) => (text === null ? text : note(text, cutTo(MAX_EVENT_TEXT_LENGTH, text))),
     json(value) {
       if (JSON.stringify(value).length <= MAX_EVENT_TEXT_LENGTH) return value;
       cutter.hasCut = true;
@@ -71,25 +72,33 @@ function createCutter(): Cutter {
 function toNamedFields(event: AgentEvent, { agent }: LiveEventContext, cut: Cutter): { name: string; fields: Fields } {
   switch (event.type) {
     case 'session-start': {
-      const { sessionId: agentSessionId, model } = event;
-      const tools = event.tools.slice(0, MAX_TOOLS).map((tool) => cut.text(tool));
-      return { name: 'stream:init', fields: { agent, agentSessionId, tools, model } };
+      const agentSessionId = cut.name(event.sessionId);
+      const tools = event.tools.slice(0, MAX_TOOLS).map((tool) => cut.name(tool));
+      return { name: 'stream:init', fields: { agent, agentSessionId, tools, model: cut.name(event.model) } };
     }
     case 'text': {
       const { wasStreamed, uuid } = event;
-      return { name: 'stream:chunk', fields: { ...toChunk(cut.text(event.text), uuid), wasStreamed } };
+      return {
+        name: 'stream:chunk',
+        fields: { ...toChunk(cut.text(event.text), uuid && cut.name(uuid)), wasStreamed },
+      };
     }
     case 'progress':
       return toProgress(event, cut);
     case 'unknown':
-      return { name: 'stream:progress', fields: { name: event.name, text: '', isError: false, isKnown: false } };
+      return {
+        name: 'stream:progress',
+        fields: { name: cut.name(event.name), text: '', isError: false, isKnown: false },
+      };
     case 'tool-start': {
-      const { toolId: id, toolName: name, toolInput: summary, input } = event;
+      const { toolId, toolName, toolInput, input } = event;
+      const [id, name, summary] = [cut.name(toolId), cut.name(toolName), cut.text(toolInput)];
       const toolUse = { id, name, input: cut.json(input), summary };
       return { name: 'stream:tool', fields: { type: 'tool_use', toolUse } };
     }
     case 'tool-end': {
-      const { toolId: toolUseId, toolName, durationMs } = event;
+      const { durationMs } = event;
+      const [toolUseId, toolName] = [cut.name(event.toolId), cut.name(event.toolName)];
       const isError = event.toolError !== null;
       const output = cut.text(event.toolOutput);
       const toolResult = { toolUseId, toolName, output, isError, error: cut.text(event.toolError), durationMs };
@@ -105,7 +114,7 @@ function toNamedFields(event: AgentEvent, { agent }: LiveEventContext, cut: Cutt
     }
     case 'warning': {
       const { code, message, lineNumber } = event.warning;
-      return { name: 'stream:warning', fields: { code, message, lineNumber } };
+      return { name: 'stream:warning', fields: { code, message: cut.text(message), lineNumber } };
     }
   }
 }
@@ -128,15 +137,21 @@ function toProgress(
       fields: { ...toChunk(cut.text(text), undefined), isPartial: true, wasStreamed: false },
     };
   }
-  const uuid = checkpoint === undefined ? {} : { checkpoint };
-  return { name: 'stream:progress', fields: { name, text: cut.text(text), isError, isKnown: true, ...uuid } };
+  const uuid = checkpoint === undefined ? {} : { checkpoint: cut.name(checkpoint) };
+  return {
+    name: 'stream:progress',
+    fields: { name: cut.name(name), text: cut.text(text), isError, isKnown: true, ...uuid },
+  };
 }
 
 function toPrompt(prompt: Prompt, cut: Cutter): Prompt {
+  const [toolUseId, requestId] = [cut.name(prompt.toolUseId), cut.name(prompt.requestId)];
   if (prompt.kind === 'confirmation') {
-    return { ...prompt, toolInput: cut.json(prompt.toolInput), message: cut.text(prompt.message) };
+    const { kind, reason, toolName, toolInput, message } = prompt;
+    const input = { toolName: cut.name(toolName), toolInput: cut.json(toolInput), message: cut.text(message) };
+    return { kind, reason, toolUseId, requestId, ...input };
   }
-  const isLong = JSON.stringify(prompt).length > MAX_EVENT_TEXT_LENGTH;
+  const isLong = JSON.stringify(prompt.questions).length > MAX_EVENT_TEXT_LENGTH;
   if (isLong) cut.hasCut = true;
-  return isLong ? { ...prompt, questions: [] } : prompt;
+  return { ...prompt, toolUseId, requestId, ...(isLong && { questions: [] }) };
 }

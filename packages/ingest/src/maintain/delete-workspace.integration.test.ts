@@ -13,6 +13,7 @@ import { changePriceSettings } from '../prices/change-workspace-prices.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
+import { waitForLocks } from '../testing/wait-for-locks.ts';
 import { deleteSession } from './delete-session.ts';
 import { deleteWorkspace } from './delete-workspace.ts';
 
@@ -126,9 +127,9 @@ describe('deleteWorkspace', () => {
     await blocker.withTransaction(async (transaction) => {
       await lockSession(transaction, TEST_WORKSPACE, 'canary-home');
       working = installation.work().then(() => order.push('ingested'));
-      await waitForLocks(1);
+      await waitForLocks(installation, 1);
       deleting = deleteWorkspace(installation, TEST_WORKSPACE).then(() => order.push('deleted'));
-      await waitForLocks(2);
+      await waitForLocks(installation, 2);
     });
     await Promise.all([working, deleting]);
     await blocker.close();
@@ -160,12 +161,3 @@ describe('deleteSession', () => {
     expect(await installation.listObjectKeys()).toEqual([]);
   });
 });
-
-async function waitForLocks(count: number): Promise<void> {
-  for (;;) {
-    const { rows } = await installation.database.pool.query<{ waiting: number }>(
-      `SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-    );
-    if ((rows[0]?.waiting ?? 0) >= count) return;
-  }
-}

@@ -1,28 +1,34 @@
-import { deleteOrphanedUsage, listTranscripts, lockSession, settleSessions } from '@recount/db';
+import { deleteOrphanedUsage, holdWorkspace, listTranscripts, lockSession, settleSessions } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 
 const PAGE_ROWS = 500;
 
 /**
  * Makes the usage ledger, sessions and roll-ups anew from the rows of the transcripts, each in a transaction of its own;
- * yields the sessions.
+ * yields the sessions. Ends early where the workspace is deleted.
  */
 export async function* rebuildUsage(
   { database }: Pick<IngestDependencies, 'database'>,
   workspaceId: string,
 ): AsyncGenerator<string> {
-  await database.withTransaction((transaction) => deleteOrphanedUsage(transaction, workspaceId));
+  await database.withTransaction(async (transaction) => {
+    if ((await holdWorkspace(transaction, workspaceId)) === undefined) return;
+    await deleteOrphanedUsage(transaction, workspaceId);
+  });
   let afterId: string | undefined;
   for (;;) {
     const page = { afterId, limit: PAGE_ROWS };
     const transcripts = await listTranscripts(database.database, workspaceId, { hasRows: true }, page);
     for (const { row_set_id: rowSetId, session_id: sessionId } of transcripts) {
       if (rowSetId === null) continue;
-      await database.withTransaction(async (transaction) => {
+      const isThere = await database.withTransaction(async (transaction) => {
+        if ((await holdWorkspace(transaction, workspaceId)) === undefined) return false;
         await lockSession(transaction, workspaceId, sessionId);
         const written = [{ rowSetId, firstNumbers: { entry: 0, call: 0 } }];
         await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedRowSetIds: [] });
+        return true;
       });
+      if (!isThere) return;
       yield sessionId;
     }
     afterId = transcripts.at(-1)?.id;

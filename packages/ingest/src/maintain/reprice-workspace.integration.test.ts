@@ -1,7 +1,16 @@
-import { verifyUsage } from '@recount/db';
+import { createDatabasePool, lockSession, verifyUsage } from '@recount/db';
 import { createPriceTable } from '@recount/prices';
+import type { RawStore } from '@recount/storage';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
+import { handleJob } from '../process/handle-job.ts';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toTranscript,
+} from '../testing/test-installation.ts';
+import { waitForLocks } from '../testing/wait-for-locks.ts';
+import { deleteWorkspace } from './delete-workspace.ts';
 import { rebuildUsage } from './rebuild-usage.ts';
 import { repriceWorkspace } from './reprice-workspace.ts';
 
@@ -31,6 +40,42 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   for await (const item of items) collected.push(item);
   return collected;
 }
+
+describe('a workspace that is deleted meanwhile', () => {
+  const prices = createPriceTable({
+    overrides: [{ model: 'claude-*', inputUsdPerMillion: 1, outputUsdPerMillion: 1 }],
+  });
+  const works = {
+    reprice: (of: TestInstallation) => collect(repriceWorkspace(of, TEST_WORKSPACE, prices)),
+    rebuild: (of: TestInstallation) => collect(rebuildUsage(of, TEST_WORKSPACE)),
+  };
+
+  it.each(['reprice', 'rebuild'] as const)('waits for a session under way, and ends it then: %s', async (name) => {
+    const doomed = await createTestInstallation();
+    const other = createDatabasePool({ connectionString: doomed.database.pool.options.connectionString ?? '' });
+    try {
+      for (const session of ['a', 'b']) await doomed.receive(toTranscript(session, 4));
+      await doomed.work();
+      const order: string[] = [];
+      const tasks: Promise<unknown>[] = [];
+      await other.withTransaction(async (transaction) => {
+        for (const session of ['a', 'b']) await lockSession(transaction, TEST_WORKSPACE, session);
+        tasks.push(works[name](doomed).then((done) => order.push(`worked on ${done.length}`)));
+        await waitForLocks(doomed, 1);
+        tasks.push(deleteWorkspace(doomed, TEST_WORKSPACE).then(() => order.push('deleted')));
+        await waitForLocks(doomed, 2);
+      });
+      await Promise.all(tasks);
+      // The second one may find the workspace still there, or gone.
+      expect(order.toSorted()).toEqual(['deleted', expect.stringMatching(/^worked on [12]$/)]);
+      const { rows } = await doomed.database.pool.query('SELECT count(*)::int AS count FROM recount.usage_ledger');
+      expect(rows).toEqual([{ count: 0 }]);
+    } finally {
+      await other.close();
+      await doomed.close();
+    }
+  });
+});
 
 const query = async (text: string) => (await installation.database.pool.query(text)).rows;
 
@@ -71,6 +116,39 @@ describe('repriceWorkspace', () => {
     ]);
 
     expect(await collect(repriceWorkspace(installation, TEST_WORKSPACE, prices))).toEqual([]);
+  });
+});
+
+describe('repriceWorkspace, while a transcript is being ingested at the rates of before', () => {
+  it('prices that one as well', async () => {
+    const { transcript } = await installation.receive(toAnswer(7, 'house-model-9'), { path: 'meanwhile.jsonl' });
+    const [job] = installation.jobs.splice(0);
+    const { promise: isReading, resolve: notify } = Promise.withResolvers<void>();
+    const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
+    const get: RawStore['get'] = async (...object) => {
+      notify();
+      await mayGoOn;
+      return await installation.rawStore.get(...object);
+    };
+    const ingesting = handleJob(
+      { ...installation, rawStore: { ...installation.rawStore, get }, onReport: () => undefined },
+      job ?? expect.fail(),
+      { maxLineBytes: 1024, prices: createPriceTable({ overrides: [] }) },
+    );
+    await isReading;
+    const prices = createPriceTable({
+      overrides: [{ model: 'house-model-*', inputUsdPerMillion: 2, outputUsdPerMillion: 20 }],
+    });
+    const repricing = collect(repriceWorkspace(installation, TEST_WORKSPACE, prices));
+    await waitForLocks(installation, 1);
+    goOn();
+    await ingesting;
+    expect(await repricing).toContainEqual(expect.objectContaining({ transcriptId: transcript.id }));
+    expect(await query('SELECT DISTINCT price_version FROM recount.transcripts')).toEqual([
+      { price_version: prices.version },
+    ]);
+    const verified = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
+    expect(verified.every(({ missing, surplus }) => missing + surplus === 0)).toBe(true);
   });
 });
 

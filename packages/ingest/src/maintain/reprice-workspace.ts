@@ -1,5 +1,12 @@
 import type { PriceTable } from '@recount/core';
-import { findTranscript, listTranscripts, lockSession, repriceTranscript } from '@recount/db';
+import {
+  findTranscript,
+  holdWorkspace,
+  listTranscripts,
+  lockSession,
+  repriceTranscript,
+  type TranscriptRow,
+} from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 
 export interface RepriceProgress {
@@ -11,35 +18,56 @@ const PAGE_SIZE = 500;
 
 /**
  * Prices all ingested transcripts of a workspace anew whose rates are of another version than the table's, and yields
- * each one done. Each is a transaction of its own, so that it can be interrupted and run again.
+ * each one done. Each is a transaction of its own, so that it can be interrupted and run again. Goes over them until none
+ * is left, and waits for those that are being ingested: they may have been begun with the rates of before. Ends early
+ * where the workspace is deleted.
  */
 export async function* repriceWorkspace(
-  { database }: Pick<IngestDependencies, 'database'>,
+  deps: Pick<IngestDependencies, 'database'>,
   workspaceId: string,
   prices: PriceTable,
   signal?: AbortSignal,
 ): AsyncGenerator<RepriceProgress> {
+  for (let doneCount = 1; doneCount > 0; ) {
+    doneCount = 0;
+    for await (const transcript of listPossiblyOutdated(deps, workspaceId, prices)) {
+      signal?.throwIfAborted();
+      if (!(await reprice(deps, transcript, prices))) continue;
+      doneCount += 1;
+      yield { transcriptId: transcript.id, sessionId: transcript.session_id };
+    }
+  }
+}
+
+async function* listPossiblyOutdated(
+  { database }: Pick<IngestDependencies, 'database'>,
+  workspaceId: string,
+  prices: PriceTable,
+): AsyncGenerator<TranscriptRow> {
   let afterId: string | undefined;
   for (;;) {
-    const page = await listTranscripts(
-      database.database,
-      workspaceId,
-      { hasRows: true },
-      { limit: PAGE_SIZE, afterId },
+    const page = await listTranscripts(database.database, workspaceId, {}, { limit: PAGE_SIZE, afterId });
+    yield* page.filter(
+      ({ status, ingested_at, price_version }) =>
+        status === 'processing' || (ingested_at !== null && price_version !== prices.version),
     );
-    for (const { id, session_id: sessionId, price_version } of page) {
-      signal?.throwIfAborted();
-      afterId = id;
-      if (price_version === prices.version) continue;
-      const isDone = await database.withTransaction(async (transaction) => {
-        await lockSession(transaction, workspaceId, sessionId);
-        const transcript = await findTranscript(transaction, workspaceId, id);
-        if (transcript?.row_set_id == null || transcript.price_version === prices.version) return false;
-        await repriceTranscript(transaction, { workspaceId, sessionId, rowSetId: transcript.row_set_id }, prices);
-        return true;
-      });
-      if (isDone) yield { transcriptId: id, sessionId };
-    }
+    afterId = page.at(-1)?.id;
     if (page.length < PAGE_SIZE) return;
   }
+}
+
+/** False where there is nothing to do (any more). */
+async function reprice(
+  { database }: Pick<IngestDependencies, 'database'>,
+  { workspace_id: workspaceId, session_id: sessionId, id: transcriptId }: TranscriptRow,
+  prices: PriceTable,
+): Promise<boolean> {
+  return await database.withTransaction(async (transaction) => {
+    if ((await holdWorkspace(transaction, workspaceId)) === undefined) return false;
+    await lockSession(transaction, workspaceId, sessionId);
+    const transcript = await findTranscript(transaction, workspaceId, transcriptId);
+    if (transcript?.row_set_id == null || transcript.price_version === prices.version) return false;
+    await repriceTranscript(transaction, { workspaceId, sessionId, rowSetId: transcript.row_set_id }, prices);
+    return true;
+  });
 }

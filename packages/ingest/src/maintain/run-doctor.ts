@@ -9,10 +9,17 @@ import {
   readSearchBacklog,
   type TranscriptReference,
 } from '@recount/db';
-import { parseRawObjectKey, parseRedactedObjectKey, type RawObjectKeyParts, type RawStore } from '@recount/storage';
+import {
+  parseRawObjectKey,
+  parseRedactedObjectKey,
+  parseStreamObjectKey,
+  type RawObjectKeyParts,
+  type RawStore,
+} from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { ReceiveError } from '../receive/receive-error.ts';
 import { receiveTranscript, settleDuplicate } from '../receive/receive-transcript.ts';
+import { checkStoredStreams, checkStreamObject, type StreamFinding } from './check-streams.ts';
 import { requeueTranscript } from './requeue-transcript.ts';
 
 export interface DoctorOptions {
@@ -35,6 +42,7 @@ export type Finding =
   | { kind: 'failed-transcript'; workspaceId: string; transcriptId: string; fixed: false }
   /** Sessions that wait to be indexed for search, some of them for long, or after a failure. */
   | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
+  | StreamFinding
   /** Remains of uploads that were cut off, which are no objects yet. */
   | { kind: 'stale-uploads'; count: number; fixed: true };
 
@@ -51,6 +59,7 @@ export async function* runDoctor(deps: IngestDependencies, options: DoctorOption
   const latestMs = options.nowMs - minAgeMs;
   yield* findOrphanObjects(deps, options, latestMs);
   yield* checkTranscripts(deps, options, latestMs);
+  yield* checkStoredStreams(deps, new Date(latestMs).toISOString(), options.signal);
   yield* checkSearchIndex(deps, options.nowMs);
   if (!options.fix) return;
   const count = await deps.rawStore.abortStaleUploads(STALE_UPLOAD_AGE_MS);
@@ -73,9 +82,15 @@ async function* findOrphanObjects(
   { fix, signal }: DoctorOptions,
   latestMs: number,
 ): AsyncGenerator<Finding> {
-  for await (const { key, sizeBytes, modifiedAtMs } of deps.rawStore.list('')) {
+  for await (const object of deps.rawStore.list('')) {
     signal?.throwIfAborted();
+    const { key, sizeBytes, modifiedAtMs } = object;
     if (modifiedAtMs > latestMs) continue;
+    const stream = parseStreamObjectKey(key);
+    if (stream !== undefined) {
+      yield* checkStreamObject(deps, stream, object, fix);
+      continue;
+    }
     const copyOf = parseRedactedObjectKey(key);
     if (copyOf !== undefined) {
       yield* checkRedactedCopy(deps, copyOf, { key, sizeBytes }, fix);
@@ -83,7 +98,7 @@ async function* findOrphanObjects(
     }
     const ids = parseRawObjectKey(key);
     if (ids === undefined || (await isNamed(deps, ids, key))) continue;
-    yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: fix && (await adopt(deps, ids.workspaceId, key)) };
+    yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: fix && (await adopt(deps, ids, key)) };
   }
 }
 
@@ -93,16 +108,16 @@ async function* findOrphanObjects(
  */
 async function* checkRedactedCopy(
   deps: IngestDependencies,
-  { workspaceId, transcriptId }: RawObjectKeyParts,
+  ids: RawObjectKeyParts,
   { key, sizeBytes }: { key: string; sizeBytes: number },
   fix: boolean,
 ): AsyncGenerator<Finding> {
   const { database } = deps.database;
-  const row = await findTranscript(database, workspaceId, transcriptId);
+  const row = await findTranscript(database, ids.workspaceId, ids.transcriptId);
   if (row?.object_key === key) return;
   if (!fix) yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: false };
   else if (row === undefined) {
-    yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: await adopt(deps, workspaceId, key) };
+    yield { kind: 'orphan-object', objectKey: key, sizeBytes, fixed: await adopt(deps, ids, key) };
   } else {
     const isSuperfluous = row.raw_deleted_at !== null || (await deps.rawStore.stat(row.object_key)) !== undefined;
     if (isSuperfluous) await deps.rawStore.delete(key);
@@ -121,9 +136,14 @@ async function isNamed({ database }: IngestDependencies, ids: RawObjectKeyParts,
 /**
  * Deletes an orphan whose bytes the workspace has: by its upload, tried again. They may have come with a path or session
  * id that told whose they are, as an orphan's own do not. Any other is received as an upload: it was lost from the
- * database, or its upload never tried again. False where nobody can say whose it is, or the workspace is gone.
+ * database, or its upload never tried again. One whose lines name no session becomes a session of its own, with the name of
+ * its file, as any upload does. False where it is no transcript that can be read, or the workspace is gone.
  */
-async function adopt(deps: IngestDependencies, workspaceId: string, key: string): Promise<boolean> {
+async function adopt(
+  deps: IngestDependencies,
+  { workspaceId, transcriptId }: RawObjectKeyParts,
+  key: string,
+): Promise<boolean> {
   const { database } = deps.database;
   if (!(await hasWorkspace(database, workspaceId))) return false;
   const sha256 = await hashObject(deps.rawStore, key);
@@ -132,13 +152,17 @@ async function adopt(deps: IngestDependencies, workspaceId: string, key: string)
     await settleDuplicate(deps, known, key);
     return true;
   }
-  try {
-    const body = await deps.rawStore.get(key);
-    await receiveTranscript(deps, { workspaceId, body, maxBytes: Number.MAX_SAFE_INTEGER });
-  } catch (error) {
-    if (error instanceof ReceiveError) return false;
-    throw error;
-  }
+  const receive = async (sessionId?: string): Promise<boolean> => {
+    try {
+      const body = await deps.rawStore.get(key);
+      await receiveTranscript(deps, { workspaceId, body, sessionId, maxBytes: Number.MAX_SAFE_INTEGER });
+      return true;
+    } catch (error) {
+      if (!(error instanceof ReceiveError)) throw error;
+      return error.code === 'unidentified' && (await receive(transcriptId));
+    }
+  };
+  if (!(await receive())) return false;
   await deps.rawStore.delete(key);
   return true;
 }

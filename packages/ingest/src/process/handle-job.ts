@@ -2,6 +2,7 @@ import { claimTranscript, findTranscript, recordAttemptFailure, setTranscriptSta
 import type { IngestJob, JobOutcome } from '@recount/queue';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toFailureReason } from './failure-reason.ts';
+import { isOutage } from './is-outage.ts';
 import { type ProcessOptions, processTranscript } from './process-transcript.ts';
 
 /** What a worker reports of a job; never anything of the transcript's text. */
@@ -15,8 +16,13 @@ export interface JobReport extends IngestJob {
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'> & { onReport: (report: JobReport) => void };
 
+export interface JobOptions extends ProcessOptions {
+  /** How often an outage may still give the job back without counting as an attempt. Default 0: it counts. */
+  handBacksLeft?: number;
+}
+
 /** Ingests the transcript of a job. Does not throw: a failure is kept on the transcript and makes the job come back. */
-export async function handleJob(deps: Deps, job: IngestJob, options: ProcessOptions): Promise<JobOutcome> {
+export async function handleJob(deps: Deps, job: IngestJob, options: JobOptions): Promise<JobOutcome> {
   const startedAt = performance.now();
   const report = (outcome: JobReport['outcome'], details: Partial<JobReport> = {}): void =>
     deps.onReport({ ...job, outcome, durationMs: Math.round(performance.now() - startedAt), ...details });
@@ -37,8 +43,9 @@ export async function handleJob(deps: Deps, job: IngestJob, options: ProcessOpti
     }
     const reason = toFailureReason(error);
     await keepReason(deps, job, reason);
-    report('failed', { reason });
-    return { status: 'failed', reason };
+    const status = (options.handBacksLeft ?? 0) > 0 && isOutage(error) ? 'outage' : 'failed';
+    report(status, { reason });
+    return { status, reason };
   }
 }
 

@@ -1,4 +1,5 @@
 import { claimTranscript, findSession, listMessages, lockSession, recordAttemptFailure } from '@recount/db';
+import { type RawStore, RawStoreError } from '@recount/storage';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { deleteSession } from '../maintain/delete-session.ts';
@@ -11,7 +12,7 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { handleDeadLetter, handleJob } from './handle-job.ts';
+import { handleDeadLetter, handleJob, type JobReport } from './handle-job.ts';
 
 let installation: TestInstallation;
 let sessionNumber = 0;
@@ -155,6 +156,36 @@ describe('processTranscript', () => {
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'failed', attempt_count: 1 });
     expect(await readSession(session)).toBeUndefined();
     await deleteSession(installation, TEST_WORKSPACE, session);
+  });
+
+  it('takes it for an outage where store or database are away, as long as it may', async () => {
+    const session = newSession();
+    const { transcript } = await installation.receive(toTranscript(session, 2));
+    installation.jobs.length = 0;
+    const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    const reports: JobReport[] = [];
+    const work = (get: RawStore['get'], handBacksLeft: number) =>
+      handleJob(
+        { ...installation, rawStore: { ...installation.rawStore, get }, onReport: (report) => reports.push(report) },
+        job,
+        { maxLineBytes: 1024, handBacksLeft },
+      );
+    const isStoreAway: RawStore['get'] = async () => {
+      throw new RawStoreError('unavailable', 'S3: HTTP 503');
+    };
+    const isDatabaseAway: RawStore['get'] = async (...object) => {
+      await installation.database.pool.query(`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND state = 'idle in transaction'`);
+      return await installation.rawStore.get(...object);
+    };
+    const reason = 'RawStoreError: S3: HTTP 503';
+    expect(await work(isStoreAway, 1)).toEqual({ status: 'outage', reason });
+    expect(await work(isDatabaseAway, 1)).toMatchObject({ status: 'outage' });
+    expect(await work(isStoreAway, 0)).toEqual({ status: 'failed', reason });
+    expect(reports.map(({ outcome }) => outcome)).toEqual(['outage', 'outage', 'failed']);
+    expect(await installation.find(transcript.id)).toMatchObject({ status: 'queued', failure_reason: reason });
+    expect(await work(installation.rawStore.get, 0)).toEqual({ status: 'done' });
   });
 
   it('ingests a transcript once when two workers have its job', async () => {

@@ -12,6 +12,7 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
 import { measureBody } from './measure-body.ts';
 import { ReceiveError } from './receive-error.ts';
+import { isSessionId, MAX_SESSION_ID_LENGTH } from './session-id.ts';
 
 export interface ReceiveRequest {
   workspaceId: string;
@@ -38,7 +39,6 @@ export interface ReceiveResult {
 }
 
 export const DEFAULT_MAX_TRANSCRIPT_BYTES = 2 * 1024 ** 3;
-const MAX_SESSION_ID_LENGTH = 512;
 const MAX_PATH_LENGTH = 4096;
 const AGENT = 'claude-code';
 
@@ -97,8 +97,8 @@ export async function receiveTranscript(deps: IngestDependencies, request: Recei
 }
 
 /**
- * Removes the second copy, unless the first is lost: then it takes its place. A transcript that was given up is tried
- * again: whoever uploads it expects that.
+ * Removes the second copy, unless the first is lost: then it takes its place. What retention has deleted is not lost, and
+ * stays deleted. A transcript that was given up is tried again: whoever uploads it expects that.
  */
 export async function settleDuplicate(
   deps: IngestDependencies,
@@ -106,6 +106,10 @@ export async function settleDuplicate(
   copyKey: string,
 ): Promise<TranscriptRow> {
   const { database } = deps.database;
+  if (row.raw_deleted_at !== null && row.status !== 'failed') {
+    await deps.rawStore.delete(copyKey);
+    return row;
+  }
   const first = await deps.rawStore.stat(row.object_key);
   const isWhole = first?.sizeBytes === row.size_bytes;
   // A request repeated under its id has written the very object again.
@@ -120,12 +124,9 @@ export async function settleDuplicate(
 }
 
 function checkSessionId(sessionId: string | undefined): void {
-  if (sessionId === undefined) return;
-  const isValid = sessionId !== '' && sessionId.length <= MAX_SESSION_ID_LENGTH && !/\p{Cc}/u.test(sessionId);
-  if (!isValid) {
-    throw new ReceiveError(
-      'invalid-session-id',
-      `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character`,
-    );
-  }
+  if (sessionId === undefined || isSessionId(sessionId)) return;
+  throw new ReceiveError(
+    'invalid-session-id',
+    `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character`,
+  );
 }

@@ -1,5 +1,14 @@
+import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { changeWorkspaceSettings, ensureWorkspace, findSession, lockSession, verifyUsage } from '@recount/db';
+import {
+  changeWorkspaceSettings,
+  ensureWorkspace,
+  findSession,
+  lockSession,
+  setTranscriptStatus,
+  verifyUsage,
+} from '@recount/db';
+import { rawObjectKey } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rebuildUsage } from '../maintain/rebuild-usage.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
@@ -123,9 +132,48 @@ describe('retainWorkspace', () => {
     for await (const finding of runDoctor(installation, { fix: true, nowMs: Date.now(), minAgeMs: -1000 }))
       findings.push(finding);
     expect(findings).toEqual([]);
-    expect((await installation.receive(withCanary('s', 4))).isDuplicate).toBe(true);
-    expect(await installation.find(id)).toMatchObject({ raw_deleted_at: null, status: 'ingested' });
-    expect(await installation.listObjectKeys()).toHaveLength(1);
+  });
+
+  it('deletes raw objects for good: the same upload again is a duplicate', async () => {
+    const text = withCanary('s', 4);
+    const id = await ingest(text);
+    await retain({ rawMaxAgeDays: 10 }, 11);
+    const before = await installation.find(id);
+    expect(await installation.receive(text)).toMatchObject({ isDuplicate: true, transcript: { id } });
+    // A request that is repeated under its own id writes the very object again.
+    expect(await installation.receive(text, { transcriptId: id })).toMatchObject({ isDuplicate: true });
+    expect(await installation.find(id)).toEqual(before);
+    expect(await installation.listObjectKeys()).toEqual([]);
+    expect(installation.jobs).toEqual([]);
+  });
+
+  it('deletes raw objects for good where the doctor finds a copy', async () => {
+    const text = withCanary('s', 4);
+    const id = await ingest(text);
+    await retain({ rawMaxAgeDays: 10 }, 11);
+    const before = await installation.find(id);
+    const orphanKey = rawObjectKey({ workspaceId: TEST_WORKSPACE, transcriptId: '01J0000000000000000000ZZZZ' });
+    await installation.rawStore.put(orphanKey, Readable.from([Buffer.from(text)]));
+    for (const kinds of [['orphan-object'], []]) {
+      const findings = [];
+      for await (const { kind } of runDoctor(installation, { fix: true, nowMs: Date.now(), minAgeMs: -1000 }))
+        findings.push(kind);
+      expect(findings).toEqual(kinds);
+    }
+    expect(await installation.find(id)).toEqual(before);
+    expect(await installation.listObjectKeys()).toEqual([]);
+  });
+
+  it('lets a transcript that was given up be uploaded again', async () => {
+    const text = withCanary('s', 4);
+    const { transcript } = await installation.receive(text);
+    installation.jobs.length = 0;
+    await setTranscriptStatus(installation.database.database, TEST_WORKSPACE, [transcript.id], { status: 'failed' });
+    await installation.database.pool.query(`UPDATE recount.transcripts SET created_at = '2026-01-01'`);
+    await retain({ rawMaxAgeDays: 10 }, 11);
+    expect(await installation.listObjectKeys()).toEqual([]);
+    await ingest(text);
+    expect(await installation.find(transcript.id)).toMatchObject({ raw_deleted_at: null, status: 'ingested' });
   });
 
   it('leaves the raw object of what is not ingested yet', async () => {

@@ -1,0 +1,131 @@
+import {
+  changeWorkspaceSettings,
+  findLiveSession,
+  type LiveStreamRow,
+  listLiveEvents,
+  type WorkspaceSettings,
+} from '@recount/db';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
+import type { LiveEnding } from './live-writer.ts';
+import { newStreamId, openLiveWriter } from './open-live-writer.ts';
+
+/** Made in parts: scanners that look at this repository would take a whole one for real. */
+const TOKEN = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
+const LIMITS = { maxOpenStreams: 10, maxBytes: 50_000_000 };
+const SILENCE: LiveEnding = { silentMs: 900_000 };
+
+let installation: TestInstallation;
+beforeEach(async () => {
+  installation = await createTestInstallation();
+});
+afterEach(() => installation.close());
+
+const toAnswer = (index: number, text = `answer ${index}`): string =>
+  `${JSON.stringify({
+    type: 'assistant',
+    session_id: 's',
+    message: {
+      id: `msg_${index}`,
+      role: 'assistant',
+      model: 'claude-sonnet-4-5',
+      content: [{ type: 'text', text }],
+      usage: { input_tokens: 10, output_tokens: 100, cache_read_input_tokens: 1000, cache_creation_input_tokens: 1 },
+    },
+  })}\n`;
+const toResult = (costUsd: number): string =>
+  `${JSON.stringify({ type: 'result', subtype: 'success', is_error: false, session_id: 's', total_cost_usd: costUsd })}\n`;
+
+const open = (agent: string, streamId = newStreamId(), offset = 0) =>
+  openLiveWriter(installation, { workspaceId: TEST_WORKSPACE, streamId, sessionId: 's', agent, offset }, LIMITS);
+
+async function record(agent: string, text: string, ending: LiveEnding = {}): Promise<LiveStreamRow> {
+  const writer = await open(agent);
+  await writer.append(Buffer.from(text));
+  return await writer.end(ending);
+}
+
+const key = { workspaceId: TEST_WORKSPACE, sessionId: 's' };
+const readTotals = () => findLiveSession(installation.database.database, key);
+const readEvents = async () =>
+  (await listLiveEvents(installation.database.database, key, { afterId: 0, limit: 1000 }))
+    .map(({ name, data }) => `${name} ${data}`)
+    .join('\n');
+
+const setRedaction = (redaction: WorkspaceSettings['redaction']) =>
+  changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { redaction });
+
+describe.each(['claude-code', 'amp'])('a stream of %s that is sent anew, whole', (agent) => {
+  it('counts once, however often it was given up', async () => {
+    await record(agent, toAnswer(1) + toResult(0.25), SILENCE);
+    expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 10, tokens_out: 100, cost_usd: 0.25 });
+    await record(agent, toAnswer(1) + toResult(0.25) + toAnswer(2), SILENCE);
+    await record(agent, toAnswer(1) + toResult(0.25) + toAnswer(2) + toAnswer(3) + toResult(0.75));
+    expect(await readTotals()).toMatchObject({
+      stream_count: 1,
+      tokens_in: 30,
+      tokens_out: 300,
+      cache_read: 3000,
+      cache_write: 3,
+      cost_usd: 0.75,
+    });
+  });
+
+  it('is told from another run by its bytes', async () => {
+    await record(agent, toAnswer(1), SILENCE);
+    await record(agent, toAnswer(2) + toAnswer(3));
+    expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 30 });
+  });
+
+  it('does not count less for a run that came to its end', async () => {
+    await record(agent, toAnswer(1));
+    await record(agent, toAnswer(1) + toAnswer(2));
+    expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 30 });
+  });
+});
+
+describe('a workspace that wants no secrets in rows', () => {
+  it('tells none to those who follow, also where the stream is cut within one and goes on elsewhere', async () => {
+    await setRedaction('rows');
+    const lines = Buffer.from(toAnswer(1, `use ${TOKEN} now`) + toAnswer(2, `again ${TOKEN}`));
+    const cut = lines.indexOf(TOKEN) + 20;
+    const streamId = newStreamId();
+    const first = await open('claude-code', streamId);
+    await first.append(lines.subarray(0, cut));
+    await first.flush();
+    const second = await open('claude-code', streamId, cut);
+    await second.append(lines.subarray(cut));
+    const stream = await second.end({});
+    const events = await readEvents();
+    expect(events).toContain('use [REDACTED:github] now');
+    expect(events).toContain('again [REDACTED:github]');
+    expect(events).not.toContain(TOKEN.slice(-8));
+    expect(events).not.toContain(TOKEN.slice(0, 8));
+    const stored = await (
+      await installation.rawStore.get((await installation.find(stream.transcript_id ?? ''))?.object_key ?? '')
+    ).toArray();
+    expect(Buffer.concat(stored)).toEqual(lines);
+  });
+
+  it('and one that does not mind tells what came', async () => {
+    await record('claude-code', toAnswer(1, `use ${TOKEN} now`));
+    expect(await readEvents()).toContain(TOKEN);
+  });
+});
+
+describe('events', () => {
+  it('are bounded, and so is what is kept of the stream, whatever the agent calls things', async () => {
+    const name = 'n'.repeat(5_000_000);
+    const line = {
+      type: 'assistant',
+      message: { id: 'm', model: name, stop_reason: name, content: [{ type: 'tool_use', id: name, name, input: {} }] },
+    };
+    const stream = await record(
+      'amp',
+      `${JSON.stringify({ type: 'system', subtype: 'init', session_id: name, model: name })}\n${JSON.stringify(line)}\n`,
+    );
+    expect((await readEvents()).length).toBeLessThan(10_000);
+    expect(JSON.stringify(stream).length).toBeLessThan(3000);
+    expect(JSON.stringify(await readTotals()).length).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,63 @@
+import { type AgentEvent, type AgentParser, DEFAULT_MAX_BUFFER_BYTES, type StreamSummary } from '@recount/core/live';
+import type { RedactionMode } from '@recount/db';
+import { createAgentParser } from './agent-parser.ts';
+
+/** An agent's parser whose events may be told to others. One call at a time. */
+export interface StreamReader {
+  push(bytes: Uint8Array): Promise<AgentEvent[]>;
+  finish(): Promise<AgentEvent[]>;
+  toSummary(): StreamSummary;
+}
+
+export interface StreamReaderOptions {
+  /** As streams name it. */
+  agent: string;
+  redaction: RedactionMode;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+/** Progress with the text so far, or the next piece of it; the whole follows. */
+const GROWING_TEXTS: ReadonlySet<string> = new Set(['text', 'agent_message', 'reasoning']);
+
+/**
+ * Where the workspace wants that, secrets are taken out of whole lines before they are read, as of a transcript's. Texts
+ * that are still growing are not told then: a secret may lie in several pieces of them, and no line has the whole.
+ */
+export async function createStreamReader({ agent, redaction, now }: StreamReaderOptions): Promise<StreamReader> {
+  const parser = createAgentParser(agent, now);
+  if (redaction !== 'off') return await createRedactingReader(parser);
+  return {
+    push: async (bytes) => parser.push(bytes),
+    finish: async () => parser.finish(),
+    toSummary: parser.toSummary,
+  };
+}
+
+async function createRedactingReader(parser: AgentParser): Promise<StreamReader> {
+  // Loaded where it is wanted only: rules take 0.1 s.
+  const { createTranscriptRedactor } = await import('@recount/redaction');
+  const options = { maxLineBytes: DEFAULT_MAX_BUFFER_BYTES, onFinding: () => undefined };
+  const lines = createTranscriptRedactor(options);
+  const texts = createTranscriptRedactor(options);
+
+  /** A text that never came whole is joined from its pieces, in which nobody could look for secrets. */
+  const redactText = async (text: string): Promise<string> => {
+    const json = await texts.push(Buffer.from(`${JSON.stringify(text)}\n`));
+    return JSON.parse(Buffer.from(json).toString()) as string;
+  };
+  const redactEvents = async (events: AgentEvent[]): Promise<AgentEvent[]> => {
+    const told: AgentEvent[] = [];
+    for (const event of events) {
+      if (event.type === 'progress' && GROWING_TEXTS.has(event.name)) continue;
+      if (event.type !== 'text' || !event.wasStreamed) told.push(event);
+      else told.push({ ...event, text: await redactText(event.text), wasStreamed: false });
+    }
+    return told;
+  };
+  return {
+    push: async (bytes) => await redactEvents(parser.push(await lines.push(bytes))),
+    finish: async () => await redactEvents([...parser.push(await lines.finish()), ...parser.finish()]),
+    toSummary: parser.toSummary,
+  };
+}

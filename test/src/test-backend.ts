@@ -1,0 +1,86 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createDatabasePool, type DatabasePool, migrateDatabase, type TranscriptRow } from '@recount/db';
+import { receiveTranscript } from '@recount/ingest';
+import { startLocalPostgres } from '@recount/local-postgres';
+import { createJobQueue, migrateQueue } from '@recount/queue';
+import { createFolderRawStore, type RawStore } from '@recount/storage';
+import { type SupervisedProcess, superviseProcess } from './chaos/supervised-process.ts';
+
+export type Program = 'api' | 'worker';
+
+/** What programs work on: a PostgreSQL and a folder store of its own, in a temporary folder. */
+export interface TestBackend {
+  directory: string;
+  connectionString: string;
+  database: DatabasePool;
+  rawStore: RawStore;
+  /** For `recount` commands that are to work on it. */
+  environment: Record<string, string>;
+  /** Starts `recount api` or `recount worker`, and resolves once it is ready. Stopped with the backend at the latest. */
+  start(program: Program, settings?: Record<string, string>): Promise<SupervisedProcess>;
+  /** Stores a transcript and enqueues its job, as an upload does. */
+  receive(workspaceId: string, chunks: Iterable<Uint8Array>, path?: string): Promise<TranscriptRow>;
+  stop(): Promise<void>;
+}
+
+const MAX_TRANSCRIPT_BYTES = 2 ** 31;
+
+export async function startTestBackend(name: string): Promise<TestBackend> {
+  const directory = await mkdtemp(join(tmpdir(), `recount-${name}-e2e-`));
+  const postgres = await startLocalPostgres({ directory: join(directory, 'postgres'), settings: { fsync: 'off' } });
+  const { connectionString } = postgres;
+  await prepareDatabase(connectionString);
+  const database = createDatabasePool({ connectionString });
+  const rawStore = createFolderRawStore({ directory: join(directory, 'raw') });
+  const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
+  await queue.start();
+  const environment = { HOME: directory, DATABASE_URL: connectionString, RECOUNT_RAW_STORE: join(directory, 'raw') };
+  const programs: SupervisedProcess[] = [];
+  return {
+    directory,
+    connectionString,
+    database,
+    rawStore,
+    environment,
+    async start(program, settings = {}) {
+      const started = superviseProgram(program, {
+        environment: { ...environment, ...settings },
+        logPath: join(directory, `${program}.log`),
+      });
+      programs.push(started);
+      await started.waitUntilReady();
+      return started;
+    },
+    async receive(workspaceId, chunks, path) {
+      const body = (async function* () {
+        yield* chunks;
+      })();
+      const request = { workspaceId, path, body, maxBytes: MAX_TRANSCRIPT_BYTES };
+      return (await receiveTranscript({ database, rawStore, queue }, request)).transcript;
+    },
+    async stop() {
+      await Promise.all(programs.map((program) => program.stop()));
+      await queue.stop(0);
+      await database.close();
+      await postgres.stop();
+      await rm(postgres.directory, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Brings the schemas of database and queue to an empty database. */
+export async function prepareDatabase(connectionString: string): Promise<void> {
+  await migrateDatabase(connectionString);
+  await migrateQueue(connectionString);
+}
+
+export function superviseProgram(
+  program: Program,
+  { name = program, ...options }: { name?: string; environment: Record<string, string>; logPath: string },
+): SupervisedProcess {
+  const readyPattern = program === 'api' ? /"msg":"api ready"/ : /"msg":"worker ready"/;
+  return superviseProcess({ ...options, name, commandArguments: [program], readyPattern });
+}
