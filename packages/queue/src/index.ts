@@ -1,6 +1,6 @@
 export { deleteJobs } from './delete-jobs.ts';
-export type { IngestJob, JobOutcome, JobQueue, JobQueueOptions, WorkOptions } from './job-queue.ts';
+export type { GroupedOutcome, IngestJob, JobOutcome, JobQueue, JobQueueOptions, WorkOptions } from './job-queue.ts';
 export { createJobQueue } from './job-queue.ts';
 export { migrateQueue } from './migrate-queue.ts';
-export { MAX_ATTEMPTS } from './queue-options.ts';
+export { MAX_ATTEMPTS, MAX_GROUP_JOBS } from './queue-options.ts';
 export { type Backlog, readBacklog } from './read-backlog.ts';

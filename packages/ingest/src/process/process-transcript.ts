@@ -1,6 +1,7 @@
 import { type Arrival, type PriceTable, streamTranscript } from '@recount/core';
 import {
-  completeTranscript,
+  completeTranscripts,
+  createTranscriptCopier,
   createTranscriptWriter,
   type Database,
   deleteTranscriptRows,
@@ -96,17 +97,24 @@ export async function processTranscript(
       const key = { workspaceId, transcriptId: transcript.id };
       const firstNumbers = await findNextUsageNumbers(transaction, workspaceId, transcript.id);
       const context = { ...key, agent: transcript.agent, priceVersion: prices.version };
-      const writer = createBatchWriter(createTranscriptWriter(transaction, client, context, firstNumbers));
+      const copier = createTranscriptCopier(client);
+      const writer = createBatchWriter(createTranscriptWriter(transaction, copier, context, firstNumbers));
       const hashesByLength = await parseInto(writer, deps.rawStore, transcript, others, {
         ...options,
         prices,
         arrivals,
         redaction,
       });
+      await copier.sendAll();
       const { summary, counts } = writer.toResult();
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
-      const withSecrets = { ...counts, secretsByRule: redaction.toCounts() };
-      await completeTranscript(transaction, key, summary, withSecrets, versions);
+      const completed = {
+        transcriptId: transcript.id,
+        summary,
+        counts: { ...counts, secretsByRule: redaction.toCounts() },
+        attemptCount: transcript.attempt_count,
+      };
+      await completeTranscripts(transaction, workspaceId, [completed], versions);
       const beginnings = findBeginnings(transcript, hashesByLength, others).map(({ id }) => id);
       await supersedeTranscripts(transaction, workspaceId, beginnings, transcript.id);
       await settleSessions(transaction, {

@@ -42,6 +42,9 @@ export async function createTestInstallation(): Promise<TestInstallation> {
     enqueue: async (_transaction, job) => {
       jobs.push(job);
     },
+    enqueueSmall: async (_transaction, small) => {
+      jobs.push(...small);
+    },
     findPending: async () => new Set(jobs.map(({ transcriptId }) => transcriptId)),
   };
   const deps = { database, rawStore, queue };
