@@ -17,6 +17,7 @@ export * from './queries/list-issues.ts';
 export * from './queries/list-messages.ts';
 export { listPlainTranscripts } from './queries/list-plain-transcripts.ts';
 export * from './queries/list-sessions.ts';
+export * from './queries/list-transcript-states.ts';
 export * from './queries/list-transcripts.ts';
 export * from './queries/list-transcripts-by-content.ts';
 export * from './queries/list-workspaces.ts';

@@ -1,4 +1,9 @@
-import { listTranscripts, listTranscriptsByContent, type TranscriptContent, type TranscriptRow } from '@recount/db';
+import {
+  listTranscriptStates,
+  listTranscriptsByContent,
+  type TranscriptContent,
+  type TranscriptState,
+} from '@recount/db';
 import { RawStoreError } from '@recount/storage';
 import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -39,14 +44,12 @@ export function createDirectTarget(
       }),
     readStatuses: (ids) =>
       withTargetErrors(async () => {
-        const rows = await listTranscripts(database, workspaceId, { ids }, { limit: ids.length });
-        return rows.map(toStoredTranscript);
+        return (await listTranscriptStates(database, workspaceId, ids)).map(toStoredTranscript);
       }),
   };
 }
 
-function toStoredTranscript(row: TranscriptRow): StoredTranscript {
-  const { id, session_id, status, failure_reason } = row;
+function toStoredTranscript({ id, session_id, status, failure_reason }: TranscriptState): StoredTranscript {
   return { transcriptId: id, sessionId: session_id, status, failureReason: failure_reason };
 }
 

@@ -22,6 +22,8 @@ export interface TestInstallation extends IngestDependencies {
   rawStore: RawStore;
   /** Jobs enqueued and not yet taken, in order. */
   jobs: IngestJob[];
+  /** Of the raw objects, whose keys are paths in it. */
+  storeDirectory: string;
   receive(text: string | Uint8Array, request?: Partial<ReceiveRequest>): Promise<ReceiveResult>;
   /** Ingests what waits, in the order of the queue. */
   work(): Promise<void>;
@@ -51,6 +53,7 @@ export async function createTestInstallation(): Promise<TestInstallation> {
   return {
     ...deps,
     jobs,
+    storeDirectory: directory,
     receive: (text, request = {}) =>
       receiveTranscript(deps, {
         workspaceId: TEST_WORKSPACE,
