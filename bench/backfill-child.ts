@@ -1,5 +1,5 @@
 import { createDatabasePool, ensureWorkspace } from '@recount/db';
-import { createDirectTarget, handleJob, runBackfill } from '@recount/ingest';
+import { createDirectTarget, handleGroup, handleJob, runBackfill } from '@recount/ingest';
 import { createJobQueue } from '@recount/queue';
 import { readSources } from '@recount/sources';
 import { createFolderRawStore } from '@recount/storage';
@@ -17,8 +17,10 @@ const onError = (error: Error): void => console.error(error.message);
 const queue = createJobQueue({ connectionString, role: 'worker', onError });
 await ensureWorkspace(database.database, workspaceId, workspaceId);
 await queue.start();
-await queue.work({ concurrency: CONCURRENCY }, (job) =>
-  handleJob({ database, rawStore, onReport: () => undefined }, job, { maxLineBytes: MAX_LINE_BYTES }),
+const deps = { database, rawStore, onReport: () => undefined };
+await queue.work({ concurrency: CONCURRENCY }, (job) => handleJob(deps, job, { maxLineBytes: MAX_LINE_BYTES }));
+await queue.workSmall({ concurrency: CONCURRENCY }, (jobs) =>
+  handleGroup(deps, jobs, { maxLineBytes: MAX_LINE_BYTES }),
 );
 await reportMeasurement(1, async () => {
   const target = createDirectTarget({ database, rawStore, queue }, { workspaceId });

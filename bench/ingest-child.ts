@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { streamTranscript, type TranscriptBatch } from '@recount/core';
 import {
   createDatabasePool,
+  createTranscriptCopier,
   createTranscriptWriter,
   type DatabasePool,
   ensureWorkspace,
@@ -13,7 +14,11 @@ import { reportMeasurement } from './child.ts';
 
 const WORKSPACE = '01J0000000000000000000BENC';
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-const noQueue = { enqueue: async () => undefined, findPending: async () => new Set<string>() };
+const noQueue = {
+  enqueue: async () => undefined,
+  enqueueSmall: async () => undefined,
+  findPending: async () => new Set<string>(),
+};
 
 interface Deps {
   database: DatabasePool;
@@ -46,9 +51,11 @@ async function parse(path: string): Promise<TranscriptBatch[]> {
 async function insert({ database }: Deps, transcriptId: string, batches: readonly TranscriptBatch[]): Promise<void> {
   await database.withTransaction(async (transaction, client) => {
     const context = { workspaceId: WORKSPACE, rowSetId: transcriptId, agent: 'claude-code', priceVersion: 'bench' };
-    const writer = createTranscriptWriter(transaction, client, context, { entry: 0, call: 0, event: 0, issue: 0 });
+    const copier = createTranscriptCopier(client);
+    const writer = createTranscriptWriter(transaction, copier, context, { entry: 0, call: 0, event: 0, issue: 0 });
     for (const batch of batches) await writer.write(batch);
     await writer.finish();
+    await copier.sendAll();
   });
 }
 

@@ -29,6 +29,7 @@ async function createInstallation(): Promise<Installation> {
   const jobs: IngestJob[] = [];
   const queue = {
     enqueue: async (_transaction: unknown, job: IngestJob): Promise<void> => void jobs.push(job),
+    enqueueSmall: async (_transaction: unknown, small: readonly IngestJob[]): Promise<void> => void jobs.push(...small),
     findPending: async () => new Set<string>(),
   };
   const deps = { database, rawStore, queue, onReport: () => undefined };

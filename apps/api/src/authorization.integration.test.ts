@@ -139,7 +139,11 @@ describe('authorization', () => {
   it('lets no route in that the document does not have', async () => {
     const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
     const { database, rawStore } = api;
-    const queue = { enqueue: async () => undefined, findPending: async () => new Set<string>() };
+    const queue = {
+      enqueue: async () => undefined,
+      enqueueSmall: async () => undefined,
+      findPending: async () => new Set<string>(),
+    };
     const deps = { database, rawStore, queue, log: pino({ level: 'silent' }) };
     const app = await createApiApp(deps, readApiConfig(environment));
     const handler = async (): Promise<string> => 'everything';

@@ -67,7 +67,11 @@ function traceUploads(
 ): Pick<ApiDependencies, 'rawStore' | 'queue'> {
   return {
     rawStore: { ...rawStore, put: (...put) => tracing.span('store', {}, () => rawStore.put(...put)) },
-    queue: { ...queue, enqueue: (...job) => tracing.span('enqueue', {}, () => queue.enqueue(...job)) },
+    queue: {
+      ...queue,
+      enqueue: (...job) => tracing.span('enqueue', {}, () => queue.enqueue(...job)),
+      enqueueSmall: (...jobs) => tracing.span('enqueue', {}, () => queue.enqueueSmall(...jobs)),
+    },
   };
 }
 

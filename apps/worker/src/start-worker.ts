@@ -1,13 +1,14 @@
 import { checkSchemaVersion, createDatabasePool, type DatabasePool, findTranscript } from '@recount/db';
 import {
   handleDeadLetter,
+  handleGroup,
   handleJob,
   type JobReport,
   runRetention,
   runSearchIndexer,
   toFailureReason,
 } from '@recount/ingest';
-import { createJobQueue, type JobHandler } from '@recount/queue';
+import { createJobQueue, type GroupedOutcome, type IngestJob, type JobHandler } from '@recount/queue';
 import { createRawStore } from '@recount/storage';
 import { noTracing, SIZE_BYTES, startTracing, TRANSCRIPT_ID, type Tracing, WORKSPACE_ID } from '@recount/telemetry';
 import type { Logger } from 'pino';
@@ -31,7 +32,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   const onError = (error: Error): void => log.error({ reason: toFailureReason(error) }, 'connection error');
   const database = createDatabasePool({
     connectionString: config.databaseUrl,
-    maxConnections: Math.max(config.maxConnections, config.concurrency + 3),
+    maxConnections: Math.max(config.maxConnections, 2 * config.concurrency + 3),
     applicationName: 'recount worker',
     onConnectionError: onError,
   });
@@ -68,8 +69,15 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     );
     return handling.finally(() => jobsUnderWay--);
   };
+  const workGroup = (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => {
+    jobsUnderWay++;
+    const handling = tracing.span('group of jobs', {}, () => handleGroup(deps, jobs, options));
+    return handling.finally(() => jobsUnderWay--);
+  };
   await queue.workDeadLetters((job) => handleDeadLetter({ database }, job));
   await queue.work({ concurrency: config.concurrency }, work);
+  // Besides: a long transcript holds up no small ones.
+  await queue.workSmall({ concurrency: config.concurrency }, workGroup);
   const endOfIndexing = new AbortController();
   const onFailure = (reason: string): void => log.warn({ reason }, 'search indexing failed');
   const indexing = runSearchIndexer(
@@ -120,6 +128,7 @@ function createReporter({ database, log, metrics, tracing }: ReporterDeps): (rep
   };
   return (report) => {
     const { outcome, reason, sizeBytes } = report;
+    if (outcome === 'alone') return log.info(report, 'job left to be done alone');
     if (reason === undefined) log.info(report, 'job');
     else log.warn(report, outcome === 'outage' ? 'job put off by an outage' : 'job failed');
     tracing.annotate({ 'recount.outcome': outcome, ...(sizeBytes !== undefined && { [SIZE_BYTES]: sizeBytes }) });

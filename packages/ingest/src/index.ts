@@ -40,6 +40,7 @@ export {
 } from './prices/change-workspace-prices.ts';
 export { readWorkspacePrices } from './prices/read-workspace-prices.ts';
 export { toFailureReason } from './process/failure-reason.ts';
+export { handleGroup } from './process/handle-group.ts';
 export { handleDeadLetter, handleJob, type JobReport } from './process/handle-job.ts';
 export { PARSER_VERSION, type ProcessOptions, processTranscript } from './process/process-transcript.ts';
 export { ReceiveError, type ReceiveErrorCode } from './receive/receive-error.ts';

@@ -6,5 +6,5 @@ import type { RawStore } from '@recount/storage';
 export interface IngestDependencies {
   database: DatabasePool;
   rawStore: RawStore;
-  queue: Pick<JobQueue, 'enqueue' | 'findPending'>;
+  queue: Pick<JobQueue, 'enqueue' | 'enqueueSmall' | 'findPending'>;
 }

@@ -1,5 +1,5 @@
 import { type Database, sql } from '@recount/db';
-import { DEAD_LETTER_QUEUE, INGEST_QUEUE } from './queue-options.ts';
+import { DEAD_LETTER_QUEUE, INGEST_QUEUES } from './queue-options.ts';
 
 /**
  * Deletes all jobs and dead letters of a workspace, or those of some transcripts, the finished ones that the queue keeps
@@ -15,5 +15,6 @@ export async function deleteJobs(
       : sql`data->>'transcriptId' = ANY(${sql.param([...transcriptIds])}::text[])`;
   await transaction.execute(sql`
     DELETE FROM pgboss.job
-    WHERE name IN (${INGEST_QUEUE}, ${DEAD_LETTER_QUEUE}) AND data->>'workspaceId' = ${workspaceId} AND ${ofTranscripts}`);
+    WHERE name = ANY(${sql.param([...INGEST_QUEUES, DEAD_LETTER_QUEUE])}::text[])
+      AND data->>'workspaceId' = ${workspaceId} AND ${ofTranscripts}`);
 }

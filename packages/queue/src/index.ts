@@ -1,6 +1,14 @@
 export { deleteJobs } from './delete-jobs.ts';
-export type { IngestJob, JobHandler, JobOutcome, JobQueue, JobQueueOptions, WorkOptions } from './job-queue.ts';
+export type {
+  GroupedOutcome,
+  IngestJob,
+  JobHandler,
+  JobOutcome,
+  JobQueue,
+  JobQueueOptions,
+  WorkOptions,
+} from './job-queue.ts';
 export { createJobQueue } from './job-queue.ts';
 export { migrateQueue } from './migrate-queue.ts';
-export { INGEST_QUEUE, MAX_ATTEMPTS, MAX_OUTAGE_HAND_BACKS } from './queue-options.ts';
+export { INGEST_QUEUE, MAX_ATTEMPTS, MAX_GROUP_JOBS, MAX_OUTAGE_HAND_BACKS } from './queue-options.ts';
 export { type Backlog, readBacklog } from './read-backlog.ts';

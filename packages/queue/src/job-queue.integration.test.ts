@@ -2,8 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { IngestJob, JobHandler, JobOutcome, JobQueue } from './job-queue.ts';
-import { MAX_ATTEMPTS, MAX_OUTAGE_HAND_BACKS } from './queue-options.ts';
+import type { GroupedOutcome, IngestJob, JobHandler, JobOutcome, JobQueue } from './job-queue.ts';
+import {
+  INGEST_QUEUE,
+  MAX_ATTEMPTS,
+  MAX_GROUP_JOBS,
+  MAX_OUTAGE_HAND_BACKS,
+  SMALL_INGEST_QUEUE,
+} from './queue-options.ts';
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
 const DONE: JobOutcome = { status: 'done' };
@@ -209,6 +215,78 @@ describe('work', () => {
         fine: 'completed',
       });
     }, WAIT);
+  });
+});
+
+describe('workSmall', () => {
+  const enqueueSmall = (ids: readonly string[], priority?: number) =>
+    queues.pool.withTransaction((transaction) =>
+      sender.enqueueSmall(transaction, ids.map(toJob), priority === undefined ? {} : { priority }),
+    );
+  /** A worker that notes its groups, and the jobs that it is given by themselves. */
+  const startGroups = async (handle: (id: string) => GroupedOutcome) => {
+    const worker = await queues.open('worker');
+    const groups: string[][] = [];
+    const alone: string[] = [];
+    await worker.workSmall({ concurrency: 1 }, async (jobs) => {
+      groups.push(jobs.map(({ transcriptId }) => transcriptId));
+      return jobs.map(({ transcriptId }) => handle(transcriptId));
+    });
+    await worker.work({ concurrency: 1 }, async ({ transcriptId }) => {
+      alone.push(transcriptId);
+      return DONE;
+    });
+    return { worker, groups, alone };
+  };
+
+  it('takes small ones together, of bounded number, higher priorities first', async () => {
+    const ids = Array.from({ length: MAX_GROUP_JOBS + 6 }, (_, index) => `t${index}`);
+    await enqueueSmall(ids);
+    await enqueueSmall(['first'], 5);
+    await queues.enqueue(sender, toJob('large'));
+    const { groups, alone } = await startGroups(() => 'done');
+    await vi.waitFor(() => expect(groups.flat().sort()).toEqual([...ids, 'first'].sort()), WAIT);
+    expect(groups.map((group) => group.length)).toEqual([MAX_GROUP_JOBS, 7]);
+    expect(groups[0]).toContain('first');
+    await vi.waitFor(() => expect(alone).toEqual(['large']), WAIT);
+    await vi.waitFor(async () => expect(await isPending('t1')).toBe(false), WAIT);
+  });
+
+  it('gives those that are to be done alone to a worker one by one, and counts no attempt for the group', async () => {
+    await enqueueSmall(['a', 'b', 'c'], 3);
+    const { groups, alone } = await startGroups((id) => (id === 'b' ? 'alone' : 'done'));
+    await vi.waitFor(() => expect(alone).toEqual(['b']), WAIT);
+    expect(groups).toEqual([['a', 'b', 'c']]);
+    const jobs = await queues.readJobs();
+    expect(jobs.filter(({ name }) => name === INGEST_QUEUE)).toMatchObject([
+      { data: toJob('b'), retry_count: 0, priority: 3 },
+    ]);
+  });
+
+  it('never puts one into a group again that a worker was killed with', async () => {
+    await enqueueSmall(['a', 'b']);
+    // As the supervisor leaves the jobs of a dead worker.
+    await queues.pool.pool.query(
+      `UPDATE pgboss.job SET state = 'retry', started_on = now(), start_after = now() WHERE name = $1`,
+      [SMALL_INGEST_QUEUE],
+    );
+    await enqueueSmall(['new']);
+    const { groups, alone } = await startGroups(() => 'done');
+    await vi.waitFor(() => expect(alone.sort()).toEqual(['a', 'b']), WAIT);
+    await vi.waitFor(() => expect(groups.flat()).toEqual(['new']), WAIT);
+  });
+
+  it('hands back to another worker', async () => {
+    await enqueueSmall(['a']);
+    let isLeaving = true;
+    const first = await startGroups(() => (isLeaving ? 'handed-back' : 'done'));
+    await vi.waitFor(() => expect(first.groups.length).toBeGreaterThan(0), WAIT);
+    isLeaving = false;
+    const stopping = first.worker.stop(30_000);
+    const second = await startGroups(() => 'done');
+    await stopping;
+    await vi.waitFor(async () => expect(await isPending('a')).toBe(false), WAIT);
+    expect([...first.alone, ...second.alone]).toEqual([]);
   });
 });
 

@@ -1,7 +1,15 @@
 import { type Database, sql } from '@recount/db';
-import { fromDrizzle, PgBoss } from 'pg-boss';
+import { fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
 import { grantAttempt } from './grant-attempt.ts';
-import { DEAD_LETTER_QUEUE, INGEST_QUEUE, MAX_ATTEMPTS, MAX_OUTAGE_HAND_BACKS } from './queue-options.ts';
+import {
+  DEAD_LETTER_QUEUE,
+  INGEST_QUEUE,
+  INGEST_QUEUES,
+  MAX_ATTEMPTS,
+  MAX_GROUP_JOBS,
+  MAX_OUTAGE_HAND_BACKS,
+  SMALL_INGEST_QUEUE,
+} from './queue-options.ts';
 
 /** Names the transcript to be ingested; everything else is read from its row. */
 export interface IngestJob {
@@ -22,8 +30,14 @@ export type JobOutcome =
 /** Must not throw. `handBacksLeft`: how often the job may still end in an outage; 0: not this time. */
 export type JobHandler = (job: IngestJob, attempt: { handBacksLeft: number }) => Promise<JobOutcome>;
 
+/**
+ * What a handler makes of a job of a group: done, to be worked by itself, which counts as no attempt, or to be given to
+ * another worker now.
+ */
+export type GroupedOutcome = 'done' | 'alone' | 'handed-back';
+
 export interface WorkOptions {
-  /** Jobs under way at once in this process. */
+  /** Jobs, or groups of them, under way at once in this process. */
   concurrency: number;
   /** Idle time between looks at the queue; new jobs ring a bell besides. */
   pollIntervalMs?: number;
@@ -33,8 +47,20 @@ export interface JobQueue {
   start(): Promise<void>;
   /** Enqueues within the caller's transaction: the job is there if and only if that commits. */
   enqueue(transaction: Database, job: IngestJob, options?: { priority?: number }): Promise<void>;
+  /** As `enqueue`, for many at once: of small transcripts that come for the first time, to be worked in groups. */
+  enqueueSmall(transaction: Database, jobs: readonly IngestJob[], options?: { priority?: number }): Promise<void>;
   /** Starts taking jobs. */
   work(options: WorkOptions, handler: JobHandler): Promise<void>;
+  /**
+   * Starts taking jobs of small transcripts, as many at a time as wait and at most MAX_GROUP_JOBS. Only at their first
+   * attempt: those of a worker that was killed with a group are worked by themselves afterwards, so that the one that
+   * killed it cannot use up the attempts of the others. The handler gives an outcome for each job, in order, and must not
+   * throw.
+   */
+  workSmall(
+    options: WorkOptions,
+    handler: (jobs: readonly IngestJob[]) => Promise<readonly GroupedOutcome[]>,
+  ): Promise<void>;
   /** Starts taking jobs whose attempts are used up. A handler that throws gets the job again. */
   workDeadLetters(handler: (job: IngestJob) => Promise<void>): Promise<void>;
   /** Those of the transcripts for which a job, or a dead letter, waits or is under way. */
@@ -74,6 +100,13 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   let isStopping = false;
 
+  /** New jobs instead of some that were taken, so that none of them counts as an attempt. */
+  const insertAgain = async (queue: string, jobs: readonly JobWithMetadata<IngestJob>[]): Promise<void> => {
+    if (jobs.length === 0) return;
+    const copies = jobs.map(({ data, priority }) => ({ data, priority }));
+    await boss.insert(queue, copies);
+  };
+
   return {
     async start() {
       await boss.start();
@@ -85,16 +118,13 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       });
       if (id === null) throw new Error('The queue refused the job');
     },
+    async enqueueSmall(transaction, jobs, sendOptions = {}) {
+      const inserts = jobs.map((data) => ({ data, priority: sendOptions.priority ?? 0 }));
+      await boss.insert(SMALL_INGEST_QUEUE, inserts, { db: fromDrizzle(transaction, sql) });
+    },
     async work({ concurrency, pollIntervalMs }, handler) {
-      const pollSeconds = (pollIntervalMs ?? DEFAULT_POLL_INTERVAL_MS) / 1000;
-      const options = {
-        // One at a time: a job that kills its worker must not use up the attempts of others that were fetched with it.
-        batchSize: 1,
-        pollingIntervalSeconds: pollSeconds,
-        notifyPollingIntervalSeconds: pollSeconds,
-        perJobResults: true,
-        includeMetadata: true,
-      } as const;
+      // One at a time: a job that kills its worker must not use up the attempts of others that were fetched with it.
+      const options = toFetchOptions(1, pollIntervalMs);
       for (let loop = 0; loop < concurrency; loop++) {
         let workerId: string | undefined;
         workerId = await boss.work<IngestJob, unknown, typeof options>(INGEST_QUEUE, options, async ([job]) => {
@@ -115,6 +145,26 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         });
       }
     },
+    async workSmall({ concurrency, pollIntervalMs }, handler) {
+      const options = toFetchOptions(MAX_GROUP_JOBS, pollIntervalMs);
+      for (let loop = 0; loop < concurrency; loop++) {
+        let workerId: string | undefined;
+        workerId = await boss.work<IngestJob, unknown, typeof options>(SMALL_INGEST_QUEUE, options, async (jobs) => {
+          const firsts = jobs.filter(({ retryCount }) => retryCount === 0);
+          // Before anything is worked: no other is to pay for it.
+          const others = jobs.filter(({ retryCount }) => retryCount > 0);
+          await insertAgain(INGEST_QUEUE, others);
+          const outcomes = isStopping
+            ? firsts.map((): GroupedOutcome => 'handed-back')
+            : await handler(firsts.map(({ data }) => data));
+          const withOutcome = (outcome: GroupedOutcome) => firsts.filter((_, index) => outcomes[index] === outcome);
+          await insertAgain(INGEST_QUEUE, withOutcome('alone'));
+          await insertAgain(SMALL_INGEST_QUEUE, withOutcome('handed-back'));
+          if (workerId !== undefined) boss.notifyWorker(workerId);
+          return jobs.map(({ id }) => ({ id, status: 'completed' }));
+        });
+      }
+    },
     async workDeadLetters(handler) {
       // pg-boss rings no bell for dead letters, and would look for them every 30 seconds.
       const options = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 1 };
@@ -126,7 +176,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       const { rows } = await boss.getDb().executeSql(
         `SELECT DISTINCT data->>'transcriptId' AS id FROM pgboss.job
          WHERE name = ANY($1) AND state IN ('created', 'retry', 'active') AND data->>'transcriptId' = ANY($2)`,
-        [[INGEST_QUEUE, DEAD_LETTER_QUEUE], [...transcriptIds]],
+        [[...INGEST_QUEUES, DEAD_LETTER_QUEUE], [...transcriptIds]],
       );
       return new Set(rows.map(({ id }: { id: string }) => id));
     },
@@ -136,6 +186,15 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
     },
   };
 }
+
+const toFetchOptions = (batchSize: number, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS) =>
+  ({
+    batchSize,
+    pollingIntervalSeconds: pollIntervalMs / 1000,
+    notifyPollingIntervalSeconds: pollIntervalMs / 1000,
+    perJobResults: true,
+    includeMetadata: true,
+  }) as const;
 
 /** pg-boss passes some errors on as plain objects, with the fields of the error. */
 function toError(error: unknown): Error {

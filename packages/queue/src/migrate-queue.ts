@@ -1,5 +1,11 @@
 import { PgBoss } from 'pg-boss';
-import { DEAD_LETTER_QUEUE, deadLetterQueueOptions, INGEST_QUEUE, ingestQueueOptions } from './queue-options.ts';
+import {
+  DEAD_LETTER_QUEUE,
+  deadLetterQueueOptions,
+  INGEST_QUEUE,
+  ingestQueueOptions,
+  SMALL_INGEST_QUEUE,
+} from './queue-options.ts';
 
 /** Creates or upgrades the queue's tables and queues. Many processes may call it at once. */
 export async function migrateQueue(connectionString: string): Promise<void> {
@@ -17,6 +23,7 @@ export async function migrateQueue(connectionString: string): Promise<void> {
     for (const [name, options] of [
       [DEAD_LETTER_QUEUE, deadLetterQueueOptions],
       [INGEST_QUEUE, ingestQueueOptions],
+      [SMALL_INGEST_QUEUE, ingestQueueOptions],
     ] as const) {
       const { policy: _policy, ...changeable } = options;
       await boss.createQueue(name, options);

@@ -1,7 +1,15 @@
 import type { Queue } from 'pg-boss';
 
 export const INGEST_QUEUE = 'ingest-transcript';
+/** Of small transcripts that come for the first time, which workers take by the dozen. */
+export const SMALL_INGEST_QUEUE = 'ingest-transcript-small';
 export const DEAD_LETTER_QUEUE = 'ingest-transcript-dead';
+
+/** Every job of a transcript is in one of these. */
+export const INGEST_QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
+
+/** Jobs of small transcripts that a worker takes at once. */
+export const MAX_GROUP_JOBS = 64;
 
 /** A worker that is silent for this long is taken for dead, and its jobs come back. pg-boss allows no less than 10. */
 const HEARTBEAT_SECONDS = 10;

@@ -1,5 +1,5 @@
 import { type Database, sql } from '@recount/db';
-import { DEAD_LETTER_QUEUE, INGEST_QUEUE } from './queue-options.ts';
+import { DEAD_LETTER_QUEUE, INGEST_QUEUES } from './queue-options.ts';
 
 export interface Backlog {
   /** Jobs that no worker has yet, those that pause between two attempts included. */
@@ -13,11 +13,11 @@ export interface Backlog {
 /** Reads the partial index of waiting jobs, whose size is the backlog's: a few milliseconds for ten thousand. */
 export async function readBacklog(database: Database): Promise<Backlog> {
   const { rows } = await database.execute<{ waiting: number; dead: number; age: number }>(sql`
-    SELECT count(*) FILTER (WHERE name = ${INGEST_QUEUE})::int AS waiting,
+    SELECT count(*) FILTER (WHERE name <> ${DEAD_LETTER_QUEUE})::int AS waiting,
            count(*) FILTER (WHERE name = ${DEAD_LETTER_QUEUE})::int AS dead,
-           coalesce(extract(epoch FROM now() - min(created_on) FILTER (WHERE name = ${INGEST_QUEUE})), 0)::float8 AS age
+           coalesce(extract(epoch FROM now() - min(created_on) FILTER (WHERE name <> ${DEAD_LETTER_QUEUE})), 0)::float8 AS age
     FROM pgboss.job
-    WHERE name IN (${INGEST_QUEUE}, ${DEAD_LETTER_QUEUE}) AND state < 'active' AND NOT blocked`);
+    WHERE name = ANY(${sql.param([...INGEST_QUEUES, DEAD_LETTER_QUEUE])}::text[]) AND state < 'active' AND NOT blocked`);
   const { waiting = 0, dead = 0, age = 0 } = rows[0] ?? {};
   return { waitingCount: waiting, oldestAgeMs: Math.max(0, Math.round(age * 1000)), deadLetterCount: dead };
 }

@@ -1,13 +1,15 @@
 import { constants, type Dirent, type Stats } from 'node:fs';
-import { access, lstat, open, opendir, stat } from 'node:fs/promises';
+import { access, type FileHandle, lstat, open, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { SourceError, toSourceError } from './source-error.ts';
 import { toFailed, toSkipped } from './source-item.ts';
 import { toDisplayName } from './source-name.ts';
 import { admitObject, type ByteRange, type ListContext, type ListedItem, type StoredObject } from './stored-object.ts';
 
 const READ_CHUNK_BYTES = 256 * 1024;
+/** Files that are no longer are read in one piece: a stream costs several times as much as they do. */
+const MAX_WHOLE_BYTES = 128 * 1024;
 const FOLDER_BATCH_ENTRIES = 1024;
 
 /** Lists one path given by the user: a file, or all that lies in a folder. Only the path itself may be a symbolic link. */
@@ -97,13 +99,25 @@ async function openFile(
   const handle = await open(path, flags);
   try {
     signal.throwIfAborted();
-    if (!(await handle.stat()).isFile()) throw new SourceError('changed', 'no longer a file');
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new SourceError('changed', 'no longer a file');
+    const whole =
+      range === undefined && stats.size <= MAX_WHOLE_BYTES ? await readWhole(handle, stats.size) : undefined;
+    if (whole !== undefined) return addAbortSignal(signal, Readable.from(whole.length === 0 ? [] : [whole]));
     const bounds = range ? { start: range.start, end: range.end - 1 } : {};
     return addAbortSignal(signal, handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, ...bounds }));
   } catch (error) {
     await handle.close();
     throw error;
   }
+}
+
+/** All bytes of an open file, which is closed then; undefined, and it stays open, where it has become longer. */
+async function readWhole(handle: FileHandle, sizeBytes: number): Promise<Buffer | undefined> {
+  const { buffer, bytesRead } = await handle.read({ buffer: Buffer.allocUnsafeSlow(sizeBytes + 1), position: 0 });
+  if (bytesRead > sizeBytes) return undefined;
+  await handle.close();
+  return buffer.subarray(0, bytesRead);
 }
 
 function fail(path: string, error: unknown): ListedItem {

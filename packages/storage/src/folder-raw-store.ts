@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, opendir, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, open, opendir, rename, rm, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { assertByteRange } from './byte-range.ts';
 import { createCheckedDownload } from './checked-download.ts';
+import { createDurableDirectories } from './durable-directories.ts';
 import { isAbsent, toFolderError } from './folder-errors.ts';
 import { assertKeyPrefix, assertObjectKey, isKeySegment } from './object-key-rules.ts';
 import { type ByteRange, type RawObjectInfo, type RawStore, RawStoreError } from './raw-store.ts';
@@ -15,6 +16,8 @@ import { writeBody } from './write-body.ts';
 const WRITE_BUFFER_BYTES = 1024 * 1024;
 /** Every read wakes a thread, which costs about as much as reading these bytes. */
 const READ_CHUNK_BYTES = 256 * 1024;
+/** Objects that are no longer are written and read in one piece: a stream costs several times as much as they do. */
+const MAX_WHOLE_BYTES = 256 * 1024;
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** Not a key segment, so no key leads into it and list() passes it by. Inside the store, so that rename() is atomic. */
@@ -33,11 +36,10 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
     return join(root, key);
   };
 
-  async function newTemporaryPath(): Promise<string> {
-    const firstCreated = await mkdir(incoming, { recursive: true, mode: DIRECTORY_MODE });
-    if (firstCreated !== undefined) await syncDirectories(root, dirname(firstCreated));
-    return join(incoming, randomUUID());
-  }
+  const directories = createDurableDirectories(root, DIRECTORY_MODE);
+  const newTemporaryPath = (): string => join(incoming, randomUUID());
+  const openTemporary = (path: string): Promise<FileHandle> =>
+    directories.within(incoming, () => open(path, 'wx', FILE_MODE));
 
   async function put(
     key: string,
@@ -47,16 +49,16 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
     const path = pathOf(key);
     const sizeBytes = await writeBody(body, signal, (chunks) =>
       withFolderErrors(key, async () => {
-        const temporaryPath = await newTemporaryPath();
+        const temporaryPath = newTemporaryPath();
         try {
-          await writeDurably(temporaryPath, chunks);
+          await writeDurably(() => openTemporary(temporaryPath), chunks);
           signal?.throwIfAborted();
-          await mkdir(dirname(path), { recursive: true, mode: DIRECTORY_MODE });
-          await rename(temporaryPath, path);
-        } finally {
+          await directories.within(dirname(path), () => rename(temporaryPath, path));
+        } catch (error) {
           await rm(temporaryPath, { force: true });
+          throw error;
         }
-        await syncDirectories(dirname(path), root);
+        await directories.sync(dirname(path));
       }),
     );
     return { sizeBytes };
@@ -87,7 +89,7 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
     const path = pathOf(key);
     try {
       await unlink(path);
-      await syncDirectories(dirname(path), dirname(path));
+      await directories.sync(dirname(path));
     } catch (error) {
       if (!isAbsent(error)) throw toFolderError(error, key);
     }
@@ -110,8 +112,8 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
 
   async function check(): Promise<void> {
     await withFolderErrors(root, async () => {
-      const path = await newTemporaryPath();
-      await writeFile(path, '', { flag: 'wx', mode: FILE_MODE });
+      const path = newTemporaryPath();
+      await (await openTemporary(path)).close();
       await unlink(path);
     });
   }
@@ -143,9 +145,35 @@ async function withFolderErrors<T>(subject: string, operation: () => Promise<T>)
  * Writes a new file and syncs it before it is closed. It is opened first, not by the stream: a stream that is destroyed
  * while it opens its file makes it after all, behind the back of who removes it.
  */
-async function writeDurably(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void> {
-  const handle = await open(path, 'wx', FILE_MODE);
-  await pipeline(chunks, handle.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES }));
+async function writeDurably(openNew: () => Promise<FileHandle>, chunks: AsyncGenerator<Uint8Array>): Promise<void> {
+  const { held, isWhole } = await holdBeginning(chunks);
+  const handle = await openNew();
+  if (!isWhole) {
+    const everything = resume(held, chunks);
+    return await pipeline(everything, handle.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES }));
+  }
+  try {
+    await handle.writeFile(held.length === 1 && held[0] !== undefined ? held[0] : Buffer.concat(held));
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function holdBeginning(chunks: AsyncGenerator<Uint8Array>): Promise<{ held: Uint8Array[]; isWhole: boolean }> {
+  const held: Uint8Array[] = [];
+  for (let heldBytes = 0; heldBytes <= MAX_WHOLE_BYTES; ) {
+    const next = await chunks.next();
+    if (next.done) return { held, isWhole: true };
+    held.push(next.value);
+    heldBytes += next.value.byteLength;
+  }
+  return { held, isWhole: false };
+}
+
+async function* resume(held: Uint8Array[], rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for (let chunk = held.shift(); chunk !== undefined; chunk = held.shift()) yield chunk;
+  yield* rest;
 }
 
 async function openExisting(path: string, key: string): Promise<FileHandle> {
@@ -171,13 +199,28 @@ async function openDownload(
   if (range && startByte >= stats.size) {
     throw new RawStoreError('invalid-range', `The byte range starts at ${startByte} of ${stats.size} bytes in ${key}`);
   }
-  const source = handle.createReadStream({
-    start: startByte,
-    ...(endByte > startByte && { end: endByte - 1 }),
-    highWaterMark: READ_CHUNK_BYTES,
-  });
+  const expectedBytes = endByte - startByte;
+  if (expectedBytes <= MAX_WHOLE_BYTES) {
+    const whole = Readable.from(await withFolderErrors(key, () => readWhole(handle, startByte, expectedBytes)));
+    return signal === undefined ? whole : addAbortSignal(signal, whole);
+  }
   const toError = (error: unknown) => toFolderError(error, key);
-  return createCheckedDownload(source, { expectedBytes: endByte - startByte, toError, signal });
+  const source = handle.createReadStream({ start: startByte, end: endByte - 1, highWaterMark: READ_CHUNK_BYTES });
+  return createCheckedDownload(source, { expectedBytes, toError, signal });
+}
+
+/** Reads bytes of an open file, and closes it. None is no chunk. */
+async function readWhole(handle: FileHandle, startByte: number, lengthBytes: number): Promise<Buffer[]> {
+  if (lengthBytes === 0) {
+    await handle.close();
+    return [];
+  }
+  const { buffer, bytesRead } = await handle.read({ buffer: Buffer.allocUnsafeSlow(lengthBytes), position: startByte });
+  if (bytesRead < lengthBytes) {
+    throw new RawStoreError('unavailable', `The raw object ended after ${bytesRead} of ${lengthBytes} bytes`);
+  }
+  await handle.close();
+  return [buffer];
 }
 
 async function readStats(path: string, subject: string): Promise<Stats | undefined> {
@@ -194,18 +237,5 @@ async function* readEntries(path: string) {
     yield* await opendir(path);
   } catch (error) {
     if (!isAbsent(error)) throw toFolderError(error, path);
-  }
-}
-
-/** Syncs `from` and each folder above it up to `to`: a name is durable once the folder that holds it is. */
-async function syncDirectories(from: string, to: string): Promise<void> {
-  for (let path = from; path.length >= to.length; path = dirname(path)) {
-    const handle = await open(path, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    if (path === dirname(path)) return;
   }
 }

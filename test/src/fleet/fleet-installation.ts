@@ -31,6 +31,7 @@ export async function ingestFleet(files: readonly FleetFile[]): Promise<FleetIns
   const jobs: IngestJob[] = [];
   const queue = {
     enqueue: async (_transaction: unknown, job: IngestJob): Promise<void> => void jobs.push(job),
+    enqueueSmall: async (_transaction: unknown, small: readonly IngestJob[]): Promise<void> => void jobs.push(...small),
     findPending: async () => new Set(jobs.map(({ transcriptId }) => transcriptId)),
   };
   const deps = { database, rawStore, queue, onReport: () => undefined };

@@ -42,7 +42,11 @@ afterAll(async () => {
 async function startOther(): Promise<{ url: string; stop(): Promise<void>; close(): Promise<void> }> {
   const database = createDatabasePool({ connectionString: api.connectionString });
   const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
-  const queue = { enqueue: async () => undefined, findPending: async () => new Set<string>() };
+  const queue = {
+    enqueue: async () => undefined,
+    enqueueSmall: async () => undefined,
+    findPending: async () => new Set<string>(),
+  };
   const deps = { database, rawStore: api.rawStore, queue, log: pino({ level: 'silent' }) };
   const config = readApiConfig(environment);
   const app = await createApiApp(deps, { ...config, live: { ...config.live, heartbeatMs: 300 } });

@@ -10,7 +10,7 @@ import {
   type DatabasePool,
   ensureWorkspace,
 } from '@recount/db';
-import { handleDeadLetter, handleJob, type JobReport } from '@recount/ingest';
+import { handleDeadLetter, handleGroup, handleJob, type JobReport } from '@recount/ingest';
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createJobQueue } from '@recount/queue';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
@@ -137,6 +137,9 @@ async function ingestAll(connectionString: string, deps: WorkDeps): Promise<void
     await queue.workDeadLetters((job) => handleDeadLetter(deps, job));
     await queue.work({ concurrency: 2, pollIntervalMs: 500 }, (job) =>
       handleJob(deps, job, { maxLineBytes: 1024 * 1024 }),
+    );
+    await queue.workSmall({ concurrency: 2, pollIntervalMs: 500 }, (jobs) =>
+      handleGroup(deps, jobs, { maxLineBytes: 1024 * 1024 }),
     );
     const deadlineMs = Date.now() + WORK_TIMEOUT_MS;
     for (;;) {

@@ -37,6 +37,7 @@ async function ingest(workspaceId: string): Promise<void> {
   const jobs: IngestJob[] = [];
   const queue = {
     enqueue: async (_: unknown, job: IngestJob) => void jobs.push(job),
+    enqueueSmall: async (_: unknown, small: readonly IngestJob[]) => void jobs.push(...small),
     findPending: async () => new Set(''),
   };
   const line = { type: 'user', sessionId: 's', timestamp: '2020-01-01T00:00:00Z', message: { content: 'hello' } };

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
-import type { TranscriptRow } from '../writes/insert-transcript.ts';
+import type { TranscriptRow } from '../writes/insert-transcripts.ts';
 
 export async function findTranscript(
   database: Database,

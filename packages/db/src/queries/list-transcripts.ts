@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, asc, eq, gt, inArray, isNotNull } from '../drizzle.cjs';
 import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
-import type { TranscriptRow } from '../writes/insert-transcript.ts';
+import type { TranscriptRow } from '../writes/insert-transcripts.ts';
 
 export interface TranscriptFilter {
   ids?: readonly string[] | undefined;

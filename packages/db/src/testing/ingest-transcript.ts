@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { identifyTranscript, streamTranscript } from '@recount/core';
 import type { DatabasePool } from '../database.ts';
-import { completeTranscript } from '../writes/complete-transcript.ts';
-import { insertTranscript } from '../writes/insert-transcript.ts';
+import { completeTranscripts } from '../writes/complete-transcripts.ts';
+import { insertTranscripts } from '../writes/insert-transcripts.ts';
 import { settleSessions } from '../writes/settle-sessions.ts';
+import { createTranscriptCopier } from '../writes/transcript-copier.ts';
 import { createTranscriptWriter } from '../writes/transcript-writer.ts';
 
 /** Ingests a transcript as a worker does, but from memory, and without looking at other versions of its session. */
@@ -15,11 +16,11 @@ export async function ingestTranscript(
   const identity = identifyTranscript({ path, head: bytes });
   const sessionId = identity.sessionId ?? path;
   await pool.withTransaction(async (transaction, client) => {
-    await insertTranscript(transaction, {
-      workspace_id: key.workspaceId,
+    const row = {
       id: key.transcriptId,
       session_id: sessionId,
       agent: 'claude-code',
+      format: 'claude-code' as const,
       path,
       is_subagent: identity.isSubagent,
       parent_session_id: identity.parentSessionId ?? null,
@@ -27,13 +28,15 @@ export async function ingestTranscript(
       sha256: createHash('sha256').update(bytes).digest('hex'),
       size_bytes: bytes.length,
       object_key: `${key.workspaceId}/${key.transcriptId}`,
-    });
+    };
+    await insertTranscripts(transaction, key.workspaceId, [row]);
     const batches = streamTranscript(sessionId, bytes);
     const counts = { contentBlocks: 0, errors: 0, warnings: 0, issuesByCode: {} as Record<string, number> };
     const firstNumbers = { entry: 0, call: 0, event: 0, issue: 0 };
-    const rowSet = { workspaceId: key.workspaceId, rowSetId: key.transcriptId };
-    const context = { ...rowSet, agent: 'claude-code', priceVersion: 'test' };
-    const writer = createTranscriptWriter(transaction, client, context, firstNumbers);
+    const rowSetId = key.transcriptId;
+    const context = { workspaceId: key.workspaceId, rowSetId, agent: 'claude-code', priceVersion: 'test' };
+    const copier = createTranscriptCopier(client);
+    const writer = createTranscriptWriter(transaction, copier, context, firstNumbers);
     let next = await batches.next();
     for (; !next.done; next = await batches.next()) {
       await writer.write(next.value);
@@ -45,14 +48,13 @@ export async function ingestTranscript(
       }
     }
     await writer.finish();
-    await completeTranscript(transaction, { ...key, ...rowSet }, next.value, counts, {
-      parser: 'test',
-      prices: 'test',
-    });
+    await copier.sendAll();
+    const completed = { transcriptId: key.transcriptId, rowSetId, summary: next.value, counts, attemptCount: 1 };
+    await completeTranscripts(transaction, key.workspaceId, [completed], { parser: 'test', prices: 'test' });
     await settleSessions(transaction, {
       workspaceId: key.workspaceId,
       sessionIds: [sessionId],
-      written: [{ rowSetId: rowSet.rowSetId, firstNumbers }],
+      written: [{ rowSetId, firstNumbers }],
       removedRowSetIds: [],
     });
   });

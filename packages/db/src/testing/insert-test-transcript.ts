@@ -1,6 +1,6 @@
 import type { DatabasePool } from '../database.ts';
 import { transcripts } from '../schema/transcripts.ts';
-import type { TranscriptRow } from '../writes/insert-transcript.ts';
+import type { TranscriptRow } from '../writes/insert-transcripts.ts';
 import { TEST_WORKSPACE } from './create-test-pool.ts';
 
 type Fields = Partial<typeof transcripts.$inferInsert> & { id: string };

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
-import type { TranscriptRow } from './insert-transcript.ts';
+import type { TranscriptRow } from './insert-transcripts.ts';
 
 /** Marks a transcript as being processed and counts the attempt; undefined where there is nothing (more) to do. */
 export async function claimTranscript(

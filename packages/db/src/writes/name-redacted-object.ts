@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
-import type { TranscriptRow } from './insert-transcript.ts';
+import type { TranscriptRow } from './insert-transcripts.ts';
 
 /** Lets a transcript name a redacted copy of its bytes, whose SHA-256 (hex) is `storedSha256`. */
 export async function nameRedactedObject(

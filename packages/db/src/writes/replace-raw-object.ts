@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq, isNull, or } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
-import type { TranscriptRow } from './insert-transcript.ts';
+import type { TranscriptRow } from './insert-transcripts.ts';
 
 /**
  * Lets a transcript name another object with the bytes that were uploaded. Returns false where it names another one by

@@ -10,6 +10,7 @@ import { deleteSession } from './delete-session.ts';
 import { lockSession } from './lock-session.ts';
 import { findNextUsageNumbers, type WrittenRows } from './replaced-usage.ts';
 import { settleSessions } from './settle-sessions.ts';
+import { createTranscriptCopier } from './transcript-copier.ts';
 import { createTranscriptWriter } from './transcript-writer.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
@@ -125,13 +126,15 @@ async function insertRows(
   );
   const firstNumbers = await findNextUsageNumbers(transaction, { workspaceId: TEST_WORKSPACE, rowSetId: id });
   const context = { workspaceId: TEST_WORKSPACE, rowSetId: id, agent: 'claude-code', priceVersion: 'test' };
-  const writer = createTranscriptWriter(transaction, client, context, { ...firstNumbers, event: 0, issue: 0 });
+  const copier = createTranscriptCopier(client);
+  const writer = createTranscriptWriter(transaction, copier, context, { ...firstNumbers, event: 0, issue: 0 });
   await writer.write({
     ...{ messages: [], updatedMessages: [], contentBlocks: [], events: [], issues: [] },
     apiResponses: copies.map((copy, index) => toApiResponse(sessionId, copy, index)),
     toolCalls: copies.flatMap((copy, index) => toToolCalls(sessionId, copy, index)),
   });
   await writer.finish();
+  await copier.sendAll();
   return { rowSetId: id, firstNumbers };
 }
 

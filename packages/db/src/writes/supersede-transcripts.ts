@@ -3,7 +3,7 @@ import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { deleteTranscriptRows } from './delete-transcript-rows.ts';
-import type { TranscriptRow } from './insert-transcript.ts';
+import type { TranscriptRow } from './insert-transcripts.ts';
 
 /** Columns that tell of rows which a superseded transcript does not have. */
 const CLEARED_COLUMNS = [

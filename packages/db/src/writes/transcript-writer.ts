@@ -1,6 +1,4 @@
 import type { TranscriptBatch, TranscriptMessage } from '@recount/core';
-import type { PoolClient } from 'pg';
-import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database.ts';
 import { sql } from '../drizzle.cjs';
 import {
@@ -13,10 +11,10 @@ import {
   toUsageEntryRow,
   type WriteContext,
 } from '../rows/transcript-rows.ts';
-import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
-import { sessionEvents, toolCalls, usageEntries } from '../schema/usage.ts';
+import { transcriptMessages } from '../schema/messages.ts';
 import { createMessageWindow } from './message-window.ts';
 import type { UsageNumbers } from './replaced-usage.ts';
+import type { TranscriptCopier } from './transcript-copier.ts';
 
 /** Numbers that the next rows of a row set get. */
 export interface RowNumbers extends UsageNumbers {
@@ -33,7 +31,7 @@ export interface WrittenCheckpoint {
 export interface TranscriptWriter {
   /** Takes one batch of a parse; resolves when there is room for the next. */
   write(batch: TranscriptBatch): Promise<void>;
-  /** Resolves when Postgres has taken every row. */
+  /** Gives the copier what was held back; the rows are there once that has sent all. */
   finish(): Promise<void>;
   /** The checkpoint that a batch brought. */
   readonly checkpoint: WrittenCheckpoint | undefined;
@@ -43,25 +41,17 @@ export interface TranscriptWriter {
 const MAX_WAITING_CHANGES = 1000;
 
 /**
- * Writes the rows of a transcript within its transaction, whose connection `client` is, numbered from `firstNumbers`. Rows are sent a few megabytes at a time, while the next ones
- * are parsed and encoded; Postgres' error is thrown by a later `write`, or by `finish`.
+ * Gives the rows of a transcript to a copier of its transaction, numbered from `firstNumbers`.
  */
 export function createTranscriptWriter(
   transaction: Database,
-  client: PoolClient,
+  copier: TranscriptCopier,
   context: WriteContext,
   firstNumbers: RowNumbers,
 ): TranscriptWriter {
   const next = { ...firstNumbers };
   let checkpoint: WrittenCheckpoint | undefined;
-  const copier = createRowCopier(client);
-  const addMessage = copier.openTable(transcriptMessages);
-  const addBlock = copier.openTable(contentBlocks);
-  const addUsageEntry = copier.openTable(usageEntries);
-  const addToolCall = copier.openTable(toolCalls);
-  const addEvent = copier.openTable(sessionEvents);
-  const addIssue = copier.openTable(ingestIssues);
-  const messages = createMessageWindow((message) => addMessage(toMessageRow(context, message)));
+  const messages = createMessageWindow((message) => copier.addMessage(toMessageRow(context, message)));
 
   const updateChanged = async (): Promise<void> => {
     await copier.sendAll();
@@ -72,17 +62,19 @@ export function createTranscriptWriter(
     async write(batch) {
       if (batch.checkpoint !== undefined) checkpoint = { state: batch.checkpoint, numbers: { ...next } };
       messages.add(batch);
-      for (const block of batch.contentBlocks) addBlock(toContentBlockRow(context, block));
-      for (const response of batch.apiResponses) addUsageEntry(toUsageEntryRow(context, next.entry++, response));
-      for (const call of batch.toolCalls) addToolCall(toToolCallRow(context, next.call++, call));
-      for (const event of batch.events) addEvent(toSessionEventRow(context, next.event++, event));
-      for (const issue of batch.issues) addIssue(toIssueRow(context, next.issue++, issue));
+      for (const block of batch.contentBlocks) copier.addBlock(toContentBlockRow(context, block));
+      for (const response of batch.apiResponses) {
+        copier.addUsageEntry(toUsageEntryRow(context, next.entry++, response));
+      }
+      for (const call of batch.toolCalls) copier.addToolCall(toToolCallRow(context, next.call++, call));
+      for (const event of batch.events) copier.addEvent(toSessionEventRow(context, next.event++, event));
+      for (const issue of batch.issues) copier.addIssue(toIssueRow(context, next.issue++, issue));
       await copier.sendFull();
       if (messages.changedCount >= MAX_WAITING_CHANGES) await updateChanged();
     },
     async finish() {
       messages.close();
-      await updateChanged();
+      if (messages.changedCount > 0) await updateChanged();
     },
     get checkpoint() {
       return checkpoint;

@@ -65,11 +65,15 @@ export function selectUsageRollup(workspaceId: string, sessionIds?: readonly str
       SELECT true, * FROM (
         SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
         FROM ${transcripts} AS t
-        JOIN ${usageEntries} AS e ON e.workspace_id = t.workspace_id AND e.row_set_id = t.row_set_id
-        JOIN ${usageLedger} AS l
-          ON l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key
+        -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read them all.
+        JOIN LATERAL (
+          SELECT * FROM ${usageEntries} WHERE workspace_id = t.workspace_id AND row_set_id = t.row_set_id OFFSET 0
+        ) AS e ON true
+        JOIN LATERAL (
+          SELECT l.session_id FROM ${usageLedger} AS l
+          WHERE l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key OFFSET 0
+        ) AS credited ON credited.session_id <> e.session_id
         WHERE t.workspace_id = ${workspaceId} AND ${ofSessions('t.session_id', sessionIds)}
-          AND l.session_id <> e.session_id
         ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
       ) AS shared
     ) AS response

@@ -19,6 +19,8 @@ export interface Delivery {
 
 /** Where a backfill brings transcripts: an API, or store and database themselves. Every method rejects with a BackfillTargetError. */
 export interface BackfillTarget {
+  /** Small transcripts that may be delivered at once, besides what is under way by itself. Default: none. */
+  readonly maxSmallDeliveries?: number;
   /** The transcript of these bytes in this session, if the target has it. */
   find(
     content: { sessionId: string; sha256: string },

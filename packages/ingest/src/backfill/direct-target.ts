@@ -1,13 +1,23 @@
-import { listTranscripts, type TranscriptRow } from '@recount/db';
+import {
+  listTranscriptStates,
+  listTranscriptsByContent,
+  type TranscriptContent,
+  type TranscriptState,
+} from '@recount/db';
 import { RawStoreError } from '@recount/storage';
+import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toFailureReason } from '../process/failure-reason.ts';
 import { ReceiveError } from '../receive/receive-error.ts';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES, receiveTranscript } from '../receive/receive-transcript.ts';
+import { createUploadRecorder } from '../receive/record-uploads.ts';
 import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from './backfill-target.ts';
 
 /** Behind what people upload while a backfill runs. */
 const BACKFILL_PRIORITY = -1;
+/** Small transcripts under way at once: so many can share a transaction. */
+const MAX_SMALL_DELIVERIES = 64;
+const MAX_FOUND_AT_ONCE = 100;
 
 /** Brings transcripts straight to raw store and database, without an API in between. */
 export function createDirectTarget(
@@ -15,28 +25,31 @@ export function createDirectTarget(
   { workspaceId, maxBytes = DEFAULT_MAX_TRANSCRIPT_BYTES }: { workspaceId: string; maxBytes?: number },
 ): BackfillTarget {
   const { database } = deps.database;
+  const record = createUploadRecorder(deps);
+  const findByContent = gatherCalls(MAX_FOUND_AT_ONCE, (contents: readonly TranscriptContent[]) =>
+    listTranscriptsByContent(database, workspaceId, contents),
+  );
   return {
-    find: ({ sessionId, sha256 }) =>
+    maxSmallDeliveries: MAX_SMALL_DELIVERIES,
+    find: (content) =>
       withTargetErrors(async () => {
-        const [row] = await listTranscripts(database, workspaceId, { sessionId, sha256 }, { limit: 1 });
+        const row = await findByContent(content);
         return row && toStoredTranscript(row);
       }),
     receive: ({ path, open }, signal) =>
       withTargetErrors(async () => {
         const request = { workspaceId, path, body: open(), maxBytes, priority: BACKFILL_PRIORITY, signal };
-        const { transcript, isDuplicate } = await receiveTranscript(deps, request);
+        const { transcript, isDuplicate } = await receiveTranscript(deps, request, record);
         return { transcript: toStoredTranscript(transcript), isDuplicate };
       }),
     readStatuses: (ids) =>
       withTargetErrors(async () => {
-        const rows = await listTranscripts(database, workspaceId, { ids }, { limit: ids.length });
-        return rows.map(toStoredTranscript);
+        return (await listTranscriptStates(database, workspaceId, ids)).map(toStoredTranscript);
       }),
   };
 }
 
-function toStoredTranscript(row: TranscriptRow): StoredTranscript {
-  const { id, session_id, status, failure_reason } = row;
+function toStoredTranscript({ id, session_id, status, failure_reason }: TranscriptState): StoredTranscript {
   return { transcriptId: id, sessionId: session_id, status, failureReason: failure_reason };
 }
 

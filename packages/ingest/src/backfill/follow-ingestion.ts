@@ -28,6 +28,8 @@ export interface IngestionFollower {
 
 const SLOWEST_POLL_INTERVAL_MS = 2000;
 const SLOWDOWN = 1.5;
+/** After a page of which more is settled, the next one is asked for at once. */
+const MIN_SETTLED_SHARE = 0.5;
 
 /** Asks for the state of transcripts until each is in a final one, a page at a time, the longest waiting first. */
 export function followIngestion(target: BackfillTarget, options: FollowOptions): IngestionFollower {
@@ -44,12 +46,12 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
     }
   };
 
-  /** Looks at one page: whether anything in it was settled, or is being worked on. */
-  const poll = async (): Promise<{ isAnySettled: boolean; isMoving: boolean }> => {
+  /** Looks at one page: how much of it was settled, and whether anything was, or is being worked on. */
+  const poll = async (): Promise<{ settledShare: number; isMoving: boolean }> => {
     const ids = [...waiting.keys()].slice(0, MAX_STATUS_IDS);
     const found = await retry(() => target.readStatuses(ids, signal));
     const byId = new Map(found.map((stored) => [stored.transcriptId, stored]));
-    let isAnySettled = false;
+    let settledCount = 0;
     for (const id of ids) {
       const followers = waiting.get(id) ?? [];
       const stored = byId.get(id);
@@ -58,20 +60,19 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
       // To the end, so that a page of slow ones does not hide the others.
       if (isPending) waiting.set(id, followers);
       else settle(followers, stored);
-      isAnySettled ||= !isPending;
+      if (!isPending) settledCount += 1;
     }
-    return { isAnySettled, isMoving: isAnySettled || found.some(({ status }) => status === 'processing') };
+    const isMoving = settledCount > 0 || found.some(({ status }) => status === 'processing');
+    return { settledShare: settledCount / ids.length, isMoving };
   };
 
   let movedAtMs = performance.now();
   let intervalMs = options.pollIntervalMs;
   const pollAndSleep = async (): Promise<void> => {
-    const { isAnySettled, isMoving } = await poll();
+    const { settledShare, isMoving } = await poll();
     if (isMoving) movedAtMs = performance.now();
-    if (isAnySettled) {
-      intervalMs = options.pollIntervalMs;
-      return;
-    }
+    if (settledShare > 0) intervalMs = options.pollIntervalMs;
+    if (settledShare > MIN_SETTLED_SHARE) return;
     if (performance.now() - movedAtMs > options.stallMs) {
       options.onStalled(waitingCount);
       movedAtMs = Number.POSITIVE_INFINITY;

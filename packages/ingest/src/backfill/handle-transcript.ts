@@ -1,4 +1,5 @@
 import type { TranscriptSource } from '@recount/sources';
+import { MAX_GROUPED_BYTES } from '../process/process-group.ts';
 import type { BackfillTally } from './backfill-tally.ts';
 import { type BackfillTarget, BackfillTargetError } from './backfill-target.ts';
 import { type DeliverOptions, deliverTranscript } from './deliver-transcript.ts';
@@ -17,6 +18,8 @@ export interface HandledTranscript {
   task: Promise<void>;
   /** Resolves when the next source may be asked for: at once, unless this one opens only once. */
   isRead: Promise<void>;
+  /** Resolves when it has been read, and is small; never for others. */
+  isHeld: Promise<void>;
 }
 
 /** A target that could not take this many in a row, after all attempts, will not take the next either. */
@@ -54,10 +57,18 @@ export function createTranscriptHandler(
   return (source) => {
     const reading = readContent(source, options.maxHeldBytes, options.signal);
     const task = reading.then((content) => deliver(source, content)).catch((error) => fail(source.location, error));
+    const isHeld = new Promise<void>((resolve) => {
+      const resolveWhereSmall = (content: Awaited<typeof reading>): void => {
+        const sizeBytes = typeof content === 'object' ? content.measure?.sizeBytes : undefined;
+        if (sizeBytes !== undefined && sizeBytes <= MAX_GROUPED_BYTES) resolve();
+      };
+      // Why it cannot be read, the task tells.
+      reading.then(resolveWhereSmall, () => undefined);
+    });
     const waitUntilRead = async (): Promise<void> => {
       const content = await reading.catch(() => undefined);
       if (typeof content === 'object' && content.measure === undefined) await task;
     };
-    return { task, isRead: source.reopenable ? Promise.resolve() : waitUntilRead() };
+    return { task, isHeld, isRead: source.reopenable ? Promise.resolve() : waitUntilRead() };
   };
 }

@@ -72,7 +72,15 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
   setMaxListeners(0, signal);
   const tally = createTally(onEvent);
   const { report } = tally;
-  const underWay = new Set<Promise<void>>();
+  const tasks = new Set<Promise<void>>();
+  /** A small transcript leaves its slot once it is read, where the target takes more of them. */
+  const slots = new Set<Promise<void>>();
+  const small = new Set<Promise<void>>();
+  const maxSmall = target?.maxSmallDeliveries ?? 0;
+  const addUntil = (set: Set<Promise<void>>, end: Promise<void>): void => {
+    set.add(end);
+    end.finally(() => set.delete(end));
+  };
   let fatal: unknown;
   const onFatal = (error: unknown): void => {
     fatal ??= error;
@@ -83,7 +91,7 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
     report,
     fatalError: () => fatal,
     async take(item: SourceItem): Promise<void> {
-      while (underWay.size >= concurrency) await Promise.race(underWay);
+      while (slots.size >= concurrency) await Promise.race(slots);
       await settler?.waitForRoom();
       signal.throwIfAborted();
       report.consumedInputBytes = item.consumedInputBytes;
@@ -93,20 +101,25 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
       if (item.kind === 'failed') {
         return tally.countFailed({ location: item.location, reason: item.error.message });
       }
-      const { task, isRead } = handle(item);
-      underWay.add(task);
-      task.finally(() => underWay.delete(task));
+      const { task, isRead, isHeld } = handle(item);
+      addUntil(tasks, task);
+      const leavesSlot = isHeld.then(() => {
+        if (small.size >= maxSmall) return task;
+        addUntil(small, task);
+        return undefined;
+      });
+      addUntil(slots, Promise.race([task, leavesSlot]));
       await isRead;
     },
     async finish(): Promise<void> {
-      await Promise.all(underWay);
+      await Promise.all(tasks);
       await settler?.finish();
       signal.throwIfAborted();
     },
     /** Ends what is under way. */
     async abandon(error: unknown): Promise<void> {
       stop.abort(error);
-      await Promise.all(underWay);
+      await Promise.all(tasks);
     },
   };
 }

@@ -7,14 +7,15 @@ import { type ProcessOptions, processTranscript } from './process-transcript.ts'
 
 /** What a worker reports of a job; never anything of the transcript's text. */
 export interface JobReport extends IngestJob {
-  outcome: JobOutcome['status'] | 'superseded' | 'gone';
+  /** `alone`: taken in a group, and left to be done by itself; where the group failed, with its reason. */
+  outcome: JobOutcome['status'] | 'superseded' | 'gone' | 'alone';
   durationMs: number;
   sizeBytes?: number;
   attempt?: number;
   reason?: string;
 }
 
-type Deps = Pick<IngestDependencies, 'database' | 'rawStore'> & { onReport: (report: JobReport) => void };
+export type HandleDeps = Pick<IngestDependencies, 'database' | 'rawStore'> & { onReport: (report: JobReport) => void };
 
 export interface JobOptions extends ProcessOptions {
   /** How often an outage may still give the job back without counting as an attempt. Default 0: it counts. */
@@ -22,7 +23,7 @@ export interface JobOptions extends ProcessOptions {
 }
 
 /** Ingests the transcript of a job. Does not throw: a failure is kept on the transcript and makes the job come back. */
-export async function handleJob(deps: Deps, job: IngestJob, options: JobOptions): Promise<JobOutcome> {
+export async function handleJob(deps: HandleDeps, job: IngestJob, options: JobOptions): Promise<JobOutcome> {
   const startedAt = performance.now();
   const report = (outcome: JobReport['outcome'], details: Partial<JobReport> = {}): void =>
     deps.onReport({ ...job, outcome, durationMs: Math.round(performance.now() - startedAt), ...details });
@@ -50,7 +51,7 @@ export async function handleJob(deps: Deps, job: IngestJob, options: JobOptions)
 }
 
 /** The attempts are used up: the transcript is marked failed, or stays ingested where only a re-parse failed. */
-export async function handleDeadLetter(deps: Pick<Deps, 'database'>, job: IngestJob): Promise<void> {
+export async function handleDeadLetter(deps: Pick<HandleDeps, 'database'>, job: IngestJob): Promise<void> {
   const { database } = deps.database;
   const transcript = await findTranscript(database, job.workspaceId, job.transcriptId);
   if (transcript === undefined) return;
@@ -67,7 +68,7 @@ export async function handleDeadLetter(deps: Pick<Deps, 'database'>, job: Ingest
 }
 
 /** Where even this fails, the database is away: the job comes back, and the next attempt will tell. */
-async function keepReason(deps: Deps, job: IngestJob, reason: string): Promise<void> {
+async function keepReason(deps: HandleDeps, job: IngestJob, reason: string): Promise<void> {
   try {
     await recordAttemptFailure(deps.database.database, job.workspaceId, job.transcriptId, reason);
   } catch (error) {

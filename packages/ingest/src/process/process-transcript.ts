@@ -1,6 +1,7 @@
 import { type PriceTable, ResumeError } from '@recount/core';
 import {
-  completeTranscript,
+  completeTranscripts,
+  createTranscriptCopier,
   createTranscriptWriter,
   type Database,
   deleteTranscriptRows,
@@ -114,22 +115,30 @@ async function processOnce(
           : undefined;
       const firstNumbers = await findNextUsageNumbers(transaction, rowSet);
       const kept = resumePoint && toKeptRows(resumePoint);
+      const copier = createTranscriptCopier(client);
       const transcriptWriter = createTranscriptWriter(
         transaction,
-        client,
+        copier,
         { ...rowSet, agent: transcript.agent, priceVersion: prices.version },
         { event: 0, issue: 0, ...kept?.numbers, ...firstNumbers },
       );
       const writer = createBatchWriter(transcriptWriter, kept);
       const parseOptions = { ...options, prices, arrivals, redaction, resumePoint };
       const hashesByLength = await parseRawObject(writer, deps.rawStore, transcript, others, parseOptions);
+      await copier.sendAll();
       const { summary, counts } = writer.toResult();
       if (resumePoint !== undefined) {
         checkCreditOrder(resumePoint, summary);
         await markSuperseded(transaction, workspaceId, [resumePoint.beginning], transcript.id);
       }
-      const withSecrets = { ...counts, secretsByRule: redaction.toCounts() };
-      await completeTranscript(transaction, { ...rowSet, transcriptId: transcript.id }, summary, withSecrets, versions);
+      const completed = {
+        transcriptId: transcript.id,
+        rowSetId,
+        summary,
+        counts: { ...counts, secretsByRule: redaction.toCounts() },
+        attemptCount: transcript.attempt_count,
+      };
+      await completeTranscripts(transaction, workspaceId, [completed], versions);
       await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, transcriptWriter.checkpoint);
       const replaced = resumePoint === undefined ? findBeginnings(transcript, hashesByLength, others) : [];
       await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);

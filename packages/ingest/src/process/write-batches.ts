@@ -8,7 +8,7 @@ const MAX_STORED_ISSUES = 1000;
 type Batches = AsyncGenerator<TranscriptBatch, TranscriptSummary>;
 
 export interface BatchWriter {
-  /** Writes every batch; resolves when Postgres has taken all rows. */
+  /** Writes every batch, and gives the copier all that was held back. */
   writeAll(batches: Batches): Promise<void>;
   toResult(): { summary: TranscriptSummary; counts: IngestCounts };
 }

@@ -1,17 +1,11 @@
-import {
-  findTranscript,
-  hasWorkspace,
-  insertTranscript,
-  replaceRawObject,
-  type StoredFormat,
-  type TranscriptRow,
-} from '@recount/db';
+import { findTranscript, hasWorkspace, replaceRawObject, type StoredFormat, type TranscriptRow } from '@recount/db';
 import { rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
 import { measureBody } from './measure-body.ts';
 import { ReceiveError } from './receive-error.ts';
+import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
 import { isSessionId, MAX_SESSION_ID_LENGTH } from './session-id.ts';
 
 export interface ReceiveRequest {
@@ -45,14 +39,18 @@ const AGENT = 'claude-code';
 const newTranscriptId = monotonicFactory();
 
 /**
- * Accepts a transcript: streams it to the raw store, then inserts its row and its job in one transaction. When this
- * resolves, the transcript is durable and will be ingested. The same bytes of the same session again are a duplicate:
+ * Accepts a transcript: streams it to the raw store, then inserts its row and its job in one transaction, by default of its
+ * own. When this resolves, the transcript is durable and will be ingested. The same bytes of the same session again are a duplicate:
  * the second copy and job are not kept.
  *
  * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors; after
  * the latter an object without a row may stay behind, which `recount doctor` finds.
  */
-export async function receiveTranscript(deps: IngestDependencies, request: ReceiveRequest): Promise<ReceiveResult> {
+export async function receiveTranscript(
+  deps: IngestDependencies,
+  request: ReceiveRequest,
+  record: RecordUpload = createUploadRecorder(deps),
+): Promise<ReceiveResult> {
   checkSessionId(request.sessionId);
   const path = request.path?.slice(0, MAX_PATH_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
   const id = request.transcriptId ?? newTranscriptId();
@@ -66,34 +64,26 @@ export async function receiveTranscript(deps: IngestDependencies, request: Recei
     throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
   }
   const { sessionId } = identity;
-  const insert = deps.database.withTransaction(async (transaction) => {
-    const inserted = await insertTranscript(transaction, {
-      workspace_id: request.workspaceId,
-      id,
-      session_id: sessionId,
-      agent: AGENT,
-      format: request.format ?? (identity.format === 'claude-stream-json' ? identity.format : 'claude-code'),
-      path: path ?? null,
-      is_subagent: identity.isSubagent,
-      parent_session_id: identity.parentSessionId ?? null,
-      agent_id: identity.agentId ?? null,
-      sha256,
-      size_bytes: sizeBytes,
-      object_key: objectKey,
-    });
-    if (!inserted.isDuplicate) {
-      const job = { workspaceId: request.workspaceId, transcriptId: id };
-      await deps.queue.enqueue(transaction, job, { priority: request.priority ?? 0 });
-    }
-    return inserted;
-  });
-  const result = await insert.catch(async (error: unknown) => {
+  const transcript = {
+    id,
+    session_id: sessionId,
+    agent: AGENT,
+    format: request.format ?? (identity.format === 'claude-stream-json' ? identity.format : 'claude-code'),
+    path: path ?? null,
+    is_subagent: identity.isSubagent,
+    parent_session_id: identity.parentSessionId ?? null,
+    agent_id: identity.agentId ?? null,
+    sha256,
+    size_bytes: sizeBytes,
+    object_key: objectKey,
+  };
+  const upload = { workspaceId: request.workspaceId, transcript, priority: request.priority ?? 0 };
+  const { row, isDuplicate } = await record(upload).catch(async (error: unknown) => {
     // Deleted while the upload was under way: nobody would look for the object.
     if (!(await hasWorkspace(deps.database.database, request.workspaceId))) await deps.rawStore.delete(objectKey);
     throw error;
   });
-  const transcript = result.isDuplicate ? await settleDuplicate(deps, result.row, objectKey) : result.row;
-  return { transcript, isDuplicate: result.isDuplicate };
+  return { transcript: isDuplicate ? await settleDuplicate(deps, row, objectKey) : row, isDuplicate };
 }
 
 /**

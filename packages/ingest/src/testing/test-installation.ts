@@ -22,6 +22,8 @@ export interface TestInstallation extends IngestDependencies {
   rawStore: RawStore;
   /** Jobs enqueued and not yet taken, in order. */
   jobs: IngestJob[];
+  /** Of the raw objects, whose keys are paths in it. */
+  storeDirectory: string;
   receive(text: string | Uint8Array, request?: Partial<ReceiveRequest>): Promise<ReceiveResult>;
   /** Ingests what waits, in the order of the queue. */
   work(): Promise<void>;
@@ -45,12 +47,16 @@ export async function createTestInstallation(): Promise<TestInstallation> {
     enqueue: async (_transaction, job) => {
       jobs.push(job);
     },
+    enqueueSmall: async (_transaction, small) => {
+      jobs.push(...small);
+    },
     findPending: async () => new Set(jobs.map(({ transcriptId }) => transcriptId)),
   };
   const deps = { database, rawStore, queue };
   return {
     ...deps,
     jobs,
+    storeDirectory: directory,
     receive: (text, request = {}) =>
       receiveTranscript(deps, {
         workspaceId: TEST_WORKSPACE,

@@ -11,7 +11,7 @@ export async function countWaitingBlocks(database: Database): Promise<number> {
   const { rows } = await database.execute<{ count: number }>(sql`
     SELECT coalesce(sum(t.content_block_count), 0)::float8 AS count
     FROM ${searchIndexState} AS s
-    JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.transcript_id
+    JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.row_set_id = s.row_set_id
     WHERE s.indexed_at IS NULL`);
   return rows[0]?.count ?? 0;
 }

@@ -1,0 +1,38 @@
+import type { Database } from '../database.ts';
+import { and, asc, eq, inArray, isNull, lte, sql } from '../drizzle.cjs';
+import { transcripts } from '../schema/transcripts.ts';
+import type { TranscriptRow } from '../writes/insert-transcripts.ts';
+
+/**
+ * Those of some transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their session:
+ * nothing of it is ingested, and no other of `ids` is of it. In the order of their upload.
+ */
+export async function listPlainTranscripts(
+  database: Database,
+  workspaceId: string,
+  ids: readonly string[],
+  maxBytes: number,
+): Promise<TranscriptRow[]> {
+  if (ids.length === 0) return [];
+  const isWithout = sql`NOT EXISTS (
+    SELECT FROM ${transcripts} AS o
+    WHERE o.workspace_id = ${transcripts.workspace_id} AND o.session_id = ${transcripts.session_id}
+      AND o.id <> ${transcripts.id} AND (o.ingested_at IS NOT NULL OR o.id = ANY(${sql.param([...ids])}::text[])))`;
+  return await database
+    .select()
+    .from(transcripts)
+    .where(
+      and(
+        eq(transcripts.workspace_id, workspaceId),
+        inArray(transcripts.id, [...ids]),
+        eq(transcripts.status, 'queued'),
+        eq(transcripts.attempt_count, 0),
+        eq(transcripts.format, 'claude-code'),
+        isNull(transcripts.ingested_at),
+        isNull(transcripts.stored_sha256),
+        lte(transcripts.size_bytes, maxBytes),
+        isWithout,
+      ),
+    )
+    .orderBy(asc(transcripts.id));
+}

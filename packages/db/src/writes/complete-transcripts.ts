@@ -1,0 +1,71 @@
+import type { TranscriptSummary } from '@recount/core';
+import type { Database } from '../database.ts';
+import { sql } from '../drizzle.cjs';
+import { toJsonText } from '../rows/to-json-text.ts';
+import { toTranscriptFigures } from '../rows/transcript-rows.ts';
+import { transcripts } from '../schema/transcripts.ts';
+import { selectActiveTimes } from './active-time.ts';
+import { list } from './ledger-definition.ts';
+
+export interface IngestCounts {
+  contentBlocks: number;
+  errors: number;
+  warnings: number;
+  /** Occurrences by issue code. */
+  issuesByCode: Record<string, number>;
+  /** Secrets taken out, by rule. Default: none. */
+  secretsByRule?: Record<string, number>;
+}
+
+export interface CompletedTranscript {
+  transcriptId: string;
+  /** Under which its rows stand. */
+  rowSetId: string;
+  /** What the parse found out about the whole. */
+  summary: TranscriptSummary;
+  counts: IngestCounts;
+  /** Of which this one was a success. */
+  attemptCount: number;
+}
+
+/** Marks transcripts as ingested, whose rows are there. */
+export async function completeTranscripts(
+  transaction: Database,
+  workspaceId: string,
+  completed: readonly CompletedTranscript[],
+  versions: { parser: string; prices: string },
+): Promise<void> {
+  const rows = completed.map((transcript) => toCompletedRow(transcript, versions));
+  const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== 'id');
+  if (columns.length === 0) return;
+  await transaction.execute(sql`
+    UPDATE ${transcripts} AS t
+    SET ${list(columns, (name) => `${name} = c.${name}`)}, active_ms = coalesce(active.active_ms, 0), superseded_by = NULL,
+      failure_reason = NULL, rows_deleted_at = NULL, ingested_at = now()
+    FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText(rows)}::jsonb) AS c
+    LEFT JOIN (${selectActiveTimes(
+      workspaceId,
+      rows.map(({ row_set_id }) => row_set_id),
+    )}) AS active ON active.row_set_id = c.row_set_id
+    WHERE t.workspace_id = ${workspaceId} AND t.id = c.id`);
+}
+
+function toCompletedRow(
+  { transcriptId, rowSetId, summary, counts, attemptCount }: CompletedTranscript,
+  versions: { parser: string; prices: string },
+) {
+  return {
+    ...toTranscriptFigures(summary),
+    id: transcriptId,
+    row_set_id: rowSetId,
+    status: 'ingested',
+    attempt_count: attemptCount,
+    content_block_count: counts.contentBlocks,
+    error_count: counts.errors,
+    warning_count: counts.warnings,
+    issue_counts: counts.issuesByCode,
+    secret_counts: counts.secretsByRule ?? {},
+    parser_version: versions.parser,
+    price_version: versions.prices,
+  } satisfies Partial<typeof transcripts.$inferInsert>;
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { streamTranscript } from '@recount/core';
+import {
+  type CompletedTranscript,
+  completeTranscripts,
+  createTranscriptCopier,
+  createTranscriptWriter,
+  type Database,
+  holdWorkspace,
+  listPlainTranscripts,
+  lockFreeSessions,
+  settleSessions,
+  type TranscriptRow,
+} from '@recount/db';
+import type { RawStore } from '@recount/storage';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
+import { toRowsVersion } from '../redact/rows-version.ts';
+import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
+import { createBatchWriter } from './write-batches.ts';
+
+/** Longer transcripts are ingested by themselves; a group of these is 8 MiB, which are held in memory. */
+export const MAX_GROUPED_BYTES = 128 * 1024;
+
+/** Raw objects of a group that are read at once. */
+const READS_AT_ONCE = 16;
+
+const FIRST_NUMBERS = { entry: 0, call: 0, event: 0, issue: 0 };
+
+type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
+
+interface HeldTranscript {
+  row: TranscriptRow;
+  bytes: Uint8Array;
+}
+
+/**
+ * Ingests those of the transcripts that are plain in one transaction, and leaves the others as they are: those of
+ * sessions that have other versions, or that somebody else holds just now, those that were tried before, and those whose
+ * raw object cannot be read. Returns the rows of those that it ingested, as they were before. Where the workspace takes
+ * secrets out, none is plain. Throws where any of them fails, and none is ingested then.
+ */
+export async function processGroup(
+  { database, rawStore }: Deps,
+  workspaceId: string,
+  transcriptIds: readonly string[],
+  options: ProcessOptions,
+): Promise<TranscriptRow[]> {
+  const { signal } = options;
+  return await database.withTransaction(
+    async (transaction, client) => {
+      const settings = await holdWorkspace(transaction, workspaceId);
+      if (settings?.redaction !== 'off') return [];
+      const held = await readObjects(rawStore, await lockPlain(transaction, workspaceId, transcriptIds), signal);
+      if (held.length === 0) return [];
+      const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
+      const copier = createTranscriptCopier(client);
+      const completed: CompletedTranscript[] = [];
+      for (const { row, bytes } of held) {
+        const context = { workspaceId, rowSetId: row.id, agent: row.agent, priceVersion: prices.version };
+        const writer = createBatchWriter(createTranscriptWriter(transaction, copier, context, FIRST_NUMBERS));
+        await writer.writeAll(streamTranscript(row.session_id, bytes, { ...options, prices }));
+        signal?.throwIfAborted();
+        completed.push({
+          transcriptId: row.id,
+          rowSetId: row.id,
+          ...writer.toResult(),
+          attemptCount: row.attempt_count + 1,
+        });
+      }
+      await copier.sendAll();
+      const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
+      await completeTranscripts(transaction, workspaceId, completed, versions);
+      await settleSessions(transaction, {
+        workspaceId,
+        sessionIds: held.map(({ row }) => row.session_id),
+        written: held.map(({ row }) => ({ rowSetId: row.id, firstNumbers: FIRST_NUMBERS })),
+        removedRowSetIds: [],
+      });
+      return held.map(({ row }) => row);
+    },
+    { signal },
+  );
+}
+
+/** Looks twice: what a session has is known for certain once its lock is held. */
+async function lockPlain(
+  transaction: Database,
+  workspaceId: string,
+  transcriptIds: readonly string[],
+): Promise<TranscriptRow[]> {
+  const candidates = await listPlainTranscripts(transaction, workspaceId, transcriptIds, MAX_GROUPED_BYTES);
+  const sessionIds = candidates.map(({ session_id }) => session_id);
+  const locked = await lockFreeSessions(transaction, workspaceId, sessionIds);
+  const ids = candidates.filter(({ session_id }) => locked.has(session_id)).map(({ id }) => id);
+  return await listPlainTranscripts(transaction, workspaceId, ids, MAX_GROUPED_BYTES);
+}
+
+async function readObjects(
+  rawStore: RawStore,
+  rows: readonly TranscriptRow[],
+  signal: AbortSignal | undefined,
+): Promise<HeldTranscript[]> {
+  const held: HeldTranscript[] = [];
+  for (let start = 0; start < rows.length; start += READS_AT_ONCE) {
+    const some = rows.slice(start, start + READS_AT_ONCE);
+    const objects = await Promise.all(some.map((row) => readObject(rawStore, row, signal)));
+    for (const object of objects) if (object !== undefined) held.push(object);
+  }
+  return held;
+}
+
+/** Undefined where the object is away, or not what was uploaded: ingested by itself, the transcript fails for that reason. */
+async function readObject(
+  rawStore: RawStore,
+  row: TranscriptRow,
+  signal: AbortSignal | undefined,
+): Promise<HeldTranscript | undefined> {
+  try {
+    const bytes = await buffer(await rawStore.get(row.object_key, { signal }));
+    return createHash('sha256').update(bytes).digest('hex') === row.sha256 ? { row, bytes } : undefined;
+  } catch {
+    signal?.throwIfAborted();
+    return undefined;
+  }
+}

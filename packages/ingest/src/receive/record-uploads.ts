@@ -1,0 +1,47 @@
+import { type InsertedTranscript, insertTranscripts, type NewTranscript } from '@recount/db';
+import { gatherCalls } from '../gather-calls.ts';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { MAX_GROUPED_BYTES } from '../process/process-group.ts';
+
+/** A transcript whose raw object is durable. */
+export interface Upload {
+  workspaceId: string;
+  transcript: NewTranscript;
+  /** Jobs of higher priority are taken first. */
+  priority: number;
+}
+
+/** Inserts the row of an upload and its job; resolves when both are committed. */
+export type RecordUpload = (upload: Upload) => Promise<InsertedTranscript>;
+
+type Deps = Pick<IngestDependencies, 'database' | 'queue'>;
+
+/** Uploads whose rows and jobs one transaction inserts. */
+const MAX_RECORDED_AT_ONCE = 100;
+
+/** Records uploads of one workspace and priority, those that come while others are being recorded together. */
+export function createUploadRecorder(deps: Deps): RecordUpload {
+  return gatherCalls(MAX_RECORDED_AT_ONCE, (uploads) => recordUploads(deps, uploads));
+}
+
+/**
+ * Inserts rows and jobs of uploads of one workspace and priority in one transaction. A session that has the same bytes
+ * already keeps the row and the job that it has.
+ */
+export async function recordUploads(deps: Deps, uploads: readonly Upload[]): Promise<readonly InsertedTranscript[]> {
+  const [first] = uploads;
+  if (first === undefined) return [];
+  const { workspaceId, priority } = first;
+  return await deps.database.withTransaction(async (transaction) => {
+    const transcripts = uploads.map(({ transcript }) => transcript);
+    const recorded = await insertTranscripts(transaction, workspaceId, transcripts);
+    const added = recorded.filter(({ isDuplicate }) => !isDuplicate).map(({ row }) => row);
+    const isSmall = ({ size_bytes, format }: NewTranscript): boolean =>
+      format === 'claude-code' && size_bytes <= MAX_GROUPED_BYTES;
+    const toJob = ({ id }: NewTranscript) => ({ workspaceId, transcriptId: id });
+    const small = added.filter(isSmall).map(toJob);
+    if (small.length > 0) await deps.queue.enqueueSmall(transaction, small, { priority });
+    for (const row of added) if (!isSmall(row)) await deps.queue.enqueue(transaction, toJob(row), { priority });
+    return recorded;
+  });
+}
