@@ -12,8 +12,8 @@ export function createRecentKeys(maxKeys: number): RecentKeys {
   const oldestKey = createOldestKey(keys);
   return {
     add(key) {
-      if (keys.has(key)) return false;
-      keys.add(key);
+      const knownCount = keys.size;
+      if (keys.add(key).size === knownCount) return false;
       const oldest = keys.size > maxKeys ? oldestKey() : undefined;
       if (oldest !== undefined) keys.delete(oldest);
       return true;

@@ -25,13 +25,13 @@ export function createUlidSequence(seed: string): (timeMs: number) => string {
     .map((byte) => CROCKFORD_BASE32.charAt(byte % 32))
     .join('');
   let lastTimeMs = 0;
-  let timeText = toBase32(0, 10);
+  let prefix = toBase32(0, 10) + seedText;
   let counter = 0;
   return (timeMs) => {
     if (timeMs > lastTimeMs && timeMs <= MAX_TIME_MS) {
       lastTimeMs = timeMs;
-      timeText = toBase32(timeMs, 10);
+      prefix = toBase32(timeMs, 10) + seedText;
     }
-    return timeText + seedText + toBase32(counter++, COUNTER_CHARACTERS);
+    return prefix + toBase32(counter++, COUNTER_CHARACTERS);
   };
 }

@@ -24,9 +24,8 @@ export function limitText(text: string, maxBytes: number): LimitedValue<string> 
 export function isNestedDeeperThan(value: JsonValue, maxDepth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (maxDepth === 0) return true;
-  for (const child of Array.isArray(value) ? value : Object.values(value)) {
-    if (isNestedDeeperThan(child, maxDepth - 1)) return true;
-  }
+  if (Array.isArray(value)) return value.some((child) => isNestedDeeperThan(child, maxDepth - 1));
+  for (const key in value) if (isNestedDeeperThan(value[key] ?? null, maxDepth - 1)) return true;
   return false;
 }
 

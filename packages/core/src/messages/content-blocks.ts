@@ -38,16 +38,17 @@ export function toContentBlocks(content: JsonValue | undefined, context: BlockCo
   if (typeof content === 'string') return [toTextBlock(content, context)];
   const elements = Array.isArray(content) ? content : [content];
   if (elements.length > MAX_BLOCKS_PER_LINE) context.onTooManyBlocks(elements.length - MAX_BLOCKS_PER_LINE);
-  return elements.slice(0, MAX_BLOCKS_PER_LINE).flatMap((element) => {
-    if (typeof element === 'string') return [toTextBlock(element, context)];
-    if (isJsonObject(element)) {
+  const blocks: BlockContent[] = [];
+  for (const [index, element] of elements.entries()) {
+    if (index === MAX_BLOCKS_PER_LINE) break;
+    if (typeof element === 'string') blocks.push(toTextBlock(element, context));
+    else if (isJsonObject(element)) {
       const block = toBlock(element, context);
       block.source = element;
-      return [block];
-    }
-    context.onInvalidContent();
-    return [];
-  });
+      blocks.push(block);
+    } else context.onInvalidContent();
+  }
+  return blocks;
 }
 
 /** Bytes of the block that the model wrote, as far as they show; what the API's own tools returned is not its writing. */

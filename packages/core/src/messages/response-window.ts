@@ -28,6 +28,7 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
   close: (entry: WindowEntry<Message>) => void,
 ): ResponseWindow<Message> {
   const entries = new Map<string, WindowEntry<Message>>();
+  let latest: WindowEntry<Message> | undefined;
 
   const oldestKey = createOldestKey(entries);
 
@@ -51,6 +52,8 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
     },
     get: (groupKey) => entries.get(groupKey),
     keep(entry) {
+      if (entry === latest) return true;
+      latest = entry;
       entries.delete(entry.groupKey);
       entries.set(entry.groupKey, entry);
       return entries.size <= maxOpenMessages || !closeOldest();

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, PullRequestLink, ReportedTotals, TranscriptMetadata } from '../../rows.ts';
-import { cutCharacters, parseTimestampMs, readIdentifier, readObject, readText } from '../fields.ts';
+import { cutCharacters, parseTimestampMs, readIdentifier, readObject, readText, toIsoTimestamp } from '../fields.ts';
 import { toReportedTotals } from './reported-totals.ts';
 
 const MAX_TITLE_LENGTH = 512;
@@ -32,7 +32,7 @@ export function createSessionFacts(): SessionFacts {
     entrypoint: null,
     agentId: null,
   };
-  const firstFields = Object.keys(first) as (keyof typeof first)[];
+  let missingFields = Object.keys(first) as (keyof typeof first)[];
   const titles: Record<'custom' | 'generated' | 'summary', string | null> = {
     custom: null,
     generated: null,
@@ -86,7 +86,12 @@ export function createSessionFacts(): SessionFacts {
     observe(line, type) {
       const countedType = lineTypes.size < MAX_DISTINCT_LINE_TYPES || lineTypes.has(type) ? type : 'other';
       lineTypes.set(countedType, (lineTypes.get(countedType) ?? 0) + 1);
-      for (const field of firstFields) first[field] ??= readIdentifier(line[field], ignoreCut);
+      let hasFound = false;
+      for (const field of missingFields) {
+        first[field] = readIdentifier(line[field], ignoreCut);
+        hasFound ||= first[field] !== null;
+      }
+      if (hasFound) missingFields = missingFields.filter((field) => first[field] === null);
       if (line.permissionMode !== undefined) {
         last.permissionMode = readIdentifier(line.permissionMode, ignoreCut) ?? last.permissionMode;
       }
@@ -120,10 +125,6 @@ export function createSessionFacts(): SessionFacts {
       return lastTimestampMs;
     },
   };
-}
-
-export function toIsoTimestamp(timeMs: number | undefined): string | null {
-  return timeMs === undefined ? null : new Date(timeMs).toISOString();
 }
 
 function toTitle(value: JsonValue | undefined): string | null {
