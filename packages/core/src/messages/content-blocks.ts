@@ -211,9 +211,9 @@ function toText(value: JsonValue | undefined): string {
 type Measured = Pick<BlockContent, 'metadata' | 'contentBytes'>;
 
 function toInlineText(text: string, block: Measured, context: BlockContext): string {
-  const limited = limitText(text, context.maxInlineContentBytes);
-  block.contentBytes = limited.originalByteLength ?? (context.isAscii ? text.length : Buffer.byteLength(text));
-  markTruncated(block, limited.originalByteLength);
+  const limited = limitText(text, context.maxInlineContentBytes, context.isAscii);
+  block.contentBytes = limited.byteLength;
+  if (limited.isCut) markTruncated(block, limited.byteLength);
   return limited.value;
 }
 
@@ -221,19 +221,18 @@ function toInlineJson(value: JsonValue, block: Measured, context: BlockContext):
   if (typeof value !== 'object' || value === null) {
     return typeof value === 'string' ? toInlineText(value, block, context) : value;
   }
-  const limited = limitJson(value, context.maxInlineContentBytes);
+  const limited = limitJson(value, context.maxInlineContentBytes, context.isAscii);
   block.contentBytes = limited.byteLength;
   if (limited.isTooDeep) {
     context.onNestingTooDeep();
     block.metadata.truncated = true;
   }
-  markTruncated(block, limited.originalByteLength);
+  if (limited.isCut) markTruncated(block, limited.byteLength);
   return limited.value;
 }
 
 /** Of several texts that were cut, the length is that of the first: a tool result's text comes before its other parts. */
-function markTruncated(block: Measured, originalByteLength: number | undefined): void {
-  if (originalByteLength === undefined) return;
+function markTruncated(block: Measured, originalByteLength: number): void {
   block.metadata.truncated = true;
   block.metadata.original_byte_length ??= originalByteLength;
 }
