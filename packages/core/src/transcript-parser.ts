@@ -148,13 +148,12 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       report('line_too_long', 'error', 'Line exceeds max size');
       return;
     }
-    const { text, isAscii } = decodeBytes(rawLine.bytes);
+    const { text, isAscii, hasUnicodeEscape } = decodeBytes(rawLine.bytes);
     if (isBlank(text)) return;
     const { values, isBroken } = parseJsonLine(text);
     if (values.length > 1) report('glued_objects', 'warning', 'Several JSON objects on one line', values.length);
-    const hasEscapes = text.includes('\\u');
-    const isSuspect = hasEscapes && maySmuggleCharacters(text);
-    blockContext.isAscii = isAscii && !hasEscapes;
+    const isSuspect = hasUnicodeEscape && maySmuggleCharacters(text);
+    blockContext.isAscii = isAscii && !hasUnicodeEscape;
     for (const value of values) {
       const storable = isSuspect ? toStorableJson(value) : { value, replacedCount: 0 };
       if (storable.replacedCount > 0) {
