@@ -1,7 +1,7 @@
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { createUlidSequence } from './ids/ulid-sequence.ts';
 import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
-import { decodeLine } from './lines/decode-line.ts';
+import { type DecodedLine, decodeLine } from './lines/decode-line.ts';
 import { createLineSplitter, type RawLine } from './lines/line-splitter.ts';
 import { parseJsonLine } from './lines/parse-json-line.ts';
 import { maySmuggleCharacters, toStorableJson } from './lines/storable-characters.ts';
@@ -159,14 +159,12 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       report('line_too_long', 'error', 'Line exceeds max size');
       return;
     }
-    const text = decodeText(rawLine.bytes);
-    if (text.trim() === '') return;
+    const { text, isAscii, hasUnicodeEscape } = decodeBytes(rawLine.bytes);
+    if (isBlank(text)) return;
     const { values, isBroken } = parseJsonLine(text);
     if (values.length > 1) report('glued_objects', 'warning', 'Several JSON objects on one line', values.length);
-    const hasEscapes = text.includes('\\u');
-    const isSuspect = hasEscapes && maySmuggleCharacters(text);
-    // Beyond ASCII, UTF-8 takes more bytes than UTF-16 units; but a byte that is no UTF-8 became one unit.
-    blockContext.isAscii = !hasEscapes && text.length === rawLine.byteLength && !text.includes('\uFFFD');
+    const isSuspect = hasUnicodeEscape && maySmuggleCharacters(text);
+    blockContext.isAscii = isAscii && !hasUnicodeEscape;
     for (const value of values) {
       const storable = isSuspect ? toStorableJson(value) : { value, replacedCount: 0 };
       if (storable.replacedCount > 0) {
@@ -178,16 +176,17 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     else if (!rawLine.terminated) report('missing_final_newline', 'warning', 'No line feed after the last line');
   };
 
-  const decodeText = (lineBytes: Buffer): string => {
+  const decodeBytes = (lineBytes: Buffer): DecodedLine => {
     let bytes = lineBytes;
     // Not on the first line alone: files with a mark each may have been concatenated.
     if (bytes[0] === BYTE_ORDER_MARK[0] && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
       report('byte_order_mark', 'warning', 'Byte order mark skipped');
       bytes = bytes.subarray(3);
     }
-    const { text, invalidSequenceCount } = decodeLine(bytes);
+    const decoded = decodeLine(bytes);
+    const { invalidSequenceCount } = decoded;
     if (invalidSequenceCount > 0) report('invalid_utf8', 'warning', 'Invalid UTF-8 replaced', invalidSequenceCount);
-    return text;
+    return decoded;
   };
 
   const splitter = createLineSplitter(maxLineBytes, readLine, state.position);
@@ -208,4 +207,8 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       };
     },
   };
+}
+
+function isBlank(text: string): boolean {
+  return !text.startsWith('{') && text.trim() === '';
 }

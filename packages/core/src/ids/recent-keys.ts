@@ -11,8 +11,8 @@ export function createRecentKeys(maxKeys: number, keys = new Set<string>()): Rec
   const oldestKey = createOldestKey(keys);
   return {
     add(key) {
-      if (keys.has(key)) return false;
-      keys.add(key);
+      const knownCount = keys.size;
+      if (keys.add(key).size === knownCount) return false;
       const oldest = keys.size > maxKeys ? oldestKey() : undefined;
       if (oldest !== undefined) keys.delete(oldest);
       return true;

@@ -34,12 +34,12 @@ export function createUlidSequence(
   const seedText = [...createHash('sha256').update(seed).digest().subarray(0, SEED_CHARACTERS)]
     .map((byte) => CROCKFORD_BASE32.charAt(byte % 32))
     .join('');
-  let timeText = toBase32(state.lastTimeMs, 10);
+  let prefix = toBase32(state.lastTimeMs, 10) + seedText;
   return (timeMs) => {
     if (timeMs > state.lastTimeMs && timeMs <= MAX_TIME_MS) {
       state.lastTimeMs = timeMs;
-      timeText = toBase32(timeMs, 10);
+      prefix = toBase32(timeMs, 10) + seedText;
     }
-    return timeText + seedText + toBase32(state.counter++, COUNTER_CHARACTERS);
+    return prefix + toBase32(state.counter++, COUNTER_CHARACTERS);
   };
 }

@@ -14,17 +14,17 @@ describe('limitText', () => {
     ['four bytes', '🎉', 4],
   ])('cuts before a character of %s that does not fit wholly', (_name, character, size) => {
     const text = `ab${character}c`;
-    expect(limitText(text, size + 3)).toEqual({ value: text });
-    expect(limitText(text, size + 2)).toEqual({ value: `ab${character}`, originalByteLength: size + 3 });
+    expect(limitText(text, size + 3)).toEqual({ value: text, byteLength: size + 3, isCut: false });
+    expect(limitText(text, size + 2)).toEqual({ value: `ab${character}`, byteLength: size + 3, isCut: true });
     for (let maxBytes = 2; maxBytes < size + 2; maxBytes++) {
-      expect(limitText(text, maxBytes)).toEqual({ value: 'ab', originalByteLength: size + 3 });
+      expect(limitText(text, maxBytes)).toEqual({ value: 'ab', byteLength: size + 3, isCut: true });
     }
   });
 
   it('gives the empty text where nothing fits', () => {
-    expect(limitText('🎉', 3)).toEqual({ value: '', originalByteLength: 4 });
-    expect(limitText('a', 0)).toEqual({ value: '', originalByteLength: 1 });
-    expect(limitText('', 0)).toEqual({ value: '' });
+    expect(limitText('🎉', 3)).toEqual({ value: '', byteLength: 4, isCut: true });
+    expect(limitText('a', 0)).toEqual({ value: '', byteLength: 1, isCut: true });
+    expect(limitText('', 0)).toEqual({ value: '', byteLength: 0, isCut: false });
   });
 
   it('gives the longest beginning that fits, in whole characters', () => {
@@ -33,10 +33,11 @@ describe('limitText', () => {
         fc.string({ unit: fc.constantFrom('a', 'é', '日', '🎉', '\0') }),
         fc.nat({ max: 40 }),
         (text, maxBytes) => {
-          const { value, originalByteLength } = limitText(text, maxBytes);
+          const { value, byteLength, isCut } = limitText(text, maxBytes);
           expect(text.startsWith(value)).toBe(true);
           expect(Buffer.byteLength(value)).toBeLessThanOrEqual(maxBytes);
-          expect(originalByteLength).toBe(value === text ? undefined : Buffer.byteLength(text));
+          expect(byteLength).toBe(Buffer.byteLength(text));
+          expect(isCut).toBe(value !== text);
           const [next] = text.slice(value.length);
           const following = next === undefined ? undefined : String.fromCodePoint(text.codePointAt(value.length) ?? 0);
           if (following !== undefined) expect(Buffer.byteLength(value + following)).toBeGreaterThan(maxBytes);
@@ -62,21 +63,21 @@ describe('isNestedDeeperThan', () => {
 describe('limitJson', () => {
   it('gives the value itself up to the limit, beyond it the beginning of its JSON', () => {
     const value = { a: 'é' };
-    expect(limitJson(value, 10)).toEqual({ value, isTooDeep: false, byteLength: 10 });
-    expect(limitJson(value, 9)).toEqual({
-      value: '{"a":"é"',
-      originalByteLength: 10,
-      isTooDeep: false,
-      byteLength: 10,
-    });
-    expect(limitJson(value, 7)).toEqual({ value: '{"a":"', originalByteLength: 10, isTooDeep: false, byteLength: 10 });
+    expect(limitJson(value, 10)).toEqual({ value, byteLength: 10, isCut: false, isTooDeep: false });
+    expect(limitJson(value, 9)).toEqual({ value: '{"a":"é"', byteLength: 10, isCut: true, isTooDeep: false });
+    expect(limitJson(value, 7)).toEqual({ value: '{"a":"', byteLength: 10, isCut: true, isTooDeep: false });
   });
 
   it('gives null for what is nested too deep, however deep', () => {
     const deepest = nested(MAX_STORED_JSON_DEPTH);
     expect(limitJson(deepest, 10_000)).toMatchObject({ value: deepest, isTooDeep: false });
     for (const depth of [MAX_STORED_JSON_DEPTH + 1, 100_000]) {
-      expect(limitJson(nested(depth), 10_000)).toEqual({ value: null, isTooDeep: true, byteLength: 0 });
+      expect(limitJson(nested(depth), 10_000)).toEqual({
+        value: null,
+        byteLength: 0,
+        isCut: false,
+        isTooDeep: true,
+      });
     }
   });
 });

@@ -5,43 +5,45 @@ export const MAX_STORED_JSON_DEPTH = 256;
 
 export interface LimitedValue<T> {
   value: T;
-  /** UTF-8 bytes of the whole, present only where `value` was cut. */
-  originalByteLength?: number;
+  /** Of the whole, as UTF-8. */
+  byteLength: number;
+  isCut: boolean;
 }
 
-/** The text, or as much of its beginning as fits into `maxBytes` of UTF-8 without cutting a character. */
-export function limitText(text: string, maxBytes: number): LimitedValue<string> {
-  // A UTF-16 unit takes at most three bytes of UTF-8.
-  if (text.length * 3 <= maxBytes) return { value: text };
+/**
+ * The text, or as much of its beginning as fits into `maxBytes` of UTF-8 without cutting a character. Text that is known
+ * to be ASCII need not be measured.
+ */
+export function limitText(text: string, maxBytes: number, isAscii = false): LimitedValue<string> {
+  const byteLength = isAscii ? text.length : Buffer.byteLength(text);
+  if (byteLength <= maxBytes) return { value: text, byteLength, isCut: false };
   const bytes = Buffer.from(text);
-  if (bytes.length <= maxBytes) return { value: text };
   let end = maxBytes;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
-  return { value: bytes.toString('utf8', 0, end), originalByteLength: bytes.length };
+  return { value: bytes.toString('utf8', 0, end), byteLength, isCut: true };
 }
 
 /** Whether objects and arrays lie deeper than `maxDepth`. */
 export function isNestedDeeperThan(value: JsonValue, maxDepth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (maxDepth === 0) return true;
-  for (const child of Array.isArray(value) ? value : Object.values(value)) {
-    if (isNestedDeeperThan(child, maxDepth - 1)) return true;
-  }
+  if (Array.isArray(value)) return value.some((child) => isNestedDeeperThan(child, maxDepth - 1));
+  for (const key in value) if (isNestedDeeperThan(value[key] ?? null, maxDepth - 1)) return true;
   return false;
 }
 
 /**
  * The value, or a string with the first `maxBytes` of its JSON where that is longer, or null where it is nested too
- * deep. `byteLength` is that of its whole JSON, and 0 for the last.
+ * deep. `byteLength` is that of its whole JSON, and 0 for the last. `isAscii` as for {@link limitText}.
  */
 export function limitJson(
   value: JsonValue,
   maxBytes: number,
-): LimitedValue<JsonValue> & { isTooDeep: boolean; byteLength: number } {
-  if (isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH)) return { value: null, isTooDeep: true, byteLength: 0 };
-  const json = JSON.stringify(value);
-  const limited = limitText(json, maxBytes);
-  return limited.originalByteLength === undefined
-    ? { value, isTooDeep: false, byteLength: Buffer.byteLength(json) }
-    : { ...limited, isTooDeep: false, byteLength: limited.originalByteLength };
+  isAscii = false,
+): LimitedValue<JsonValue> & { isTooDeep: boolean } {
+  if (isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH)) {
+    return { value: null, byteLength: 0, isCut: false, isTooDeep: true };
+  }
+  const limited = limitText(JSON.stringify(value), maxBytes, isAscii);
+  return { ...limited, value: limited.isCut ? limited.value : value, isTooDeep: false };
 }

@@ -38,16 +38,17 @@ export function toContentBlocks(content: JsonValue | undefined, context: BlockCo
   if (typeof content === 'string') return [toTextBlock(content, context)];
   const elements = Array.isArray(content) ? content : [content];
   if (elements.length > MAX_BLOCKS_PER_LINE) context.onTooManyBlocks(elements.length - MAX_BLOCKS_PER_LINE);
-  return elements.slice(0, MAX_BLOCKS_PER_LINE).flatMap((element) => {
-    if (typeof element === 'string') return [toTextBlock(element, context)];
-    if (isJsonObject(element)) {
+  const blocks: BlockContent[] = [];
+  for (const [index, element] of elements.entries()) {
+    if (index === MAX_BLOCKS_PER_LINE) break;
+    if (typeof element === 'string') blocks.push(toTextBlock(element, context));
+    else if (isJsonObject(element)) {
       const block = toBlock(element, context);
       block.source = element;
-      return [block];
-    }
-    context.onInvalidContent();
-    return [];
-  });
+      blocks.push(block);
+    } else context.onInvalidContent();
+  }
+  return blocks;
 }
 
 /** Bytes of the block that the model wrote, as far as they show; what the API's own tools returned is not its writing. */
@@ -210,9 +211,9 @@ function toText(value: JsonValue | undefined): string {
 type Measured = Pick<BlockContent, 'metadata' | 'contentBytes'>;
 
 function toInlineText(text: string, block: Measured, context: BlockContext): string {
-  const limited = limitText(text, context.maxInlineContentBytes);
-  block.contentBytes = limited.originalByteLength ?? (context.isAscii ? text.length : Buffer.byteLength(text));
-  markTruncated(block, limited.originalByteLength);
+  const limited = limitText(text, context.maxInlineContentBytes, context.isAscii);
+  block.contentBytes = limited.byteLength;
+  if (limited.isCut) markTruncated(block, limited.byteLength);
   return limited.value;
 }
 
@@ -220,19 +221,18 @@ function toInlineJson(value: JsonValue, block: Measured, context: BlockContext):
   if (typeof value !== 'object' || value === null) {
     return typeof value === 'string' ? toInlineText(value, block, context) : value;
   }
-  const limited = limitJson(value, context.maxInlineContentBytes);
+  const limited = limitJson(value, context.maxInlineContentBytes, context.isAscii);
   block.contentBytes = limited.byteLength;
   if (limited.isTooDeep) {
     context.onNestingTooDeep();
     block.metadata.truncated = true;
   }
-  markTruncated(block, limited.originalByteLength);
+  if (limited.isCut) markTruncated(block, limited.byteLength);
   return limited.value;
 }
 
 /** Of several texts that were cut, the length is that of the first: a tool result's text comes before its other parts. */
-function markTruncated(block: Measured, originalByteLength: number | undefined): void {
-  if (originalByteLength === undefined) return;
+function markTruncated(block: Measured, originalByteLength: number): void {
   block.metadata.truncated = true;
   block.metadata.original_byte_length ??= originalByteLength;
 }

@@ -1,7 +1,7 @@
 import type { PriceTable } from '../pricing/price-table.ts';
 import type { MessageRecord } from '../records/claude-code/message-record.ts';
 import type { ProgressRecord } from '../records/claude-code/progress-record.ts';
-import { toIsoTimestamp } from '../records/claude-code/session-facts.ts';
+import { toIsoTimestamp } from '../records/fields.ts';
 import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../rows.ts';
 import {
   createOpenResponse,

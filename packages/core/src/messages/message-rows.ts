@@ -1,5 +1,4 @@
 import type { MessageRecord } from '../records/claude-code/message-record.ts';
-import { toIsoTimestamp } from '../records/claude-code/session-facts.ts';
 import type { ParsedContentBlock, TranscriptMessage } from '../rows.ts';
 import { isUnfinalised, type OpenResponse, toBilledUsage } from '../usage/open-response.ts';
 import { toUsageMetadata } from '../usage/usage.ts';
@@ -33,7 +32,7 @@ export function toMessageRow(identity: RowIdentity, record: MessageRecord, place
     cache_read: null,
     cache_write: null,
     cost_usd: null,
-    timestamp: toIsoTimestamp(record.timestampMs),
+    timestamp: record.timestamp,
     has_text: false,
     has_thinking: false,
     has_tool_use: false,
@@ -59,7 +58,7 @@ export function mergeLine(row: TranscriptMessage, record: MessageRecord, lineCou
   row.model ??= record.model;
   row.request_id ??= record.requestId;
   row.uuid ??= record.uuid;
-  row.timestamp = toEarlier(row.timestamp, toIsoTimestamp(record.timestampMs));
+  row.timestamp = toEarlier(row.timestamp, record.timestamp);
   row.stop_reason = record.stopReason ?? row.stop_reason;
   row.metadata = { ...record.metadata, ...row.metadata, line_count: lineCount };
 }

@@ -40,6 +40,8 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
   close: (entry: WindowEntry<Message>) => void,
   { entries, closedKeys }: ResponseWindowState<Message>,
 ): ResponseWindow<Message> {
+  let latest: WindowEntry<Message> | undefined;
+
   const oldestKey = createOldestKey(entries);
 
   const closeOldest = (): string | undefined => {
@@ -67,6 +69,8 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
     },
     get,
     keep(entry) {
+      if (entry === latest) return true;
+      latest = entry;
       entries.delete(entry.groupKey);
       entries.set(entry.groupKey, entry);
       if (entries.size + closedKeys.size <= maxOpenMessages) return true;

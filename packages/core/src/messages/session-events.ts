@@ -1,7 +1,7 @@
 import { createRecentKeys } from '../ids/recent-keys.ts';
 import type { MessageRecord } from '../records/claude-code/message-record.ts';
-import { toIsoTimestamp, toPullRequestLink } from '../records/claude-code/session-facts.ts';
-import { parseTimestampMs, readIdentifier, readObject, readText } from '../records/fields.ts';
+import { toPullRequestLink } from '../records/claude-code/session-facts.ts';
+import { parseTimestampMs, readIdentifier, readObject, readText, toIsoTimestamp } from '../records/fields.ts';
 import type { JsonObject, JsonValue, SessionEvent, SessionEventKind } from '../rows.ts';
 import { toPromptText, toSlashCommand, toTypedText } from './initial-prompt.ts';
 

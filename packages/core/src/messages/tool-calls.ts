@@ -1,7 +1,6 @@
 import { createOldestKey } from '../ids/oldest-key.ts';
 import { createRecentKeys } from '../ids/recent-keys.ts';
 import type { MessageRecord } from '../records/claude-code/message-record.ts';
-import { toIsoTimestamp } from '../records/claude-code/session-facts.ts';
 import { readObject } from '../records/fields.ts';
 import type { ToolCall, TranscriptMessage } from '../rows.ts';
 import { isApiResponse, type OpenResponse } from '../usage/open-response.ts';
@@ -28,6 +27,7 @@ export interface OpenCall {
   facts: ToolUseFacts;
   row: TranscriptMessage;
   response: OpenResponse;
+  timestamp: string | null;
   timestampMs: number | undefined;
   lineNumber: number;
 }
@@ -110,8 +110,8 @@ export function createToolCallTracker(
       const key = toCallKey(id, origin);
       if (!knownKeys.add(key)) return;
       const { row, response, lineNumber } = origin;
-      const { timestampMs } = origin.record;
-      const call = { key, facts: toToolUseFacts(block), row, response, timestampMs, lineNumber };
+      const { timestamp, timestampMs } = origin.record;
+      const call = { key, facts: toToolUseFacts(block), row, response, timestamp, timestampMs, lineNumber };
       const early = id === null ? undefined : openResults.get(id);
       if (id === null || early !== undefined) {
         if (id !== null) openResults.delete(id);
@@ -179,7 +179,7 @@ function toToolCall(sessionId: string, call: OpenCall, result: ToolResult | unde
     ...facts,
     subagent_id: SUBAGENT_TOOLS.has(facts.tool_name) ? (result?.subagentId ?? null) : null,
     model: row.model,
-    timestamp: toIsoTimestamp(call.timestampMs),
+    timestamp: call.timestamp,
     is_subagent: row.is_sidechain || row.agent_id !== null,
     duration_ms: toDuration(call.timestampMs, result?.timestampMs),
     is_error: result?.isError ?? null,

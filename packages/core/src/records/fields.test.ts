@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { cutCharacters, parseTimestampMs, readIdentifier, readText } from './fields.ts';
+import { cutCharacters, parseTimestampMs, readIdentifier, readText, toIsoTimestamp } from './fields.ts';
 
 describe('parseTimestampMs', () => {
   it.each([
@@ -44,6 +44,32 @@ describe('parseTimestampMs', () => {
   it('reads back what Date writes', () => {
     const date = fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true });
     fc.assert(fc.property(date, (value) => parseTimestampMs(value.toISOString()) === value.getTime()));
+  });
+});
+
+describe('toIsoTimestamp', () => {
+  it('writes a time as Date does, whatever it was parsed from', () => {
+    const part = (max: number, length: number) => fc.nat({ max }).map((value) => String(value).padStart(length, '0'));
+    const parts = fc.tuple(
+      part(9999, 4),
+      part(13, 2),
+      part(32, 2),
+      part(24, 2),
+      part(60, 2),
+      part(60, 2),
+      part(999, 3),
+    );
+    fc.assert(
+      fc.property(parts, ([year, month, day, hour, minute, second, millisecond]) => {
+        const text = `${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}Z`;
+        const timeMs = parseTimestampMs(text);
+        expect(timeMs).toBe(Date.parse(text) >= 0 ? Date.parse(text) : undefined);
+        expect(toIsoTimestamp(timeMs, text)).toBe(timeMs === undefined ? null : new Date(timeMs).toISOString());
+      }),
+      { numRuns: 1000 },
+    );
+    expect(toIsoTimestamp(0, '1970-01-01 00:00')).toBe('1970-01-01T00:00:00.000Z');
+    expect(toIsoTimestamp(0)).toBe('1970-01-01T00:00:00.000Z');
   });
 });
 

@@ -51,8 +51,9 @@ export function cutCharacters(text: string, maxLength: number): string {
 
 const ISO_TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i;
-/** As `Date` writes it, and nearly every transcript. */
-const CANONICAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+/** As `Date` writes it, and nearly every transcript; of the days that every month has. */
+const CANONICAL_TIMESTAMP =
+  /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
 /** Years of five digits are no timestamps to Postgres. */
 const MAX_TIMESTAMP_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -62,8 +63,23 @@ const MAX_TIMESTAMP_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
  */
 export function parseTimestampMs(value: JsonValue | undefined): number | undefined {
   if (typeof value !== 'string') return undefined;
-  const timeMs = CANONICAL_TIMESTAMP.test(value) ? Date.parse(value) : parseOtherTimestamp(value);
+  const timeMs = CANONICAL_TIMESTAMP.test(value) ? toCanonicalTimeMs(value) : parseOtherTimestamp(value);
   return timeMs >= 0 && timeMs <= MAX_TIMESTAMP_MS ? timeMs : undefined;
+}
+
+/** Much faster than `Date.parse`, of which every line needs two. */
+function toCanonicalTimeMs(text: string): number {
+  const digit = (index: number): number => text.charCodeAt(index) - 48;
+  const pair = (index: number): number => digit(index) * 10 + digit(index + 1);
+  const milliseconds = digit(20) * 100 + pair(21);
+  return Date.UTC(pair(0) * 100 + pair(2), pair(5) - 1, pair(8), pair(11), pair(14), pair(17), milliseconds);
+}
+
+/** The time in ISO 8601, UTC, with milliseconds. `source` is what `timeMs` was parsed from. */
+export function toIsoTimestamp(timeMs: number | undefined, source?: JsonValue): string | null {
+  if (timeMs === undefined) return null;
+  // A text like this is the one that `Date` would write, at some cost.
+  return typeof source === 'string' && CANONICAL_TIMESTAMP.test(source) ? source : new Date(timeMs).toISOString();
 }
 
 function parseOtherTimestamp(value: string): number {

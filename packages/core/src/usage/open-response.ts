@@ -56,8 +56,8 @@ export interface OpenResponse extends ResponseOrigin {
   advisors: { model: string | null; usage: Usage }[];
   /** UTF-8 bytes of what the model wrote, as far as the transcript shows it; rather less than more. */
   contentBytes: number;
-  /** Names and sizes of the blocks counted, MAX_COUNTED_BLOCKS at most. */
-  countedBlocks: Set<string>;
+  /** The blocks counted, MAX_COUNTED_BLOCKS at most. */
+  countedBlocks: { name: string; byteLength: number }[];
   /** Searches that the results of its WebSearch tool uses tell of; they count where its usage names none. */
   searchCount: number;
 }
@@ -83,7 +83,7 @@ export function createOpenResponse(origin: ResponseOrigin): OpenResponse {
     reportedCostUsd: null,
     advisors: [],
     contentBytes: 0,
-    countedBlocks: new Set(),
+    countedBlocks: [],
     searchCount: 0,
   };
 }
@@ -109,9 +109,10 @@ export function observeUsage(response: OpenResponse, line: UsageLine, options: U
  * of the same name and size is taken for a copy.
  */
 export function observeContent(response: OpenResponse, name: string, byteLength: number): void {
-  const block = `${name} ${byteLength}`;
-  if (response.countedBlocks.size >= MAX_COUNTED_BLOCKS || response.countedBlocks.has(block)) return;
-  response.countedBlocks.add(block);
+  const { countedBlocks } = response;
+  if (countedBlocks.length >= MAX_COUNTED_BLOCKS) return;
+  if (countedBlocks.some((block) => block.name === name && block.byteLength === byteLength)) return;
+  countedBlocks.push({ name, byteLength });
   response.contentBytes += byteLength;
 }
 

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../rows.ts';
-import { cutCharacters, isJsonObject, readObject } from '../fields.ts';
+import { cutCharacters, isJsonObject } from '../fields.ts';
 
 const FLAGS = [
   'isMeta',
@@ -80,34 +80,48 @@ const TOOL_RESULT_SCALARS = [
 const MAX_SCALAR_LENGTH = 512;
 const MAX_OBJECT_FIELDS = 32;
 
+/** What becomes of a field's value; undefined where nothing does. */
+type Reader = (value: JsonValue) => JsonValue | undefined;
+
+const MESSAGE_READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
+  ...FLAGS.map((field) => [field, toFlag] as const),
+  ...SCALARS.map((field) => [field, toScalar] as const),
+  ...OBJECTS.map((field) => [field, toObject] as const),
+  ['error', (value) => (typeof value === 'string' ? toScalar(value) : toObject(value))],
+  ['toolUseResult', toToolResultFacts],
+]);
+const TOOL_RESULT_READERS: ReadonlyMap<string, Reader> = new Map(TOOL_RESULT_SCALARS.map((field) => [field, toScalar]));
+
 /** The small facts of a message line that have no column of their own. Bounded: long strings are cut. */
 export function toMessageMetadata(line: JsonObject, message: JsonObject | undefined): JsonObject {
-  const metadata: JsonObject = {};
-  for (const flag of FLAGS) if (line[flag] === true) metadata[flag] = true;
-  copyScalars(line, SCALARS, metadata);
-  for (const field of OBJECTS) {
-    const value = readObject(line[field]);
-    if (value !== undefined) metadata[field] = toScalarFields(value);
-  }
-  const error = line.error;
-  if (typeof error === 'string') metadata.error = cutCharacters(error, MAX_SCALAR_LENGTH);
-  else if (isJsonObject(error)) metadata.error = toScalarFields(error);
-  const toolUseResult = readObject(line.toolUseResult);
-  if (toolUseResult !== undefined) {
-    const facts: JsonObject = {};
-    copyScalars(toolUseResult, TOOL_RESULT_SCALARS, facts);
-    if (Object.keys(facts).length > 0) metadata.toolUseResult = facts;
-  }
+  const metadata = readFields(line, MESSAGE_READERS);
   const stopSequence = message?.stop_sequence;
   if (typeof stopSequence === 'string') metadata.stop_sequence = cutCharacters(stopSequence, MAX_SCALAR_LENGTH);
   return metadata;
 }
 
-function copyScalars(source: JsonObject, fields: readonly string[], target: JsonObject): void {
-  for (const field of fields) {
-    const value = toScalar(source[field]);
-    if (value !== undefined) target[field] = value;
+/** Asks the few fields that are there, not the many that could be. */
+function readFields(source: JsonObject, readers: ReadonlyMap<string, Reader>): JsonObject {
+  const fields: JsonObject = {};
+  for (const field in source) {
+    const read = readers.get(field);
+    const value = read?.(source[field] ?? null);
+    if (value !== undefined) fields[field] = value;
   }
+  return fields;
+}
+
+function toFlag(value: JsonValue): true | undefined {
+  return value === true ? true : undefined;
+}
+
+function toObject(value: JsonValue): JsonObject | undefined {
+  return isJsonObject(value) ? toScalarFields(value) : undefined;
+}
+
+function toToolResultFacts(value: JsonValue): JsonObject | undefined {
+  const facts = isJsonObject(value) ? readFields(value, TOOL_RESULT_READERS) : {};
+  return Object.keys(facts).length > 0 ? facts : undefined;
 }
 
 function toScalarFields(source: JsonObject): JsonObject {
@@ -118,7 +132,7 @@ function toScalarFields(source: JsonObject): JsonObject {
   return Object.fromEntries(entries);
 }
 
-function toScalar(value: JsonValue | undefined): JsonValue | undefined {
+function toScalar(value: JsonValue): JsonValue | undefined {
   if (typeof value === 'string') return cutCharacters(value, MAX_SCALAR_LENGTH);
   return typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
 }

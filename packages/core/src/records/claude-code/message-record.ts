@@ -1,5 +1,13 @@
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
-import { isJsonObject, parseTimestampMs, readDollars, readIdentifier, readObject, readText } from '../fields.ts';
+import {
+  isJsonObject,
+  parseTimestampMs,
+  readDollars,
+  readIdentifier,
+  readObject,
+  readText,
+  toIsoTimestamp,
+} from '../fields.ts';
 import { toMessageMetadata } from './message-metadata.ts';
 
 /** A line that is (part of) a message, with its fields checked; content and usage are still as the agent wrote them. */
@@ -10,6 +18,8 @@ export interface MessageRecord {
   requestId: string | null;
   uuid: string | null;
   parentUuid: string | null;
+  /** ISO 8601 in UTC with milliseconds, or null. */
+  timestamp: string | null;
   timestampMs: number | undefined;
   isSidechain: boolean;
   agentId: string | null;
@@ -34,13 +44,15 @@ export function toMessageRecord(line: JsonObject, type: MessageType, onIdentifie
   const identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, onIdentifierCut);
   const message = readObject(line.message);
   const isAssistant = type === 'assistant';
+  const timestampMs = parseTimestampMs(line.timestamp);
   return {
     type,
     messageId: isAssistant ? identifier(message?.id) : null,
     requestId: identifier(line.requestId),
     uuid: identifier(line.uuid),
     parentUuid: identifier(line.parentUuid),
-    timestampMs: parseTimestampMs(line.timestamp),
+    timestamp: toIsoTimestamp(timestampMs, line.timestamp),
+    timestampMs,
     isSidechain: line.isSidechain === true,
     agentId: identifier(line.agentId),
     role: identifier(message?.role) ?? (type === 'summary' ? null : type),

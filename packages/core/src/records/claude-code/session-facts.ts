@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, PullRequestLink, ReportedTotals, TranscriptMetadata } from '../../rows.ts';
-import { cutCharacters, parseTimestampMs, readIdentifier, readObject, readText } from '../fields.ts';
+import { cutCharacters, parseTimestampMs, readIdentifier, readObject, readText, toIsoTimestamp } from '../fields.ts';
 import { toReportedTotals } from './reported-totals.ts';
 
 const MAX_TITLE_LENGTH = 512;
@@ -55,7 +55,7 @@ export function createSessionFactsState() {
  */
 export function createSessionFacts(state: SessionFactsState = createSessionFactsState()): SessionFacts {
   const { first, titles, last, reported, span, models, pullRequests, lineTypes } = state;
-  const firstFields = Object.keys(first) as (keyof typeof first)[];
+  let missingFields = (Object.keys(first) as (keyof typeof first)[]).filter((field) => first[field] === null);
 
   const observeTimestamp = (value: JsonValue | undefined): void => {
     const timeMs = parseTimestampMs(value);
@@ -96,7 +96,12 @@ export function createSessionFacts(state: SessionFactsState = createSessionFacts
     observe(line, type) {
       const countedType = lineTypes.size < MAX_DISTINCT_LINE_TYPES || lineTypes.has(type) ? type : 'other';
       lineTypes.set(countedType, (lineTypes.get(countedType) ?? 0) + 1);
-      for (const field of firstFields) first[field] ??= readIdentifier(line[field], ignoreCut);
+      let hasFound = false;
+      for (const field of missingFields) {
+        first[field] = readIdentifier(line[field], ignoreCut);
+        hasFound ||= first[field] !== null;
+      }
+      if (hasFound) missingFields = missingFields.filter((field) => first[field] === null);
       if (line.permissionMode !== undefined) {
         last.permissionMode = readIdentifier(line.permissionMode, ignoreCut) ?? last.permissionMode;
       }
@@ -130,10 +135,6 @@ export function createSessionFacts(state: SessionFactsState = createSessionFacts
       return span.lastMs;
     },
   };
-}
-
-export function toIsoTimestamp(timeMs: number | undefined): string | null {
-  return timeMs === undefined ? null : new Date(timeMs).toISOString();
 }
 
 function toTitle(value: JsonValue | undefined): string | null {
