@@ -86,3 +86,24 @@ SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || 
   (ARRAY[NULL, NULL, NULL, 'auto', NULL, '529', '529', 'https://github.com/ada/app/pull/' || length(session_id) * e % 1000, '/review', NULL])[1 + e % 10],
   '{"preTokens": 150000, "retryInMs": 500, "number": 7, "repository": "ada/app"}', e
 FROM recount.sessions, generate_series(0, 9) AS e WHERE workspace_id = '$WORKSPACE';
+
+INSERT INTO recount.usage_day_rollup
+SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, git_branch, agent_version, is_shared,
+  sum(responses), sum(tokens_in), sum(tokens_out), sum(cache_read), sum(cache_write), sum(cache_write_1h),
+  sum(thinking_tokens), sum(web_search_requests), sum(cost_units), sum(cost_input_units), sum(cost_output_units),
+  sum(cost_cache_read_units), sum(cost_cache_write_units), sum(cost_web_search_units), sum(unfinalised_responses),
+  sum(unfinalised_tokens_out), sum(estimated_tokens_out), sum(unpriced_responses), sum(unpriced_tokens),
+  sum(default_priced_responses)
+FROM recount.usage_rollup WHERE workspace_id = '$WORKSPACE'
+GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9;
+
+INSERT INTO recount.tool_day_rollup
+SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, tool_name, mcp_server, sum(calls),
+  sum(results), sum(errors), sum(denied), sum(input_bytes), sum(output_bytes), sum(duration_ms), sum(timed_calls)
+FROM recount.tool_rollup WHERE workspace_id = '$WORKSPACE'
+GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8;
+
+INSERT INTO recount.message_day_rollup
+SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), is_subagent, sum(messages), sum(user_messages)
+FROM recount.message_rollup WHERE workspace_id = '$WORKSPACE'
+GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5;

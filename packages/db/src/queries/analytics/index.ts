@@ -27,6 +27,7 @@ export {
   resolveReportFilter,
   UnknownTimeZoneError,
 } from './report-filter.ts';
-export type { GroupValues, ReportKey, ReportPage, ReportRows } from './report-groups.ts';
+export type { GroupValues, ReportPage, ReportRows } from './report-groups.ts';
+export type { ReportKey } from './report-keys.ts';
 export type { CallFigures, DurationFigures } from './tool-call-figures.ts';
 export type { UsageFigures } from './usage-figures.ts';

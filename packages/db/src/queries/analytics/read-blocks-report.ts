@@ -3,6 +3,7 @@ import { sql } from '../../drizzle.cjs';
 import { USAGE_SOURCE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { fromRollup } from './rollup-source.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -39,11 +40,12 @@ export async function readBlocksReport(
   const edges = [...starts, ...starts.slice(-1).map((start) => start + BLOCK_MS)].map((ms) =>
     new Date(ms).toISOString(),
   );
-  const number = sql`width_bucket(u.bucket_start, ${sql.param(edges)}::timestamptz[])`;
+  const toNumber = (column: string) => sql`width_bucket(${sql.raw(column)}, ${sql.param(edges)}::timestamptz[])`;
+  const isInOneBlock = sql`${toNumber('d.first_bucket_start')} = ${toNumber('d.last_bucket_start')}`;
   const usage: GroupPart = {
     source: USAGE_SOURCE,
-    table: sql`recount.usage_rollup AS u`,
-    keys: { block: number },
+    table: fromRollup('usage', 'u', isInOneBlock),
+    keys: { block: toNumber('u.bucket_start') },
     groupedColumns: ['model'],
     columns: { model: sql`u.model`, ...ROLLUP_SUMS },
     where: sql`NOT u.is_shared AND u.bucket_start >= ${edges.at(0) ?? null}::timestamptz
@@ -55,7 +57,7 @@ export async function readBlocksReport(
     { limit },
     {
       parts: [usage],
-      sessionsOf: usage,
+      countsSessions: true,
       aggregates: {
         models: sql`coalesce(array_agg(DISTINCT model ORDER BY model) FILTER (WHERE model IS NOT NULL), '{}')`,
         ...sumUsage(),
@@ -78,12 +80,12 @@ export async function readBlocksReport(
 async function listHours(database: Database, { workspaceId, agent }: ReportFilter): Promise<number[]> {
   const filter: ReportFilter = { workspaceId, agent, from: null, to: null, timeZone: 'UTC', subagents: 'include' };
   const { rows } = await database.execute<{ hours: number[] }>(sql`
-    SELECT coalesce(array_agg(hour ORDER BY hour), '{}') AS hours FROM (
-      SELECT DISTINCT floor(extract(epoch FROM u.bucket_start)::float8 / 3600) AS hour
+    SELECT coalesce(array_agg(extract(epoch FROM hour)::float8 * 1000 ORDER BY hour), '{}') AS hours FROM (
+      SELECT DISTINCT date_bin('1 hour', u.bucket_start, '2000-01-01Z') AS hour
       FROM recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE)}
       WHERE ${toConditions(filter, USAGE_SOURCE)} AND NOT u.is_shared AND u.bucket_start IS NOT NULL
     ) AS hours`);
-  return (rows[0]?.hours ?? []).map((hour) => hour * HOUR_MS);
+  return rows[0]?.hours ?? [];
 }
 
 function toBlockStarts(hours: readonly number[]): number[] {

@@ -9,7 +9,8 @@ import {
   DURATION_AGGREGATES,
   type DurationFigures,
   type DurationPercentiles,
-  EACH_CALL,
+  SINGLE_CALLS,
+  TIMED_CALLS,
   toCallFigures,
   toDurationFigures,
 } from './tool-call-figures.ts';
@@ -17,9 +18,17 @@ import {
 export type ProgramFigures = CallFigures & DurationFigures;
 
 const CALLS: GroupPart = {
-  ...EACH_CALL,
+  ...SINGLE_CALLS,
   keys: { program: sql`c.program` },
-  where: sql`${EACH_CALL.where} AND c.program IS NOT NULL`,
+  groupedColumns: ['duration_ms'],
+  columns: { ...SINGLE_CALLS.columns, duration_ms: sql`NULL::bigint` },
+  where: sql`${SINGLE_CALLS.where} AND c.program IS NOT NULL`,
+};
+
+const TIMED_PROGRAMS: GroupPart = {
+  ...TIMED_CALLS,
+  keys: { program: sql`c.program` },
+  where: sql`${TIMED_CALLS.where} AND c.program IS NOT NULL`,
 };
 
 /** Shell commands by their first program. */
@@ -33,8 +42,8 @@ export async function readProgramsReport(
     ProgramFigures,
     { program: string }
   >(database, filter, page, {
-    parts: [CALLS],
-    sessionsOf: CALLS,
+    parts: [CALLS, TIMED_PROGRAMS],
+    countsSessions: true,
     aggregates: { ...CALL_SUMS, ...DURATION_AGGREGATES },
     order: sql`calls DESC`,
     toFigures: (sums) => ({ ...toCallFigures(sums), ...toDurationFigures(sums) }),

@@ -38,7 +38,7 @@ const REPEATED = sql.raw(`
   FROM recount.usage_entries AS e
   WHERE e.workspace_id = f.workspace_id AND e.transcript_id = f.primary_transcript_id AND e.is_subagent
     AND EXISTS (
-      SELECT FROM recount.usage_rollup AS r
+      SELECT FROM recount.usage_day_rollup AS r
       WHERE r.workspace_id = f.workspace_id AND r.session_id = f.session_id AND r.is_subagent)
     AND EXISTS (
       SELECT FROM recount.usage_entries AS copy
