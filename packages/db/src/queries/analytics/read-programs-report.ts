@@ -6,7 +6,6 @@ import {
   CALL_SUMS,
   type CallFigures,
   type CallSums,
-  DURATION_AGGREGATES,
   type DurationFigures,
   type DurationPercentiles,
   SINGLE_CALLS,
@@ -20,8 +19,6 @@ export type ProgramFigures = CallFigures & DurationFigures;
 const CALLS: GroupPart = {
   ...SINGLE_CALLS,
   keys: { program: sql`c.program` },
-  groupedColumns: ['duration_ms'],
-  columns: { ...SINGLE_CALLS.columns, duration_ms: sql`NULL::bigint` },
   where: sql`${SINGLE_CALLS.where} AND c.program IS NOT NULL`,
 };
 
@@ -42,9 +39,10 @@ export async function readProgramsReport(
     ProgramFigures,
     { program: string }
   >(database, filter, page, {
-    parts: [CALLS, TIMED_PROGRAMS],
+    parts: [CALLS],
     countsSessions: true,
-    aggregates: { ...CALL_SUMS, ...DURATION_AGGREGATES },
+    durationsOf: TIMED_PROGRAMS,
+    aggregates: CALL_SUMS,
     order: sql`calls DESC`,
     toFigures: (sums) => ({ ...toCallFigures(sums), ...toDurationFigures(sums) }),
   });

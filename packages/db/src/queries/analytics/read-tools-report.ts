@@ -6,7 +6,6 @@ import {
   CALL_SUMS,
   type CallFigures,
   type CallSums,
-  DURATION_AGGREGATES,
   type DurationFigures,
   type DurationPercentiles,
   TIMED_CALLS,
@@ -30,16 +29,13 @@ const SUMMED = ['calls', 'results', 'errors', 'denied', 'output_bytes', 'input_b
 const ROLLED_UP_CALLS: GroupPart = {
   source: TOOL_ROLLUP_SOURCE,
   table: TOOL_ROLLUP_TABLE,
-  groupedColumns: ['duration_ms'],
-  columns: {
-    duration_ms: sql`NULL::bigint`,
-    ...Object.fromEntries(
-      SUMMED.map((name) => [
-        name,
-        sql`recount.sum_bigint(r.${sql.identifier(name === 'total_ms' ? 'duration_ms' : name)})`,
-      ]),
-    ),
-  },
+  groupedColumns: [],
+  columns: Object.fromEntries(
+    SUMMED.map((name) => [
+      name,
+      sql`recount.sum_bigint(r.${sql.identifier(name === 'total_ms' ? 'duration_ms' : name)})`,
+    ]),
+  ),
 };
 
 /** Tool calls by any keys. Percentiles of durations read every single call, all else roll-ups. */
@@ -49,14 +45,14 @@ export async function readToolsReport(
   page: ReportPage & { hasPercentiles: boolean },
 ): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
   return await readGroups<Sums, ToolFigures>(database, filter, page, {
-    parts: page.hasPercentiles ? [ROLLED_UP_CALLS, TIMED_CALLS] : [ROLLED_UP_CALLS],
+    parts: [ROLLED_UP_CALLS],
     countsSessions: true,
+    durationsOf: page.hasPercentiles ? TIMED_CALLS : undefined,
     aggregates: {
       ...CALL_SUMS,
       input_bytes: sql`coalesce(recount.sum_bigint(input_bytes), 0)::float8`,
       total_ms: sql`coalesce(recount.sum_bigint(total_ms), 0)::float8`,
       timed_calls: sql`coalesce(recount.sum_bigint(timed_calls), 0)::float8`,
-      durations: page.hasPercentiles ? DURATION_AGGREGATES.durations : sql`NULL`,
     },
     order: sql`calls DESC`,
     toFigures: (sums) => ({

@@ -37,13 +37,19 @@ export interface GroupPart {
   where?: SQL;
 }
 
+type AddedAggregate = 'sessions' | 'durations';
+
 export interface GroupQuery<Aggregates, Figures> {
   /** All with the same further keys; columns that a further part lacks are null in it. */
   parts: readonly [GroupPart, ...GroupPart[]];
   /** Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`. */
   countsSessions?: boolean;
+  /** Adds the aggregate `durations`: how long half of this part's rows, and 19 of 20, took at most; its only column is `duration_ms`. */
+  durationsOf?: GroupPart | undefined;
   /** By their names; numbers as float8, which is exact to 2^53. */
-  aggregates: Readonly<Record<Exclude<keyof Aggregates & string, 'sessions'>, SQL> & { sessions?: SQL }>;
+  aggregates: Readonly<
+    Record<Exclude<keyof Aggregates & string, AddedAggregate>, SQL> & Partial<Record<AddedAggregate, SQL>>
+  >;
   /** Which rows there are, by aggregates of the parts' columns; totals are of all of them. */
   having?: SQL;
   /** What comes first, after the time: names of aggregates, of `g`. */
@@ -100,32 +106,40 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   database: Database,
   filter: ReportFilter,
   { groupBy = [], limit }: ReportPage,
-  { parts, countsSessions = false, aggregates, having, order, toFigures }: GroupQuery<Aggregates, Figures>,
+  query: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
+  const { parts, countsSessions = false, durationsOf, having, order, toFigures } = query;
   const [first, ...others] = parts;
   const names = [...groupBy, ...Object.keys(first.keys ?? {})];
   const [firstName] = names;
   const isTotal = firstName === undefined ? sql`true` : sql`(GROUPING(${sql.identifier(firstName)}) = 1)`;
   const columnNames = Object.keys(first.columns);
-  const allAggregates: Record<string, SQL> = { ...aggregates };
+  const allAggregates: Record<string, SQL> = { ...query.aggregates };
+  const isOneSessionARow = countsSessions && first.groupedColumns?.length === 0;
   const selects = others.map((part) => toSelect(part, columnNames, groupBy, filter));
   if (countsSessions) {
     allAggregates.sessions = sql`CASE WHEN ${isTotal}
       THEN (SELECT count(*) FROM (SELECT DISTINCT counted_session FROM first_part) AS session)
       ELSE coalesce(sum(session_count), 0) END::float8`;
-    if (firstName !== undefined) selects.push(countSessionsByKeys(names, columnNames));
+    if (firstName !== undefined && !isOneSessionARow) selects.push(countSessionsByKeys(names, columnNames));
+  }
+  if (durationsOf !== undefined) {
+    allAggregates.durations = sql`CASE WHEN ${isTotal} THEN (${readDurations([])}) ELSE max(durations) END::float8[]`;
+    if (firstName !== undefined) selects.push(readDurationsByKeys(names, columnNames));
   }
   const { rows } = await database.execute<Record<string, unknown>>(sql`
     WITH first_part AS ${sql.raw(countsSessions ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
       ${toSelect(first, columnNames, groupBy, filter, countsSessions)}
-    )
+    ) ${durationsOf === undefined ? sql`` : sql`, timed AS MATERIALIZED (${countDurations(durationsOf, groupBy, filter)})`}
     SELECT ${toList(allAggregates, (name) => sql`g.${sql.identifier(name)}`)}, (count(*) OVER ())::float8 - 1 AS group_count
       ${sql.join(names.map((name) => sql`, ${toText(name, filter.timeZone)} AS ${sql.identifier(`key_${name}`)}`))}
     FROM (
       SELECT ${toList(allAggregates, (name) => allAggregates[name] ?? sql`NULL`)}, ${isTotal} AS is_total
         ${sql.join(names.map((name) => sql`, ${sql.identifier(name)}`))}
       FROM (
-        SELECT ${toNameList([...names, ...columnNames])}, NULL::bigint AS session_count FROM first_part
+        SELECT ${toNameList([...names, ...columnNames])}, ${sql.raw(isOneSessionARow ? '1' : 'NULL')}::bigint AS session_count,
+          NULL::bigint[] AS durations
+        FROM first_part
         ${sql.join(selects.map((select) => sql` UNION ALL ${select}`))}
       ) AS x
       ${firstName === undefined ? sql`` : sql`GROUP BY GROUPING SETS ((${toNameList(names)}), ())`}
@@ -169,7 +183,9 @@ function toSelect(
 ): SQL {
   const { columns, groupedColumns } = part;
   const keys = toKeys(part, groupBy, filter);
-  const last = isBySession ? sql`${part.source.sessionId} AS counted_session` : sql`NULL::bigint AS session_count`;
+  const last = isBySession
+    ? sql`${part.source.sessionId} AS counted_session`
+    : sql`NULL::bigint AS session_count, NULL::bigint[] AS durations`;
   const all = [...keys, ...columnNames.map((name): [string, SQL] => [name, columns[name] ?? sql`NULL`])];
   // By position: the parameters within the keys would make them different expressions.
   const positions = [
@@ -184,8 +200,35 @@ function toSelect(
 
 /** Counting different sessions by hashing is faster than a count(DISTINCT …), which sorts. */
 const countSessionsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
-  SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*)
+  SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*), NULL
   FROM (SELECT DISTINCT ${toNameList(names)}, counted_session FROM first_part) AS session
+  GROUP BY ${toNameList(names)}`;
+
+/** Rows of a part by their duration: far fewer are to be sorted for percentiles. */
+function countDurations(part: GroupPart, groupBy: readonly ReportKey[], filter: ReportFilter): SQL {
+  const keys = toKeys(part, groupBy, filter);
+  const positions = [...keys.map((_, index) => index + 1), keys.length + 1];
+  return sql`
+    SELECT ${toColumns([...keys, ...Object.entries(part.columns)])}, count(*) AS calls ${fromPart(part, filter, groupBy)}
+    GROUP BY ${sql.raw(positions.join(', '))}`;
+}
+
+/** What percentile_disc would give of the single rows. */
+function readDurations(names: readonly string[], columns = sql``): SQL {
+  const partition = names.length === 0 ? sql`` : sql`PARTITION BY ${toNameList(names)}`;
+  return sql`
+    SELECT ${columns} ARRAY[
+      min(duration_ms) FILTER (WHERE reached * 2 >= calls), min(duration_ms) FILTER (WHERE reached * 20 >= calls * 19)]
+    FROM (
+      SELECT ${sql.join(names.map((name) => sql`${sql.identifier(name)}, `))} duration_ms,
+        recount.sum_bigint(calls) OVER (${partition} ORDER BY duration_ms) AS reached,
+        recount.sum_bigint(calls) OVER (${partition}) AS calls
+      FROM timed
+    ) AS running`;
+}
+
+const readDurationsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
+  ${readDurations(names, sql`${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} NULL,`)}
   GROUP BY ${toNameList(names)}`;
 
 const fromPart = ({ source, table, where }: GroupPart, filter: ReportFilter, groupBy: readonly ReportKey[]): SQL => sql`

@@ -24,7 +24,7 @@ export interface DurationFigures {
 }
 
 export type CallSums = Record<'calls' | 'sessions' | 'results' | 'errors' | 'denied' | 'output_bytes', number>;
-export type DurationPercentiles = { durations: [number, number] | null };
+export type DurationPercentiles = { durations?: [number | null, number | null] | null };
 
 export const TOOL_CALL_SOURCE = toReportSource('c', { time: 'timestamp', own: ['model', 'tool_name'] });
 export const TOOL_ROLLUP_SOURCE = toReportSource('r', { time: 'bucket_start', own: ['model', 'tool_name'] });
@@ -62,11 +62,6 @@ export const TIMED_CALLS = {
   columns: { duration_ms: sql`c.duration_ms` },
   where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
 } satisfies GroupPart;
-
-/** Times that calls really took: half, and 19 of 20, took no longer. */
-export const DURATION_AGGREGATES = {
-  durations: sql`percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY duration_ms)::float8[]`,
-};
 
 export const toRate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
 
