@@ -65,6 +65,9 @@ CREATE INDEX "tool_day_rollup_session" ON "recount"."tool_day_rollup" USING btre
 CREATE INDEX "tool_day_rollup_time" ON "recount"."tool_day_rollup" USING btree ("workspace_id","first_bucket_start");--> statement-breakpoint
 CREATE INDEX "usage_day_rollup_session" ON "recount"."usage_day_rollup" USING btree ("workspace_id","session_id");--> statement-breakpoint
 CREATE INDEX "usage_day_rollup_time" ON "recount"."usage_day_rollup" USING btree ("workspace_id","first_bucket_start");--> statement-breakpoint
+CREATE INDEX "tool_calls_task_time" ON "recount"."tool_calls" USING btree ("workspace_id","timestamp") WHERE is_own AND tool_name IN ('Task', 'Agent');--> statement-breakpoint
+CREATE INDEX "tool_calls_skill_time" ON "recount"."tool_calls" USING btree ("workspace_id","timestamp") WHERE is_own AND skill_name IS NOT NULL;
+--> statement-breakpoint
 CREATE AGGREGATE recount.sum_bigint(bigint) (SFUNC = int8pl, STYPE = bigint, COMBINEFUNC = int8pl, PARALLEL = SAFE);
 --> statement-breakpoint
 COMMENT ON AGGREGATE recount.sum_bigint(bigint) IS 'Sum that stays a bigint, and fails beyond one: faster than sum(bigint), which makes a numeric.';

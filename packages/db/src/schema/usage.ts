@@ -208,6 +208,12 @@ export const toolCalls = recountSchema.table(
     index('tool_calls_response').on(table.workspace_id, table.response_key),
     index('tool_calls_session').on(table.workspace_id, table.session_id),
     index('tool_calls_time').on(table.workspace_id, table.timestamp).where(sql`is_own`),
+    index('tool_calls_task_time')
+      .on(table.workspace_id, table.timestamp)
+      .where(sql`is_own AND tool_name IN ('Task', 'Agent')`),
+    index('tool_calls_skill_time')
+      .on(table.workspace_id, table.timestamp)
+      .where(sql`is_own AND skill_name IS NOT NULL`),
     index('tool_calls_subagent')
       .on(table.workspace_id, table.session_id, table.subagent_id)
       .where(sql`subagent_id IS NOT NULL`),
