@@ -57,7 +57,7 @@ export async function readBlocksReport(
     { limit },
     {
       parts: [usage],
-      countsSessions: true,
+      countsSessions: 'at-once',
       aggregates: {
         models: sql`coalesce(array_agg(DISTINCT model ORDER BY model) FILTER (WHERE model IS NOT NULL), '{}')`,
         ...sumUsage(),

@@ -45,7 +45,7 @@ export async function readFilesReport(
     FileKeys
   >(database, filter, page, {
     parts: [CALLS],
-    countsSessions: true,
+    countsSessions: 'at-once',
     aggregates: {
       ...CALL_SUMS,
       reads: sql`coalesce(sum(reads), 0)::float8`,

@@ -44,7 +44,7 @@ export async function readMcpServersReport(
     { mcp_server: string }
   >(database, filter, page, {
     parts: [CALLS],
-    countsSessions: true,
+    countsSessions: 'apart',
     aggregates: { ...CALL_SUMS, tools: sql`count(DISTINCT tool_name)::float8` },
     order: sql`calls DESC`,
     toFigures: (sums) => ({ tools: sums.tools, ...toCallFigures(sums) }),

@@ -40,7 +40,7 @@ export async function readProgramsReport(
     { program: string }
   >(database, filter, page, {
     parts: [CALLS],
-    countsSessions: true,
+    countsSessions: 'at-once',
     durationsOf: TIMED_PROGRAMS,
     aggregates: CALL_SUMS,
     order: sql`calls DESC`,

@@ -22,7 +22,7 @@ export async function readSkillsReport(
     page,
     {
       parts: [CALLS],
-      countsSessions: true,
+      countsSessions: 'at-once',
       aggregates: CALL_SUMS,
       order: sql`calls DESC`,
       toFigures: toCallFigures,

@@ -2,6 +2,7 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { isTimeKey } from './report-keys.ts';
 import {
   CALL_SUMS,
   type CallFigures,
@@ -46,7 +47,7 @@ export async function readToolsReport(
 ): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
   return await readGroups<Sums, ToolFigures>(database, filter, page, {
     parts: [ROLLED_UP_CALLS],
-    countsSessions: true,
+    countsSessions: page.groupBy?.some(isTimeKey) ? 'at-once' : 'apart',
     durationsOf: page.hasPercentiles ? TIMED_CALLS : undefined,
     aggregates: {
       ...CALL_SUMS,

@@ -42,8 +42,11 @@ type AddedAggregate = 'sessions' | 'durations';
 export interface GroupQuery<Aggregates, Figures> {
   /** All with the same further keys; columns that a further part lacks are null in it. */
   parts: readonly [GroupPart, ...GroupPart[]];
-  /** Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`. */
-  countsSessions?: boolean;
+  /**
+   * Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`. `apart` reads the part
+   * once more, which takes less time than sums of each session where its rows are few or cheap to find; `at-once` does not.
+   */
+  countsSessions?: 'apart' | 'at-once';
   /** Adds the aggregate `durations`: how long half of this part's rows, and 19 of 20, took at most; its only column is `duration_ms`. */
   durationsOf?: GroupPart | undefined;
   /** By their names; numbers as float8, which is exact to 2^53. */
@@ -108,29 +111,35 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   { groupBy = [], limit }: ReportPage,
   query: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
-  const { parts, countsSessions = false, durationsOf, having, order, toFigures } = query;
+  const { parts, countsSessions, durationsOf, having, order, toFigures } = query;
   const [first, ...others] = parts;
   const names = [...groupBy, ...Object.keys(first.keys ?? {})];
   const [firstName] = names;
   const isTotal = firstName === undefined ? sql`true` : sql`(GROUPING(${sql.identifier(firstName)}) = 1)`;
   const columnNames = Object.keys(first.columns);
   const allAggregates: Record<string, SQL> = { ...query.aggregates };
-  const isOneSessionARow = countsSessions && first.groupedColumns?.length === 0;
+  const countsApart = countsSessions === 'apart';
+  const isBySession = countsSessions === 'at-once';
+  const isOneSessionARow = isBySession && first.groupedColumns?.length === 0;
+  const counted = sql.raw(countsApart ? 'session_keys' : 'first_part');
   const selects = others.map((part) => toSelect(part, columnNames, groupBy, filter));
-  if (countsSessions) {
+  if (countsSessions !== undefined) {
     allAggregates.sessions = sql`CASE WHEN ${isTotal}
-      THEN (SELECT count(*) FROM (SELECT DISTINCT counted_session FROM first_part) AS session)
+      THEN (SELECT count(*) FROM (SELECT DISTINCT counted_session FROM ${counted}) AS session)
       ELSE coalesce(sum(session_count), 0) END::float8`;
-    if (firstName !== undefined && !isOneSessionARow) selects.push(countSessionsByKeys(names, columnNames));
+    if (firstName !== undefined && !isOneSessionARow) {
+      const distinct = sql`(SELECT DISTINCT ${toNameList(names)}, counted_session FROM first_part)`;
+      selects.push(countSessionsByKeys(countsApart ? counted : distinct, names, columnNames));
+    }
   }
   if (durationsOf !== undefined) {
     allAggregates.durations = sql`CASE WHEN ${isTotal} THEN (${readDurations([])}) ELSE max(durations) END::float8[]`;
     if (firstName !== undefined) selects.push(readDurationsByKeys(names, columnNames));
   }
   const { rows } = await database.execute<Record<string, unknown>>(sql`
-    WITH first_part AS ${sql.raw(countsSessions ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
-      ${toSelect(first, columnNames, groupBy, filter, countsSessions)}
-    ) ${durationsOf === undefined ? sql`` : sql`, timed AS MATERIALIZED (${countDurations(durationsOf, groupBy, filter)})`}
+    WITH first_part AS ${sql.raw(isBySession ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
+      ${toSelect(first, columnNames, groupBy, filter, isBySession)}
+    ) ${countsApart ? sql`, session_keys AS MATERIALIZED (${selectSessionKeys(first, groupBy, filter)})` : sql``} ${durationsOf === undefined ? sql`` : sql`, timed AS MATERIALIZED (${countDurations(durationsOf, groupBy, filter)})`}
     SELECT ${toList(allAggregates, (name) => sql`g.${sql.identifier(name)}`)}, (count(*) OVER ())::float8 - 1 AS group_count
       ${sql.join(names.map((name) => sql`, ${toText(name, filter.timeZone)} AS ${sql.identifier(`key_${name}`)}`))}
     FROM (
@@ -199,10 +208,18 @@ function toSelect(
 }
 
 /** Counting different sessions by hashing is faster than a count(DISTINCT …), which sorts. */
-const countSessionsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
+const countSessionsByKeys = (
+  keysAndSessions: SQL,
+  names: readonly string[],
+  columnNames: readonly string[],
+): SQL => sql`
   SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*), NULL
-  FROM (SELECT DISTINCT ${toNameList(names)}, counted_session FROM first_part) AS session
-  GROUP BY ${toNameList(names)}`;
+  FROM ${keysAndSessions} AS session GROUP BY ${toNameList(names)}`;
+
+/** Sessions of a part by the keys. */
+const selectSessionKeys = (part: GroupPart, groupBy: readonly ReportKey[], filter: ReportFilter): SQL => sql`
+  SELECT DISTINCT ${toColumns([...toKeys(part, groupBy, filter), ['counted_session', part.source.sessionId]])}
+  ${fromPart(part, filter, groupBy)}`;
 
 /** Rows of a part by their duration: far fewer are to be sorted for percentiles. */
 function countDurations(part: GroupPart, groupBy: readonly ReportKey[], filter: ReportFilter): SQL {
