@@ -3,7 +3,6 @@ import { sql } from '../../drizzle.cjs';
 import { USAGE_SOURCE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { fromRollup } from './rollup-source.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -40,12 +39,11 @@ export async function readBlocksReport(
   const edges = [...starts, ...starts.slice(-1).map((start) => start + BLOCK_MS)].map((ms) =>
     new Date(ms).toISOString(),
   );
-  const toNumber = (column: string) => sql`width_bucket(${sql.raw(column)}, ${sql.param(edges)}::timestamptz[])`;
-  const isInOneBlock = sql`${toNumber('d.first_bucket_start')} = ${toNumber('d.last_bucket_start')}`;
+  const number = sql`width_bucket(u.bucket_start, ${sql.param(edges)}::timestamptz[])`;
   const usage: GroupPart = {
     source: USAGE_SOURCE,
-    table: fromRollup('usage', 'u', isInOneBlock),
-    keys: { block: toNumber('u.bucket_start') },
+    table: sql`recount.usage_rollup AS u`,
+    keys: { block: number },
     groupedColumns: ['model'],
     columns: { model: sql`u.model`, ...ROLLUP_SUMS },
     where: sql`NOT u.is_shared AND u.bucket_start >= ${edges.at(0) ?? null}::timestamptz
@@ -57,7 +55,7 @@ export async function readBlocksReport(
     { limit },
     {
       parts: [usage],
-      countsSessions: 'at-once',
+      countsSessions: 'apart',
       aggregates: {
         models: sql`coalesce(array_agg(DISTINCT model ORDER BY model) FILTER (WHERE model IS NOT NULL), '{}')`,
         ...sumUsage(),

@@ -9,10 +9,9 @@ export type TableSource = (filter: ReportFilter, groupBy: readonly ReportKey[]) 
 /**
  * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, for reports by day, week or month,
  * `local_day`: one for each UTC day of a session that lies within one local day and within the filter's time, and one for
- * each quarter of an hour of the others. Reports by hour have quarters alone. `isWhole` is a further condition on days
- * (alias `d`) that are not taken apart.
+ * each quarter of an hour of the others. Reports by hour have quarters alone.
  */
-export function fromRollup(name: RollupName, alias: string, isWhole?: SQL): TableSource {
+export function fromRollup(name: RollupName, alias: string): TableSource {
   const { quarters, days, keys, sums } = ROLLUPS[name];
   const list = (table: string, columns: readonly string[]) =>
     sql.raw(columns.map((column) => `${table}.${column}`).join(', '));
@@ -32,7 +31,7 @@ export function fromRollup(name: RollupName, alias: string, isWhole?: SQL): Tabl
     if (groupBy.includes('hour')) return sql`(SELECT ${quarterColumns} FROM ${quarters} AS q) AS ${as}`;
     const isByDay = groupBy.some(isTimeKey);
     const within = toDayConditions(filter);
-    const conditions = [...(isByDay ? [IS_IN_ONE_LOCAL_DAY] : []), ...within.whole, ...(isWhole ? [isWhole] : [])];
+    const conditions = [...(isByDay ? [IS_IN_ONE_LOCAL_DAY] : []), ...within.whole];
     if (conditions.length === 0) return sql`(SELECT ${dayColumns} FROM ${days} AS d) AS ${as}`;
     const condition = sql`(d.first_bucket_start IS NULL OR (${sql.join(conditions, sql` AND `)}))`;
     const where = sql.join([sql`d.workspace_id = ${filter.workspaceId}`, ...within.overlapping], sql` AND `);
