@@ -21,7 +21,6 @@ export * from './read-subagents-report.ts';
 export * from './read-tools-report.ts';
 export { readUsageReport, type UsageReportFigures } from './read-usage-report.ts';
 export {
-  prepareReports,
   type ReportFilter,
   type ReportRequest,
   resolveReportFilter,
@@ -31,3 +30,4 @@ export type { GroupValues, ReportPage, ReportRows } from './report-groups.ts';
 export type { ReportKey } from './report-keys.ts';
 export type { CallFigures, DurationFigures } from './tool-call-figures.ts';
 export type { UsageFigures } from './usage-figures.ts';
+export { DEFAULT_REPORT_TIMEOUT_MS, ReportTimeoutError, withReportSnapshot } from './with-report-snapshot.ts';

@@ -131,13 +131,3 @@ export function toConditions(filter: ReportFilter, source: ReportSource): SQL {
   if (subagents === 'exclude') conditions.push(sql`NOT ${source.isSubagent}`);
   return sql.join(conditions, sql` AND `);
 }
-
-/**
- * Settings until the end of the transaction: sums are made by hashing, as a report has few groups of many rows, for
- * which Postgres would plan to sort them all; compiling a query would take longer than running it.
- */
-export async function prepareReports(transaction: Database): Promise<void> {
-  await transaction.execute(
-    sql`SELECT set_config('work_mem', '16MB', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`,
-  );
-}
