@@ -67,26 +67,30 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
   page: ReportPage,
   query: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
-  const hours = page.groupBy?.includes('hour') ? await findHours(database, filter, page, query.parts) : undefined;
-  if (hours === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, filter, page, query);
+  const narrow = page.groupBy?.includes('hour') ? await findHours(database, filter, page, query.parts[0]) : undefined;
+  if (narrow === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, filter, page, query);
   const { totals } = await readAllGroups<Aggregates, Figures>(database, filter, { limit: 1 }, query);
-  const found = await readAllGroups<Aggregates, Figures, Keys>(database, filter, page, { ...query, parts: hours });
+  const [first, ...others] = query.parts;
+  const found = await readAllGroups<Aggregates, Figures, Keys>(database, filter, page, {
+    ...query,
+    parts: [narrow(first), ...others.map(narrow)],
+    durationsOf: query.durationsOf && narrow(query.durationsOf),
+  });
   return { ...found, totals };
 }
 
 const QUARTERS_OF_AN_HOUR = 4;
 
 /**
- * The parts with no more hours than a page has, where there are more: hours are the first thing that rows are ordered by,
- * and the sums of all of them come from days. The last hour may lack quarters, as it is beyond the page.
+ * Narrows parts to the hours that a page has, where the first part has more: hours are the first thing that rows are
+ * ordered by, and the sums of all of them come from days. The last hour may lack quarters, as it is beyond the page.
  */
 async function findHours(
   database: Database,
   filter: ReportFilter,
   { groupBy = [], limit }: ReportPage,
-  parts: GroupQuery<unknown, unknown>['parts'],
-): Promise<GroupQuery<unknown, unknown>['parts'] | undefined> {
-  const [first] = parts;
+  first: GroupPart,
+): Promise<((part: GroupPart) => GroupPart) | undefined> {
   if (typeof first.table !== 'function') return undefined;
   const quarters = (limit + 1) * QUARTERS_OF_AN_HOUR;
   const { rows } = await database.execute<{ last_ms: number | null }>(sql`
@@ -97,12 +101,11 @@ async function findHours(
     ) AS quarters`);
   const lastMs = rows[0]?.last_ms ?? null;
   if (lastMs === null) return undefined;
-  const narrow = (part: GroupPart): GroupPart => {
+  return (part) => {
     const { time } = part.source;
     const isEarly = sql`(${time} IS NULL OR ${time} <= ${new Date(lastMs).toISOString()}::timestamptz)`;
     return { ...part, where: part.where === undefined ? isEarly : sql`${part.where} AND ${isEarly}` };
   };
-  return [narrow(first), ...parts.slice(1).map(narrow)];
 }
 
 async function readAllGroups<Aggregates, Figures, Keys = unknown>(

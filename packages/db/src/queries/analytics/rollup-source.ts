@@ -28,7 +28,10 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
         AND (${list('q', keys)}) IS NOT DISTINCT FROM (${list('d', keys)}) OFFSET 0
     ) AS q`;
   return (filter, groupBy) => {
-    if (groupBy.includes('hour')) return sql`(SELECT ${quarterColumns} FROM ${quarters} AS q) AS ${as}`;
+    const quarterDay = toLocalDay(sql`q.bucket_start`, filter.timeZone);
+    if (groupBy.includes('hour')) {
+      return sql`(SELECT ${quarterColumns}, ${quarterDay} AS local_day FROM ${quarters} AS q) AS ${as}`;
+    }
     const isByDay = groupBy.some(isTimeKey);
     const within = toDayConditions(filter);
     const conditions = [...(isByDay ? [IS_IN_ONE_LOCAL_DAY] : []), ...within.whole];
@@ -41,7 +44,7 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       SELECT ${dayColumns} ${isByDay ? sql`, ${LOCAL_DAY} AS local_day` : sql``}
       ${fromDays} WHERE ${where} AND ${condition}
       UNION ALL
-      SELECT ${quarterColumns} ${isByDay ? sql`, ${toLocalDay(sql`q.bucket_start`, filter.timeZone)}` : sql``}
+      SELECT ${quarterColumns} ${isByDay ? sql`, ${quarterDay}` : sql``}
       ${fromDays} ${fromQuarters} WHERE ${where} AND ${condition} IS NOT TRUE
     ) AS ${as}`;
   };
