@@ -43,7 +43,7 @@ const readUsageBy =
   (database, filter) =>
     readUsageReport(database, filter, { groupBy, limit });
 
-export const REPORTS: Record<string, Read> = {
+const REPORTS: Record<string, Read> = {
   caveats: readCaveats,
   'usage by day': readUsageBy('day'),
   'usage by hour': readUsageBy('hour'),
