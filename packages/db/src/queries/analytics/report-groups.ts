@@ -80,10 +80,12 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
 }
 
 const QUARTERS_OF_AN_HOUR = 4;
+/** Beyond the page: where clocks go back over midnight, an hour of the day before comes after one of the day. */
+const MARGIN_HOURS = 24;
 
 /**
  * Narrows parts to the hours that a page has, where the first part has more: hours are the first thing that rows are
- * ordered by, and the sums of all of them come from days. The last hour may lack quarters, as it is beyond the page.
+ * ordered by, and the sums of all of them come from days. The last hour may lack quarters: it is beyond the page.
  */
 async function findHours(
   database: Database,
@@ -92,7 +94,7 @@ async function findHours(
   first: GroupPart,
 ): Promise<((part: GroupPart) => GroupPart) | undefined> {
   if (typeof first.table !== 'function') return undefined;
-  const quarters = (limit + 1) * QUARTERS_OF_AN_HOUR;
+  const quarters = (limit + MARGIN_HOURS) * QUARTERS_OF_AN_HOUR;
   const { rows } = await database.execute<{ last_ms: number | null }>(sql`
     SELECT CASE WHEN count(*) = ${quarters}::int THEN extract(epoch FROM max(quarter))::float8 * 1000 END AS last_ms FROM (
       SELECT DISTINCT ${first.source.time} AS quarter ${fromPart(first, filter, groupBy)}
