@@ -2,7 +2,6 @@ import {
   type Database,
   type DatabasePool,
   listExpensiveSessions,
-  prepareReports,
   type ReportFilter,
   type ReportKey,
   readApiErrorsReport,
@@ -22,6 +21,7 @@ import {
   readToolsReport,
   readUsageReport,
   resolveReportFilter,
+  withReportSnapshot,
 } from '@recount/db';
 import { median } from '../child.ts';
 import { FLEET_WORKSPACE } from './seed-fleet.ts';
@@ -92,10 +92,7 @@ async function measure(pool: DatabasePool, read: Read, filter: ReportFilter): Pr
   const times: number[] = [];
   for (let run = 0; run < RUNS; run += 1) {
     const startMs = performance.now();
-    await pool.withSnapshot(async (snapshot) => {
-      await prepareReports(snapshot);
-      await read(snapshot, filter);
-    });
+    await withReportSnapshot(pool, (snapshot) => read(snapshot, filter));
     times.push(performance.now() - startMs);
   }
   return median(times);

@@ -21,7 +21,7 @@ SELECT workspace_id, primary_transcript_id, session_id, agent, session_id, 10000
 FROM recount.sessions WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.usage_ledger (
-  workspace_id, agent, response_key, session_id, transcript_id, source, "timestamp", is_subagent, agent_id, git_branch,
+  workspace_id, agent, response_key, session_id, row_set_id, source, "timestamp", is_subagent, agent_id, git_branch,
   agent_version, copy_count, provider_message_id, model, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h,
   is_unfinalised, estimated_tokens_out, cost_usd, cost_input_usd, cost_output_usd, cost_cache_read_usd,
   cost_cache_write_usd, price_basis, price_version)
@@ -58,7 +58,7 @@ SELECT workspace_id, session_id, first_timestamp + q * interval '15 minutes', NU
 FROM recount.sessions, generate_series(0, 3) AS q WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.tool_calls (
-  workspace_id, transcript_id, call_number, session_id, call_key, response_key, message_id, is_own, tool_name, mcp_server,
+  workspace_id, row_set_id, call_number, session_id, call_key, response_key, message_id, is_own, tool_name, mcp_server,
   program, file_path, subagent_type, subagent_id, skill_name, model, "timestamp", is_subagent, duration_ms, is_error,
   is_denied, input_bytes, output_bytes, line_number)
 SELECT
@@ -86,3 +86,24 @@ SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || 
   (ARRAY[NULL, NULL, NULL, 'auto', NULL, '529', '529', 'https://github.com/ada/app/pull/' || length(session_id) * e % 1000, '/review', NULL])[1 + e % 10],
   '{"preTokens": 150000, "retryInMs": 500, "number": 7, "repository": "ada/app"}', e
 FROM recount.sessions, generate_series(0, 9) AS e WHERE workspace_id = '$WORKSPACE';
+
+INSERT INTO recount.usage_day_rollup
+SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, git_branch, agent_version, is_shared,
+  sum(responses), sum(tokens_in), sum(tokens_out), sum(cache_read), sum(cache_write), sum(cache_write_1h),
+  sum(thinking_tokens), sum(web_search_requests), sum(cost_units), sum(cost_input_units), sum(cost_output_units),
+  sum(cost_cache_read_units), sum(cost_cache_write_units), sum(cost_web_search_units), sum(unfinalised_responses),
+  sum(unfinalised_tokens_out), sum(estimated_tokens_out), sum(unpriced_responses), sum(unpriced_tokens),
+  sum(default_priced_responses)
+FROM recount.usage_rollup WHERE workspace_id = '$WORKSPACE'
+GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9;
+
+INSERT INTO recount.tool_day_rollup
+SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, tool_name, mcp_server, sum(calls),
+  sum(results), sum(errors), sum(denied), sum(input_bytes), sum(output_bytes), sum(duration_ms), sum(timed_calls)
+FROM recount.tool_rollup WHERE workspace_id = '$WORKSPACE'
+GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8;
+
+INSERT INTO recount.message_day_rollup
+SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), is_subagent, sum(messages), sum(user_messages)
+FROM recount.message_rollup WHERE workspace_id = '$WORKSPACE'
+GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5;

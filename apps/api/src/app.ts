@@ -75,7 +75,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addTranscriptRoutes(app, deps);
   addRawTranscriptRoutes(app, deps);
   addSessionRoutes(app, deps);
-  addAnalyticsRoutes(app, deps);
+  addAnalyticsRoutes(app, { ...deps, reportTimeoutMs: config.reportTimeoutMs });
   addSearchRoutes(app, deps);
   addExportRoutes(app, deps, config);
   addLiveRoutes(app, deps, config.live);

@@ -6,6 +6,7 @@ import {
   readText,
   type ServiceConfig,
 } from '@recount/config';
+import { DEFAULT_REPORT_TIMEOUT_MS } from '@recount/db';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
 import { isTracingWanted } from '@recount/telemetry';
 import { type LiveConfig, readLiveConfig } from './live/live-config.ts';
@@ -27,6 +28,8 @@ export interface ApiConfig extends ServiceConfig {
   exportStallTimeoutMs: number;
   /** Of one key, uploads apart: those are bounded by maxConcurrentUploads. */
   maxRequestsPerMinute: number;
+  /** Of each statement that a report is made by. */
+  reportTimeoutMs: number;
   /** Requests with a wrong key from one address; beyond it, keys not seen before are not even looked up. */
   maxFailedKeysPerMinute: number;
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, separated by commas. */
@@ -74,6 +77,11 @@ export function readApiConfig(environment: Environment): ApiConfig {
       fallback: 60_000,
       min: 1,
       max: 10_000_000,
+    }),
+    reportTimeoutMs: readInteger(environment, 'RECOUNT_REPORT_TIMEOUT_MS', {
+      fallback: DEFAULT_REPORT_TIMEOUT_MS,
+      min: 1,
+      max: 3_600_000,
     }),
     maxFailedKeysPerMinute: readInteger(environment, 'RECOUNT_MAX_FAILED_KEYS_PER_MINUTE', {
       fallback: 30,

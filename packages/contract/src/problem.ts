@@ -40,6 +40,7 @@ export const PROBLEMS = {
   'internal-error': { status: 500, title: 'Internal error' },
   'store-unavailable': { status: 503, title: 'The raw store is away' },
   'database-unavailable': { status: 503, title: 'The database is away' },
+  'report-timeout': { status: 503, title: 'The report takes too long' },
   'search-timeout': { status: 503, title: 'The search takes too long' },
   'not-ready': { status: 503, title: 'Not ready' },
 } as const satisfies Record<string, { status: number; title: string }>;

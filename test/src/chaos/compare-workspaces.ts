@@ -30,6 +30,9 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   usage_rollup: [],
   tool_rollup: [],
   message_rollup: [],
+  usage_day_rollup: [],
+  tool_day_rollup: [],
+  message_day_rollup: [],
   // The words begin with the workspace's own.
   search_documents: ['words'],
 };

@@ -1,12 +1,13 @@
 import type { ReportCaveats, ReportFilters } from '@recount/contract';
 import {
   type Database,
-  prepareReports,
   type ReportFilter,
   type ReportRequest,
+  ReportTimeoutError,
   readCaveats,
   resolveReportFilter,
   UnknownTimeZoneError,
+  withReportSnapshot,
 } from '@recount/db';
 import type { FastifySchema } from 'fastify';
 import type { z } from 'zod';
@@ -44,7 +45,14 @@ type AddReport = <Query extends ReportQuery, Report extends ReportFrame>(
   read: (snapshot: Database, filter: ReportFilter, query: Query) => Promise<Omit<Report, keyof ReportFrame>>,
 ) => void;
 
-export function createReportRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): AddReport {
+export interface ReportDependencies extends Pick<ApiDependencies, 'database'> {
+  /** Of each statement of a report. Default 30 s. */
+  reportTimeoutMs?: number;
+}
+
+const RETRY_AFTER = { 'retry-after': '60' };
+
+export function createReportRoutes(app: ApiApp, { database, reportTimeoutMs }: ReportDependencies): AddReport {
   return (name, querySchema, reportSchema, read) => {
     const words = name.replaceAll('-', ' ');
     // Not inferred: the framework's types cannot follow schemas that are parameters.
@@ -58,12 +66,16 @@ export function createReportRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'dat
     };
     app.get(`/v1/analytics/${name}`, { config: { scope: 'read' }, schema }, async (request) => {
       const query = request.query as z.output<typeof querySchema>;
-      return await deps.database.withSnapshot(async (snapshot) => {
+      const readReport = async (snapshot: Database) => {
         const { filter, currencyLabel } = await resolveFilter(snapshot, workspaceOf(request), query);
-        await prepareReports(snapshot);
         const report = await read(snapshot, filter, query);
         const caveats = await readCaveats(snapshot, filter);
         return { filters: toFilters(filter, query), currency_label: currencyLabel, caveats, ...report };
+      };
+      return await withReportSnapshot(database, readReport, reportTimeoutMs).catch((error: unknown) => {
+        if (!(error instanceof ReportTimeoutError)) throw error;
+        const detail = 'Ask for less: a shorter time, a project, or fewer groups';
+        throw new ProblemError('report-timeout', detail, { headers: RETRY_AFTER, cause: error });
       });
     });
   };

@@ -126,3 +126,18 @@ describe('usage', () => {
     expect(session.usage.shared.responses).toBe(0);
   });
 });
+
+it('ends a report that takes too long, and says so', async () => {
+  const hasty = await createTestApi({ reportTimeoutMs: 50 });
+  const blocker = await hasty.database.pool.connect();
+  try {
+    await blocker.query('BEGIN; LOCK TABLE recount.usage_day_rollup IN ACCESS EXCLUSIVE MODE');
+    const response = await hasty.fetch('/v1/analytics/usage');
+    expect(response.headers.get('retry-after')).toBe('60');
+    await expectProblem(response, 503, 'report-timeout');
+  } finally {
+    await blocker.query('ROLLBACK');
+    blocker.release();
+    await hasty.close();
+  }
+});

@@ -49,9 +49,9 @@ import {
   readUsageReport,
 } from '@recount/db';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { createReportRoutes } from './analytics-report.ts';
+import { createReportRoutes, type ReportDependencies } from './analytics-report.ts';
 
-type Deps = Pick<ApiDependencies, 'database' | 'now'>;
+type Deps = ReportDependencies & Pick<ApiDependencies, 'now'>;
 
 /** Reports over all that a workspace has ingested, each in one snapshot. */
 export function addAnalyticsRoutes(app: ApiApp, deps: Deps): void {

@@ -1,12 +1,12 @@
 import type { Database } from '../database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { messageRollup, toolRollup, usageLedger, usageRollup } from '../schema/usage.ts';
+import { ROLLUPS, type RollupName, usageLedger } from '../schema/usage.ts';
 import { ALL_ENTRIES, selectLedgerRows } from '../writes/ledger-definition.ts';
-import { selectMessageRollup, selectToolRollup, selectUsageRollup } from '../writes/write-rollups.ts';
+import { selectDayRollup, selectMessageRollup, selectToolRollup, selectUsageRollup } from '../writes/write-rollups.ts';
 
 /** How the rows of a derived table compare with a full recount. */
 export interface DerivedTableCheck {
-  table: 'usage_ledger' | 'usage_rollup' | 'tool_rollup' | 'message_rollup';
+  table: 'usage_ledger' | `${RollupName}_rollup` | `${RollupName}_day_rollup`;
   rows: number;
   /** Rows that the recount gives and the table lacks. */
   missing: number;
@@ -20,12 +20,21 @@ export interface DerivedTableCheck {
  */
 export async function verifyUsage(snapshot: Database, workspaceId: string): Promise<DerivedTableCheck[]> {
   const ledger = selectLedgerRows(ALL_ENTRIES, sql`e.workspace_id = ${workspaceId}`);
-  return [
-    await check(snapshot, 'usage_ledger', usageLedger, ledger, workspaceId),
-    await check(snapshot, 'usage_rollup', usageRollup, selectUsageRollup(workspaceId), workspaceId),
-    await check(snapshot, 'tool_rollup', toolRollup, selectToolRollup(workspaceId), workspaceId),
-    await check(snapshot, 'message_rollup', messageRollup, selectMessageRollup(workspaceId), workspaceId),
-  ];
+  const checks = [await check(snapshot, 'usage_ledger', usageLedger, ledger, workspaceId)];
+  const rollups = {
+    usage: selectUsageRollup(workspaceId),
+    tool: selectToolRollup(workspaceId),
+    message: selectMessageRollup(workspaceId),
+  };
+  for (const name of ['usage', 'tool', 'message'] as const) {
+    const { quarters, days } = ROLLUPS[name];
+    const recountedDays = selectDayRollup(name, sql`(${rollups[name]})`);
+    checks.push(
+      await check(snapshot, `${name}_rollup`, quarters, rollups[name], workspaceId),
+      await check(snapshot, `${name}_day_rollup`, days, recountedDays, workspaceId),
+    );
+  }
+  return checks;
 }
 
 async function check(

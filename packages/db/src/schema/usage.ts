@@ -89,58 +89,87 @@ export const usageLedger = recountSchema.table(
   ],
 );
 
-const rollupKey = () => ({
-  workspace_id: identifier().notNull(),
-  session_id: identifier().notNull(),
-  /** Beginning of a quarter of an hour: the offsets of all time zones are multiples of it. */
-  bucket_start: isoTimestamp(),
+/** Beginning of a quarter of an hour: the offsets of all time zones are multiples of it. */
+const quarterHour = () => ({ bucket_start: isoTimestamp() });
+
+/** First and last of the quarters of an hour, within one UTC day, that a row is the sum of. */
+const daySpan = () => ({ first_bucket_start: isoTimestamp(), last_bucket_start: isoTimestamp() });
+
+const rollupSession = () => ({ workspace_id: identifier().notNull(), session_id: identifier().notNull() });
+
+const usageKey = () => ({
   model: text(),
   is_subagent: boolean().notNull(),
+  git_branch: text(),
+  agent_version: text(),
+  /** Held by the session, credited to another one. */
+  is_shared: boolean().notNull(),
 });
 
-/** Sums of the ledger by session and quarter of an hour. Costs in units of 1e-10 dollars, which sum up fast. */
+/** Costs in units of 1e-10 dollars, which sum up fast. */
+const usageSums = () => ({
+  responses: integer().notNull(),
+  tokens_in: tokens(),
+  tokens_out: tokens(),
+  cache_read: tokens(),
+  cache_write: tokens(),
+  cache_write_1h: tokens(),
+  thinking_tokens: tokens(),
+  web_search_requests: integer().notNull(),
+  cost_units: tokens(),
+  cost_input_units: tokens(),
+  cost_output_units: tokens(),
+  cost_cache_read_units: tokens(),
+  cost_cache_write_units: tokens(),
+  cost_web_search_units: tokens(),
+  unfinalised_responses: integer().notNull(),
+  unfinalised_tokens_out: tokens(),
+  estimated_tokens_out: tokens(),
+  unpriced_responses: integer().notNull(),
+  unpriced_tokens: tokens(),
+  default_priced_responses: integer().notNull(),
+});
+
+/** Sums of the ledger by session and quarter of an hour. */
 export const usageRollup = recountSchema.table(
   'usage_rollup',
-  {
-    ...rollupKey(),
-    git_branch: text(),
-    agent_version: text(),
-    /** Held by the session, credited to another one. */
-    is_shared: boolean().notNull(),
-    responses: integer().notNull(),
-    tokens_in: tokens(),
-    tokens_out: tokens(),
-    cache_read: tokens(),
-    cache_write: tokens(),
-    cache_write_1h: tokens(),
-    thinking_tokens: tokens(),
-    web_search_requests: integer().notNull(),
-    cost_units: tokens(),
-    cost_input_units: tokens(),
-    cost_output_units: tokens(),
-    cost_cache_read_units: tokens(),
-    cost_cache_write_units: tokens(),
-    cost_web_search_units: tokens(),
-    unfinalised_responses: integer().notNull(),
-    unfinalised_tokens_out: tokens(),
-    estimated_tokens_out: tokens(),
-    unpriced_responses: integer().notNull(),
-    unpriced_tokens: tokens(),
-    default_priced_responses: integer().notNull(),
-  },
+  { ...rollupSession(), ...quarterHour(), ...usageKey(), ...usageSums() },
   (table) => [
     index('usage_rollup_session').on(table.workspace_id, table.session_id),
     index('usage_rollup_time').on(table.workspace_id, table.bucket_start, table.session_id),
   ],
 );
 
+/** Sums of usage_rollup by session and UTC day. */
+export const usageDayRollup = recountSchema.table(
+  'usage_day_rollup',
+  { ...rollupSession(), ...daySpan(), ...usageKey(), ...usageSums() },
+  (table) => [
+    index('usage_day_rollup_session').on(table.workspace_id, table.session_id),
+    index('usage_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+  ],
+);
+
+const messageKey = () => ({ is_subagent: boolean().notNull() });
+const messageSums = () => ({ messages: integer().notNull(), user_messages: integer().notNull() });
+
 /** Messages of a session's primary transcript by quarter of an hour. */
 export const messageRollup = recountSchema.table(
   'message_rollup',
-  { ...rollupKey(), messages: integer().notNull(), user_messages: integer().notNull() },
+  { ...rollupSession(), ...quarterHour(), model: text(), ...messageKey(), ...messageSums() },
   (table) => [
     index('message_rollup_session').on(table.workspace_id, table.session_id),
     index('message_rollup_time').on(table.workspace_id, table.bucket_start),
+  ],
+);
+
+/** Sums of message_rollup by session and UTC day, over all models. */
+export const messageDayRollup = recountSchema.table(
+  'message_day_rollup',
+  { ...rollupSession(), ...daySpan(), ...messageKey(), ...messageSums() },
+  (table) => [
+    index('message_day_rollup_session').on(table.workspace_id, table.session_id),
+    index('message_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
   ],
 );
 
@@ -179,33 +208,68 @@ export const toolCalls = recountSchema.table(
     index('tool_calls_response').on(table.workspace_id, table.response_key),
     index('tool_calls_session').on(table.workspace_id, table.session_id),
     index('tool_calls_time').on(table.workspace_id, table.timestamp).where(sql`is_own`),
+    index('tool_calls_task_time')
+      .on(table.workspace_id, table.timestamp)
+      .where(sql`is_own AND tool_name IN ('Task', 'Agent')`),
+    index('tool_calls_skill_time')
+      .on(table.workspace_id, table.timestamp)
+      .where(sql`is_own AND skill_name IS NOT NULL`),
     index('tool_calls_subagent')
       .on(table.workspace_id, table.session_id, table.subagent_id)
       .where(sql`subagent_id IS NOT NULL`),
   ],
 );
 
+const toolKey = () => ({
+  model: text(),
+  is_subagent: boolean().notNull(),
+  tool_name: text().notNull(),
+  mcp_server: text(),
+});
+
+const toolSums = () => ({
+  calls: integer().notNull(),
+  results: integer().notNull(),
+  errors: integer().notNull(),
+  denied: integer().notNull(),
+  input_bytes: tokens(),
+  output_bytes: tokens(),
+  duration_ms: tokens(),
+  timed_calls: integer().notNull(),
+});
+
 /** Tool calls that count, by session, quarter of an hour and tool. */
 export const toolRollup = recountSchema.table(
   'tool_rollup',
-  {
-    ...rollupKey(),
-    tool_name: text().notNull(),
-    mcp_server: text(),
-    calls: integer().notNull(),
-    results: integer().notNull(),
-    errors: integer().notNull(),
-    denied: integer().notNull(),
-    input_bytes: tokens(),
-    output_bytes: tokens(),
-    duration_ms: tokens(),
-    timed_calls: integer().notNull(),
-  },
+  { ...rollupSession(), ...quarterHour(), ...toolKey(), ...toolSums() },
   (table) => [
     index('tool_rollup_session').on(table.workspace_id, table.session_id),
     index('tool_rollup_time').on(table.workspace_id, table.bucket_start),
   ],
 );
+
+/** Sums of tool_rollup by session and UTC day. */
+export const toolDayRollup = recountSchema.table(
+  'tool_day_rollup',
+  { ...rollupSession(), ...daySpan(), ...toolKey(), ...toolSums() },
+  (table) => [
+    index('tool_day_rollup_session').on(table.workspace_id, table.session_id),
+    index('tool_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+  ],
+);
+
+/** The roll-ups by quarters of an hour, the same by UTC days, and by what more than session and time their rows go. */
+export const ROLLUPS = {
+  usage: { quarters: usageRollup, days: usageDayRollup, keys: Object.keys(usageKey()), sums: Object.keys(usageSums()) },
+  tool: { quarters: toolRollup, days: toolDayRollup, keys: Object.keys(toolKey()), sums: Object.keys(toolSums()) },
+  message: {
+    quarters: messageRollup,
+    days: messageDayRollup,
+    keys: Object.keys(messageKey()),
+    sums: Object.keys(messageSums()),
+  },
+} as const;
+export type RollupName = keyof typeof ROLLUPS;
 
 /** Bulk table: prompts, compactions, API errors, retries, pull requests, commands. */
 export const sessionEvents = recountSchema.table(

@@ -1,7 +1,7 @@
 import type { Database } from '../database.ts';
 import { sql } from '../drizzle.cjs';
 import { sessions } from '../schema/transcripts.ts';
-import { messageRollup, toolRollup, usageEntries, usageLedger, usageRollup } from '../schema/usage.ts';
+import { ROLLUPS, usageEntries, usageLedger } from '../schema/usage.ts';
 
 /** Deletes derived rows that nothing stands behind: there are none unless somebody changed tables by hand. */
 export async function deleteOrphanedUsage(transaction: Database, workspaceId: string): Promise<void> {
@@ -10,7 +10,7 @@ export async function deleteOrphanedUsage(transaction: Database, workspaceId: st
     WHERE l.workspace_id = ${workspaceId} AND NOT EXISTS (
       SELECT FROM ${usageEntries} AS e
       WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key)`);
-  for (const table of [usageRollup, toolRollup, messageRollup]) {
+  for (const table of Object.values(ROLLUPS).flatMap(({ quarters, days }) => [quarters, days])) {
     await transaction.execute(sql`
       DELETE FROM ${table} AS r
       WHERE r.workspace_id = ${workspaceId} AND NOT EXISTS (

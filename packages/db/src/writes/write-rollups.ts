@@ -2,7 +2,7 @@ import type { Database } from '../database.ts';
 import { getTableColumns, getTableName, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
-import { messageRollup, toolCalls, toolRollup, usageEntries, usageLedger, usageRollup } from '../schema/usage.ts';
+import { messageRollup, ROLLUPS, type RollupName, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
 
 /** Beginning of the quarter of an hour that a column `timestamp` lies in. */
@@ -19,19 +19,39 @@ export async function writeRollups(
   { workspaceId, sessionIds }: { workspaceId: string; sessionIds: readonly string[] },
   affectedIds: readonly string[],
 ): Promise<void> {
-  const replace = (table: PgTable, ids: readonly string[], rows: SQL): SQL => {
-    const name = getTableName(table);
-    const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
+  const replace = (name: RollupName, ids: readonly string[], rows: SQL): SQL => {
+    const where = sql`workspace_id = ${workspaceId} AND ${ofSessions('session_id', ids)}`;
+    const { quarters, days } = ROLLUPS[name];
+    const [quartersName, daysName] = [getTableName(quarters), getTableName(days)];
+    const written = sql.raw(`written_${quartersName}`);
     return sql`
-      ${sql.raw(`deleted_${name}`)} AS (
-        DELETE FROM ${table} WHERE workspace_id = ${workspaceId} AND ${ofSessions('session_id', ids)}),
-      ${sql.raw(`written_${name}`)} AS (INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up)`;
+      ${sql.raw(`deleted_${quartersName}`)} AS (DELETE FROM ${quarters} WHERE ${where}),
+      ${sql.raw(`deleted_${daysName}`)} AS (DELETE FROM ${days} WHERE ${where}),
+      ${written} AS (${insert(quarters, rows)} RETURNING *),
+      ${sql.raw(`written_${daysName}`)} AS (${insert(days, selectDayRollup(name, written))})`;
   };
   await transaction.execute(sql`
-    WITH ${replace(usageRollup, affectedIds, selectUsageRollup(workspaceId, affectedIds))},
-    ${replace(toolRollup, affectedIds, selectToolRollup(workspaceId, affectedIds))},
-    ${replace(messageRollup, sessionIds, selectMessageRollup(workspaceId, sessionIds))}
+    WITH ${replace('usage', affectedIds, selectUsageRollup(workspaceId, affectedIds))},
+    ${replace('tool', affectedIds, selectToolRollup(workspaceId, affectedIds))},
+    ${replace('message', sessionIds, selectMessageRollup(workspaceId, sessionIds))}
     SELECT`);
+}
+
+function insert(table: PgTable, rows: SQL): SQL {
+  const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
+  return sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`;
+}
+
+/** Rows of a roll-up by UTC days by their definition: of `quarters`, rows of the one by quarters of an hour. */
+export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
+  const { days, keys, sums } = ROLLUPS[name];
+  const summed = Object.values(getTableColumns(days)).filter((column) => sums.includes(column.name));
+  const group = sql.raw(['workspace_id', 'session_id', ...keys].join(', '));
+  return sql`
+    SELECT ${group}, min(bucket_start) AS first_bucket_start, max(bucket_start) AS last_bucket_start,
+      ${sql.raw(summed.map((column) => `sum(${column.name})::${column.getSQLType()} AS ${column.name}`).join(', '))}
+    FROM ${quarters} AS quarter
+    GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
 }
 
 /** Condition on the sessions of a table; without `sessionIds` there is none. */

@@ -159,8 +159,16 @@ describe('rebuildUsage', () => {
     expect(await differing()).toEqual([]);
     await query('UPDATE recount.usage_ledger SET tokens_out = tokens_out + 1');
     await query("UPDATE recount.usage_rollup SET session_id = 'nobody'");
+    await query("UPDATE recount.usage_day_rollup SET session_id = 'nobody'");
     await query('DELETE FROM recount.message_rollup');
-    expect((await differing()).map(({ table }) => table)).toEqual(['usage_ledger', 'usage_rollup', 'message_rollup']);
+    await query('UPDATE recount.message_day_rollup SET messages = messages + 1');
+    expect((await differing()).map(({ table }) => table)).toEqual([
+      'usage_ledger',
+      'usage_rollup',
+      'usage_day_rollup',
+      'message_rollup',
+      'message_day_rollup',
+    ]);
     await collect(rebuildUsage(installation, TEST_WORKSPACE));
     expect(await differing()).toEqual([]);
   });

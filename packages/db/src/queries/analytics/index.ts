@@ -21,12 +21,13 @@ export * from './read-subagents-report.ts';
 export * from './read-tools-report.ts';
 export { readUsageReport, type UsageReportFigures } from './read-usage-report.ts';
 export {
-  prepareReports,
   type ReportFilter,
   type ReportRequest,
   resolveReportFilter,
   UnknownTimeZoneError,
 } from './report-filter.ts';
-export type { GroupValues, ReportKey, ReportPage, ReportRows } from './report-groups.ts';
+export type { GroupValues, ReportPage, ReportRows } from './report-groups.ts';
+export type { ReportKey } from './report-keys.ts';
 export type { CallFigures, DurationFigures } from './tool-call-figures.ts';
 export type { UsageFigures } from './usage-figures.ts';
+export { DEFAULT_REPORT_TIMEOUT_MS, ReportTimeoutError, withReportSnapshot } from './with-report-snapshot.ts';

@@ -55,7 +55,7 @@ export async function readBlocksReport(
     { limit },
     {
       parts: [usage],
-      sessionsOf: usage,
+      countsSessions: 'apart',
       aggregates: {
         models: sql`coalesce(array_agg(DISTINCT model ORDER BY model) FILTER (WHERE model IS NOT NULL), '{}')`,
         ...sumUsage(),
@@ -78,12 +78,12 @@ export async function readBlocksReport(
 async function listHours(database: Database, { workspaceId, agent }: ReportFilter): Promise<number[]> {
   const filter: ReportFilter = { workspaceId, agent, from: null, to: null, timeZone: 'UTC', subagents: 'include' };
   const { rows } = await database.execute<{ hours: number[] }>(sql`
-    SELECT coalesce(array_agg(hour ORDER BY hour), '{}') AS hours FROM (
-      SELECT DISTINCT floor(extract(epoch FROM u.bucket_start)::float8 / 3600) AS hour
+    SELECT coalesce(array_agg(extract(epoch FROM hour)::float8 * 1000 ORDER BY hour), '{}') AS hours FROM (
+      SELECT DISTINCT date_bin('1 hour', u.bucket_start, '2000-01-01Z') AS hour
       FROM recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE)}
       WHERE ${toConditions(filter, USAGE_SOURCE)} AND NOT u.is_shared AND u.bucket_start IS NOT NULL
     ) AS hours`);
-  return (rows[0]?.hours ?? []).map((hour) => hour * HOUR_MS);
+  return rows[0]?.hours ?? [];
 }
 
 function toBlockStarts(hours: readonly number[]): number[] {

@@ -1,6 +1,6 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
-import { USAGE_SOURCE } from './read-usage-report.ts';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 
 const MAX_NAMED_MODELS = 100;
@@ -27,15 +27,16 @@ interface Row extends Record<string, unknown> {
 }
 
 export async function readCaveats(database: Database, filter: ReportFilter): Promise<ReportCaveats> {
-  const from = sql`recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE)}`;
-  const atAnyTime = toConditions({ ...filter, from: null, to: null }, USAGE_SOURCE);
+  const atAnyTime = { ...filter, from: null, to: null };
+  const fromUsage = (of: ReportFilter) => sql`
+    FROM ${USAGE_TABLE(of, [])} ${joinSessions(USAGE_SOURCE)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
   const { rows } = await database.execute<Row>(sql`
     WITH usage AS (
       SELECT u.model, sum(u.unfinalised_responses) AS unfinalised_responses,
         sum(u.unfinalised_tokens_out) AS unfinalised_tokens_out, sum(u.estimated_tokens_out) AS estimated_tokens_out,
         sum(u.unpriced_responses) AS unpriced_responses, sum(u.unpriced_tokens) AS unpriced_tokens,
         sum(u.default_priced_responses) AS default_priced_responses
-      FROM ${from} WHERE ${toConditions(filter, USAGE_SOURCE)} AND NOT u.is_shared
+      ${fromUsage(filter)}
       GROUP BY u.model
     )
     SELECT
@@ -50,8 +51,7 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
         ORDER BY unpriced_tokens DESC, model LIMIT ${MAX_NAMED_MODELS}
       ) AS models,
       (
-        SELECT coalesce(sum(u.responses), 0)::float8 FROM ${from}
-        WHERE ${atAnyTime} AND NOT u.is_shared AND u.bucket_start IS NULL
+        SELECT coalesce(sum(u.responses), 0)::float8 ${fromUsage(atAnyTime)} AND u.bucket_start IS NULL
       ) AS without_timestamp
     FROM usage`);
   const [row] = rows;

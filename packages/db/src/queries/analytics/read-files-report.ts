@@ -2,7 +2,7 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { CALL_SUMS, type CallSums, EACH_CALL, toTokenEstimate } from './tool-call-figures.ts';
+import { CALL_SUMS, type CallSums, SINGLE_CALLS, toTokenEstimate } from './tool-call-figures.ts';
 
 export interface FileFigures {
   calls: number;
@@ -23,14 +23,14 @@ const IS_READ = sql`c.tool_name = 'Read'`;
 const ORDERS = { calls: sql`calls DESC`, reads: sql`reads DESC`, edits: sql`edits DESC` };
 
 const CALLS: GroupPart = {
-  ...EACH_CALL,
+  ...SINGLE_CALLS,
   keys: { file_path: sql`c.file_path`, project: sql`s.project` },
   columns: {
-    ...EACH_CALL.columns,
-    is_read: IS_READ,
-    is_edit: sql`NOT (${IS_READ}) AND c.is_error IS NOT TRUE`,
+    ...SINGLE_CALLS.columns,
+    reads: sql`count(*) FILTER (WHERE ${IS_READ})`,
+    edits: sql`count(*) FILTER (WHERE NOT (${IS_READ}) AND c.is_error IS NOT TRUE)`,
   },
-  where: sql`${EACH_CALL.where} AND c.file_path IS NOT NULL`,
+  where: sql`${SINGLE_CALLS.where} AND c.file_path IS NOT NULL`,
 };
 
 /** Files that tools read and edited, by path and project. */
@@ -45,11 +45,11 @@ export async function readFilesReport(
     FileKeys
   >(database, filter, page, {
     parts: [CALLS],
-    sessionsOf: CALLS,
+    countsSessions: 'at-once',
     aggregates: {
       ...CALL_SUMS,
-      reads: sql`(count(*) FILTER (WHERE is_read))::float8`,
-      edits: sql`(count(*) FILTER (WHERE is_edit))::float8`,
+      reads: sql`coalesce(sum(reads), 0)::float8`,
+      edits: sql`coalesce(sum(edits), 0)::float8`,
     },
     order: ORDERS[page.sort],
     toFigures: ({ calls, reads, edits, errors, sessions, output_bytes }) => ({

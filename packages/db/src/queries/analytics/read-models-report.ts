@@ -1,6 +1,6 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
-import { USAGE_SOURCE } from './read-usage-report.ts';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
@@ -17,13 +17,13 @@ type Sums = UsageSums & { sessions: number; first_ms: number | null; last_ms: nu
 
 const USAGE: GroupPart = {
   source: USAGE_SOURCE,
-  table: sql`recount.usage_rollup AS u`,
+  table: USAGE_TABLE,
   keys: { model: sql`u.model` },
   groupedColumns: [],
   columns: {
     ...ROLLUP_SUMS,
     first_used: sql`min(u.bucket_start)`,
-    last_used: sql`max(u.bucket_start)`,
+    last_used: sql`max(u.last_bucket_start)`,
   },
   where: sql`NOT u.is_shared`,
 };
@@ -40,7 +40,7 @@ export async function readModelsReport(
     page,
     {
       parts: [USAGE],
-      sessionsOf: USAGE,
+      countsSessions: 'apart',
       aggregates: {
         ...sumUsage(),
         first_ms: sql`extract(epoch FROM min(first_used))::float8 * 1000`,

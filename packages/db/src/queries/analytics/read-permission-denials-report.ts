@@ -2,7 +2,7 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { EACH_CALL, toRate } from './tool-call-figures.ts';
+import { SINGLE_CALLS, toRate } from './tool-call-figures.ts';
 
 export interface DenialFigures {
   denied: number;
@@ -24,17 +24,22 @@ export async function readPermissionDenialsReport(
   return await readGroups<Omit<DenialFigures, 'denial_rate'>, DenialFigures, DenialKeys>(database, filter, page, {
     parts: [
       {
-        ...EACH_CALL,
+        ...SINGLE_CALLS,
         keys: { tool: sql`c.tool_name`, program: sql`c.program` },
-        columns: { session_id: sql`CASE WHEN c.is_denied THEN c.session_id END`, is_denied: sql`c.is_denied` },
+        groupedColumns: ['session_id'],
+        columns: {
+          session_id: sql`CASE WHEN c.is_denied THEN c.session_id END`,
+          denied: SINGLE_CALLS.columns.denied,
+          calls: SINGLE_CALLS.columns.calls,
+        },
       },
     ],
     aggregates: {
-      denied: sql`(count(*) FILTER (WHERE is_denied))::float8`,
-      calls: sql`count(*)::float8`,
+      denied: sql`coalesce(sum(denied), 0)::float8`,
+      calls: sql`coalesce(sum(calls), 0)::float8`,
       sessions: sql`count(DISTINCT session_id)::float8`,
     },
-    having: sql`bool_or(is_denied)`,
+    having: sql`sum(denied) > 0`,
     order: sql`denied DESC`,
     toFigures: ({ denied, calls, sessions }) => ({ denied, calls, denial_rate: toRate(denied, calls), sessions }),
   });

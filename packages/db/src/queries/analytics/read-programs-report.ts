@@ -6,10 +6,10 @@ import {
   CALL_SUMS,
   type CallFigures,
   type CallSums,
-  DURATION_AGGREGATES,
   type DurationFigures,
   type DurationPercentiles,
-  EACH_CALL,
+  SINGLE_CALLS,
+  TIMED_CALLS,
   toCallFigures,
   toDurationFigures,
 } from './tool-call-figures.ts';
@@ -17,9 +17,15 @@ import {
 export type ProgramFigures = CallFigures & DurationFigures;
 
 const CALLS: GroupPart = {
-  ...EACH_CALL,
+  ...SINGLE_CALLS,
   keys: { program: sql`c.program` },
-  where: sql`${EACH_CALL.where} AND c.program IS NOT NULL`,
+  where: sql`${SINGLE_CALLS.where} AND c.program IS NOT NULL`,
+};
+
+const TIMED_PROGRAMS: GroupPart = {
+  ...TIMED_CALLS,
+  keys: { program: sql`c.program` },
+  where: sql`${TIMED_CALLS.where} AND c.program IS NOT NULL`,
 };
 
 /** Shell commands by their first program. */
@@ -34,8 +40,9 @@ export async function readProgramsReport(
     { program: string }
   >(database, filter, page, {
     parts: [CALLS],
-    sessionsOf: CALLS,
-    aggregates: { ...CALL_SUMS, ...DURATION_AGGREGATES },
+    countsSessions: 'at-once',
+    durationsOf: TIMED_PROGRAMS,
+    aggregates: CALL_SUMS,
     order: sql`calls DESC`,
     toFigures: (sums) => ({ ...toCallFigures(sums), ...toDurationFigures(sums) }),
   });

@@ -57,7 +57,7 @@ export async function readPullRequestsReport(
     ), usage AS MATERIALIZED (
       SELECT u.session_id, sum(u.responses) AS responses, sum(u.cost_units) AS cost_units,
         sum(u.tokens_in + u.tokens_out + u.cache_read + u.cache_write) AS total_tokens
-      FROM recount.usage_rollup AS u
+      FROM recount.usage_day_rollup AS u
       WHERE u.workspace_id = ${filter.workspaceId} AND NOT u.is_shared
         AND u.session_id IN (SELECT session_id FROM member)
       GROUP BY u.session_id

@@ -39,7 +39,7 @@ const REPEATED = sql.raw(`
   JOIN recount.usage_entries AS e ON e.workspace_id = t.workspace_id AND e.row_set_id = t.row_set_id
   WHERE t.workspace_id = f.workspace_id AND t.id = f.primary_transcript_id AND e.is_subagent
     AND EXISTS (
-      SELECT FROM recount.usage_rollup AS r
+      SELECT FROM recount.usage_day_rollup AS r
       WHERE r.workspace_id = f.workspace_id AND r.session_id = f.session_id AND r.is_subagent)
     AND EXISTS (
       SELECT FROM recount.usage_entries AS copy

@@ -14,7 +14,7 @@ export async function readSessionUsage(
       Object.entries(sums).map(([name, value]) => sql`${value} AS ${sql.identifier(name)}`),
       sql`, `,
     )}
-    FROM recount.usage_rollup WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}`);
+    FROM recount.usage_day_rollup WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}`);
   const [row] = rows;
   if (row === undefined) throw new Error('An aggregate without a row');
   return { own: toUsageFigures(row, 'own_'), shared: toUsageFigures(row, 'shared_') };

@@ -77,7 +77,7 @@ const toPart = (filter: ReportFilter, activeTime: SQL): GroupPart => ({
   source: SESSION_SOURCE,
   table: sql`recount.sessions AS f
     LEFT JOIN (
-      SELECT session_id, sum(cost_units) AS cost_units FROM recount.usage_rollup
+      SELECT session_id, sum(cost_units) AS cost_units FROM recount.usage_day_rollup
       WHERE workspace_id = ${filter.workspaceId} AND NOT is_shared GROUP BY session_id
     ) AS own ON own.session_id = f.session_id`,
   columns: {
@@ -163,7 +163,7 @@ export async function listExpensiveSessions(
   { idleThresholdMs, top }: Pick<SessionsPage, 'idleThresholdMs'> & { top: number },
 ): Promise<ExpensiveSession[]> {
   const cost = (condition: SQL) => sql`coalesce((
-    SELECT sum(u.cost_units) FROM recount.usage_rollup AS u
+    SELECT sum(u.cost_units) FROM recount.usage_day_rollup AS u
     WHERE u.workspace_id = f.workspace_id AND u.session_id = f.session_id AND ${condition}), 0)::float8 / 1e10::float8`;
   const { rows } = await database.execute<ExpensiveSession & { first_ms: number | null }>(sql`
     SELECT f.session_id, ${SESSION_TITLE} AS title, f.project, f.git_branch, f.agent, f.is_subagent,

@@ -2,15 +2,16 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { isTimeKey } from './report-keys.ts';
 import {
   CALL_SUMS,
   type CallFigures,
   type CallSums,
-  DURATION_AGGREGATES,
   type DurationFigures,
   type DurationPercentiles,
-  TOOL_CALL_SOURCE,
+  TIMED_CALLS,
   TOOL_ROLLUP_SOURCE,
+  TOOL_ROLLUP_TABLE,
   toCallFigures,
   toDurationFigures,
   toRate,
@@ -28,22 +29,14 @@ const SUMMED = ['calls', 'results', 'errors', 'denied', 'output_bytes', 'input_b
 
 const ROLLED_UP_CALLS: GroupPart = {
   source: TOOL_ROLLUP_SOURCE,
-  table: sql`recount.tool_rollup AS r`,
-  groupedColumns: ['duration_ms'],
-  columns: {
-    duration_ms: sql`NULL::bigint`,
-    ...Object.fromEntries(
-      SUMMED.map((name) => [name, sql`sum(r.${sql.identifier(name === 'total_ms' ? 'duration_ms' : name)})::bigint`]),
-    ),
-  },
-};
-
-/** For percentiles: these cannot be made of sums. */
-const TIMED_CALLS: GroupPart = {
-  source: TOOL_CALL_SOURCE,
-  table: sql`recount.tool_calls AS c`,
-  columns: { duration_ms: sql`c.duration_ms` },
-  where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
+  table: TOOL_ROLLUP_TABLE,
+  groupedColumns: [],
+  columns: Object.fromEntries(
+    SUMMED.map((name) => [
+      name,
+      sql`recount.sum_bigint(r.${sql.identifier(name === 'total_ms' ? 'duration_ms' : name)})`,
+    ]),
+  ),
 };
 
 /** Tool calls by any keys. Percentiles of durations read every single call, all else roll-ups. */
@@ -53,14 +46,14 @@ export async function readToolsReport(
   page: ReportPage & { hasPercentiles: boolean },
 ): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
   return await readGroups<Sums, ToolFigures>(database, filter, page, {
-    parts: page.hasPercentiles ? [ROLLED_UP_CALLS, TIMED_CALLS] : [ROLLED_UP_CALLS],
-    sessionsOf: ROLLED_UP_CALLS,
+    parts: [ROLLED_UP_CALLS],
+    countsSessions: page.groupBy?.some(isTimeKey) ? 'at-once' : 'apart',
+    durationsOf: page.hasPercentiles ? TIMED_CALLS : undefined,
     aggregates: {
       ...CALL_SUMS,
-      input_bytes: sql`coalesce(sum(input_bytes), 0)::float8`,
-      total_ms: sql`coalesce(sum(total_ms), 0)::float8`,
-      timed_calls: sql`coalesce(sum(timed_calls), 0)::float8`,
-      durations: page.hasPercentiles ? DURATION_AGGREGATES.durations : sql`NULL`,
+      input_bytes: sql`coalesce(recount.sum_bigint(input_bytes), 0)::float8`,
+      total_ms: sql`coalesce(recount.sum_bigint(total_ms), 0)::float8`,
+      timed_calls: sql`coalesce(recount.sum_bigint(timed_calls), 0)::float8`,
     },
     order: sql`calls DESC`,
     toFigures: (sums) => ({

@@ -2,6 +2,8 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import { type ReportFilter, toReportSource } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { isTimeKey } from './report-keys.ts';
+import { fromRollup } from './rollup-source.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
 export interface UsageReportFigures {
@@ -27,9 +29,7 @@ export const USAGE_SOURCE = toReportSource('u', {
 });
 const MESSAGE_SOURCE = toReportSource('m', { time: 'bucket_start' });
 
-const USAGE_TABLE = sql`recount.usage_rollup AS u`;
-/** All of which a workspace has used, for counts of sessions. */
-export const SESSIONS_WITH_USAGE = { source: USAGE_SOURCE, table: USAGE_TABLE };
+export const USAGE_TABLE = fromRollup('usage', 'u');
 
 const USAGE: GroupPart = {
   source: USAGE_SOURCE,
@@ -45,7 +45,7 @@ const USAGE: GroupPart = {
 
 const MESSAGES: GroupPart = {
   source: MESSAGE_SOURCE,
-  table: sql`recount.message_rollup AS m`,
+  table: fromRollup('message', 'm'),
   groupedColumns: [],
   columns: { messages: sql`sum(m.messages)`, user_messages: sql`sum(m.user_messages)` },
 };
@@ -62,7 +62,7 @@ export async function readUsageReport(
     !page.groupBy?.some((key) => key === 'model' || key === 'git_branch' || key === 'agent_version');
   return await readGroups<Sums, UsageReportFigures>(database, filter, page, {
     parts: isOfMessages ? [USAGE, MESSAGES] : [USAGE],
-    sessionsOf: SESSIONS_WITH_USAGE,
+    countsSessions: page.groupBy?.some(isTimeKey) ? 'at-once' : 'apart',
     aggregates: {
       messages: sql`coalesce(sum(messages), 0)::float8`,
       user_messages: sql`coalesce(sum(user_messages), 0)::float8`,

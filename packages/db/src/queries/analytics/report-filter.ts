@@ -76,6 +76,8 @@ function toMoment(value: string | undefined, timeZone: string): SQL {
 /** Columns of a table (or of the sessions that it is joined with, alias `s`) that filters and groups are about. */
 export interface ReportSource {
   time: SQL;
+  /** Date in the filter's time zone, where rows of reports by days have it. */
+  localDay?: SQL;
   sessionId: SQL;
   workspaceId: SQL;
   isSubagent: SQL;
@@ -95,6 +97,7 @@ export function toReportSource(
   const has = (name: OwnColumn) => columns.own?.includes(name) === true;
   return {
     time: column(columns.time),
+    ...(columns.time === 'bucket_start' && { localDay: column('local_day') }),
     sessionId: column('session_id'),
     workspaceId: column('workspace_id'),
     isSubagent: column('is_subagent'),
@@ -127,14 +130,4 @@ export function toConditions(filter: ReportFilter, source: ReportSource): SQL {
   if (subagents === 'only') conditions.push(source.isSubagent);
   if (subagents === 'exclude') conditions.push(sql`NOT ${source.isSubagent}`);
   return sql.join(conditions, sql` AND `);
-}
-
-/**
- * Settings until the end of the transaction: sums are made by hashing, as a report has few groups of many rows, for
- * which Postgres would plan to sort them all; compiling a query would take longer than running it.
- */
-export async function prepareReports(transaction: Database): Promise<void> {
-  await transaction.execute(
-    sql`SELECT set_config('work_mem', '16MB', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`,
-  );
 }

@@ -1,17 +1,8 @@
 import type { Database } from '../../database.ts';
 import { type SQL, sql } from '../../drizzle.cjs';
 import { joinSessions, type ReportFilter, type ReportSource, toConditions } from './report-filter.ts';
-
-/** Formats of keys that are times; what is grouped is local time, but for hours, which clocks may show twice. */
-const TIME_FORMATS = {
-  hour: 'YYYY-MM-DD"T"HH24:MI:SS',
-  day: 'YYYY-MM-DD',
-  week: 'YYYY-MM-DD',
-  month: 'YYYY-MM',
-} as const;
-
-type TimeKey = keyof typeof TIME_FORMATS;
-export type ReportKey = TimeKey | 'model' | 'project' | 'git_branch' | 'agent' | 'agent_version' | 'session' | 'tool';
+import { isTimeKey, type ReportKey, toKey, toText } from './report-keys.ts';
+import type { TableSource } from './rollup-source.ts';
 
 /** What a row is about: the keys that were asked for, and no others. */
 export type GroupValues = Partial<
@@ -36,7 +27,7 @@ export interface ReportRows<Row, Totals = Row> {
 export interface GroupPart {
   source: ReportSource;
   /** With the source's alias. */
-  table: SQL;
+  table: SQL | TableSource;
   columns: Readonly<Record<string, SQL>>;
   /** Where given, rows are summed up at once by the keys and these columns; the others are aggregates. */
   groupedColumns?: readonly string[];
@@ -46,13 +37,22 @@ export interface GroupPart {
   where?: SQL;
 }
 
+type AddedAggregate = 'sessions' | 'durations';
+
 export interface GroupQuery<Aggregates, Figures> {
   /** All with the same further keys; columns that a further part lacks are null in it. */
   parts: readonly [GroupPart, ...GroupPart[]];
-  /** Adds the aggregate `sessions`: different sessions of this part's rows. Faster than a count(DISTINCT …), which sorts. */
-  sessionsOf?: Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>;
+  /**
+   * Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`. `apart` reads the part
+   * once more, which takes less time than sums of each session where its rows are few or cheap to find; `at-once` does not.
+   */
+  countsSessions?: 'apart' | 'at-once';
+  /** Adds the aggregate `durations`: how long half of this part's rows, and 19 of 20, took at most; its only column is `duration_ms`. */
+  durationsOf?: GroupPart | undefined;
   /** By their names; numbers as float8, which is exact to 2^53. */
-  aggregates: Readonly<Record<Exclude<keyof Aggregates & string, 'sessions'>, SQL> & { sessions?: SQL }>;
+  aggregates: Readonly<
+    Record<Exclude<keyof Aggregates & string, AddedAggregate>, SQL> & Partial<Record<AddedAggregate, SQL>>
+  >;
   /** Which rows there are, by aggregates of the parts' columns; totals are of all of them. */
   having?: SQL;
   /** What comes first, after the time: names of aggregates, of `g`. */
@@ -64,30 +64,98 @@ export interface GroupQuery<Aggregates, Figures> {
 export async function readGroups<Aggregates, Figures, Keys = unknown>(
   database: Database,
   filter: ReportFilter,
-  { groupBy = [], limit }: ReportPage,
-  { parts, sessionsOf, aggregates, having, order, toFigures }: GroupQuery<Aggregates, Figures>,
+  page: ReportPage,
+  query: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
-  const names = [...groupBy, ...Object.keys(parts[0].keys ?? {})];
+  const narrow = page.groupBy?.includes('hour') ? await findHours(database, filter, page, query.parts[0]) : undefined;
+  if (narrow === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, filter, page, query);
+  const { totals } = await readAllGroups<Aggregates, Figures>(database, filter, { limit: 1 }, query);
+  const [first, ...others] = query.parts;
+  const found = await readAllGroups<Aggregates, Figures, Keys>(database, filter, page, {
+    ...query,
+    parts: [narrow(first), ...others.map(narrow)],
+    durationsOf: query.durationsOf && narrow(query.durationsOf),
+  });
+  return { ...found, totals };
+}
+
+const QUARTERS_OF_AN_HOUR = 4;
+/** Beyond the page: where clocks go back over midnight, an hour of the day before comes after one of the day. */
+const MARGIN_HOURS = 24;
+
+/**
+ * Narrows parts to the hours that a page has, where the first part has more: hours are the first thing that rows are
+ * ordered by, and the sums of all of them come from days. The last hour may lack quarters: it is beyond the page.
+ */
+async function findHours(
+  database: Database,
+  filter: ReportFilter,
+  { groupBy = [], limit }: ReportPage,
+  first: GroupPart,
+): Promise<((part: GroupPart) => GroupPart) | undefined> {
+  if (typeof first.table !== 'function') return undefined;
+  const quarters = (limit + MARGIN_HOURS) * QUARTERS_OF_AN_HOUR;
+  const { rows } = await database.execute<{ last_ms: number | null }>(sql`
+    SELECT CASE WHEN count(*) = ${quarters}::int THEN extract(epoch FROM max(quarter))::float8 * 1000 END AS last_ms FROM (
+      SELECT DISTINCT ${first.source.time} AS quarter ${fromPart(first, filter, groupBy)}
+        AND ${first.source.time} IS NOT NULL
+      ORDER BY quarter LIMIT ${quarters}
+    ) AS quarters`);
+  const lastMs = rows[0]?.last_ms ?? null;
+  if (lastMs === null) return undefined;
+  return (part) => {
+    const { time } = part.source;
+    const isEarly = sql`(${time} IS NULL OR ${time} <= ${new Date(lastMs).toISOString()}::timestamptz)`;
+    return { ...part, where: part.where === undefined ? isEarly : sql`${part.where} AND ${isEarly}` };
+  };
+}
+
+async function readAllGroups<Aggregates, Figures, Keys = unknown>(
+  database: Database,
+  filter: ReportFilter,
+  { groupBy = [], limit }: ReportPage,
+  query: GroupQuery<Aggregates, Figures>,
+): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
+  const { parts, countsSessions, durationsOf, having, order, toFigures } = query;
+  const [first, ...others] = parts;
+  const names = [...groupBy, ...Object.keys(first.keys ?? {})];
   const [firstName] = names;
   const isTotal = firstName === undefined ? sql`true` : sql`(GROUPING(${sql.identifier(firstName)}) = 1)`;
-  const allAggregates: Record<string, SQL> = {
-    ...aggregates,
-    ...(sessionsOf !== undefined && {
-      sessions: sql`CASE WHEN ${isTotal} THEN (${countSessions(sessionsOf, filter)}) ELSE coalesce(sum(session_count), 0) END::float8`,
-    }),
-  };
-  const columnNames = Object.keys(parts[0].columns);
-  const selects = parts.map((part) => toSelect(part, columnNames, groupBy, filter));
-  if (sessionsOf !== undefined && firstName !== undefined) {
-    selects.push(countSessionsByKeys(sessionsOf, columnNames, groupBy, filter));
+  const columnNames = Object.keys(first.columns);
+  const allAggregates: Record<string, SQL> = { ...query.aggregates };
+  const countsApart = countsSessions === 'apart';
+  const isBySession = countsSessions === 'at-once';
+  const isOneSessionARow = isBySession && first.groupedColumns?.length === 0;
+  const counted = sql.raw(countsApart ? 'session_keys' : 'first_part');
+  const selects = others.map((part) => toSelect(part, columnNames, groupBy, filter));
+  if (countsSessions !== undefined) {
+    allAggregates.sessions = sql`CASE WHEN ${isTotal}
+      THEN (SELECT count(*) FROM (SELECT DISTINCT counted_session FROM ${counted}) AS session)
+      ELSE coalesce(sum(session_count), 0) END::float8`;
+    if (firstName !== undefined && !isOneSessionARow) {
+      const distinct = sql`(SELECT DISTINCT ${toNameList(names)}, counted_session FROM first_part)`;
+      selects.push(countSessionsByKeys(countsApart ? counted : distinct, names, columnNames));
+    }
+  }
+  if (durationsOf !== undefined) {
+    allAggregates.durations = sql`CASE WHEN ${isTotal} THEN (${readDurations([])}) ELSE max(durations) END::float8[]`;
+    if (firstName !== undefined) selects.push(readDurationsByKeys(names, columnNames));
   }
   const { rows } = await database.execute<Record<string, unknown>>(sql`
+    WITH first_part AS ${sql.raw(isBySession ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
+      ${toSelect(first, columnNames, groupBy, filter, isBySession)}
+    ) ${countsApart ? sql`, session_keys AS MATERIALIZED (${selectSessionKeys(first, groupBy, filter)})` : sql``} ${durationsOf === undefined ? sql`` : sql`, timed AS MATERIALIZED (${countDurations(durationsOf, groupBy, filter)})`}
     SELECT ${toList(allAggregates, (name) => sql`g.${sql.identifier(name)}`)}, (count(*) OVER ())::float8 - 1 AS group_count
       ${sql.join(names.map((name) => sql`, ${toText(name, filter.timeZone)} AS ${sql.identifier(`key_${name}`)}`))}
     FROM (
       SELECT ${toList(allAggregates, (name) => allAggregates[name] ?? sql`NULL`)}, ${isTotal} AS is_total
         ${sql.join(names.map((name) => sql`, ${sql.identifier(name)}`))}
-      FROM (${sql.join(selects, sql` UNION ALL `)}) AS x
+      FROM (
+        SELECT ${toNameList([...names, ...columnNames])}, ${sql.raw(isOneSessionARow ? '1' : 'NULL')}::bigint AS session_count,
+          NULL::bigint[] AS durations
+        FROM first_part
+        ${sql.join(selects.map((select) => sql` UNION ALL ${select}`))}
+      ) AS x
       ${firstName === undefined ? sql`` : sql`GROUP BY GROUPING SETS ((${toNameList(names)}), ())`}
       ${firstName === undefined || having === undefined ? sql`` : sql`HAVING ${isTotal} OR ${having}`}
     ) AS g
@@ -119,46 +187,74 @@ const toKeys = (
   ...Object.entries(keys ?? {}),
 ];
 
+/** Rows of a part; by sessions, too, where those are counted. */
 function toSelect(
   part: GroupPart,
   columnNames: readonly string[],
   groupBy: readonly ReportKey[],
   filter: ReportFilter,
+  isBySession = false,
 ): SQL {
-  const { columns, groupedColumns = [] } = part;
+  const { columns, groupedColumns } = part;
   const keys = toKeys(part, groupBy, filter);
+  const last = isBySession
+    ? sql`${part.source.sessionId} AS counted_session`
+    : sql`NULL::bigint AS session_count, NULL::bigint[] AS durations`;
   const all = [...keys, ...columnNames.map((name): [string, SQL] => [name, columns[name] ?? sql`NULL`])];
   // By position: the parameters within the keys would make them different expressions.
   const positions = [
     ...keys.map((_, index) => index + 1),
-    ...groupedColumns.map((name) => keys.length + columnNames.indexOf(name) + 1),
+    ...(groupedColumns ?? []).map((name) => keys.length + columnNames.indexOf(name) + 1),
+    ...(isBySession ? [all.length + 1] : []),
   ];
   return sql`
-    SELECT ${toColumns(all)}, NULL::bigint AS session_count ${fromPart(part, filter)}
-    ${part.groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
+    SELECT ${toColumns(all)}, ${last} ${fromPart(part, filter, groupBy)}
+    ${groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
 }
 
-type SessionsPart = NonNullable<GroupQuery<unknown, unknown>['sessionsOf']>;
-
-const countSessions = (part: SessionsPart, filter: ReportFilter): SQL =>
-  sql`SELECT count(*) FROM (SELECT DISTINCT ${part.source.sessionId} ${fromPart(part, filter)}) AS session`;
-
-function countSessionsByKeys(
-  part: SessionsPart,
+/** Counting different sessions by hashing is faster than a count(DISTINCT …), which sorts. */
+const countSessionsByKeys = (
+  keysAndSessions: SQL,
+  names: readonly string[],
   columnNames: readonly string[],
-  groupBy: readonly ReportKey[],
-  filter: ReportFilter,
-): SQL {
+): SQL => sql`
+  SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*), NULL
+  FROM ${keysAndSessions} AS session GROUP BY ${toNameList(names)}`;
+
+/** Sessions of a part by the keys. */
+const selectSessionKeys = (part: GroupPart, groupBy: readonly ReportKey[], filter: ReportFilter): SQL => sql`
+  SELECT DISTINCT ${toColumns([...toKeys(part, groupBy, filter), ['counted_session', part.source.sessionId]])}
+  ${fromPart(part, filter, groupBy)}`;
+
+/** Rows of a part by their duration: far fewer are to be sorted for percentiles. */
+function countDurations(part: GroupPart, groupBy: readonly ReportKey[], filter: ReportFilter): SQL {
   const keys = toKeys(part, groupBy, filter);
-  const names = toNameList(keys.map(([name]) => name));
+  const positions = [...keys.map((_, index) => index + 1), keys.length + 1];
   return sql`
-    SELECT ${names}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*)
-    FROM (SELECT DISTINCT ${toColumns(keys)}, ${part.source.sessionId} ${fromPart(part, filter)}) AS session
-    GROUP BY ${names}`;
+    SELECT ${toColumns([...keys, ...Object.entries(part.columns)])}, count(*) AS calls ${fromPart(part, filter, groupBy)}
+    GROUP BY ${sql.raw(positions.join(', '))}`;
 }
 
-const fromPart = ({ source, table, where }: SessionsPart, filter: ReportFilter): SQL => sql`
-  FROM ${table} ${joinSessions(source)}
+/** What percentile_disc would give of the single rows. */
+function readDurations(names: readonly string[], columns = sql``): SQL {
+  const partition = names.length === 0 ? sql`` : sql`PARTITION BY ${toNameList(names)}`;
+  return sql`
+    SELECT ${columns} ARRAY[
+      min(duration_ms) FILTER (WHERE reached * 2 >= calls), min(duration_ms) FILTER (WHERE reached * 20 >= calls * 19)]
+    FROM (
+      SELECT ${sql.join(names.map((name) => sql`${sql.identifier(name)}, `))} duration_ms,
+        recount.sum_bigint(calls) OVER (${partition} ORDER BY duration_ms) AS reached,
+        recount.sum_bigint(calls) OVER (${partition}) AS calls
+      FROM timed
+    ) AS running`;
+}
+
+const readDurationsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
+  ${readDurations(names, sql`${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} NULL,`)}
+  GROUP BY ${toNameList(names)}`;
+
+const fromPart = ({ source, table, where }: GroupPart, filter: ReportFilter, groupBy: readonly ReportKey[]): SQL => sql`
+  FROM ${typeof table === 'function' ? table(filter, groupBy) : table} ${joinSessions(source)}
   WHERE ${toConditions(filter, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
 
 const toColumns = (columns: NamedColumns): SQL =>
@@ -178,52 +274,4 @@ function toList(aggregates: Readonly<Record<string, SQL>>, toSql: (name: string)
     Object.keys(aggregates).map((name) => sql`${toSql(name)} AS ${sql.identifier(name)}`),
     sql`, `,
   );
-}
-
-const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_FORMATS, name);
-
-function toKey(key: ReportKey, source: ReportSource, timeZone: string): SQL {
-  switch (key) {
-    case 'hour': {
-      const local = sql`(${source.time} AT TIME ZONE ${timeZone})`;
-      return sql`${source.time} - (${local} - date_trunc('hour', ${local}))`;
-    }
-    case 'day':
-      // Three times as fast as date_trunc.
-      return sql`(${source.time} AT TIME ZONE ${timeZone})::date`;
-    case 'week':
-    case 'month':
-      return sql`date_trunc(${key}, ${source.time} AT TIME ZONE ${timeZone})`;
-    case 'project':
-      return sql`s.project`;
-    case 'agent':
-      return sql`s.agent`;
-    case 'git_branch':
-      return source.gitBranch;
-    case 'agent_version':
-      return source.agentVersion;
-    case 'session':
-      return source.sessionId;
-    case 'model':
-      return required(source.model, key);
-    case 'tool':
-      return required(source.tool, key);
-  }
-}
-
-function required(column: SQL | undefined, key: ReportKey): SQL {
-  if (column === undefined) throw new TypeError(`This report has no groups by ${key}`);
-  return column;
-}
-
-/** The text of a key in answers. */
-function toText(name: string, timeZone: string): SQL {
-  const column = sql`g.${sql.identifier(name)}`;
-  if (!isTimeKey(name)) return column;
-  if (name !== 'hour') return sql`to_char(${column}, ${TIME_FORMATS[name]})`;
-  const local = sql`(${column} AT TIME ZONE ${timeZone})`;
-  const offset = sql`${local} - (${column} AT TIME ZONE 'UTC')`;
-  return sql`to_char(${local}, ${TIME_FORMATS.hour})
-    || CASE WHEN ${offset} < interval '0' THEN '-' ELSE '+' END
-    || to_char(greatest(${offset}, -(${offset})), 'HH24:MI')`;
 }

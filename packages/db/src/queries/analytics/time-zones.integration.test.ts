@@ -3,7 +3,7 @@ import { createTestPool, TEST_WORKSPACE } from '../../testing/create-test-pool.t
 import { insertTestFleet } from '../../testing/insert-test-fleet.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { resolveReportFilter, UnknownTimeZoneError } from './report-filter.ts';
-import type { ReportKey } from './report-groups.ts';
+import type { ReportKey } from './report-keys.ts';
 
 /** Moments around days of 23 and 25 hours; the n-th response has 2^n output tokens, so that a sum names its parts. */
 const MOMENTS = [

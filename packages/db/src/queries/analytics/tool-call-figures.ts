@@ -1,6 +1,7 @@
 import { type SQL, sql } from '../../drizzle.cjs';
 import { toReportSource } from './report-filter.ts';
 import type { GroupPart } from './report-groups.ts';
+import { fromRollup } from './rollup-source.ts';
 
 const BYTES_PER_TOKEN = 4;
 
@@ -23,27 +24,28 @@ export interface DurationFigures {
 }
 
 export type CallSums = Record<'calls' | 'sessions' | 'results' | 'errors' | 'denied' | 'output_bytes', number>;
-export type DurationPercentiles = { durations: [number, number] | null };
+export type DurationPercentiles = { durations?: [number | null, number | null] | null };
 
 export const TOOL_CALL_SOURCE = toReportSource('c', { time: 'timestamp', own: ['model', 'tool_name'] });
 export const TOOL_ROLLUP_SOURCE = toReportSource('r', { time: 'bucket_start', own: ['model', 'tool_name'] });
+export const TOOL_ROLLUP_TABLE = fromRollup('tool', 'r');
 
-/** Calls that count, one by one. */
-export const EACH_CALL = {
+/** Calls that count, summed up one by one. */
+export const SINGLE_CALLS = {
   source: TOOL_CALL_SOURCE,
   table: sql`recount.tool_calls AS c`,
   columns: {
-    calls: sql`1`,
-    results: sql`(c.is_error IS NOT NULL)::int`,
-    errors: sql`(c.is_error IS TRUE)::int`,
-    denied: sql`c.is_denied::int`,
-    output_bytes: sql`c.output_bytes`,
-    duration_ms: sql`c.duration_ms`,
+    calls: sql`count(*)`,
+    results: sql`count(c.is_error)`,
+    errors: sql`count(*) FILTER (WHERE c.is_error)`,
+    denied: sql`count(*) FILTER (WHERE c.is_denied)`,
+    output_bytes: sql`recount.sum_bigint(c.output_bytes)`,
   },
+  groupedColumns: [],
   where: sql`c.is_own`,
 } satisfies GroupPart;
 
-const sum = (name: string): SQL => sql`coalesce(sum(${sql.identifier(name)}), 0)::float8`;
+const sum = (name: string): SQL => sql`coalesce(recount.sum_bigint(${sql.identifier(name)}), 0)::float8`;
 
 export const CALL_SUMS: Record<Exclude<keyof CallSums, 'sessions'>, SQL> = {
   calls: sum('calls'),
@@ -53,10 +55,13 @@ export const CALL_SUMS: Record<Exclude<keyof CallSums, 'sessions'>, SQL> = {
   output_bytes: sum('output_bytes'),
 };
 
-/** Times that calls really took: half, and 19 of 20, took no longer. */
-export const DURATION_AGGREGATES = {
-  durations: sql`percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY duration_ms)::float8[]`,
-};
+/** For percentiles, which cannot be made of sums. */
+export const TIMED_CALLS = {
+  source: TOOL_CALL_SOURCE,
+  table: sql`recount.tool_calls AS c`,
+  columns: { duration_ms: sql`c.duration_ms` },
+  where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
+} satisfies GroupPart;
 
 export const toRate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
 

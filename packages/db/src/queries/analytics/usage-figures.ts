@@ -54,7 +54,7 @@ export const NO_USAGE: Record<string, SQL> = Object.fromEntries(
 
 /** Sums of the roll-up's rows (alias `u`), by the columns' names. */
 export const ROLLUP_SUMS: Record<string, SQL> = Object.fromEntries(
-  SUMMED_COLUMNS.map((name) => [name, sql`sum(u.${sql.identifier(name)})::bigint`]),
+  SUMMED_COLUMNS.map((name) => [name, sql`recount.sum_bigint(u.${sql.identifier(name)})`]),
 );
 
 /** Sums of the columns by name, each with `prefix`; of rows that pass `condition` where there is one. */
@@ -64,7 +64,10 @@ export function sumUsage<Prefix extends string = ''>(
 ): Record<`${Prefix}${keyof UsageSums}`, SQL> {
   const filter = condition === undefined ? sql`` : sql` FILTER (WHERE ${condition})`;
   return Object.fromEntries(
-    SUMMED_COLUMNS.map((name) => [`${prefix}${name}`, sql`coalesce(sum(${sql.identifier(name)})${filter}, 0)::float8`]),
+    SUMMED_COLUMNS.map((name) => [
+      `${prefix}${name}`,
+      sql`coalesce(recount.sum_bigint(${sql.identifier(name)})${filter}, 0)::float8`,
+    ]),
   ) as Record<`${Prefix}${keyof UsageSums}`, SQL>;
 }
 

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestPool, TEST_WORKSPACE } from '../../testing/create-test-pool.ts';
+import { insertTestFleet } from '../../testing/insert-test-fleet.ts';
+import { readModelsReport } from './read-models-report.ts';
+import { readToolsReport } from './read-tools-report.ts';
+import { readUsageReport } from './read-usage-report.ts';
+import { resolveReportFilter } from './report-filter.ts';
+
+/** Days on which clocks change somewhere; in St. John's of 2005 at a minute past midnight, so that a date comes back. */
+const DAYS = [
+  '2005-04-03',
+  '2005-10-30',
+  '2011-12-30',
+  '2026-03-08',
+  '2026-03-29',
+  '2026-04-05',
+  '2026-10-04',
+  '2026-10-25',
+];
+const ZONES = [
+  'UTC',
+  'Europe/Berlin',
+  'Asia/Kathmandu',
+  'America/St_Johns',
+  'Australia/Lord_Howe',
+  'America/Los_Angeles',
+  'Pacific/Apia',
+];
+const SPANS: [from: string | undefined, to: string | undefined][] = [
+  [undefined, undefined],
+  ['2026-03-08T17:45:00Z', '2026-10-04T03:15:00Z'],
+  ['2026-10-25', undefined],
+  [undefined, '2005-10-31'],
+];
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** Every 37 minutes of 42 hours around each of the days. */
+const MOMENTS = DAYS.flatMap((day) =>
+  Array.from({ length: 68 }, (_, index) =>
+    new Date(Date.parse(day) - 14 * HOUR_MS + index * 37 * MINUTE_MS).toISOString(),
+  ),
+);
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+beforeAll(async () => {
+  pool = await createTestPool();
+  const sessionIds = ['a', 'b', 'c'];
+  const pick = (sessionId: string) => MOMENTS.filter((_, index) => sessionIds[index % 3] === sessionId);
+  await insertTestFleet(
+    pool,
+    sessionIds.map((session_id) => ({
+      session_id,
+      project: session_id === 'a' ? 'one' : 'two',
+      responses: [
+        { timestamp: null, tokens_out: 1000 },
+        ...pick(session_id).map((timestamp, index) => ({
+          timestamp,
+          tokens_out: index + 1,
+          model: `model-${index % 2}`,
+          git_branch: index % 5 === 0 ? null : 'main',
+        })),
+      ],
+      calls: [
+        { tool_name: 'Bash', timestamp: null },
+        ...pick(session_id).map((timestamp, index) => ({ tool_name: index % 2 === 0 ? 'Bash' : 'Read', timestamp })),
+      ],
+    })),
+  );
+});
+afterAll(() => pool.close());
+
+const KEYS = {
+  day: "to_char(bucket_start AT TIME ZONE $4, 'YYYY-MM-DD')",
+  week: "to_char(date_trunc('week', bucket_start AT TIME ZONE $4), 'YYYY-MM-DD')",
+  month: "to_char(bucket_start AT TIME ZONE $4, 'YYYY-MM')",
+} as const;
+
+/** The same from nothing but quarters of an hour. */
+async function sumQuarters(table: 'usage_rollup' | 'tool_rollup', sum: string, key: string, filter: ExpectedFilter) {
+  const { rows } = await pool.pool.query<{ key: string | null; sum: number; sessions: number }>(
+    `SELECT ${key} AS key, sum(${sum})::int AS sum, count(DISTINCT session_id)::int AS sessions
+     FROM recount.${table} WHERE workspace_id = $1 AND ($2::timestamptz IS NULL OR bucket_start >= $2)
+       AND ($3::timestamptz IS NULL OR bucket_start < $3) AND $4::text IS NOT NULL
+     GROUP BY 1 ORDER BY 1 NULLS FIRST`,
+    [TEST_WORKSPACE, filter.from, filter.to, filter.timeZone],
+  );
+  return rows;
+}
+type ExpectedFilter = { from: string | null; to: string | null; timeZone: string };
+
+it.each(ZONES)('reports of %s are sums of the quarters of an hour in their groups', async (timeZone) => {
+  for (const [from, to] of SPANS) {
+    const request = { from, to, timeZone, subagents: 'include' as const };
+    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
+    for (const key of ['day', 'week', 'month'] as const) {
+      const page = { groupBy: [key], limit: 1000 };
+      const usage = await readUsageReport(pool.database, filter, page);
+      expect(
+        usage.rows.map((row) => ({ key: row[key], sum: row.own.tokens_out, sessions: row.sessions })),
+        `usage by ${key} from ${from} to ${to}`,
+      ).toEqual(await sumQuarters('usage_rollup', 'tokens_out', KEYS[key], filter));
+      const tools = await readToolsReport(pool.database, filter, { ...page, hasPercentiles: false });
+      expect(tools.rows.map((row) => ({ key: row[key], sum: row.calls, sessions: row.sessions }))).toEqual(
+        await sumQuarters('tool_rollup', 'calls', KEYS[key], filter),
+      );
+    }
+    const [total] = await sumQuarters('usage_rollup', 'tokens_out', 'NULL', filter);
+    const { totals } = await readUsageReport(pool.database, filter, { limit: 1 });
+    expect({ key: null, sum: totals.own.tokens_out, sessions: totals.sessions }).toEqual(total);
+  }
+});
+
+it('knows the first and the last use of a model within the time', async () => {
+  const request = { from: '2026-03-08T17:45:00Z', to: '2026-03-29T03:15:00Z', timeZone: 'UTC' };
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, { ...request, subagents: 'include' });
+  const { rows } = await readModelsReport(pool.database, filter, { limit: 10 });
+  const { rows: expected } = await pool.pool.query<{ model: string; first: Date; last: Date }>(
+    `SELECT model, min(bucket_start) AS first, max(bucket_start) AS last FROM recount.usage_rollup
+     WHERE bucket_start >= $1 AND bucket_start < $2 GROUP BY model`,
+    [filter.from, filter.to],
+  );
+  expect(expected).toHaveLength(2);
+  for (const { model, first, last } of expected) {
+    expect(rows.find((row) => row.model === model)).toMatchObject({
+      first_used: first.toISOString(),
+      last_used: last.toISOString(),
+    });
+  }
+});
+
+it.each(ZONES)('a page of hours in %s is the beginning of all hours, with the totals of all', async (timeZone) => {
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, { timeZone, subagents: 'include' });
+  const all = await readUsageReport(pool.database, filter, { groupBy: ['hour', 'model'], limit: 10_000 });
+  expect(all.truncated).toBe(false);
+  expect(all.rows[0]?.hour).toBeNull();
+  for (const limit of [1, 2, 7, 60]) {
+    const page = await readUsageReport(pool.database, filter, { groupBy: ['hour', 'model'], limit });
+    expect(page).toEqual({ ...all, rows: all.rows.slice(0, limit), truncated: true, groupCount: expect.any(Number) });
+  }
+});
+
+it('days and hours go together', async () => {
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
+    timeZone: 'America/St_Johns',
+    subagents: 'include',
+  });
+  const page = { groupBy: ['day', 'hour'] as const, limit: 1000, hasPercentiles: true };
+  const both = await readToolsReport(pool.database, filter, page);
+  const hours = await readToolsReport(pool.database, filter, { ...page, groupBy: ['hour'] });
+  expect(both.totals).toEqual(hours.totals);
+  expect(both.rows.length).toBeGreaterThanOrEqual(hours.rows.length);
+  expect(both.rows.reduce((sum, { calls }) => sum + calls, 0)).toBe(both.totals.calls);
+  for (const limit of [5, 40, 60]) {
+    const first = await readToolsReport(pool.database, filter, { ...page, limit });
+    expect(first).toMatchObject({ rows: both.rows.slice(0, limit), totals: both.totals, truncated: true });
+  }
+});
