@@ -150,7 +150,7 @@ describe('GET /v1/export', () => {
     it('breaks off where its reader takes nothing, not where it is slow', async () => {
       const log = pino({ level: 'trace' }, { write: (line) => void api.logLines.push(line) });
       const environment = { DATABASE_URL: api.connectionString, RECOUNT_RAW_STORE: api.storeDirectory };
-      const config = { ...readApiConfig(environment), exportStallTimeoutMs: 800 };
+      const config = { ...readApiConfig(environment), exportStallTimeoutMs: 1500 };
       const impatient = await createApiApp({ ...api, log }, config);
       const url = await impatient.listen({ host: '127.0.0.1', port: 0 });
       onTestFinished(async () => {
@@ -163,14 +163,15 @@ describe('GET /v1/export', () => {
         await ended;
         return answer.complete;
       };
+      const wait = { timeout: 20_000 };
       const stalled = await startReading(url);
-      await vi.waitFor(() => expect(api.logLines.join('')).toContain('its reader takes nothing'));
+      await vi.waitFor(() => expect(api.logLines.join('')).toContain('its reader takes nothing'), wait);
       expect(await readUntilEnd(stalled)).toBe(false);
-      await vi.waitFor(async () => expect(await countCursors()).toBe(0));
+      await vi.waitFor(async () => expect(await countCursors()).toBe(0), wait);
 
       const slow = await startReading(url);
       // The kernels tell the server of room in steps of several hundred KiB.
-      for (let step = 0; step < 130; step++) {
+      for (let step = 0; step < 200; step++) {
         await sleep(15);
         slow.read();
       }
