@@ -16,8 +16,8 @@ SELECT
 FROM generate_series(0, $SESSIONS - 1) AS n, LATERAL (SELECT '2025-06-01Z'::timestamptz + n * interval '1 year' / $SESSIONS AS start) AS at;
 
 INSERT INTO recount.transcripts (
-  workspace_id, id, session_id, agent, sha256, size_bytes, object_key, status, first_timestamp, ingested_at)
-SELECT workspace_id, primary_transcript_id, session_id, agent, session_id, 100000, session_id, 'ingested', first_timestamp, now()
+  workspace_id, id, row_set_id, session_id, agent, sha256, size_bytes, object_key, status, first_timestamp, ingested_at)
+SELECT workspace_id, primary_transcript_id, primary_transcript_id, session_id, agent, session_id, 100000, session_id, 'ingested', first_timestamp, now()
 FROM recount.sessions WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.usage_ledger (

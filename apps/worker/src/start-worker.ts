@@ -71,7 +71,8 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   };
   const workGroup = (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => {
     jobsUnderWay++;
-    const handling = tracing.span('group of jobs', {}, () => handleGroup(deps, jobs, options));
+    const ids = jobs.map(({ transcriptId }) => transcriptId).join(' ');
+    const handling = tracing.span('jobs', { [TRANSCRIPT_ID]: ids }, () => handleGroup(deps, jobs, options));
     return handling.finally(() => jobsUnderWay--);
   };
   await queue.workDeadLetters((job) => handleDeadLetter({ database }, job));

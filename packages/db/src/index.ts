@@ -17,7 +17,7 @@ export * from './queries/list-all-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './queries/list-expired.ts';
 export * from './queries/list-issues.ts';
 export * from './queries/list-messages.ts';
-export { listPlainTranscripts } from './queries/list-plain-transcripts.ts';
+export { listPlainTranscripts, type PlainTranscript } from './queries/list-plain-transcripts.ts';
 export * from './queries/list-sessions.ts';
 export * from './queries/list-transcript-states.ts';
 export * from './queries/list-transcripts.ts';

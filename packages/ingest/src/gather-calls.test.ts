@@ -5,7 +5,7 @@ import { gatherCalls } from './gather-calls.ts';
 function createDoubler(maxInputs: number, bad: ReadonlySet<number> = new Set()) {
   const runs: number[][] = [];
   const mayRun: (() => void)[] = [];
-  const double = gatherCalls(maxInputs, async (inputs: readonly number[]) => {
+  const double = gatherCalls({ maxInputs }, async (inputs: readonly number[]) => {
     runs.push([...inputs]);
     await new Promise<void>((resolve) => mayRun.push(resolve));
     const fault = inputs.find((input) => bad.has(input));
@@ -40,4 +40,17 @@ it('fails the input alone whose fault it is', async () => {
     { status: 'fulfilled', value: 8 },
   ]);
   expect(runs).toEqual([[1], [2, 3, 4], [2], [3], [4]]);
+});
+
+it('waits for more, where it may', async () => {
+  const runs: number[][] = [];
+  const double = gatherCalls({ maxInputs: 3, delayMs: 50 }, async (inputs: readonly number[]) => {
+    runs.push([...inputs]);
+    return inputs.map((input) => input * 2);
+  });
+  const results = [double(1)];
+  await new Promise(setImmediate);
+  results.push(double(2));
+  expect(await Promise.all(results)).toEqual([2, 4]);
+  expect(runs).toEqual([[1, 2]]);
 });

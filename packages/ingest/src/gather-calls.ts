@@ -1,16 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 interface WaitingCall<Input, Output> {
   input: Input;
   resolve(output: Output): void;
   reject(error: unknown): void;
 }
 
+export interface GatherOptions {
+  /** Inputs of one run. */
+  maxInputs: number;
+  /** How long a run waits for further inputs, where it is not full. Default 0. */
+  delayMs?: number | undefined;
+}
+
 /**
- * A function for one input that has `run` called for many: inputs that come while a run is under way wait for the next
- * one, of at most `maxInputs`. `run` gives an output for each input, in order. Where it fails for several, it is called
- * for each of them by itself, so that an input fails for its own reason.
+ * A function for one input that has `run` called for many: inputs that come while a run is under way, or waits, go into the
+ * next one. `run` gives an output for each input, in order. Where it fails for several, it is called for each of them by
+ * itself, so that an input fails for its own reason.
  */
 export function gatherCalls<Input, Output>(
-  maxInputs: number,
+  { maxInputs, delayMs = 0 }: GatherOptions,
   run: (inputs: readonly Input[]) => Promise<readonly Output[]>,
 ): (input: Input) => Promise<Output> {
   const waiting: WaitingCall<Input, Output>[] = [];
@@ -27,7 +36,10 @@ export function gatherCalls<Input, Output>(
   };
   const runWaiting = async (): Promise<void> => {
     isRunning = true;
-    while (waiting.length > 0) await runTogether(waiting.splice(0, maxInputs));
+    while (waiting.length > 0) {
+      if (delayMs > 0 && waiting.length < maxInputs) await sleep(delayMs);
+      await runTogether(waiting.splice(0, maxInputs));
+    }
     isRunning = false;
   };
   return (input) =>

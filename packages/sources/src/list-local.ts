@@ -103,13 +103,20 @@ async function openFile(
     if (!stats.isFile()) throw new SourceError('changed', 'no longer a file');
     const whole =
       range === undefined && stats.size <= MAX_WHOLE_BYTES ? await readWhole(handle, stats.size) : undefined;
-    if (whole !== undefined) return addAbortSignal(signal, Readable.from(whole.length === 0 ? [] : [whole]));
+    if (whole !== undefined) return toStream(whole, signal);
     const bounds = range ? { start: range.start, end: range.end - 1 } : {};
     return addAbortSignal(signal, handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, ...bounds }));
   } catch (error) {
     await handle.close();
     throw error;
   }
+}
+
+function toStream(whole: Buffer, signal: AbortSignal): Readable {
+  const stream = Readable.from(whole.length === 0 ? [] : [whole]);
+  // An abort before anybody reads must not crash the process; whoever reads still sees it.
+  stream.on('error', () => {});
+  return addAbortSignal(signal, stream);
 }
 
 /** All bytes of an open file, which is closed then; undefined, and it stays open, where it has become longer. */

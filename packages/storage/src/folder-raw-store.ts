@@ -51,7 +51,7 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
       withFolderErrors(key, async () => {
         const temporaryPath = newTemporaryPath();
         try {
-          await writeDurably(() => openTemporary(temporaryPath), chunks);
+          await writeDurably(await openTemporary(temporaryPath), chunks);
           signal?.throwIfAborted();
           await directories.within(dirname(path), () => rename(temporaryPath, path));
         } catch (error) {
@@ -145,16 +145,16 @@ async function withFolderErrors<T>(subject: string, operation: () => Promise<T>)
  * Writes a new file and syncs it before it is closed. It is opened first, not by the stream: a stream that is destroyed
  * while it opens its file makes it after all, behind the back of who removes it.
  */
-async function writeDurably(openNew: () => Promise<FileHandle>, chunks: AsyncGenerator<Uint8Array>): Promise<void> {
-  const { held, isWhole } = await holdBeginning(chunks);
-  const handle = await openNew();
-  if (!isWhole) {
-    const everything = resume(held, chunks);
-    return await pipeline(everything, handle.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES }));
-  }
+async function writeDurably(handle: FileHandle, chunks: AsyncGenerator<Uint8Array>): Promise<void> {
   try {
-    await handle.writeFile(held.length === 1 && held[0] !== undefined ? held[0] : Buffer.concat(held));
-    await handle.sync();
+    const { held, isWhole } = await holdBeginning(chunks);
+    if (isWhole) {
+      await handle.writeFile(Buffer.concat(held));
+      await handle.sync();
+      return;
+    }
+    const stream = handle.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES });
+    await pipeline(resume(held, chunks), stream);
   } finally {
     await handle.close();
   }
@@ -202,6 +202,8 @@ async function openDownload(
   const expectedBytes = endByte - startByte;
   if (expectedBytes <= MAX_WHOLE_BYTES) {
     const whole = Readable.from(await withFolderErrors(key, () => readWhole(handle, startByte, expectedBytes)));
+    // An abort before anybody reads must not crash the process; whoever reads still sees it.
+    whole.on('error', () => {});
     return signal === undefined ? whole : addAbortSignal(signal, whole);
   }
   const toError = (error: unknown) => toFolderError(error, key);

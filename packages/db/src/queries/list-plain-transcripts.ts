@@ -3,6 +3,11 @@ import { and, asc, eq, inArray, isNull, lte, sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import type { TranscriptRow } from '../writes/insert-transcripts.ts';
 
+export type PlainTranscript = Pick<
+  TranscriptRow,
+  'id' | 'session_id' | 'agent' | 'object_key' | 'sha256' | 'size_bytes'
+>;
+
 /**
  * Those of some transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their session:
  * nothing of it is ingested, and no other of `ids` is of it. In the order of their upload.
@@ -12,14 +17,15 @@ export async function listPlainTranscripts(
   workspaceId: string,
   ids: readonly string[],
   maxBytes: number,
-): Promise<TranscriptRow[]> {
+): Promise<PlainTranscript[]> {
   if (ids.length === 0) return [];
   const isWithout = sql`NOT EXISTS (
     SELECT FROM ${transcripts} AS o
     WHERE o.workspace_id = ${transcripts.workspace_id} AND o.session_id = ${transcripts.session_id}
       AND o.id <> ${transcripts.id} AND (o.ingested_at IS NOT NULL OR o.id = ANY(${sql.param([...ids])}::text[])))`;
+  const { id, session_id, agent, object_key, sha256, size_bytes } = transcripts;
   return await database
-    .select()
+    .select({ id, session_id, agent, object_key, sha256, size_bytes })
     .from(transcripts)
     .where(
       and(

@@ -16,7 +16,9 @@ import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from 
 /** Behind what people upload while a backfill runs. */
 const BACKFILL_PRIORITY = -1;
 /** Small transcripts under way at once: so many can share a transaction. */
-const MAX_SMALL_DELIVERIES = 64;
+const MAX_SMALL_DELIVERIES = 128;
+/** A transcript by itself would hardly notice; of many, so many more share a statement. */
+const GATHER_DELAY_MS = 10;
 const MAX_FOUND_AT_ONCE = 100;
 
 /** Brings transcripts straight to raw store and database, without an API in between. */
@@ -25,9 +27,10 @@ export function createDirectTarget(
   { workspaceId, maxBytes = DEFAULT_MAX_TRANSCRIPT_BYTES }: { workspaceId: string; maxBytes?: number },
 ): BackfillTarget {
   const { database } = deps.database;
-  const record = createUploadRecorder(deps);
-  const findByContent = gatherCalls(MAX_FOUND_AT_ONCE, (contents: readonly TranscriptContent[]) =>
-    listTranscriptsByContent(database, workspaceId, contents),
+  const record = createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS });
+  const findByContent = gatherCalls(
+    { maxInputs: MAX_FOUND_AT_ONCE, delayMs: GATHER_DELAY_MS },
+    (contents: readonly TranscriptContent[]) => listTranscriptsByContent(database, workspaceId, contents),
   );
   return {
     maxSmallDeliveries: MAX_SMALL_DELIVERIES,

@@ -132,7 +132,7 @@ describe('a backfill into store and database', () => {
   });
 
   it('goes on after an interruption', async () => {
-    for (let number = 1; number <= 40; number += 1)
+    for (let number = 1; number <= 150; number += 1)
       await write({ [`${toSessionId(number)}.jsonl`]: toSession(number) });
     const interruption = new AbortController();
     const target = createDirectTarget(installation, { workspaceId: TEST_WORKSPACE });
@@ -144,13 +144,13 @@ describe('a backfill into store and database', () => {
     );
     expect(interrupted).toMatchObject({ isInterrupted: true, ingested: 0, failed: 0 });
     expect(interrupted.queued).toBeGreaterThanOrEqual(10);
-    expect(interrupted.queued).toBeLessThan(20);
+    expect(interrupted.queued).toBeLessThan(100);
     const rest = await backfill();
-    expect(rest).toMatchObject({ isInterrupted: false, found: 40, failed: 0 });
-    expect(rest.ingested + rest.alreadyThere).toBe(40);
+    expect(rest).toMatchObject({ isInterrupted: false, found: 150, failed: 0 });
+    expect(rest.ingested + rest.alreadyThere).toBe(150);
     expect(rest.alreadyThere).toBeGreaterThanOrEqual(interrupted.queued);
-    expect(await readTable()).toHaveLength(40);
-    expect(await installation.listObjectKeys()).toHaveLength(40);
+    expect(await readTable()).toHaveLength(150);
+    expect(await installation.listObjectKeys()).toHaveLength(150);
   });
 
   it('tells other formats and broken files apart, and leaves nothing of them behind', async () => {

@@ -10,8 +10,8 @@ import {
   holdWorkspace,
   listPlainTranscripts,
   lockFreeSessions,
+  type PlainTranscript,
   settleSessions,
-  type TranscriptRow,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -31,14 +31,14 @@ const FIRST_NUMBERS = { entry: 0, call: 0, event: 0, issue: 0 };
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 interface HeldTranscript {
-  row: TranscriptRow;
+  row: PlainTranscript;
   bytes: Uint8Array;
 }
 
 /**
  * Ingests those of the transcripts that are plain in one transaction, and leaves the others as they are: those of
  * sessions that have other versions, or that somebody else holds just now, those that were tried before, and those whose
- * raw object cannot be read. Returns the rows of those that it ingested, as they were before. Where the workspace takes
+ * raw object cannot be read. Returns those that it ingested. Where the workspace takes
  * secrets out, none is plain. Throws where any of them fails, and none is ingested then.
  */
 export async function processGroup(
@@ -46,7 +46,7 @@ export async function processGroup(
   workspaceId: string,
   transcriptIds: readonly string[],
   options: ProcessOptions,
-): Promise<TranscriptRow[]> {
+): Promise<PlainTranscript[]> {
   const { signal } = options;
   return await database.withTransaction(
     async (transaction, client) => {
@@ -62,12 +62,7 @@ export async function processGroup(
         const writer = createBatchWriter(createTranscriptWriter(transaction, copier, context, FIRST_NUMBERS));
         await writer.writeAll(streamTranscript(row.session_id, bytes, { ...options, prices }));
         signal?.throwIfAborted();
-        completed.push({
-          transcriptId: row.id,
-          rowSetId: row.id,
-          ...writer.toResult(),
-          attemptCount: row.attempt_count + 1,
-        });
+        completed.push({ transcriptId: row.id, rowSetId: row.id, ...writer.toResult(), attemptCount: 1 });
       }
       await copier.sendAll();
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
@@ -89,7 +84,7 @@ async function lockPlain(
   transaction: Database,
   workspaceId: string,
   transcriptIds: readonly string[],
-): Promise<TranscriptRow[]> {
+): Promise<PlainTranscript[]> {
   const candidates = await listPlainTranscripts(transaction, workspaceId, transcriptIds, MAX_GROUPED_BYTES);
   const sessionIds = candidates.map(({ session_id }) => session_id);
   const locked = await lockFreeSessions(transaction, workspaceId, sessionIds);
@@ -99,7 +94,7 @@ async function lockPlain(
 
 async function readObjects(
   rawStore: RawStore,
-  rows: readonly TranscriptRow[],
+  rows: readonly PlainTranscript[],
   signal: AbortSignal | undefined,
 ): Promise<HeldTranscript[]> {
   const held: HeldTranscript[] = [];
@@ -114,7 +109,7 @@ async function readObjects(
 /** Undefined where the object is away, or not what was uploaded: ingested by itself, the transcript fails for that reason. */
 async function readObject(
   rawStore: RawStore,
-  row: TranscriptRow,
+  row: PlainTranscript,
   signal: AbortSignal | undefined,
 ): Promise<HeldTranscript | undefined> {
   try {

@@ -19,9 +19,12 @@ type Deps = Pick<IngestDependencies, 'database' | 'queue'>;
 /** Uploads whose rows and jobs one transaction inserts. */
 const MAX_RECORDED_AT_ONCE = 100;
 
-/** Records uploads of one workspace and priority, those that come while others are being recorded together. */
-export function createUploadRecorder(deps: Deps): RecordUpload {
-  return gatherCalls(MAX_RECORDED_AT_ONCE, (uploads) => recordUploads(deps, uploads));
+/**
+ * Records uploads of one workspace and priority: together those that come while others are being recorded, or within
+ * `delayMs`.
+ */
+export function createUploadRecorder(deps: Deps, { delayMs }: { delayMs?: number } = {}): RecordUpload {
+  return gatherCalls({ maxInputs: MAX_RECORDED_AT_ONCE, delayMs }, (uploads) => recordUploads(deps, uploads));
 }
 
 /**
