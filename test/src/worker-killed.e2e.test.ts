@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { generateTranscript } from '@recount/bench/generate-transcript';
-import { createDatabasePool, type DatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
-import { receiveTranscript } from '@recount/ingest';
+import { createDatabasePool, type DatabasePool, ensureWorkspace, migrateDatabase, verifyUsage } from '@recount/db';
+import { createUploadRecorder, MAX_GROUPED_BYTES, receiveTranscript } from '@recount/ingest';
 import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 import { createJobQueue, type JobQueue, migrateQueue } from '@recount/queue';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
@@ -120,5 +120,60 @@ describe('a worker killed with SIGKILL in the middle of a transcript', () => {
     second.kill('SIGTERM');
     const [exitCode] = await once(second, 'exit');
     expect(exitCode).toBe(0);
+  });
+});
+
+describe('a worker killed with SIGKILL among groups of small transcripts', () => {
+  it('uses up nobody’s attempts: all are ingested by another one, once', async () => {
+    const workspaceId = '01J0000000000000000000000C';
+    await ensureWorkspace(database.database, workspaceId, workspaceId);
+    const record = createUploadRecorder({ database, queue }, { delayMs: 10 });
+    const count = 600;
+    const receiveOne = (seed: number) => {
+      const body = toAsync(generateTranscript({ seed, targetBytes: 7000 }));
+      return receiveTranscript({ database, rawStore, queue }, { workspaceId, body, maxBytes: 2 ** 31 }, record);
+    };
+    for (let start = 0; start < count; start += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, index) => receiveOne(1000 + start + index)));
+    }
+    const countIngested = async (): Promise<number> => {
+      const { rows } = await database.pool.query(
+        `SELECT count(*)::int AS count FROM recount.transcripts WHERE workspace_id = $1 AND status = 'ingested'`,
+        [workspaceId],
+      );
+      return rows[0].count;
+    };
+    const waitForCount = async (atLeast: number): Promise<void> => {
+      const deadline = performance.now() + BACK_WITHIN_MS;
+      while ((await countIngested()) < atLeast) {
+        if (performance.now() > deadline) throw new Error(`Only ${await countIngested()} are ingested`);
+        await sleep(5);
+      }
+    };
+    const first = startWorker();
+    await waitForCount(1);
+    first.kill('SIGKILL');
+    await once(first, 'exit');
+    expect(await countIngested()).toBeLessThan(count);
+
+    const second = startWorker();
+    await waitForCount(count);
+    // A few are too long for groups: one of those may have been under way by itself.
+    const { rows } = await database.pool.query(
+      `SELECT max(attempt_count) FILTER (WHERE size_bytes <= ${MAX_GROUPED_BYTES}) AS most, (SELECT count(*)::int FROM recount.sessions WHERE workspace_id = $1) AS sessions
+       FROM recount.transcripts WHERE workspace_id = $1`,
+      [workspaceId],
+    );
+    expect(rows).toEqual([{ most: 1, sessions: count }]);
+    const { rows: alone } = await database.pool.query(
+      `SELECT count(*)::int AS count FROM pgboss.job WHERE name = 'ingest-transcript' AND data->>'workspaceId' = $1`,
+      [workspaceId],
+    );
+    expect(alone[0].count).toBeGreaterThan(0);
+    for (const check of await database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId))) {
+      expect(check).toMatchObject({ missing: 0, surplus: 0 });
+    }
+    second.kill('SIGTERM');
+    await once(second, 'exit');
   });
 });

@@ -129,7 +129,7 @@ function createReporter({ database, log, metrics, tracing }: ReporterDeps): (rep
   };
   return (report) => {
     const { outcome, reason, sizeBytes } = report;
-    if (outcome === 'alone') return log.info(report, 'job left to be done alone');
+    if (outcome === 'alone') return log[reason === undefined ? 'info' : 'warn'](report, 'job left to be done alone');
     if (reason === undefined) log.info(report, 'job');
     else log.warn(report, 'job failed');
     tracing.annotate({ 'recount.outcome': outcome, ...(sizeBytes !== undefined && { [SIZE_BYTES]: sizeBytes }) });
