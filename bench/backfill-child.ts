@@ -19,9 +19,7 @@ await ensureWorkspace(database.database, workspaceId, workspaceId);
 await queue.start();
 const deps = { database, rawStore, onReport: () => undefined };
 await queue.work({ concurrency: CONCURRENCY }, (job) => handleJob(deps, job, { maxLineBytes: MAX_LINE_BYTES }));
-await queue.workSmall({ concurrency: CONCURRENCY }, (jobs) =>
-  handleGroup(deps, jobs, { maxLineBytes: MAX_LINE_BYTES }),
-);
+await queue.workSmall({ concurrency: 1 }, (jobs) => handleGroup(deps, jobs, { maxLineBytes: MAX_LINE_BYTES }));
 await reportMeasurement(1, async () => {
   const target = createDirectTarget({ database, rawStore, queue }, { workspaceId });
   const report = await runBackfill({ target }, readSources([path]));

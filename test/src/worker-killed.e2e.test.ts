@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateTranscript } from '@recount/bench/generate-transcript';
-import { ensureWorkspace } from '@recount/db';
+import { ensureWorkspace, verifyUsage } from '@recount/db';
+import { MAX_GROUPED_BYTES } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestBackend, type TestBackend } from './test-backend.ts';
 
@@ -65,6 +66,55 @@ describe('a worker killed with SIGKILL in the middle of a transcript', () => {
     expect(rows).toEqual(await hashRows('01J0000000000000000000000B'));
     expect(rows).toMatchObject({ messages: expect.any(Number), session: { transcript_count: 1 } });
 
+    expect(await worker.stop()).toBe(0);
+  });
+});
+
+describe('a worker killed with SIGKILL among groups of small transcripts', () => {
+  it('uses up nobody’s attempts: all are ingested by another one, once', async () => {
+    const workspaceId = '01J0000000000000000000000C';
+    const { database } = backend;
+    await ensureWorkspace(database.database, workspaceId, workspaceId);
+    const count = 600;
+    const receiveOne = (seed: number) => backend.receive(workspaceId, generateTranscript({ seed, targetBytes: 7000 }));
+    for (let start = 0; start < count; start += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, index) => receiveOne(1000 + start + index)));
+    }
+    const countIngested = async (): Promise<number> => {
+      const { rows } = await database.pool.query(
+        `SELECT count(*)::int AS count FROM recount.transcripts WHERE workspace_id = $1 AND status = 'ingested'`,
+        [workspaceId],
+      );
+      return rows[0].count;
+    };
+    const waitForCount = async (atLeast: number): Promise<void> => {
+      const deadline = performance.now() + BACK_WITHIN_MS;
+      while ((await countIngested()) < atLeast) {
+        if (performance.now() > deadline) throw new Error(`Only ${await countIngested()} are ingested`);
+        await sleep(5);
+      }
+    };
+    const worker = await backend.start('worker');
+    await waitForCount(1);
+    const countAtKill = await countIngested();
+    await worker.kill(RESTART_PAUSE_MS);
+    expect(countAtKill).toBeLessThan(count);
+    await waitForCount(count);
+    // A few are too long for groups: one of those may have been under way by itself.
+    const { rows } = await database.pool.query(
+      `SELECT max(attempt_count) FILTER (WHERE size_bytes <= ${MAX_GROUPED_BYTES}) AS most, (SELECT count(*)::int FROM recount.sessions WHERE workspace_id = $1) AS sessions
+       FROM recount.transcripts WHERE workspace_id = $1`,
+      [workspaceId],
+    );
+    expect(rows).toEqual([{ most: 1, sessions: count }]);
+    const { rows: alone } = await database.pool.query(
+      `SELECT count(*)::int AS count FROM pgboss.job WHERE name = 'ingest-transcript' AND data->>'workspaceId' = $1`,
+      [workspaceId],
+    );
+    expect(alone[0].count).toBeGreaterThan(0);
+    for (const check of await database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId))) {
+      expect(check).toMatchObject({ missing: 0, surplus: 0 });
+    }
     expect(await worker.stop()).toBe(0);
   });
 });

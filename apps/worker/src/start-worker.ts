@@ -32,7 +32,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   const onError = (error: Error): void => log.error({ reason: toFailureReason(error) }, 'connection error');
   const database = createDatabasePool({
     connectionString: config.databaseUrl,
-    maxConnections: Math.max(config.maxConnections, 2 * config.concurrency + 3),
+    maxConnections: Math.max(config.maxConnections, config.concurrency + 4),
     applicationName: 'recount worker',
     onConnectionError: onError,
   });
@@ -77,8 +77,8 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   };
   await queue.workDeadLetters((job) => handleDeadLetter({ database }, job));
   await queue.work({ concurrency: config.concurrency }, work);
-  // Besides: a long transcript holds up no small ones.
-  await queue.workSmall({ concurrency: config.concurrency }, workGroup);
+  // Besides: a long transcript holds up no small ones. One loop, as those that wait make its next group larger.
+  await queue.workSmall({ concurrency: 1 }, workGroup);
   const endOfIndexing = new AbortController();
   const onFailure = (reason: string): void => log.warn({ reason }, 'search indexing failed');
   const indexing = runSearchIndexer(
@@ -129,7 +129,7 @@ function createReporter({ database, log, metrics, tracing }: ReporterDeps): (rep
   };
   return (report) => {
     const { outcome, reason, sizeBytes } = report;
-    if (outcome === 'alone') return log.info(report, 'job left to be done alone');
+    if (outcome === 'alone') return log[reason === undefined ? 'info' : 'warn'](report, 'job left to be done alone');
     if (reason === undefined) log.info(report, 'job');
     else log.warn(report, outcome === 'outage' ? 'job put off by an outage' : 'job failed');
     tracing.annotate({ 'recount.outcome': outcome, ...(sizeBytes !== undefined && { [SIZE_BYTES]: sizeBytes }) });

@@ -42,6 +42,7 @@ export { readWorkspacePrices } from './prices/read-workspace-prices.ts';
 export { toFailureReason } from './process/failure-reason.ts';
 export { handleGroup } from './process/handle-group.ts';
 export { handleDeadLetter, handleJob, type JobReport } from './process/handle-job.ts';
+export { MAX_GROUPED_BYTES } from './process/process-group.ts';
 export { PARSER_VERSION, type ProcessOptions, processTranscript } from './process/process-transcript.ts';
 export { ReceiveError, type ReceiveErrorCode } from './receive/receive-error.ts';
 export {
@@ -50,6 +51,7 @@ export {
   type ReceiveResult,
   receiveTranscript,
 } from './receive/receive-transcript.ts';
+export { createUploadRecorder, type RecordUpload } from './receive/record-uploads.ts';
 export { type RetentionOptions, type RetentionResult, retainWorkspace } from './retain/retain-workspace.ts';
 export { type RetentionDeps, type RetentionReport, runRetention } from './retain/run-retention.ts';
 export {

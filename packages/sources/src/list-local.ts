@@ -9,7 +9,7 @@ import { admitObject, type ByteRange, type ListContext, type ListedItem, type St
 
 const READ_CHUNK_BYTES = 256 * 1024;
 /** Files that are no longer are read in one piece: a stream costs several times as much as they do. */
-const MAX_WHOLE_BYTES = 128 * 1024;
+const MAX_WHOLE_BYTES = 256 * 1024;
 const FOLDER_BATCH_ENTRIES = 1024;
 
 /** Lists one path given by the user: a file, or all that lies in a folder. Only the path itself may be a symbolic link. */

@@ -20,10 +20,10 @@ import { toRowsVersion } from '../redact/rows-version.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
 import { createBatchWriter } from './write-batches.ts';
 
-/** Longer transcripts are ingested by themselves; a group of these is 8 MiB, which are held in memory. */
-export const MAX_GROUPED_BYTES = 128 * 1024;
+/** Longer transcripts are ingested by themselves. */
+export const MAX_GROUPED_BYTES = 256 * 1024;
 
-/** Raw objects of a group that are read at once. */
+/** Raw objects of a group that are read at once, and held until they are parsed: 4 MiB. */
 const READS_AT_ONCE = 16;
 
 const FIRST_NUMBERS = { entry: 0, call: 0, event: 0, issue: 0 };
@@ -52,28 +52,31 @@ export async function processGroup(
     async (transaction, client) => {
       const settings = await holdWorkspace(transaction, workspaceId);
       if (settings?.redaction !== 'off') return [];
-      const held = await readObjects(rawStore, await lockPlain(transaction, workspaceId, transcriptIds), signal);
-      if (held.length === 0) return [];
+      const plain = await lockPlain(transaction, workspaceId, transcriptIds);
+      if (plain.length === 0) return [];
       const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
       const copier = createTranscriptCopier(client);
       const completed: CompletedTranscript[] = [];
-      for (const { row, bytes } of held) {
+      const ingested: PlainTranscript[] = [];
+      for await (const { row, bytes } of readObjects(rawStore, plain, signal)) {
         const context = { workspaceId, rowSetId: row.id, agent: row.agent, priceVersion: prices.version };
         const writer = createBatchWriter(createTranscriptWriter(transaction, copier, context, FIRST_NUMBERS));
         await writer.writeAll(streamTranscript(row.session_id, bytes, { ...options, prices }));
         signal?.throwIfAborted();
         completed.push({ transcriptId: row.id, rowSetId: row.id, ...writer.toResult(), attemptCount: 1 });
+        ingested.push(row);
       }
+      if (ingested.length === 0) return [];
       await copier.sendAll();
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
       await completeTranscripts(transaction, workspaceId, completed, versions);
       await settleSessions(transaction, {
         workspaceId,
-        sessionIds: held.map(({ row }) => row.session_id),
-        written: held.map(({ row }) => ({ rowSetId: row.id, firstNumbers: FIRST_NUMBERS })),
+        sessionIds: ingested.map((row) => row.session_id),
+        written: ingested.map((row) => ({ rowSetId: row.id, firstNumbers: FIRST_NUMBERS })),
         removedRowSetIds: [],
       });
-      return held.map(({ row }) => row);
+      return ingested;
     },
     { signal },
   );
@@ -92,18 +95,16 @@ async function lockPlain(
   return await listPlainTranscripts(transaction, workspaceId, ids, MAX_GROUPED_BYTES);
 }
 
-async function readObjects(
+async function* readObjects(
   rawStore: RawStore,
   rows: readonly PlainTranscript[],
   signal: AbortSignal | undefined,
-): Promise<HeldTranscript[]> {
-  const held: HeldTranscript[] = [];
+): AsyncGenerator<HeldTranscript> {
   for (let start = 0; start < rows.length; start += READS_AT_ONCE) {
     const some = rows.slice(start, start + READS_AT_ONCE);
     const objects = await Promise.all(some.map((row) => readObject(rawStore, row, signal)));
-    for (const object of objects) if (object !== undefined) held.push(object);
+    for (const object of objects) if (object !== undefined) yield object;
   }
-  return held;
 }
 
 /** Undefined where the object is away, or not what was uploaded: ingested by itself, the transcript fails for that reason. */
