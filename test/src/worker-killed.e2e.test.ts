@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { generateTranscript } from '@recount/bench/generate-transcript';
 import { ensureWorkspace, verifyUsage } from '@recount/db';
 import { MAX_GROUPED_BYTES } from '@recount/ingest';
+import { INGEST_QUEUE, SMALL_INGEST_QUEUE } from '@recount/queue';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startTestBackend, type TestBackend } from './test-backend.ts';
 
@@ -87,6 +88,12 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
       );
       return rows[0].count;
     };
+    const countUnderWay = async (): Promise<number> => {
+      const { rows } = await database.pool.query(
+        `SELECT count(*)::int AS count FROM pgboss.job WHERE name = '${SMALL_INGEST_QUEUE}' AND state = 'active'`,
+      );
+      return rows[0].count;
+    };
     const waitForCount = async (atLeast: number): Promise<void> => {
       const deadline = performance.now() + BACK_WITHIN_MS;
       while ((await countIngested()) < atLeast) {
@@ -95,10 +102,15 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
       }
     };
     const worker = await backend.start('worker');
-    await waitForCount(1);
-    const countAtKill = await countIngested();
-    await worker.kill(RESTART_PAUSE_MS);
-    expect(countAtKill).toBeLessThan(count);
+    // Killed between two groups, it has taken none with it; what it had told the queue last is still being written down.
+    for (let groups = 1; (await countUnderWay()) === 0; groups++) {
+      await worker.waitUntilReady();
+      await waitForCount(Math.min(groups * 50, count));
+      await sleep(30);
+      await worker.kill(RESTART_PAUSE_MS);
+      await sleep(200);
+    }
+    expect(await countIngested()).toBeLessThan(count);
     await waitForCount(count);
     // A few are too long for groups: one of those may have been under way by itself.
     const { rows } = await database.pool.query(
@@ -108,7 +120,7 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
     );
     expect(rows).toEqual([{ most: 1, sessions: count }]);
     const { rows: alone } = await database.pool.query(
-      `SELECT count(*)::int AS count FROM pgboss.job WHERE name = 'ingest-transcript' AND data->>'workspaceId' = $1`,
+      `SELECT count(*)::int AS count FROM pgboss.job WHERE name = '${INGEST_QUEUE}' AND data->>'workspaceId' = $1`,
       [workspaceId],
     );
     expect(alone[0].count).toBeGreaterThan(0);

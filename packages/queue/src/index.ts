@@ -10,5 +10,11 @@ export type {
 } from './job-queue.ts';
 export { createJobQueue } from './job-queue.ts';
 export { migrateQueue } from './migrate-queue.ts';
-export { INGEST_QUEUE, MAX_ATTEMPTS, MAX_GROUP_JOBS, MAX_OUTAGE_HAND_BACKS } from './queue-options.ts';
+export {
+  INGEST_QUEUE,
+  MAX_ATTEMPTS,
+  MAX_GROUP_JOBS,
+  MAX_OUTAGE_HAND_BACKS,
+  SMALL_INGEST_QUEUE,
+} from './queue-options.ts';
 export { type Backlog, readBacklog } from './read-backlog.ts';
