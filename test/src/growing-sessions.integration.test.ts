@@ -86,7 +86,7 @@ async function readState(workspaceId: string) {
   await indexAll();
   const { transcripts: _, ...rows } = await hashWorkspace(installation.database, workspaceId);
   const { rows: transcripts } = await installation.database.pool.query(
-    `SELECT to_jsonb(t) - ARRAY['workspace_id', 'id', 'row_set_id', 'object_key', 'created_at', 'ingested_at', 'attempt_count'] AS row
+    `SELECT to_jsonb(t) - ARRAY['workspace_id', 'id', 'row_set_id', 'grown_from', 'tail_sha256', 'object_key', 'created_at', 'ingested_at', 'attempt_count'] AS row
      FROM recount.transcripts AS t WHERE workspace_id = $1 AND status = 'ingested' ORDER BY session_id, sha256`,
     [workspaceId],
   );

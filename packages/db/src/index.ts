@@ -18,6 +18,7 @@ export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } fr
 export * from './queries/list-issues.ts';
 export * from './queries/list-messages.ts';
 export { listPlainTranscripts, type PlainTranscript } from './queries/list-plain-transcripts.ts';
+export * from './queries/list-session-versions.ts';
 export * from './queries/list-sessions.ts';
 export * from './queries/list-transcript-states.ts';
 export * from './queries/list-transcripts.ts';

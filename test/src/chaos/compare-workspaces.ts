@@ -14,6 +14,8 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
     'path',
     'superseded_by',
     'row_set_id',
+    'grown_from',
+    'tail_sha256',
     'attempt_count',
     'failure_reason',
     'ingested_at',

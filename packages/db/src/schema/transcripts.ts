@@ -33,6 +33,10 @@ export const transcripts = recountSchema.table(
     sha256: text().notNull(),
     size_bytes: bigint({ mode: 'number' }).notNull(),
     object_key: text().notNull(),
+    /** Transcript of the session whose bytes are the beginning of this one's, as seen when this one was received. */
+    grown_from: identifier(),
+    /** SHA-256 of the bytes that follow it. */
+    tail_sha256: text(),
     status: text().$type<TranscriptStatus>().notNull().default('queued'),
     is_diverged: boolean().notNull().default(false),
     superseded_by: identifier(),

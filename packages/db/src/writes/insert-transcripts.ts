@@ -19,9 +19,12 @@ const COLUMNS = [
   'sha256',
   'size_bytes',
   'object_key',
+  'grown_from',
+  'tail_sha256',
 ] as const satisfies readonly (keyof TranscriptRow)[];
 
-export type NewTranscript = Pick<TranscriptRow, (typeof COLUMNS)[number]>;
+export type NewTranscript = Omit<Pick<TranscriptRow, (typeof COLUMNS)[number]>, 'grown_from' | 'tail_sha256'> &
+  Partial<Pick<TranscriptRow, 'grown_from' | 'tail_sha256'>>;
 
 export interface InsertedTranscript {
   row: TranscriptRow;

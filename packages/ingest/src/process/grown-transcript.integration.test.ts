@@ -1,5 +1,6 @@
+import { Readable } from 'node:stream';
 import { changeWorkspaceSettings, type TranscriptRow, verifyUsage } from '@recount/db';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { repriceWorkspace } from '../maintain/reprice-workspace.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
@@ -43,7 +44,9 @@ async function expectDerivedRowsAreRight(): Promise<void> {
 
 const requeue = async (id: string): Promise<void> => {
   const job = { workspaceId: TEST_WORKSPACE, transcriptId: id };
-  expect(await requeueTranscript(installation, job, ['ingested', 'superseded', 'failed'])).toBe(true);
+  expect(await requeueTranscript(installation, job, ['queued', 'processing', 'ingested', 'superseded', 'failed'])).toBe(
+    true,
+  );
   await installation.work();
 };
 
@@ -179,5 +182,80 @@ describe('a transcript whose session grew', () => {
     ]);
     expect(rolledUp).toEqual({ calls: 120 });
     await expectDerivedRowsAreRight();
+  });
+
+  describe('that is large', () => {
+    const ranges: unknown[] = [];
+    const toLarge = (session: string, lineCount: number) => {
+      const largeLine = toLine(session, 9002, { message: { role: 'user', content: 'x'.repeat(300 * 1024) } });
+      return toLine(session, 9000) + largeLine + toTranscript(session, lineCount);
+    };
+    const watchReads = () => {
+      ranges.length = 0;
+      const { get } = installation.rawStore;
+      vi.spyOn(installation.rawStore, 'get').mockImplementation((key, options) => {
+        ranges.push(options?.range);
+        return get.call(installation.rawStore, key, options);
+      });
+    };
+    afterEach(() => vi.restoreAllMocks());
+
+    it('is compared as it comes in: the worker reads what was added alone', async () => {
+      const session = newSession();
+      const text = toLarge(session, 8);
+      const shorter = await ingest(text);
+      watchReads();
+      const longer = await ingest(toLarge(session, 12));
+      expect(longer).toMatchObject({
+        grown_from: shorter.id,
+        row_set_id: shorter.id,
+        total_messages: 14,
+        line_count: 14,
+      });
+      expect(ranges).toEqual([{ startByte: text.length, endByteExclusive: toLarge(session, 12).length }]);
+      await expectDerivedRowsAreRight();
+    });
+
+    it('is compared with versions that wait yet, and read whole where another one was ingested meanwhile', async () => {
+      const session = newSession();
+      const [first, second, third] = [8, 10, 12].map((lineCount) => toLarge(session, lineCount)) as [
+        string,
+        string,
+        string,
+      ];
+      const shorter = await ingest(first);
+      const middle = (await installation.receive(second)).transcript;
+      const longer = (await installation.receive(third)).transcript;
+      expect([middle.grown_from, longer.grown_from]).toEqual([shorter.id, middle.id]);
+      // The longer one first: its beginning, which it was compared with, has no rows.
+      installation.jobs.reverse();
+      watchReads();
+      await installation.work();
+      expect(ranges[0]).toBeUndefined();
+      expect(await find(longer.id)).toMatchObject({ row_set_id: shorter.id, total_messages: 14, status: 'ingested' });
+      expect(await find(middle.id)).toMatchObject({ status: 'superseded', superseded_by: longer.id });
+      await expectDerivedRowsAreRight();
+    });
+
+    it('goes on from nothing that differs', async () => {
+      const session = newSession();
+      await ingest(toLarge(session, 8));
+      const edited = await ingest(toLarge(session, 12).replace('prompt 0', 'prompt X'));
+      expect(edited).toMatchObject({ grown_from: null, row_set_id: edited.id, total_messages: 14 });
+    });
+
+    it('fails where what was added is not what came in, and is ingested once that is mended', async () => {
+      const session = newSession();
+      await ingest(toLarge(session, 8));
+      const text = toLarge(session, 12);
+      const { transcript } = await installation.receive(text);
+      const damaged = text.replace('answer 11', 'answer 99');
+      await installation.rawStore.put(transcript.object_key, Readable.from([Buffer.from(damaged)]));
+      await expect(installation.work()).rejects.toThrow('RawObjectMismatchError');
+      await installation.rawStore.put(transcript.object_key, Readable.from([Buffer.from(text)]));
+      await requeue(transcript.id);
+      expect(await find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 14 });
+      await expectDerivedRowsAreRight();
+    });
   });
 });

@@ -17,16 +17,13 @@ export function hashPrefixes(source: AsyncIterable<Uint8Array>, lengths: Iterabl
   let offset = 0;
 
   const update = (chunk: Uint8Array): void => {
-    let rest = chunk;
-    for (let next = pending[0]; next !== undefined && next <= offset + rest.length; next = pending[0]) {
-      hash.update(rest.subarray(0, next - offset));
-      rest = rest.subarray(next - offset);
-      offset = next;
-      byLength.set(next, hash.copy().digest('hex'));
+    for (const part of cutAtLengths(chunk, offset, pending)) {
+      hash.update(part);
+      offset += part.length;
+      if (offset !== pending[0]) continue;
+      byLength.set(offset, hash.copy().digest('hex'));
       pending.shift();
     }
-    hash.update(rest);
-    offset += rest.length;
   };
 
   async function* hashed(): AsyncGenerator<Uint8Array> {
@@ -36,4 +33,10 @@ export function hashPrefixes(source: AsyncIterable<Uint8Array>, lengths: Iterabl
     }
   }
   return { chunks: hashed(), byLength, toDigest: () => hash.digest('hex') };
+}
+
+/** Parts of a chunk that begins at `offset`: one ends at each of the ascending `lengths` that lies in it. */
+export function cutAtLengths(chunk: Uint8Array, offset: number, lengths: readonly number[]): Uint8Array[] {
+  const ends = lengths.map((length) => length - offset).filter((end) => end >= 0 && end <= chunk.length);
+  return [...ends, chunk.length].map((end, index) => chunk.subarray(ends[index - 1] ?? 0, end));
 }

@@ -15,7 +15,7 @@ export class RawObjectMismatchError extends Error {
  * Smaller transcripts get no checkpoint: to parse them anew costs less than to keep one. Real sessions reach this after
  * some fifty messages.
  */
-const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
+export const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
 
 export interface ParseRawObjectOptions {
   maxLineBytes: number;
@@ -40,22 +40,28 @@ export async function parseRawObject(
   others: readonly TranscriptRow[],
   { resumePoint, redaction, minCheckpointBytes = DEFAULT_MIN_CHECKPOINT_BYTES, ...options }: ParseRawObjectOptions,
 ): Promise<ReadonlyMap<number, string>> {
-  const raw = await rawStore.get(transcript.object_key, { signal: options.signal });
-  const hashes = hashPrefixes(
-    raw,
-    others.map(({ size_bytes }) => size_bytes),
-  );
+  const { signal } = options;
+  const tail = resumePoint?.isCompared ? toTail(resumePoint, transcript) : undefined;
+  const raw = await rawStore.get(transcript.object_key, { range: tail?.range, signal });
+  const lengths = tail === undefined ? others.map(({ size_bytes }) => size_bytes) : [];
+  const hashes = hashPrefixes(raw, lengths);
   const isLarge = transcript.size_bytes >= minCheckpointBytes;
-  const chunks = resumePoint === undefined ? redaction.redact(hashes.chunks) : toBytesAfter(resumePoint, hashes);
+  const bytes = resumePoint === undefined || tail !== undefined ? hashes.chunks : toBytesAfter(resumePoint, hashes);
+  const chunks = redaction.redact(bytes);
   const batches = streamTranscript(transcript.session_id, chunks, {
     ...options,
     resumeFrom: resumePoint?.checkpoint.state,
     makeCheckpoint: isLarge && !redaction.isOn && options.arrivals === undefined,
   });
   await writer.writeAll(redaction.withIssues(batches));
-  options.signal?.throwIfAborted();
+  signal?.throwIfAborted();
   const sha256 = hashes.toDigest();
-  const expected = transcript.stored_sha256 ?? transcript.sha256;
+  const expected = tail?.sha256 ?? transcript.stored_sha256 ?? transcript.sha256;
   if (sha256 !== expected) throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${expected}`);
   return hashes.byLength;
+}
+
+/** What follows the shorter version, where the upload was compared with that as it came in. */
+function toTail({ beginning }: ResumePoint, { size_bytes, tail_sha256 }: TranscriptRow) {
+  return { range: { startByte: beginning.size_bytes, endByteExclusive: size_bytes }, sha256: tail_sha256 };
 }

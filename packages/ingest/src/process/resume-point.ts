@@ -13,6 +13,8 @@ import type { PrefixHashes } from './hash-prefixes.ts';
 export interface ResumePoint {
   beginning: TranscriptRow & { row_set_id: string };
   checkpoint: CheckpointRow;
+  /** The transcript's beginning was compared with the shorter version's bytes, by hash, when it was received. */
+  isCompared: boolean;
 }
 
 /** What the rows of a transcript depend on beside its bytes. */
@@ -26,8 +28,8 @@ const EQUAL_COLUMNS = [
 
 /**
  * The version of the session that the transcript may have grown from, if its rows can be built upon: it is the only one
- * with rows, they are all there, and made by the same parser at the same rates. Whether its bytes are the beginning of
- * the transcript's shows when these are read.
+ * with rows, they are all there, and made by the same parser at the same rates. Where the transcript was not compared with
+ * it as it came in, whether its bytes are the beginning of the transcript's shows when these are read.
  */
 export async function findResumePoint(
   transaction: Database,
@@ -50,7 +52,8 @@ export async function findResumePoint(
   if (!isUsable) return undefined;
   const checkpoint = await findCheckpoint(transaction, { workspaceId: transcript.workspace_id, rowSetId: row_set_id });
   if (checkpoint?.byte_offset !== beginning.size_bytes) return undefined;
-  return { beginning: { ...beginning, row_set_id }, checkpoint };
+  const isCompared = transcript.grown_from === beginning.id && transcript.tail_sha256 !== null;
+  return { beginning: { ...beginning, row_set_id }, checkpoint, isCompared };
 }
 
 /** The bytes that follow the resume point. Throws ResumeError where those before it are not the shorter version's. */

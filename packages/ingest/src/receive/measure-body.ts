@@ -1,5 +1,7 @@
-import { createHash } from 'node:crypto';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
+import type { StoredVersion } from '@recount/db';
+import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { type ComparedBeginning, createVersionComparison } from './compare-versions.ts';
 import { ReceiveError } from './receive-error.ts';
 
 export interface MeasureOptions {
@@ -8,13 +10,21 @@ export interface MeasureOptions {
   /** Where the uploader names the agent, other formats are not refused. */
   agent?: string | undefined;
   maxBytes: number;
+  /** Versions of the session that the transcript may have grown from; asked once, and only where it is larger. */
+  listVersions: (sessionId: string) => Promise<readonly StoredVersion[]>;
 }
 
 export interface MeasuredBody {
   /** The body's bytes, unchanged; fails with a ReceiveError where they cannot be accepted. */
   chunks: AsyncIterable<Uint8Array>;
   /** To be called once, after the last chunk. */
-  toResult(): { sha256: string; sizeBytes: number; identity: TranscriptIdentity };
+  toResult(): {
+    sha256: string;
+    sizeBytes: number;
+    identity: TranscriptIdentity;
+    /** Undefined where the transcript does not go on from another one, or is small. */
+    beginning: ComparedBeginning | undefined;
+  };
 }
 
 const READ_FORMATS: ReadonlySet<string> = new Set(['claude-code', 'claude-stream-json']);
@@ -22,17 +32,26 @@ const FIRST_LOOK_BYTES = 16 * 1024;
 
 /** Hashes, counts and identifies a transcript while it streams by. Holds only its first bytes, until they suffice. */
 export function measureBody(body: AsyncIterable<Uint8Array>, options: MeasureOptions): MeasuredBody {
-  const hash = createHash('sha256');
+  const comparison = createVersionComparison();
   const head = createHead(options);
   let sizeBytes = 0;
+  let isCompared = false;
+
+  const compareVersions = async (): Promise<void> => {
+    const sessionId = head.sessionId();
+    if (isCompared || sizeBytes < DEFAULT_MIN_CHECKPOINT_BYTES || sessionId === undefined) return;
+    isCompared = true;
+    comparison.add(await options.listVersions(sessionId));
+  };
 
   async function* measure(): AsyncGenerator<Uint8Array> {
     for await (const chunk of body) {
+      await compareVersions();
       sizeBytes += chunk.length;
       if (sizeBytes > options.maxBytes) {
         throw new ReceiveError('too-large', `The transcript is larger than ${options.maxBytes} bytes`);
       }
-      hash.update(chunk);
+      comparison.update(chunk);
       head.add(chunk);
       yield chunk;
     }
@@ -41,12 +60,17 @@ export function measureBody(body: AsyncIterable<Uint8Array>, options: MeasureOpt
 
   return {
     chunks: measure(),
-    toResult: () => ({ sha256: hash.digest('hex'), sizeBytes, identity: head.finish() }),
+    toResult: () => ({ ...comparison.toResult(), sizeBytes, identity: head.finish() }),
   };
 }
 
 /** Collects a transcript's beginning until it tells whose it is; looks again each time it has grown fourfold. */
-function createHead(options: MeasureOptions): { add(chunk: Uint8Array): void; finish(): TranscriptIdentity } {
+function createHead(options: MeasureOptions): {
+  add(chunk: Uint8Array): void;
+  finish(): TranscriptIdentity;
+  /** As soon as it is known for certain. */
+  sessionId(): string | undefined;
+} {
   const { sessionId, path } = options;
   let parts: Uint8Array[] = [];
   let length = 0;
@@ -68,6 +92,7 @@ function createHead(options: MeasureOptions): { add(chunk: Uint8Array): void; fi
   };
 
   return {
+    sessionId: () => (isDone ? identity?.sessionId : undefined),
     add(chunk) {
       if (isDone) return;
       // A copy: the body's buffer may be reused.

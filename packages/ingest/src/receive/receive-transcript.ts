@@ -1,8 +1,16 @@
-import { findTranscript, hasWorkspace, replaceRawObject, type StoredFormat, type TranscriptRow } from '@recount/db';
+import {
+  findTranscript,
+  hasWorkspace,
+  listSessionVersions,
+  replaceRawObject,
+  type StoredFormat,
+  type TranscriptRow,
+} from '@recount/db';
 import { rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 import { measureBody } from './measure-body.ts';
 import { ReceiveError } from './receive-error.ts';
 import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
@@ -55,10 +63,12 @@ export async function receiveTranscript(
   const path = request.path?.slice(0, MAX_PATH_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
   const id = request.transcriptId ?? newTranscriptId();
   const objectKey = rawObjectKey({ workspaceId: request.workspaceId, transcriptId: id });
-  const measured = measureBody(request.body, { ...request, path });
+  const listVersions = (sessionId: string) =>
+    listSessionVersions(deps.database.database, request.workspaceId, sessionId, DEFAULT_MIN_CHECKPOINT_BYTES);
+  const measured = measureBody(request.body, { ...request, path, listVersions });
   await deps.rawStore.put(objectKey, measured.chunks, { signal: request.signal });
 
-  const { sha256, sizeBytes, identity } = measured.toResult();
+  const { sha256, sizeBytes, identity, beginning } = measured.toResult();
   if (identity.sessionId === undefined) {
     await deps.rawStore.delete(objectKey);
     throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
@@ -76,6 +86,8 @@ export async function receiveTranscript(
     sha256,
     size_bytes: sizeBytes,
     object_key: objectKey,
+    grown_from: beginning?.transcriptId ?? null,
+    tail_sha256: beginning?.tailSha256 ?? null,
   };
   const upload = { workspaceId: request.workspaceId, transcript, priority: request.priority ?? 0 };
   const { row, isDuplicate } = await record(upload).catch(async (error: unknown) => {
