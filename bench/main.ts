@@ -6,6 +6,7 @@ import { startLocalPostgres } from '@recount/local-postgres';
 import { migrateQueue } from '@recount/queue';
 import { benchBackfill } from './backfill.ts';
 import { writeFixture } from './fixtures.ts';
+import { benchGrowing } from './growing.ts';
 import { benchIngest, measureIngestMemory } from './ingest.ts';
 import { benchLiveDecoder } from './live-decoder.ts';
 import { benchParse } from './parse.ts';
@@ -52,6 +53,12 @@ async function benchAll(connectionString: string): Promise<void> {
     const peakRssBytes = await measureIngestMemory(connectionString, folder, await writeFixture(folder, '2GB'));
     printRow('memory', `÷ ${middle.name}`, 'peak RSS MB');
     printRow('2GB', toRatio(peakRssBytes / middleRssBytes), toMB(peakRssBytes));
+  }
+
+  printRow('growing', '÷ whole', 'grown ms', 'whole ms');
+  for (const fixture of fixtures) {
+    const { ratio, grownMs, wholeMs } = await benchGrowing(connectionString, folder, fixture);
+    printRow(fixture.name, toRatio(ratio), toMs(grownMs), toMs(wholeMs));
   }
 
   printRow('upload', '÷ drain', 'drain ms', 'upload ms', 'at once', 'peak RSS MB');

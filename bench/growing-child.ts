@@ -1,0 +1,61 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createDatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
+import { deleteSession, handleJob, receiveTranscript } from '@recount/ingest';
+import { createFolderRawStore } from '@recount/storage';
+import { median } from './child.ts';
+
+const WORKSPACE = '01J0000000000000000000GROW';
+const ROUNDS = 5;
+const GROWN_BY = 0.01;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+
+const [connectionString = '', directory = '', path = ''] = process.argv.slice(2);
+const noQueue = {
+  enqueue: async () => undefined,
+  enqueueSmall: async () => undefined,
+  findPending: async () => new Set<string>(),
+};
+const database = createDatabasePool({ connectionString });
+const deps = { database, rawStore: createFolderRawStore({ directory }), queue: noQueue, onReport: () => undefined };
+
+/** Where the last line begins that ends before the file's last hundredth. */
+async function findEndOfBeginning(): Promise<number> {
+  const file = await open(path);
+  try {
+    const end = Math.floor((await file.stat()).size * (1 - GROWN_BY));
+    const bytes = Buffer.alloc(Math.min(end, MAX_LINE_BYTES));
+    await file.read(bytes, 0, bytes.length, end - bytes.length);
+    return end - bytes.length + bytes.lastIndexOf('\n') + 1;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Receives the file's beginning, or all of it; how long a worker then takes is returned. */
+async function ingest(sessionId: string, endByte: number | undefined): Promise<{ id: string; milliseconds: number }> {
+  const body = createReadStream(path, endByte === undefined ? {} : { end: endByte - 1 });
+  const request = { workspaceId: WORKSPACE, sessionId, body, maxBytes: 2 ** 33 };
+  const { id } = (await receiveTranscript(deps, request)).transcript;
+  const start = performance.now();
+  const job = { workspaceId: WORKSPACE, transcriptId: id };
+  const outcome = await handleJob(deps, job, { maxLineBytes: MAX_LINE_BYTES });
+  if (outcome.status !== 'done') throw new Error(`the job ended as ${outcome.status}`);
+  return { id, milliseconds: performance.now() - start };
+}
+
+await ensureWorkspace(database.database, WORKSPACE, 'growing');
+const endByte = await findEndOfBeginning();
+const [grown, whole]: [number[], number[]] = [[], []];
+for (let round = 0; round < ROUNDS; round += 1) {
+  const beginning = await ingest('grown', endByte);
+  const { id, milliseconds } = await ingest('grown', undefined);
+  const transcript = await findTranscript(database.database, WORKSPACE, id);
+  if (transcript?.row_set_id !== beginning.id) throw new Error('the transcript was parsed from its beginning');
+  grown.push(milliseconds);
+  await deleteSession(deps, WORKSPACE, 'grown');
+  whole.push((await ingest('whole', undefined)).milliseconds);
+  await deleteSession(deps, WORKSPACE, 'whole');
+}
+console.log(JSON.stringify({ grownMs: median(grown), wholeMs: median(whole) }));
+await database.close();

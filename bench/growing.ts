@@ -1,0 +1,26 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runChild } from './child.ts';
+import type { Fixture } from './fixtures.ts';
+
+export interface GrowingFigures {
+  readonly fixture: string;
+  /** What a transcript that grew by a hundredth costs a worker, as a part of what all of it does. */
+  readonly ratio: number;
+  readonly grownMs: number;
+  readonly wholeMs: number;
+}
+
+/** Medians of runs taken in turn, by a worker that has done some already. */
+export async function benchGrowing(
+  connectionString: string,
+  folder: string,
+  fixture: Fixture,
+): Promise<GrowingFigures> {
+  const directory = join(folder, `${fixture.name}-growing`);
+  await mkdir(directory);
+  const { grownMs, wholeMs } = JSON.parse(
+    await runChild('./growing-child.ts', connectionString, directory, fixture.path),
+  );
+  return { fixture: fixture.name, ratio: grownMs / wholeMs, grownMs, wholeMs };
+}
