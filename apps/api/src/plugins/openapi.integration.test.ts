@@ -50,7 +50,7 @@ function* visit(value: unknown): Generator<Record<string, unknown>> {
 
 describe('/openapi.json', () => {
   it('is OpenAPI 3.1 and has every route, save the pages', () => {
-    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'recount', version: '0.2.0' } });
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'recount', version: '0.3.0' } });
     expect(operations.map(([name]) => name).sort()).toEqual([
       'delete /v1/sessions/{session_id}',
       'get /healthz',
