@@ -1,4 +1,4 @@
-import { type PriceTable, ResumeError } from '@recount/core';
+import { type Arrival, type PriceTable, ResumeError } from '@recount/core';
 import {
   completeTranscripts,
   createTranscriptCopier,
@@ -12,11 +12,14 @@ import {
   listTranscripts,
   lockSession,
   markSuperseded,
+  type RedactionMode,
   replaceCheckpoint,
   settleSessions,
   supersedeTranscripts,
+  type TranscriptCopier,
   type TranscriptRow,
 } from '@recount/db';
+import type { RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
@@ -79,7 +82,7 @@ async function processOnce(
   { mayResume }: { mayResume: boolean },
 ): Promise<ProcessResult | undefined> {
   const { workspace_id: workspaceId, session_id: sessionId } = claimed;
-  const { signal } = options;
+  const { rawStore } = deps;
   let replacedKey: string | undefined;
   const outcome = await deps.database.withTransaction(
     async (transaction, client) => {
@@ -90,73 +93,95 @@ async function processOnce(
       // Also `queued`: the failure of another worker that has the same job may have put it back meanwhile.
       if (transcript?.status !== 'processing' && transcript?.status !== 'queued') return undefined;
       const others = await listOtherVersions(transaction, transcript);
-      const toRedactedHash = () => hashRedacted(deps.rawStore, transcript, options);
-      const extension = await findExtension(deps.rawStore, transcript, others, { signal, toRedactedHash });
-      if (extension !== undefined) {
-        await supersedeTranscripts(transaction, workspaceId, [transcript], extension.id);
-        const removedRowSetIds = toRowSetIds([transcript]);
-        await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
-        if (settings.redaction === 'rows-and-raw') {
-          replacedKey = await redactRawObject({ transaction, rawStore: deps.rawStore }, transcript, options);
-        }
-        return 'superseded';
+      const toRedactedHash = () => hashRedacted(rawStore, transcript, options);
+      const extension = await findExtension(rawStore, transcript, others, { signal: options.signal, toRedactedHash });
+      let hasSecrets = true;
+      if (extension !== undefined) await supersede(transaction, transcript, extension);
+      else {
+        const copier = createTranscriptCopier(client);
+        const held: HeldTranscript = { transaction, copier, transcript, others, redactionMode: settings.redaction };
+        ({ hasSecrets } = await ingest(rawStore, held, options, { mayResume }));
       }
-      const earlier = await readEarlierSecrets(transaction, transcript);
-      const redaction = await createRedaction(settings.redaction, { maxLineBytes: options.maxLineBytes, earlier });
-      const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
-      const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
-      const resumePoint = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
-      const rowSetId = resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others);
-      const rowSet = { workspaceId, rowSetId };
-      await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
-      const arrivals =
-        transcript.format === 'claude-stream-json'
-          ? await findTranscriptArrivals(transaction, workspaceId, transcript.id)
-          : undefined;
-      const firstNumbers = await findNextUsageNumbers(transaction, rowSet);
-      const kept = resumePoint && toKeptRows(resumePoint);
-      const copier = createTranscriptCopier(client);
-      const transcriptWriter = createTranscriptWriter(
-        transaction,
-        copier,
-        { ...rowSet, agent: transcript.agent, priceVersion: prices.version },
-        { event: 0, issue: 0, ...kept?.numbers, ...firstNumbers },
-      );
-      const writer = createBatchWriter(transcriptWriter, kept);
-      const parseOptions = { ...options, prices, arrivals, redaction, resumePoint };
-      const hashesByLength = await parseRawObject(writer, deps.rawStore, transcript, others, parseOptions);
-      await copier.sendAll();
-      const { summary, counts } = writer.toResult();
-      if (resumePoint !== undefined) {
-        checkCreditOrder(resumePoint, summary);
-        await markSuperseded(transaction, workspaceId, [resumePoint.beginning], transcript.id);
+      if (settings.redaction === 'rows-and-raw' && hasSecrets) {
+        replacedKey = await redactRawObject({ transaction, rawStore }, transcript, options);
       }
-      const completed = {
-        transcriptId: transcript.id,
-        rowSetId,
-        summary,
-        counts: { ...counts, secretsByRule: redaction.toCounts() },
-        attemptCount: transcript.attempt_count,
-      };
-      await completeTranscripts(transaction, workspaceId, [completed], versions);
-      await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, transcriptWriter.checkpoint);
-      const replaced = resumePoint === undefined ? findBeginnings(transcript, hashesByLength, others) : [];
-      await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);
-      await settleSessions(transaction, {
-        workspaceId,
-        sessionIds: [sessionId],
-        written: [{ rowSetId, firstNumbers, keptNumbers: kept?.numbers }],
-        removedRowSetIds: toRowSetIds(replaced),
-      });
-      if (settings.redaction === 'rows-and-raw' && redaction.hasChanged) {
-        replacedKey = await redactRawObject({ transaction, rawStore: deps.rawStore }, transcript, options);
-      }
-      return 'ingested';
+      return extension === undefined ? 'ingested' : 'superseded';
     },
-    { signal },
+    { signal: options.signal },
   );
-  if (replacedKey !== undefined) await deps.rawStore.delete(replacedKey);
+  if (replacedKey !== undefined) await rawStore.delete(replacedKey);
   return outcome;
+}
+
+async function supersede(transaction: Database, transcript: TranscriptRow, extension: TranscriptRow): Promise<void> {
+  const { workspace_id: workspaceId, session_id: sessionId } = transcript;
+  await supersedeTranscripts(transaction, workspaceId, [transcript], extension.id);
+  const removedRowSetIds = toRowSetIds([transcript]);
+  await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
+}
+
+/** A transcript whose session's lock the transaction holds, with the other versions that have rows. */
+interface HeldTranscript {
+  transaction: Database;
+  copier: TranscriptCopier;
+  transcript: TranscriptRow;
+  others: readonly TranscriptRow[];
+  redactionMode: RedactionMode;
+}
+
+/** Writes the transcript's rows, or those that it has beyond a shorter version's, and all that follows from them. */
+async function ingest(
+  rawStore: RawStore,
+  { transaction, copier, transcript, others, redactionMode }: HeldTranscript,
+  options: ProcessOptions,
+  { mayResume }: { mayResume: boolean },
+): Promise<{ hasSecrets: boolean }> {
+  const { workspace_id: workspaceId, id: transcriptId } = transcript;
+  const earlier = await readEarlierSecrets(transaction, transcript);
+  const redaction = await createRedaction(redactionMode, { maxLineBytes: options.maxLineBytes, earlier });
+  const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
+  const versions = { parser: toRowsVersion(PARSER_VERSION, redactionMode), prices: prices.version };
+  const resumePoint = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
+  const kept = resumePoint && toKeptRows(resumePoint);
+  const rowSetId = resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others);
+  const rowSet = { workspaceId, rowSetId };
+  await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
+  const firstNumbers = await findNextUsageNumbers(transaction, rowSet);
+
+  const context = { ...rowSet, agent: transcript.agent, priceVersion: prices.version };
+  const rowNumbers = { event: 0, issue: 0, ...kept?.numbers, ...firstNumbers };
+  const transcriptWriter = createTranscriptWriter(transaction, copier, context, rowNumbers);
+  const writer = createBatchWriter(transcriptWriter, kept);
+  const arrivals = await findArrivals(transaction, transcript);
+  const parseOptions = { ...options, prices, arrivals, redaction, resumePoint };
+  const hashesByLength = await parseRawObject(writer, rawStore, transcript, others, parseOptions);
+  await copier.sendAll();
+
+  const { summary, counts } = writer.toResult();
+  const replaced = resumePoint === undefined ? findBeginnings(transcript, hashesByLength, others) : [];
+  if (resumePoint !== undefined) {
+    checkCreditOrder(resumePoint, summary);
+    await markSuperseded(transaction, workspaceId, [resumePoint.beginning], transcriptId);
+  }
+  const allCounts = { ...counts, secretsByRule: redaction.toCounts() };
+  const attemptCount = transcript.attempt_count;
+  const completed = { transcriptId, rowSetId, summary, counts: allCounts, attemptCount };
+  await completeTranscripts(transaction, workspaceId, [completed], versions);
+  await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, transcriptWriter.checkpoint);
+  await supersedeTranscripts(transaction, workspaceId, replaced, transcriptId);
+  await settleSessions(transaction, {
+    workspaceId,
+    sessionIds: [transcript.session_id],
+    written: [{ rowSetId, firstNumbers, keptNumbers: kept?.numbers }],
+    removedRowSetIds: toRowSetIds(replaced),
+  });
+  return { hasSecrets: redaction.hasChanged };
+}
+
+/** Lines of a recorded stream have no times of their own. */
+async function findArrivals(transaction: Database, transcript: TranscriptRow): Promise<Arrival[] | undefined> {
+  if (transcript.format !== 'claude-stream-json') return undefined;
+  return await findTranscriptArrivals(transaction, transcript.workspace_id, transcript.id);
 }
 
 async function listOtherVersions(transaction: Database, transcript: TranscriptRow): Promise<TranscriptRow[]> {
