@@ -177,11 +177,10 @@ describe('killing in the middle', () => {
     const session_id = '33333333-2222-4333-8444-555555555555';
     await writeFile(path, [init, ...lines].map((line) => `${JSON.stringify({ ...line, session_id })}\n`).join(''));
     const killed = { ...environment, FAKE_STREAM: path, FAKE_KILLED_AFTER: '20' };
-    expect(await startRecount(home, ['run', '--server', url, '--', 'claude'], killed).ended).toMatchObject({
-      exitCode: 137,
-    });
+    const { exitCode, stderr } = await startRecount(home, ['run', '--server', url, '--', 'claude'], killed).ended;
+    expect(exitCode, stderr).toBe(137);
     const stream = (await listStreams('all')).find((each) => each.session_id === session_id);
-    expect(stream).toMatchObject({ success: false, aborted: true, error: expect.stringContaining('SIGKILL') });
+    expect(stream, stderr).toMatchObject({ success: false, aborted: true, error: expect.stringContaining('SIGKILL') });
     const texts = toSentStory(await readEvents(session_id)).filter((text) => text.startsWith('text'));
     expect(texts).toHaveLength(19);
   });
