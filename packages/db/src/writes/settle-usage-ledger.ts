@@ -188,9 +188,11 @@ async function chooseOwnToolCalls(
         row_number() OVER (PARTITION BY c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1 AS is_own
       FROM ${keysTable(keys)}
       JOIN ${toolCalls} AS c ON c.workspace_id = k.workspace_id AND c.response_key = k.response_key
-      JOIN ${usageEntries} AS e
-        ON e.workspace_id = c.workspace_id AND e.agent = k.agent AND e.response_key = c.response_key
-        AND e.row_set_id = c.row_set_id AND e.source = 'message'
+      -- By the response alone, which few entries are of: planners would read all entries of the transcript for each call.
+      JOIN LATERAL (
+        SELECT * FROM ${usageEntries}
+        WHERE workspace_id = c.workspace_id AND agent = k.agent AND response_key = c.response_key OFFSET 0
+      ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
       JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id
       WHERE NOT ${isReplaced(change, 'c', 'call')} AND NOT ${isReplaced(change, 'e', 'entry')}
     )
