@@ -61,7 +61,10 @@ export interface JobQueue {
     options: WorkOptions,
     handler: (jobs: readonly IngestJob[]) => Promise<readonly GroupedOutcome[]>,
   ): Promise<void>;
-  /** Starts taking jobs whose attempts are used up. A handler that throws gets the job again. */
+  /**
+   * Starts taking jobs whose attempts are used up, unless another job of the transcript waits. A handler that throws gets
+   * the job again.
+   */
   workDeadLetters(handler: (job: IngestJob) => Promise<void>): Promise<void>;
   /** Those of the transcripts for which a job, or a dead letter, waits or is under way. */
   findPending(transcriptIds: readonly string[]): Promise<ReadonlySet<string>>;
@@ -99,6 +102,15 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
   boss.on('error', (error) => options.onError(toError(error)));
 
   let isStopping = false;
+
+  const findIn = async (queues: readonly string[], transcriptIds: Iterable<string>): Promise<Set<string>> => {
+    const { rows } = await boss.getDb().executeSql(
+      `SELECT DISTINCT data->>'transcriptId' AS id FROM pgboss.job
+       WHERE name = ANY($1) AND state IN ('created', 'retry', 'active') AND data->>'transcriptId' = ANY($2)`,
+      [[...queues], [...transcriptIds]],
+    );
+    return new Set(rows.map(({ id }: { id: string }) => id));
+  };
 
   /** New jobs instead of some that were taken, so that none of them counts as an attempt. */
   const insertAgain = async (queue: string, jobs: readonly JobWithMetadata<IngestJob>[]): Promise<void> => {
@@ -153,7 +165,14 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           const firsts = jobs.filter(({ retryCount }) => retryCount === 0);
           // Before anything is worked: no other is to pay for it.
           const others = jobs.filter(({ retryCount }) => retryCount > 0);
-          await insertAgain(INGEST_QUEUE, others);
+          if (others.length > 0) {
+            await insertAgain(INGEST_QUEUE, others);
+            // At once: where this group kills its worker, too, they would use up their attempts here.
+            await boss.complete(
+              SMALL_INGEST_QUEUE,
+              others.map(({ id }) => id),
+            );
+          }
           const outcomes = isStopping
             ? firsts.map((): GroupedOutcome => 'handed-back')
             : await handler(firsts.map(({ data }) => data));
@@ -169,17 +188,12 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       // pg-boss rings no bell for dead letters, and would look for them every 30 seconds.
       const options = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 1 };
       await boss.work<IngestJob>(DEAD_LETTER_QUEUE, options, async (jobs) => {
-        for (const { data } of jobs) await handler(data);
+        const ids = jobs.map(({ data }) => data.transcriptId);
+        const waiting = await findIn(INGEST_QUEUES, ids);
+        for (const { data } of jobs) if (!waiting.has(data.transcriptId)) await handler(data);
       });
     },
-    async findPending(transcriptIds) {
-      const { rows } = await boss.getDb().executeSql(
-        `SELECT DISTINCT data->>'transcriptId' AS id FROM pgboss.job
-         WHERE name = ANY($1) AND state IN ('created', 'retry', 'active') AND data->>'transcriptId' = ANY($2)`,
-        [[...INGEST_QUEUES, DEAD_LETTER_QUEUE], [...transcriptIds]],
-      );
-      return new Set(rows.map(({ id }: { id: string }) => id));
-    },
+    findPending: (transcriptIds) => findIn([...INGEST_QUEUES, DEAD_LETTER_QUEUE], transcriptIds),
     async stop(graceMs) {
       isStopping = true;
       await boss.stop({ graceful: graceMs > 0, timeout: Math.max(1000, graceMs), close: true });

@@ -121,10 +121,17 @@ function toStream(whole: Buffer, signal: AbortSignal): Readable {
 
 /** All bytes of an open file, which is closed then; undefined, and it stays open, where it has become longer. */
 async function readWhole(handle: FileHandle, sizeBytes: number): Promise<Buffer | undefined> {
-  const { buffer, bytesRead } = await handle.read({ buffer: Buffer.allocUnsafeSlow(sizeBytes + 1), position: 0 });
-  if (bytesRead > sizeBytes) return undefined;
+  const buffer = Buffer.allocUnsafeSlow(sizeBytes + 1);
+  let length = 0;
+  // Some file systems give less than is asked for, before the end as well.
+  for (let isAtEnd = false; !isAtEnd && length < buffer.length; ) {
+    const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
+    isAtEnd = bytesRead === 0;
+    length += bytesRead;
+  }
+  if (length > sizeBytes) return undefined;
   await handle.close();
-  return buffer.subarray(0, bytesRead);
+  return buffer.subarray(0, length);
 }
 
 function fail(path: string, error: unknown): ListedItem {

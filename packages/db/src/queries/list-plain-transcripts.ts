@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
-import { and, asc, eq, inArray, isNull, lte, sql } from '../drizzle.cjs';
+import { and, asc, eq, isNull, lte, sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
+import { isInWorkspace } from '../writes/in-workspace.ts';
 import type { TranscriptRow } from '../writes/insert-transcripts.ts';
 
 export type PlainTranscript = Pick<
@@ -29,8 +30,7 @@ export async function listPlainTranscripts(
     .from(transcripts)
     .where(
       and(
-        eq(transcripts.workspace_id, workspaceId),
-        inArray(transcripts.id, [...ids]),
+        isInWorkspace('transcripts', 'id', workspaceId, ids),
         eq(transcripts.status, 'queued'),
         eq(transcripts.attempt_count, 0),
         eq(transcripts.format, 'claude-code'),

@@ -1,5 +1,6 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
+import { isInWorkspace } from './in-workspace.ts';
 
 /** A longer pause between two messages is taken for idle and not counted at all. */
 export const MAX_ACTIVE_GAP_MS = 5 * 60_000;
@@ -14,8 +15,8 @@ export function selectActiveTimes(workspaceId: string, rowSetIds: readonly strin
     FROM (
       SELECT row_set_id, extract(epoch FROM "timestamp"
         - lag("timestamp") OVER (PARTITION BY row_set_id ORDER BY "timestamp")) * 1000 AS gap_ms
-      FROM ${transcriptMessages}
-      WHERE workspace_id = ${workspaceId} AND row_set_id = ANY(${sql.param([...rowSetIds])}::text[])
+      FROM ${transcriptMessages} AS m
+      WHERE ${isInWorkspace('m', 'row_set_id', workspaceId, rowSetIds)}
         AND "timestamp" IS NOT NULL
     ) AS gap
     GROUP BY row_set_id`;

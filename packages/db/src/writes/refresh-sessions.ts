@@ -2,6 +2,7 @@ import type { Database } from '../database.ts';
 import { sql } from '../drizzle.cjs';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
+import { isInWorkspace } from './in-workspace.ts';
 import { list } from './ledger-definition.ts';
 
 /** Columns that a session takes over from its primary transcript. */
@@ -19,9 +20,7 @@ export async function refreshSessions(
   workspaceId: string,
   sessionIds: readonly string[],
 ): Promise<void> {
-  const ofSessions = (alias: string) => sql`
-    ${sql.raw(alias)}.workspace_id = ${workspaceId}
-    AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...sessionIds])}::text[])`;
+  const ofSessions = (alias: string) => isInWorkspace(alias, 'session_id', workspaceId, sessionIds);
   // Not by status: a transcript that waits to be parsed anew keeps its rows meanwhile.
   await transaction.execute(sql`
     WITH version AS (

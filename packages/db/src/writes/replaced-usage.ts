@@ -2,6 +2,7 @@ import type { Database } from '../database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { RowSetKey } from '../rows/transcript-rows.ts';
 import { toolCalls, usageEntries } from '../schema/usage.ts';
+import { isInWorkspace } from './in-workspace.ts';
 
 /** What happens to the usage entries and tool calls of transcripts. */
 export interface UsageChange {
@@ -48,10 +49,7 @@ export async function findNextUsageNumbers(
 export function isInvolved(change: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
   const { workspaceId, written, removedRowSetIds } = change;
   const rowSetIds = [...written.map(({ rowSetId }) => rowSetId), ...removedRowSetIds];
-  // Not by a constant workspace: see `keysTable` in settle-usage-ledger.ts.
-  const isOfRowSet = sql`
-    (${sql.raw(alias)}.workspace_id, ${sql.raw(alias)}.row_set_id) IN (
-      SELECT * FROM unnest(${sql.param(rowSetIds.map(() => workspaceId))}::text[], ${sql.param(rowSetIds)}::text[]))`;
+  const isOfRowSet = isInWorkspace(alias, 'row_set_id', workspaceId, rowSetIds);
   const isKept = written.flatMap(({ rowSetId, keptNumbers }) =>
     keptNumbers === undefined ? [] : isNumbered(alias, kind, rowSetId, 0, keptNumbers[kind]),
   );

@@ -94,10 +94,7 @@ const toKeys = (
   responseKeys: rows.map(({ response_key }) => response_key),
 });
 
-/**
- * The workspace is joined and not compared with a constant: the planner would look it up in its statistics, take one
- * that is newer than they are for empty, and read all of its rows for each key.
- */
+/** With the workspace in each row, for the reason that `isInWorkspace` gives. */
 const keysTable = ({ workspaceIds, agents, responseKeys }: ResponseKeys) => sql`
   unnest(${sql.param(workspaceIds)}::text[], ${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[])
     AS k(workspace_id, agent, response_key)`;

@@ -20,13 +20,13 @@ export async function writeRollups(
   affectedIds: readonly string[],
 ): Promise<void> {
   const replace = (name: RollupName, ids: readonly string[], rows: SQL): SQL => {
-    const where = sql`workspace_id = ${workspaceId} AND ${ofSessions('session_id', ids)}`;
+    const where = ofSessions('rolled_up', workspaceId, ids);
     const { quarters, days } = ROLLUPS[name];
     const [quartersName, daysName] = [getTableName(quarters), getTableName(days)];
     const written = sql.raw(`written_${quartersName}`);
     return sql`
-      ${sql.raw(`deleted_${quartersName}`)} AS (DELETE FROM ${quarters} WHERE ${where}),
-      ${sql.raw(`deleted_${daysName}`)} AS (DELETE FROM ${days} WHERE ${where}),
+      ${sql.raw(`deleted_${quartersName}`)} AS (DELETE FROM ${quarters} AS rolled_up WHERE ${where}),
+      ${sql.raw(`deleted_${daysName}`)} AS (DELETE FROM ${days} AS rolled_up WHERE ${where}),
       ${written} AS (${insert(quarters, rows)} RETURNING *),
       ${sql.raw(`written_${daysName}`)} AS (${insert(days, selectDayRollup(name, written))})`;
   };
@@ -54,9 +54,15 @@ export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
     GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
 }
 
-/** Condition on the sessions of a table; without `sessionIds` there is none. */
-const ofSessions = (column: string, sessionIds: readonly string[] | undefined): SQL =>
-  sessionIds === undefined ? sql`true` : sql`${sql.raw(column)} = ANY(${sql.param([...sessionIds])}::text[])`;
+/**
+ * Condition on the rows of a table: of some sessions, or of all. Of some, the workspace is hidden from the planner, which
+ * would else take one that is newer than its statistics for empty.
+ */
+const ofSessions = (alias: string, workspaceId: string, sessionIds: readonly string[] | undefined): SQL =>
+  sessionIds === undefined
+    ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
+    : sql`${sql.raw(alias)}.workspace_id = (SELECT ${workspaceId}::text)
+        AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...sessionIds])}::text[])`;
 
 /** Rows of usage_rollup by their definition: of some sessions, or of all. */
 export function selectUsageRollup(workspaceId: string, sessionIds?: readonly string[]): SQL {
@@ -80,7 +86,7 @@ export function selectUsageRollup(workspaceId: string, sessionIds?: readonly str
       count(*) FILTER (WHERE price_basis = 'default')::int AS default_priced_responses
     FROM (
       SELECT false AS is_shared, ${rolledUpColumns('l')} FROM ${usageLedger} AS l
-      WHERE l.workspace_id = ${workspaceId} AND ${ofSessions('l.session_id', sessionIds)}
+      WHERE ${ofSessions('l', workspaceId, sessionIds)}
       UNION ALL
       SELECT true, * FROM (
         SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
@@ -93,7 +99,7 @@ export function selectUsageRollup(workspaceId: string, sessionIds?: readonly str
           SELECT l.session_id FROM ${usageLedger} AS l
           WHERE l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key OFFSET 0
         ) AS credited ON credited.session_id <> e.session_id
-        WHERE t.workspace_id = ${workspaceId} AND ${ofSessions('t.session_id', sessionIds)}
+        WHERE ${ofSessions('t', workspaceId, sessionIds)}
         ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
       ) AS shared
     ) AS response
@@ -108,8 +114,8 @@ export function selectToolRollup(workspaceId: string, sessionIds?: readonly stri
       count(*)::int AS calls, count(is_error)::int AS results, count(*) FILTER (WHERE is_error)::int AS errors,
       count(*) FILTER (WHERE is_denied)::int AS denied, ${sums(['input_bytes', 'output_bytes', 'duration_ms'], 'bigint')},
       count(duration_ms)::int AS timed_calls
-    FROM ${toolCalls}
-    WHERE workspace_id = ${workspaceId} AND ${ofSessions('session_id', sessionIds)} AND is_own
+    FROM ${toolCalls} AS c
+    WHERE ${ofSessions('c', workspaceId, sessionIds)} AND is_own
     GROUP BY workspace_id, session_id, 3, model, is_subagent, tool_name, mcp_server`;
 }
 
@@ -163,12 +169,12 @@ export function selectMessageRollup(workspaceId: string, sessionIds?: readonly s
     FROM ${sessions} AS s
     JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
     JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
-    WHERE s.workspace_id = ${workspaceId} AND ${ofSessions('s.session_id', sessionIds)}
+    WHERE ${ofSessions('s', workspaceId, sessionIds)}
     GROUP BY s.workspace_id, s.session_id, 3, m.model, 5
     UNION ALL
     SELECT r.workspace_id, r.session_id, r.bucket_start, r.model, r.is_subagent, r.messages, r.user_messages
     FROM ${messageRollup} AS r
     JOIN ${sessions} AS s ON s.workspace_id = r.workspace_id AND s.session_id = r.session_id
-    WHERE r.workspace_id = ${workspaceId} AND ${ofSessions('r.session_id', sessionIds)}
+    WHERE ${ofSessions('r', workspaceId, sessionIds)}
       AND ${HAS_EXPIRED}`;
 }

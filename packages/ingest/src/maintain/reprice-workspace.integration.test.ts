@@ -1,7 +1,8 @@
 import { createDatabasePool, lockSession, verifyUsage } from '@recount/db';
 import { createPriceTable } from '@recount/prices';
 import type { RawStore } from '@recount/storage';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { handleGroup } from '../process/handle-group.ts';
 import { handleJob } from '../process/handle-job.ts';
 import {
   createTestInstallation,
@@ -120,9 +121,10 @@ describe('repriceWorkspace', () => {
 });
 
 describe('repriceWorkspace, while a transcript is being ingested at the rates of before', () => {
-  it('prices that one as well', async () => {
-    const { transcript } = await installation.receive(toAnswer(7, 'house-model-9'), { path: 'meanwhile.jsonl' });
-    const [job] = installation.jobs.splice(0);
+  it.each(['by itself', 'in a group'])('prices that one as well, %s', async (way) => {
+    const name = way === 'by itself' ? 'alone' : 'grouped';
+    const { transcript } = await installation.receive(toAnswer(7, 'house-model-9'), { path: `${name}.jsonl` });
+    const jobs = installation.jobs.splice(0);
     const { promise: isReading, resolve: notify } = Promise.withResolvers<void>();
     const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
     const get: RawStore['get'] = async (...object) => {
@@ -130,17 +132,21 @@ describe('repriceWorkspace, while a transcript is being ingested at the rates of
       await mayGoOn;
       return await installation.rawStore.get(...object);
     };
-    const ingesting = handleJob(
-      { ...installation, rawStore: { ...installation.rawStore, get }, onReport: () => undefined },
-      job ?? expect.fail(),
-      { maxLineBytes: 1024, prices: createPriceTable({ overrides: [] }) },
-    );
+    const deps = { ...installation, rawStore: { ...installation.rawStore, get }, onReport: () => undefined };
+    const options = { maxLineBytes: 1024, prices: createPriceTable({ overrides: [] }) };
+    const ingesting =
+      name === 'alone' ? handleJob(deps, jobs[0] ?? expect.fail(), options) : handleGroup(deps, jobs, options);
     await isReading;
     const prices = createPriceTable({
       overrides: [{ model: 'house-model-*', inputUsdPerMillion: 2, outputUsdPerMillion: 20 }],
     });
     const repricing = collect(repriceWorkspace(installation, TEST_WORKSPACE, prices));
-    await waitForLocks(installation, 1);
+    await vi.waitFor(async () => {
+      const waiting = await query(
+        `SELECT FROM pg_stat_activity WHERE query LIKE '%pg_snapshot_xmin%' AND state = 'idle'`,
+      );
+      expect(waiting).not.toEqual([]);
+    });
     goOn();
     await ingesting;
     expect(await repricing).toContainEqual(expect.objectContaining({ transcriptId: transcript.id }));

@@ -6,6 +6,7 @@ import {
   lockSession,
   repriceTranscript,
   type TranscriptRow,
+  waitForWriters,
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 
@@ -18,9 +19,8 @@ const PAGE_SIZE = 500;
 
 /**
  * Prices all ingested transcripts of a workspace anew whose rates are of another version than the table's, and yields
- * each one done. Each is a transaction of its own, so that it can be interrupted and run again. Goes over them until none
- * is left, and waits for those that are being ingested: they may have been begun with the rates of before. Ends early
- * where the workspace is deleted.
+ * each one done. Each is a transaction of its own, so that it can be interrupted and run again. First waits for what is
+ * being ingested: it may have been begun with the rates of before. Ends early where the workspace is deleted.
  */
 export async function* repriceWorkspace(
   deps: Pick<IngestDependencies, 'database'>,
@@ -28,9 +28,10 @@ export async function* repriceWorkspace(
   prices: PriceTable,
   signal?: AbortSignal,
 ): AsyncGenerator<RepriceProgress> {
+  await waitForWriters(deps.database.database, signal);
   for (let doneCount = 1; doneCount > 0; ) {
     doneCount = 0;
-    for await (const transcript of listPossiblyOutdated(deps, workspaceId, prices)) {
+    for await (const transcript of listOutdated(deps, workspaceId, prices)) {
       signal?.throwIfAborted();
       if (!(await reprice(deps, transcript, prices))) continue;
       doneCount += 1;
@@ -39,18 +40,20 @@ export async function* repriceWorkspace(
   }
 }
 
-async function* listPossiblyOutdated(
+async function* listOutdated(
   { database }: Pick<IngestDependencies, 'database'>,
   workspaceId: string,
   prices: PriceTable,
 ): AsyncGenerator<TranscriptRow> {
   let afterId: string | undefined;
   for (;;) {
-    const page = await listTranscripts(database.database, workspaceId, {}, { limit: PAGE_SIZE, afterId });
-    yield* page.filter(
-      ({ status, ingested_at, price_version }) =>
-        status === 'processing' || (ingested_at !== null && price_version !== prices.version),
+    const page = await listTranscripts(
+      database.database,
+      workspaceId,
+      { hasRows: true },
+      { limit: PAGE_SIZE, afterId },
     );
+    yield* page.filter(({ price_version }) => price_version !== prices.version);
     afterId = page.at(-1)?.id;
     if (page.length < PAGE_SIZE) return;
   }

@@ -1,4 +1,4 @@
-import { listTranscripts, readWorkspaceSettings, type TranscriptRow } from '@recount/db';
+import { listTranscripts, readWorkspaceSettings, type TranscriptRow, waitForWriters } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { PARSER_VERSION } from '../process/process-transcript.ts';
 import { toRowsVersion } from '../redact/rows-version.ts';
@@ -8,7 +8,8 @@ const PAGE_ROWS = 500;
 
 /**
  * Has every transcript of a workspace ingested again whose rows an older parser made, or one with other rules for secrets,
- * or whose raw object holds secrets that the workspace does not want there; yields their ids.
+ * or whose raw object holds secrets that the workspace does not want there; yields their ids. First waits for what is being
+ * ingested: it may have been begun with the settings of before.
  */
 export async function* requeueOutdated(
   deps: Pick<IngestDependencies, 'database' | 'queue'>,
@@ -16,6 +17,7 @@ export async function* requeueOutdated(
 ): AsyncGenerator<string> {
   const redaction = (await readWorkspaceSettings(deps.database.database, workspaceId))?.redaction ?? 'off';
   const version = toRowsVersion(PARSER_VERSION, redaction);
+  await waitForWriters(deps.database.database);
   const isOutdated = (row: TranscriptRow): boolean => {
     if (row.status === 'ingested' && row.parser_version !== version) return true;
     if (redaction !== 'rows-and-raw' || row.stored_sha256 !== null) return false;

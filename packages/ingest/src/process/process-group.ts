@@ -11,6 +11,7 @@ import {
   listPlainTranscripts,
   lockFreeSessions,
   type PlainTranscript,
+  preferIndexes,
   settleSessions,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
@@ -52,6 +53,7 @@ export async function processGroup(
     async (transaction, client) => {
       const settings = await holdWorkspace(transaction, workspaceId);
       if (settings?.redaction !== 'off') return [];
+      await preferIndexes(transaction);
       const plain = await lockPlain(transaction, workspaceId, transcriptIds);
       if (plain.length === 0) return [];
       const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));

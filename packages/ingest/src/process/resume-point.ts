@@ -38,7 +38,8 @@ export async function findResumePoint(
   versions: { parser: string; prices: string },
 ): Promise<ResumePoint | undefined> {
   const [beginning, another] = others;
-  if (beginning === undefined || another !== undefined || transcript.ingested_at !== null) return undefined;
+  if (beginning === undefined || another !== undefined) return undefined;
+  if (transcript.ingested_at !== null || transcript.stored_sha256 !== null) return undefined;
   const { row_set_id } = beginning;
   const isUsable =
     row_set_id !== null &&
