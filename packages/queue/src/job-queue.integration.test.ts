@@ -276,6 +276,31 @@ describe('workSmall', () => {
     await vi.waitFor(() => expect(groups.flat()).toEqual(['new']), WAIT);
   });
 
+  it('is done with those before it works the others: a group that kills its worker, too, costs them no attempt', async () => {
+    await enqueueSmall(['retried']);
+    await queues.pool.pool.query(
+      `UPDATE pgboss.job SET state = 'retry', started_on = now(), start_after = now() WHERE name = $1`,
+      [SMALL_INGEST_QUEUE],
+    );
+    await enqueueSmall(['new']);
+    const worker = await queues.open('worker');
+    const statesMeanwhile: unknown[] = [];
+    await worker.workSmall({ concurrency: 1 }, async (jobs) => {
+      if (jobs.length > 0) {
+        const { rows } = await queues.pool.pool.query(
+          `SELECT name, state FROM pgboss.job WHERE data->>'transcriptId' = 'retried' ORDER BY name`,
+        );
+        statesMeanwhile.push(rows);
+      }
+      return jobs.map(() => 'done');
+    });
+    await vi.waitFor(() => expect(statesMeanwhile).toHaveLength(1), WAIT);
+    expect(statesMeanwhile[0]).toEqual([
+      { name: INGEST_QUEUE, state: 'created' },
+      { name: SMALL_INGEST_QUEUE, state: 'completed' },
+    ]);
+  });
+
   it('hands back to another worker', async () => {
     await enqueueSmall(['a']);
     let isLeaving = true;
