@@ -36,6 +36,8 @@ function toSummaryLine({ name, durationMs, passed, failed, skipped }: FinishedCh
   return `${verdict}  ${name.padEnd(12)} ${toSeconds(durationMs).padStart(8)}  ${counts}`;
 }
 
+const toFailureLines = ({ failures = [] }: FinishedCheck) => failures.map((failure) => `FAILED  ${failure}\n`);
+
 function toClosingLine(finished: FinishedCheck[]): string {
   const sum = (key: keyof CheckResult) => finished.reduce((total, check) => total + check[key], 0);
   const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : '';
@@ -70,6 +72,7 @@ async function main(): Promise<number> {
     console.error('interrupted');
     return interruptedExitCode;
   }
+  console.log(`\n${finished.flatMap(toFailureLines).join('\n')}`);
   console.log(`\n${finished.map(toSummaryLine).join('\n')}\n\n${toClosingLine(finished)}`);
   return finished.some((check) => check.failed > 0) ? 1 : 0;
 }

@@ -1,6 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { auditDependencies } from './audit.ts';
 import type { RunCommand } from './run-command.ts';
 
@@ -9,6 +9,8 @@ export interface CheckResult {
   passed: number;
   failed: number;
   skipped: number;
+  /** What failed and how, for the end of the log, which is the part that a CI service shows first. */
+  failures?: string[];
 }
 
 export interface CheckDeps {
@@ -43,24 +45,57 @@ async function checkLockfile({ root }: CheckDeps): Promise<CheckResult> {
   return toResult(offences.length === 0);
 }
 
-async function readVitestReport(path: string): Promise<CheckResult> {
-  const report = JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>;
-  const count = (key: string) => Number(report[key]) || 0;
+/** What is read of the report of vitest's reporter `json`. */
+interface VitestReport {
+  numPassedTests: number;
+  numFailedTests: number;
+  numPendingTests: number;
+  numTodoTests: number;
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
+  }[];
+}
+
+const maxFailureLength = 1_500;
+
+/** The message and the frames of our own code. */
+function shortenMessage(message: string): string {
+  const lines = message.split('\n').filter((line) => !line.includes('/node_modules/'));
+  return lines.join('\n').slice(0, maxFailureLength);
+}
+
+function listFailures(report: VitestReport, root: string): string[] {
+  return report.testResults.flatMap(({ name, status, message, assertionResults }) => {
+    const file = relative(root, name);
+    const failed = assertionResults.filter((test) => test.status === 'failed');
+    if (failed.length === 0) return status === 'failed' ? [`${file}\n${shortenMessage(message)}`] : [];
+    return failed.map(
+      ({ fullName, failureMessages }) => `${file} > ${fullName}\n${shortenMessage(failureMessages.join('\n'))}`,
+    );
+  });
+}
+
+async function readVitestReport(path: string, root: string): Promise<CheckResult> {
+  const report = JSON.parse(await readFile(path, 'utf8')) as VitestReport;
   return {
-    passed: count('numPassedTests'),
-    failed: count('numFailedTests'),
-    skipped: count('numPendingTests') + count('numTodoTests'),
+    passed: report.numPassedTests,
+    failed: report.numFailedTests,
+    skipped: report.numPendingTests + report.numTodoTests,
+    failures: listFailures(report, root),
   };
 }
 
 /** A run that fails outside its tests, say in an import, counts as one failure, and so does one that executes no test. */
-async function runVitest({ runCommand }: CheckDeps, project: string): Promise<CheckResult> {
+async function runVitest({ root, runCommand }: CheckDeps, project: string): Promise<CheckResult> {
   const directory = await mkdtemp(join(tmpdir(), 'recount-check-'));
   const reportPath = join(directory, 'report.json');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
     const exitCode = await runCommand('vitest', ['run', '--project', project, ...reporters]);
-    const result = await readVitestReport(reportPath);
+    const result = await readVitestReport(reportPath, resolve(root));
     const executed = result.passed + result.failed;
     if (executed === 0) console.error(`no test was executed in the project ${project}`);
     return exitCode === 0 && executed > 0 ? result : { ...result, failed: Math.max(result.failed, 1) };
