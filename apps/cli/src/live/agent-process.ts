@@ -47,6 +47,8 @@ export async function startAgent(context: CliContext, screen: Screen, start: Age
     env: context.environment,
     stdio: isDirect ? 'inherit' : ['inherit', 'pipe', 'pipe'],
   });
+  // When a process exits, Node throws away what it wrote to a stream that nobody listens to yet.
+  child.stdout?.on('readable', () => undefined);
   const stopForwarding = forwardSignals(child);
   const exited = new Promise<AgentExit>((resolve) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
