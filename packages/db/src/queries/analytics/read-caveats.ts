@@ -29,7 +29,7 @@ interface Row extends Record<string, unknown> {
 export async function readCaveats(database: Database, filter: ReportFilter): Promise<ReportCaveats> {
   const atAnyTime = { ...filter, from: null, to: null };
   const fromUsage = (of: ReportFilter) => sql`
-    FROM ${USAGE_TABLE(of, [])} ${joinSessions(USAGE_SOURCE)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
+    FROM ${USAGE_TABLE({ ...of, groupBy: [] })} ${joinSessions(USAGE_SOURCE)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
   const { rows } = await database.execute<Row>(sql`
     WITH usage AS (
       SELECT u.model, sum(u.unfinalised_responses) AS unfinalised_responses,

@@ -2,7 +2,6 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { isTimeKey } from './report-keys.ts';
 import {
   CALL_SUMS,
   type CallFigures,
@@ -47,7 +46,7 @@ export async function readToolsReport(
 ): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
   return await readGroups<Sums, ToolFigures>(database, filter, page, {
     parts: [ROLLED_UP_CALLS],
-    countsSessions: page.groupBy?.some(isTimeKey) ? 'at-once' : 'apart',
+    countsSessions: 'apart',
     durationsOf: page.hasPercentiles ? TIMED_CALLS : undefined,
     aggregates: {
       ...CALL_SUMS,

@@ -2,7 +2,6 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import { type ReportFilter, toReportSource } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { isTimeKey } from './report-keys.ts';
 import { fromRollup } from './rollup-source.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
@@ -62,7 +61,7 @@ export async function readUsageReport(
     !page.groupBy?.some((key) => key === 'model' || key === 'git_branch' || key === 'agent_version');
   return await readGroups<Sums, UsageReportFigures>(database, filter, page, {
     parts: isOfMessages ? [USAGE, MESSAGES] : [USAGE],
-    countsSessions: page.groupBy?.some(isTimeKey) ? 'at-once' : 'apart',
+    countsSessions: 'apart',
     aggregates: {
       messages: sql`coalesce(sum(messages), 0)::float8`,
       user_messages: sql`coalesce(sum(user_messages), 0)::float8`,

@@ -76,8 +76,8 @@ function toMoment(value: string | undefined, timeZone: string): SQL {
 /** Columns of a table (or of the sessions that it is joined with, alias `s`) that filters and groups are about. */
 export interface ReportSource {
   time: SQL;
-  /** Date in the filter's time zone, where rows of reports by days have it. */
-  localDay?: SQL;
+  /** What local clocks showed at the time, as if they were UTC's, where rows have it. */
+  localTime?: SQL;
   sessionId: SQL;
   workspaceId: SQL;
   isSubagent: SQL;
@@ -97,7 +97,7 @@ export function toReportSource(
   const has = (name: OwnColumn) => columns.own?.includes(name) === true;
   return {
     time: column(columns.time),
-    ...(columns.time === 'bucket_start' && { localDay: column('local_day') }),
+    ...(columns.time === 'bucket_start' && { localTime: column('local_time') }),
     sessionId: column('session_id'),
     workspaceId: column('workspace_id'),
     isSubagent: column('is_subagent'),

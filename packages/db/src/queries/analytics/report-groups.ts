@@ -1,7 +1,8 @@
 import type { Database } from '../../database.ts';
 import { type SQL, sql } from '../../drizzle.cjs';
+import { readCalendar } from './report-calendar.ts';
 import { joinSessions, type ReportFilter, type ReportSource, toConditions } from './report-filter.ts';
-import { isTimeKey, type ReportKey, toKey, toText } from './report-keys.ts';
+import { isTimeKey, type ReportKey, type ReportScope, toKey, toText } from './report-keys.ts';
 import type { TableSource } from './rollup-source.ts';
 
 /** What a row is about: the keys that were asked for, and no others. */
@@ -67,11 +68,15 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
   page: ReportPage,
   query: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
-  const narrow = page.groupBy?.includes('hour') ? await findHours(database, filter, page, query.parts[0]) : undefined;
-  if (narrow === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, filter, page, query);
-  const { totals } = await readAllGroups<Aggregates, Figures>(database, filter, { limit: 1 }, query);
+  const { groupBy = [], limit } = page;
   const [first, ...others] = query.parts;
-  const found = await readAllGroups<Aggregates, Figures, Keys>(database, filter, page, {
+  const isRolledUp = query.parts.some(({ table }) => typeof table === 'function');
+  const calendar = isRolledUp && groupBy.some(isTimeKey) ? await readCalendar(database, filter) : undefined;
+  const scope: ReportScope = { ...filter, groupBy, calendar };
+  const narrow = groupBy.includes('hour') ? await findHours(database, scope, limit, first) : undefined;
+  if (narrow === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, query);
+  const { totals } = await readAllGroups<Aggregates, Figures>(database, { ...filter, groupBy: [] }, 1, query);
+  const found = await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, {
     ...query,
     parts: [narrow(first), ...others.map(narrow)],
     durationsOf: query.durationsOf && narrow(query.durationsOf),
@@ -89,15 +94,15 @@ const MARGIN_HOURS = 24;
  */
 async function findHours(
   database: Database,
-  filter: ReportFilter,
-  { groupBy = [], limit }: ReportPage,
+  scope: ReportScope,
+  limit: number,
   first: GroupPart,
 ): Promise<((part: GroupPart) => GroupPart) | undefined> {
   if (typeof first.table !== 'function') return undefined;
   const quarters = (limit + MARGIN_HOURS) * QUARTERS_OF_AN_HOUR;
   const { rows } = await database.execute<{ last_ms: number | null }>(sql`
     SELECT CASE WHEN count(*) = ${quarters}::int THEN extract(epoch FROM max(quarter))::float8 * 1000 END AS last_ms FROM (
-      SELECT DISTINCT ${first.source.time} AS quarter ${fromPart(first, filter, groupBy)}
+      SELECT DISTINCT ${first.source.time} AS quarter ${fromPart(first, scope)}
         AND ${first.source.time} IS NOT NULL
       ORDER BY quarter LIMIT ${quarters}
     ) AS quarters`);
@@ -112,13 +117,13 @@ async function findHours(
 
 async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   database: Database,
-  filter: ReportFilter,
-  { groupBy = [], limit }: ReportPage,
+  scope: ReportScope,
+  limit: number,
   query: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
   const { parts, countsSessions, durationsOf, having, order, toFigures } = query;
   const [first, ...others] = parts;
-  const names = [...groupBy, ...Object.keys(first.keys ?? {})];
+  const names = [...scope.groupBy, ...Object.keys(first.keys ?? {})];
   const [firstName] = names;
   const isTotal = firstName === undefined ? sql`true` : sql`(GROUPING(${sql.identifier(firstName)}) = 1)`;
   const columnNames = Object.keys(first.columns);
@@ -127,7 +132,7 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   const isBySession = countsSessions === 'at-once';
   const isOneSessionARow = isBySession && first.groupedColumns?.length === 0;
   const counted = sql.raw(countsApart ? 'session_keys' : 'first_part');
-  const selects = others.map((part) => toSelect(part, columnNames, groupBy, filter));
+  const selects = others.map((part) => toSelect(part, columnNames, scope));
   if (countsSessions !== undefined) {
     allAggregates.sessions = sql`CASE WHEN ${isTotal}
       THEN (SELECT count(*) FROM (SELECT DISTINCT counted_session FROM ${counted}) AS session)
@@ -143,10 +148,10 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   }
   const { rows } = await database.execute<Record<string, unknown>>(sql`
     WITH first_part AS ${sql.raw(isBySession ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
-      ${toSelect(first, columnNames, groupBy, filter, isBySession)}
-    ) ${countsApart ? sql`, session_keys AS MATERIALIZED (${selectSessionKeys(first, groupBy, filter)})` : sql``} ${durationsOf === undefined ? sql`` : sql`, timed AS MATERIALIZED (${countDurations(durationsOf, groupBy, filter)})`}
+      ${toSelect(first, columnNames, scope, isBySession)}
+    ) ${countsApart ? sql`, session_keys AS MATERIALIZED (${selectSessionKeys(first, scope)})` : sql``} ${durationsOf === undefined ? sql`` : sql`, timed AS MATERIALIZED (${countDurations(durationsOf, scope)})`}
     SELECT ${toList(allAggregates, (name) => sql`g.${sql.identifier(name)}`)}, (count(*) OVER ())::float8 - 1 AS group_count
-      ${sql.join(names.map((name) => sql`, ${toText(name, filter.timeZone)} AS ${sql.identifier(`key_${name}`)}`))}
+      ${sql.join(names.map((name) => sql`, ${toText(name, scope)} AS ${sql.identifier(`key_${name}`)}`))}
     FROM (
       SELECT ${toList(allAggregates, (name) => allAggregates[name] ?? sql`NULL`)}, ${isTotal} AS is_total
         ${sql.join(names.map((name) => sql`, ${sql.identifier(name)}`))}
@@ -178,25 +183,15 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
 
 type NamedColumns = [name: string, value: SQL][];
 
-const toKeys = (
-  { source, keys }: Pick<GroupPart, 'source' | 'keys'>,
-  groupBy: readonly ReportKey[],
-  filter: ReportFilter,
-): NamedColumns => [
-  ...groupBy.map((key): [string, SQL] => [key, toKey(key, source, filter.timeZone)]),
+const toKeys = ({ source, keys }: Pick<GroupPart, 'source' | 'keys'>, scope: ReportScope): NamedColumns => [
+  ...scope.groupBy.map((key): [string, SQL] => [key, toKey(key, source, scope)]),
   ...Object.entries(keys ?? {}),
 ];
 
 /** Rows of a part; by sessions, too, where those are counted. */
-function toSelect(
-  part: GroupPart,
-  columnNames: readonly string[],
-  groupBy: readonly ReportKey[],
-  filter: ReportFilter,
-  isBySession = false,
-): SQL {
+function toSelect(part: GroupPart, columnNames: readonly string[], scope: ReportScope, isBySession = false): SQL {
   const { columns, groupedColumns } = part;
-  const keys = toKeys(part, groupBy, filter);
+  const keys = toKeys(part, scope);
   const last = isBySession
     ? sql`${part.source.sessionId} AS counted_session`
     : sql`NULL::bigint AS session_count, NULL::bigint[] AS durations`;
@@ -208,7 +203,7 @@ function toSelect(
     ...(isBySession ? [all.length + 1] : []),
   ];
   return sql`
-    SELECT ${toColumns(all)}, ${last} ${fromPart(part, filter, groupBy)}
+    SELECT ${toColumns(all)}, ${last} ${fromPart(part, scope)}
     ${groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
 }
 
@@ -222,16 +217,16 @@ const countSessionsByKeys = (
   FROM ${keysAndSessions} AS session GROUP BY ${toNameList(names)}`;
 
 /** Sessions of a part by the keys. */
-const selectSessionKeys = (part: GroupPart, groupBy: readonly ReportKey[], filter: ReportFilter): SQL => sql`
-  SELECT DISTINCT ${toColumns([...toKeys(part, groupBy, filter), ['counted_session', part.source.sessionId]])}
-  ${fromPart(part, filter, groupBy)}`;
+const selectSessionKeys = (part: GroupPart, scope: ReportScope): SQL => sql`
+  SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
+  ${fromPart(part, scope)}`;
 
 /** Rows of a part by their duration: far fewer are to be sorted for percentiles. */
-function countDurations(part: GroupPart, groupBy: readonly ReportKey[], filter: ReportFilter): SQL {
-  const keys = toKeys(part, groupBy, filter);
+function countDurations(part: GroupPart, scope: ReportScope): SQL {
+  const keys = toKeys(part, scope);
   const positions = [...keys.map((_, index) => index + 1), keys.length + 1];
   return sql`
-    SELECT ${toColumns([...keys, ...Object.entries(part.columns)])}, count(*) AS calls ${fromPart(part, filter, groupBy)}
+    SELECT ${toColumns([...keys, ...Object.entries(part.columns)])}, count(*) AS calls ${fromPart(part, scope)}
     GROUP BY ${sql.raw(positions.join(', '))}`;
 }
 
@@ -253,9 +248,9 @@ const readDurationsByKeys = (names: readonly string[], columnNames: readonly str
   ${readDurations(names, sql`${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} NULL,`)}
   GROUP BY ${toNameList(names)}`;
 
-const fromPart = ({ source, table, where }: GroupPart, filter: ReportFilter, groupBy: readonly ReportKey[]): SQL => sql`
-  FROM ${typeof table === 'function' ? table(filter, groupBy) : table} ${joinSessions(source)}
-  WHERE ${toConditions(filter, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
+const fromPart = ({ source, table, where }: GroupPart, scope: ReportScope): SQL => sql`
+  FROM ${typeof table === 'function' ? table(scope) : table} ${joinSessions(source)}
+  WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
 
 const toColumns = (columns: NamedColumns): SQL =>
   sql.join(

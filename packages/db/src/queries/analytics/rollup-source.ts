@@ -1,15 +1,19 @@
 import { type SQL, sql } from '../../drizzle.cjs';
 import { ROLLUPS, type RollupName } from '../../schema/usage.ts';
+import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
-import { isTimeKey, type ReportKey, toLocalDay } from './report-keys.ts';
+import type { ReportScope } from './report-keys.ts';
 
 /** Chooses the rows of a table by what is asked for. */
-export type TableSource = (filter: ReportFilter, groupBy: readonly ReportKey[]) => SQL;
+export type TableSource = (scope: ReportScope) => SQL;
+
+/** The shortest first: what lies within one lies within those after it. */
+const PERIODS = ['day', 'week', 'month'] as const;
 
 /**
- * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, for reports by day, week or month,
- * `local_day`: one for each UTC day of a session that lies within one local day and within the filter's time, and one for
- * each quarter of an hour of the others. Reports by hour have quarters alone.
+ * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, where there is a calendar, `local_time` of the
+ * former: one for each UTC day of a session that lies within one local day, week or month and within the filter's time, and
+ * one for each quarter of an hour of the others. Reports by hour have quarters alone.
  */
 export function fromRollup(name: RollupName, alias: string): TableSource {
   const { quarters, days, keys, sums } = ROLLUPS[name];
@@ -27,45 +31,31 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
         AND q.bucket_start BETWEEN d.first_bucket_start AND d.last_bucket_start
         AND (${list('q', keys)}) IS NOT DISTINCT FROM (${list('d', keys)}) OFFSET 0
     ) AS q`;
-  return (filter, groupBy) => {
-    const quarterDay = toLocalDay(sql`q.bucket_start`, filter.timeZone);
+  return (scope) => {
+    const { calendar, groupBy } = scope;
+    const toLocal = (time: SQL) =>
+      calendar === undefined ? sql`` : sql`, ${toLocalTime(time, calendar)} AS local_time`;
     if (groupBy.includes('hour')) {
-      return sql`(SELECT ${quarterColumns}, ${quarterDay} AS local_day FROM ${quarters} AS q) AS ${as}`;
+      return sql`(SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)} FROM ${quarters} AS q) AS ${as}`;
     }
-    const isByDay = groupBy.some(isTimeKey);
-    const within = toDayConditions(filter);
-    const conditions = [...(isByDay ? [IS_IN_ONE_LOCAL_DAY] : []), ...within.whole];
+    const period = PERIODS.find((key) => groupBy.includes(key));
+    const within = toDayConditions(scope);
+    const span = [sql`d.first_bucket_start`, sql`d.last_bucket_start`] as const;
+    const conditions = [
+      ...(period === undefined || calendar === undefined ? [] : [isWithinPeriod(period, span, calendar)]),
+      ...within.whole,
+    ];
     if (conditions.length === 0) return sql`(SELECT ${dayColumns} FROM ${days} AS d) AS ${as}`;
     const condition = sql`(d.first_bucket_start IS NULL OR (${sql.join(conditions, sql` AND `)}))`;
-    const where = sql.join([sql`d.workspace_id = ${filter.workspaceId}`, ...within.overlapping], sql` AND `);
-    const fromDays = sql`FROM ${days} AS d ${isByDay ? JOIN_LOCAL_DAYS : sql``}`;
+    const where = sql.join([sql`d.workspace_id = ${scope.workspaceId}`, ...within.overlapping], sql` AND `);
     return sql`(
-      ${isByDay ? sql`WITH utc_day AS MATERIALIZED (${selectUtcDays(sql`${days} AS d WHERE ${where}`, filter)})` : sql``}
-      SELECT ${dayColumns} ${isByDay ? sql`, ${LOCAL_DAY} AS local_day` : sql``}
-      ${fromDays} WHERE ${where} AND ${condition}
+      SELECT ${dayColumns} ${toLocal(sql`d.first_bucket_start`)} FROM ${days} AS d WHERE ${where} AND ${condition}
       UNION ALL
-      SELECT ${quarterColumns} ${isByDay ? sql`, ${quarterDay}` : sql``}
-      ${fromDays} ${fromQuarters} WHERE ${where} AND ${condition} IS NOT TRUE
+      SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)} FROM ${days} AS d ${fromQuarters}
+      WHERE ${where} AND ${condition} IS NOT TRUE
     ) AS ${as}`;
   };
 }
-
-const UTC_DAY = sql.raw(`date_bin('24 hours', d.first_bucket_start, '2000-01-01Z')`);
-const JOIN_LOCAL_DAYS = sql`LEFT JOIN utc_day ON utc_day.start = ${UTC_DAY}`;
-const IS_IN_ONE_LOCAL_DAY = sql`(d.first_bucket_start >= utc_day.midnight OR d.last_bucket_start < utc_day.midnight)`;
-const LOCAL_DAY = sql`utc_day.local_day + (d.first_bucket_start >= utc_day.midnight)::int`;
-
-/**
- * The UTC days that there are, with the local day at their start, and the moment of the local midnight that ends that one;
- * null where clocks change on the day.
- */
-const selectUtcDays = (days: SQL, { timeZone }: ReportFilter): SQL => sql`
-  SELECT start, local_start::date AS local_day,
-    CASE WHEN local_end - local_start = '24 hours' THEN start + (local_start::date + 1 - local_start) END AS midnight
-  FROM (
-    SELECT start, start AT TIME ZONE ${timeZone} AS local_start, (start + interval '24 hours') AT TIME ZONE ${timeZone} AS local_end
-    FROM (SELECT DISTINCT ${UTC_DAY} AS start FROM ${days}) AS day
-  ) AS day`;
 
 /** For days that lie within the filter's time as a whole, and for days that have a part in it, as an index serves it. */
 function toDayConditions({ from, to }: ReportFilter): { whole: SQL[]; overlapping: SQL[] } {

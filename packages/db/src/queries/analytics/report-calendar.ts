@@ -1,0 +1,112 @@
+import type { Database } from '../../database.ts';
+import { getTableName, type SQL, sql } from '../../drizzle.cjs';
+import { ROLLUPS } from '../../schema/usage.ts';
+import type { ReportFilter } from './report-filter.ts';
+
+/**
+ * How a time zone's clocks stand at the beginnings of the quarters of an hour that a workspace's roll-ups have. With it local
+ * time is a sum, for which Postgres takes a twentieth of the time that AT TIME ZONE does.
+ */
+export interface ReportCalendar {
+  /** Spans of one offset to UTC, in their order; the first one reaches back without end. */
+  offsets: readonly { fromMs: number; offsetMs: number }[];
+  /** First days of the local months, `YYYY-MM-DD`, in their order. */
+  months: readonly string[];
+}
+
+/**
+ * Reads the clocks at the beginning of each UTC day of the years that have roll-ups within the filter's time, and every quarter
+ * of an hour on days on which they change.
+ */
+export async function readCalendar(
+  database: Database,
+  { workspaceId, timeZone, from, to }: ReportFilter,
+): Promise<ReportCalendar> {
+  const { rows } = await database.execute<{ samples: [atMs: number, localMs: number][] | null }>(sql`
+    WITH RECURSIVE year AS (
+      SELECT date_trunc('year', ${selectFirst(workspaceId, sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`)}) AS start
+      UNION ALL
+      SELECT date_trunc('year', ${selectFirst(workspaceId, sql`(year.start + interval '1 year') AT TIME ZONE 'UTC'`)})
+      FROM year WHERE year.start + interval '1 year' < coalesce(${to}::timestamptz AT TIME ZONE 'UTC', 'infinity')
+    ),
+    day AS (
+      SELECT moment AS start, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_start,
+        (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_end
+      FROM year, generate_series(year.start, year.start + interval '1 year' - interval '1 day', '1 day') AS moment
+    ),
+    sample AS (
+      SELECT start AS moment, local_start AS local FROM day
+      UNION
+      SELECT moment, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone}
+      FROM day, generate_series(start, start + interval '23:45', '15 minutes') AS moment
+      WHERE local_end - local_start <> '24 hours'
+    )
+    SELECT json_agg(json_build_array(extract(epoch FROM moment) * 1000, extract(epoch FROM local) * 1000) ORDER BY moment) AS samples
+    FROM sample`);
+  return toCalendar(rows[0]?.samples ?? []);
+}
+
+/** The first beginning of a roll-up's row, from a moment on, as UTC without a zone. */
+const selectFirst = (workspaceId: string, from: SQL): SQL => {
+  const firsts = Object.values(ROLLUPS).map(
+    ({ days }) => sql`(
+      SELECT min(first_bucket_start) FROM ${sql.raw(`recount.${getTableName(days)}`)} AS d
+      WHERE d.workspace_id = ${workspaceId} AND d.first_bucket_start >= ${from})`,
+  );
+  return sql`least(${sql.join(firsts, sql`, `)}) AT TIME ZONE 'UTC'`;
+};
+
+const DAY_MS = 24 * 60 * 60_000;
+
+function toCalendar(samples: readonly (readonly [atMs: number, localMs: number])[]): ReportCalendar {
+  const offsets: { fromMs: number; offsetMs: number }[] = [];
+  const months = new Set<string>();
+  for (const [atMs, localMs] of samples) {
+    const offsetMs = localMs - atMs;
+    if (offsets.at(-1)?.offsetMs !== offsetMs) offsets.push({ fromMs: atMs, offsetMs });
+    // A sample stands for a day at most, in which one month may end.
+    for (const ms of [localMs, localMs + DAY_MS]) months.add(toMonthStart(new Date(ms)));
+  }
+  return { offsets, months: [...months].sort(compareDates) };
+}
+
+const toMonthStart = (date: Date): string =>
+  `${date.getUTCFullYear()}-${String(date.getUTCMonth() + 1).padStart(2, '0')}-01`;
+
+/** Years have four digits or five. */
+const compareDates = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : 1);
+
+/** What local clocks show at a moment of a roll-up, as if they were UTC's. */
+export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
+
+/** By how much local clocks are ahead of UTC. */
+function toOffset(time: SQL, { offsets }: ReportCalendar): SQL {
+  const [first, ...others] = offsets;
+  let offset = toInterval(first?.offsetMs ?? 0);
+  for (const { fromMs, offsetMs } of others)
+    offset = sql`CASE WHEN ${time} < ${new Date(fromMs).toISOString()}::timestamptz THEN ${offset} ELSE ${toInterval(offsetMs)} END`;
+  return offset;
+}
+
+const toInterval = (ms: number): SQL => sql`${`${ms} milliseconds`}::interval`;
+
+export type Period = 'hour' | 'day' | 'week' | 'month';
+
+/** The local hour, day, week (from Monday on) or month of a local time: its beginning, as a local time. */
+export function toPeriod(period: Period, localTime: SQL, { months }: ReportCalendar): SQL {
+  if (period === 'hour') return sql`date_bin('1 hour', ${localTime}, '2000-01-01Z')`;
+  if (period === 'day') return sql`date_bin('24 hours', ${localTime}, '2000-01-01Z')`;
+  if (period === 'week') return sql`date_bin('168 hours', ${localTime}, '2000-01-03Z')`;
+  const starts = sql`${sql.param(months.map((month) => `${month}T00:00:00Z`))}::timestamptz[]`;
+  return sql`(${starts})[width_bucket(${localTime}, ${starts})]`;
+}
+
+/** Whether no local period ends, and no clock is changed, between two moments of one UTC day. */
+export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL], calendar: ReportCalendar): SQL {
+  const [firstPeriod, lastPeriod] = [first, last].map((time) =>
+    toPeriod(period, toLocalTime(time, calendar), calendar),
+  );
+  const isOneOffset =
+    calendar.offsets.length > 1 ? sql`AND ${toOffset(first, calendar)} = ${toOffset(last, calendar)}` : sql``;
+  return sql`(${firstPeriod} = ${lastPeriod} ${isOneOffset})`;
+}
