@@ -1,5 +1,5 @@
 import type { Database } from '../../database.ts';
-import { sql } from '../../drizzle.cjs';
+import { type SQL, sql } from '../../drizzle.cjs';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 
@@ -28,15 +28,17 @@ interface Row extends Record<string, unknown> {
 
 export async function readCaveats(database: Database, filter: ReportFilter): Promise<ReportCaveats> {
   const atAnyTime = { ...filter, from: null, to: null };
-  const fromUsage = (of: ReportFilter) => sql`
-    FROM ${USAGE_TABLE({ ...of, groupBy: [] })} ${joinSessions(USAGE_SOURCE)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
+  const { table, query } = USAGE_TABLE({ ...filter, groupBy: [] });
+  const anyTime = USAGE_TABLE({ ...atAnyTime, groupBy: [] });
+  const fromUsage = (of: ReportFilter, from: SQL) => sql`
+    FROM ${from} ${joinSessions(USAGE_SOURCE)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
   const { rows } = await database.execute<Row>(sql`
-    WITH usage AS (
+    WITH ${query === undefined ? sql`` : sql`${query},`} usage AS (
       SELECT u.model, sum(u.unfinalised_responses) AS unfinalised_responses,
         sum(u.unfinalised_tokens_out) AS unfinalised_tokens_out, sum(u.estimated_tokens_out) AS estimated_tokens_out,
         sum(u.unpriced_responses) AS unpriced_responses, sum(u.unpriced_tokens) AS unpriced_tokens,
         sum(u.default_priced_responses) AS default_priced_responses
-      ${fromUsage(filter)}
+      ${fromUsage(filter, table)}
       GROUP BY u.model
     )
     SELECT
@@ -51,7 +53,7 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
         ORDER BY unpriced_tokens DESC, model LIMIT ${MAX_NAMED_MODELS}
       ) AS models,
       (
-        SELECT coalesce(sum(u.responses), 0)::float8 ${fromUsage(atAnyTime)} AND u.bucket_start IS NULL
+        SELECT coalesce(sum(u.responses), 0)::float8 ${fromUsage(atAnyTime, anyTime.table)} AND u.bucket_start IS NULL
       ) AS without_timestamp
     FROM usage`);
   const [row] = rows;

@@ -69,6 +69,10 @@ export async function readUsageReport(
       ...sumUsage('shared_', sql`is_shared`),
     },
     order: sql`own_cost_units DESC, own_responses DESC`,
+    ranking: [
+      sql`sum(u.cost_units) FILTER (WHERE NOT u.is_shared)`,
+      sql`sum(u.responses) FILTER (WHERE NOT u.is_shared)`,
+    ],
     toFigures: (sums) => ({
       sessions: sums.sessions,
       messages: isOfMessages ? sums.messages : null,

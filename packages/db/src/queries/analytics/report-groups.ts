@@ -58,6 +58,8 @@ export interface GroupQuery<Aggregates, Figures> {
   having?: SQL;
   /** What comes first, after the time: names of aggregates, of `g`. */
   order: SQL;
+  /** The same as aggregates of the first part's table, none of them negative: reports by session need not sum up all of them then. */
+  ranking?: readonly SQL[];
   toFigures(aggregates: Aggregates): Figures;
 }
 
@@ -73,7 +75,9 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
   const isRolledUp = query.parts.some(({ table }) => typeof table === 'function');
   const calendar = isRolledUp && groupBy.some(isTimeKey) ? await readCalendar(database, filter) : undefined;
   const scope: ReportScope = { ...filter, groupBy, calendar };
-  const narrow = groupBy.includes('hour') ? await findHours(database, scope, limit, first) : undefined;
+  const narrow = groupBy.includes('hour')
+    ? await findHours(database, scope, limit, first)
+    : await findSessions(database, scope, limit, query);
   if (narrow === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, query);
   const { totals } = await readAllGroups<Aggregates, Figures>(database, { ...filter, groupBy: [] }, 1, query);
   const found = await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, {
@@ -110,9 +114,35 @@ async function findHours(
   if (lastMs === null) return undefined;
   return (part) => {
     const { time } = part.source;
-    const isEarly = sql`(${time} IS NULL OR ${time} <= ${new Date(lastMs).toISOString()}::timestamptz)`;
-    return { ...part, where: part.where === undefined ? isEarly : sql`${part.where} AND ${isEarly}` };
+    return restrict(part, sql`(${time} IS NULL OR ${time} <= ${new Date(lastMs).toISOString()}::timestamptz)`);
   };
+}
+
+const restrict = (part: GroupPart, condition: SQL): GroupPart => ({
+  ...part,
+  where: part.where === undefined ? condition : sql`${part.where} AND ${condition}`,
+});
+
+/** Narrows parts to the sessions that a page has, where the first part has more that rank above nothing. */
+async function findSessions<Aggregates, Figures>(
+  database: Database,
+  scope: ReportScope,
+  limit: number,
+  { parts: [first], ranking }: GroupQuery<Aggregates, Figures>,
+): Promise<((part: GroupPart) => GroupPart) | undefined> {
+  if (ranking === undefined || scope.groupBy.join() !== 'session') return undefined;
+  const ranks = ranking.map((rank) => sql`coalesce(${rank}, 0)`);
+  const { rows } = await database.execute<{ ids: string[]; is_more: boolean | null }>(sql`
+    ${withQueries([first], scope)}
+    SELECT array_agg(id) AS ids, count(*) > ${limit}::int AND bool_and(is_ranked) AS is_more FROM (
+      SELECT ${first.source.sessionId} AS id, greatest(${sql.join(ranks, sql`, `)}) > 0 AS is_ranked
+      ${fromPart(first, scope)}
+      GROUP BY 1 ORDER BY ${sql.join(ranks.map((rank) => sql`${rank} DESC, `))} 1
+      LIMIT ${limit + 1}
+    ) AS ranked`);
+  const [found] = rows;
+  if (!found?.is_more) return undefined;
+  return (part) => restrict(part, sql`${part.source.sessionId} = ANY(${sql.param(found.ids)}::text[])`);
 }
 
 async function readAllGroups<Aggregates, Figures, Keys = unknown>(
@@ -146,10 +176,14 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
     allAggregates.durations = sql`CASE WHEN ${isTotal} THEN (${readDurations([])}) ELSE max(durations) END::float8[]`;
     if (firstName !== undefined) selects.push(readDurationsByKeys(names, columnNames));
   }
+  const queries = [
+    sql`first_part AS ${sql.raw(isBySession ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
+      ${toSelect(first, columnNames, scope, isBySession)})`,
+    ...(countsApart ? [sql`session_keys AS MATERIALIZED (${selectSessionKeys(first, scope)})`] : []),
+    ...(durationsOf === undefined ? [] : [sql`timed AS MATERIALIZED (${countDurations(durationsOf, scope)})`]),
+  ];
   const { rows } = await database.execute<Record<string, unknown>>(sql`
-    WITH first_part AS ${sql.raw(isBySession ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
-      ${toSelect(first, columnNames, scope, isBySession)}
-    ) ${countsApart ? sql`, session_keys AS MATERIALIZED (${selectSessionKeys(first, scope)})` : sql``} ${durationsOf === undefined ? sql`` : sql`, timed AS MATERIALIZED (${countDurations(durationsOf, scope)})`}
+    ${withQueries(parts, scope, queries)}
     SELECT ${toList(allAggregates, (name) => sql`g.${sql.identifier(name)}`)}, (count(*) OVER ())::float8 - 1 AS group_count
       ${sql.join(names.map((name) => sql`, ${toText(name, scope)} AS ${sql.identifier(`key_${name}`)}`))}
     FROM (
@@ -249,8 +283,15 @@ const readDurationsByKeys = (names: readonly string[], columnNames: readonly str
   GROUP BY ${toNameList(names)}`;
 
 const fromPart = ({ source, table, where }: GroupPart, scope: ReportScope): SQL => sql`
-  FROM ${typeof table === 'function' ? table(scope) : table} ${joinSessions(source)}
+  FROM ${typeof table === 'function' ? table(scope).table : table} ${joinSessions(source)}
   WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
+
+/** The WITH that the tables of parts need, with queries of its own after them. */
+function withQueries(parts: readonly GroupPart[], scope: ReportScope, queries: readonly SQL[] = []): SQL {
+  const ofTables = parts.flatMap(({ table }) => (typeof table === 'function' ? (table(scope).query ?? []) : []));
+  const all = [...ofTables, ...queries];
+  return all.length === 0 ? sql`` : sql`WITH ${sql.join(all, sql`, `)}`;
+}
 
 const toColumns = (columns: NamedColumns): SQL =>
   sql.join(

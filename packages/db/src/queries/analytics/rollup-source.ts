@@ -5,7 +5,14 @@ import type { ReportFilter } from './report-filter.ts';
 import type { ReportScope } from './report-keys.ts';
 
 /** Chooses the rows of a table by what is asked for. */
-export type TableSource = (scope: ReportScope) => SQL;
+export type TableSource = (scope: ReportScope) => ScopedTable;
+
+export interface ScopedTable {
+  /** For a FROM. */
+  table: SQL;
+  /** A query of a WITH that the table refers to. */
+  query?: SQL;
+}
 
 /** The shortest first: what lies within one lies within those after it. */
 const PERIODS = ['day', 'week', 'month'] as const;
@@ -36,7 +43,7 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     const toLocal = (time: SQL) =>
       calendar === undefined ? sql`` : sql`, ${toLocalTime(time, calendar)} AS local_time`;
     if (groupBy.includes('hour')) {
-      return sql`(SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)} FROM ${quarters} AS q) AS ${as}`;
+      return { table: sql`(SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)} FROM ${quarters} AS q) AS ${as}` };
     }
     const period = PERIODS.find((key) => groupBy.includes(key));
     const within = toDayConditions(scope);
@@ -45,15 +52,21 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       ...(period === undefined || calendar === undefined ? [] : [isWithinPeriod(period, span, calendar)]),
       ...within.whole,
     ];
-    if (conditions.length === 0) return sql`(SELECT ${dayColumns} FROM ${days} AS d) AS ${as}`;
+    if (conditions.length === 0) return { table: sql`(SELECT ${dayColumns} FROM ${days} AS d) AS ${as}` };
     const condition = sql`(d.first_bucket_start IS NULL OR (${sql.join(conditions, sql` AND `)}))`;
     const where = sql.join([sql`d.workspace_id = ${scope.workspaceId}`, ...within.overlapping], sql` AND `);
-    return sql`(
-      SELECT ${dayColumns} ${toLocal(sql`d.first_bucket_start`)} FROM ${days} AS d WHERE ${where} AND ${condition}
-      UNION ALL
-      SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)} FROM ${days} AS d ${fromQuarters}
-      WHERE ${where} AND ${condition} IS NOT TRUE
-    ) AS ${as}`;
+    const parted = sql.raw(`parted_${alias}`);
+    return {
+      table: sql`(
+        SELECT ${dayColumns} ${toLocal(sql`d.first_bucket_start`)} FROM ${days} AS d WHERE ${where} AND ${condition}
+        UNION ALL SELECT * FROM ${parted}
+      ) AS ${as}`,
+      // Reports read their tables more than once, and these are the rows that take long to find.
+      query: sql`${parted} AS MATERIALIZED (
+        SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)} FROM ${days} AS d ${fromQuarters}
+        WHERE ${where} AND ${condition} IS NOT TRUE
+      )`,
+    };
   };
 }
 
