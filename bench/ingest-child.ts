@@ -69,7 +69,8 @@ const truncate = () =>
   deps.database.pool.query(
     `TRUNCATE recount.transcript_messages, recount.content_blocks, recount.ingest_issues, recount.usage_entries,
      recount.usage_ledger, recount.usage_rollup, recount.message_rollup, recount.tool_calls, recount.tool_rollup,
-     recount.usage_day_rollup, recount.message_day_rollup, recount.tool_day_rollup, recount.session_events`,
+     recount.usage_day_rollup, recount.message_day_rollup, recount.tool_day_rollup, recount.file_day_rollup,
+     recount.session_events`,
   );
 switch (subject) {
   case 'upload':

@@ -35,13 +35,13 @@ SELECT
 FROM recount.sessions, generate_series(0, 39 + (length(session_id) % 2) * 20) AS r WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.usage_rollup (
-  workspace_id, session_id, bucket_start, model, is_subagent, git_branch, agent_version, is_shared,
+  workspace_id, session_id, bucket_start, model, is_subagent, agent_id, git_branch, agent_version, is_shared,
   responses, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h, thinking_tokens, web_search_requests,
   cost_units, cost_input_units, cost_output_units, cost_cache_read_units, cost_cache_write_units, cost_web_search_units,
   unfinalised_responses, unfinalised_tokens_out, estimated_tokens_out, unpriced_responses, unpriced_tokens,
   default_priced_responses)
 SELECT
-  workspace_id, session_id, date_bin('15 minutes', "timestamp", '2000-01-01Z'), model, is_subagent, git_branch,
+  workspace_id, session_id, date_bin('15 minutes', "timestamp", '2000-01-01Z'), model, is_subagent, agent_id, git_branch,
   agent_version, is_shared, count(*), sum(tokens_in), sum(tokens_out), sum(cache_read), sum(cache_write),
   sum(cache_write_1h), sum(thinking_tokens), sum(web_search_requests),
   coalesce(sum(cost_usd), 0) * 1e10, coalesce(sum(cost_input_usd), 0) * 1e10, coalesce(sum(cost_output_usd), 0) * 1e10,
@@ -51,33 +51,38 @@ SELECT
   coalesce(sum(tokens_in + tokens_out + cache_read + cache_write) FILTER (WHERE price_basis = 'unpriced'), 0), 0
 FROM recount.usage_ledger, LATERAL (SELECT right(session_id, 1) = '7' AND right(response_key, 1) = '3') AS shared (is_shared)
 WHERE workspace_id = '$WORKSPACE'
-GROUP BY 1, 2, 3, 4, 5, 6, 7, 8;
+GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9;
 
 INSERT INTO recount.message_rollup
 SELECT workspace_id, session_id, first_timestamp + q * interval '15 minutes', NULLIF(models[1 + q % 2], ''), is_subagent, 20, 10
 FROM recount.sessions, generate_series(0, 3) AS q WHERE workspace_id = '$WORKSPACE';
 
+-- As often as in real transcripts: 34 calls a session, of 5 tools, a program for every 4 commands, a file for every 3 calls.
 INSERT INTO recount.tool_calls (
   workspace_id, row_set_id, call_number, session_id, call_key, response_key, message_id, is_own, tool_name, mcp_server,
   program, file_path, subagent_type, subagent_id, skill_name, model, "timestamp", is_subagent, duration_ms, is_error,
   is_denied, input_bytes, output_bytes, line_number)
 SELECT
   workspace_id, primary_transcript_id, c, session_id, session_id || '-' || c, NULL, 'm', true, tool,
-  CASE WHEN tool LIKE 'mcp%' THEN 'server-' || c % 5 END, CASE WHEN tool = 'Bash' THEN 'program-' || c % 17 END,
-  CASE WHEN tool IN ('Read', 'Edit') THEN project || '/src/file-' || (c * 7 + length(title)) % 300 END,
-  CASE WHEN tool = 'Task' THEN 'type-' || c % 4 END,
-  CASE WHEN tool = 'Task' AND c < 8 THEN 'agent-' || substr(session_id, 9)::int + 4 END,
-  CASE WHEN tool = 'Skill' THEN 'skill-' || c % 6 END, models[1], first_timestamp + c * interval '2 minutes', is_subagent,
-  c * 137 % 9000, c % 13 = 0, c % 29 = 28, 100, c * 100, c
-FROM recount.sessions, generate_series(0, 29) AS c,
-  LATERAL (SELECT (ARRAY['Bash', 'Read', 'Edit', 'Read', 'Bash', 'mcp__server__query', 'Task', 'Skill', 'Grep'])[1 + c % 9] AS tool) AS t
+  CASE WHEN tool LIKE 'mcp%' THEN 'server-' || n % 5 END, CASE WHEN tool = 'Bash' THEN 'program-' || (n * 5 + c / 12) % 37 END,
+  CASE WHEN tool IN ('Read', 'Edit') THEN project || '/src/file-' || (n * 7 + c % 5) % 300 END,
+  CASE WHEN tool = 'Task' THEN 'type-' || n / 4 % 4 END,
+  CASE WHEN tool = 'Task' AND c = 2 THEN 'agent-' || n - n % 5 + 4 END,
+  CASE WHEN tool = 'Skill' THEN 'skill-' || n / 4 % 6 END, models[1], first_timestamp + c * interval '100 seconds', is_subagent,
+  (n * 31 + c * 137) % 9000, c % 13 = 0, c % 29 = 28, 100, c * 100, c
+FROM recount.sessions, generate_series(0, 33) AS c, LATERAL (SELECT substr(session_id, 9)::int AS n) AS s,
+  LATERAL (SELECT CASE
+    WHEN c % 17 = 2 THEN (ARRAY['mcp__server__query', 'Task', 'Skill', 'Grep'])[1 + n % 4]
+    WHEN c % 3 = 0 THEN 'Bash' WHEN c % 3 = 1 THEN 'Read' ELSE 'Edit' END AS tool) AS t
 WHERE workspace_id = '$WORKSPACE';
 
-INSERT INTO recount.tool_rollup
+INSERT INTO recount.tool_rollup (
+  workspace_id, session_id, bucket_start, model, is_subagent, tool_name, mcp_server, program, subagent_type, skill_name, calls,
+  results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls)
 SELECT workspace_id, session_id, date_bin('15 minutes', "timestamp", '2000-01-01Z'), model, is_subagent, tool_name, mcp_server,
-  count(*), count(is_error), count(*) FILTER (WHERE is_error), count(*) FILTER (WHERE is_denied), sum(input_bytes),
-  sum(output_bytes), sum(duration_ms), count(duration_ms)
-FROM recount.tool_calls WHERE workspace_id = '$WORKSPACE' GROUP BY 1, 2, 3, 4, 5, 6, 7;
+  program, subagent_type, skill_name, count(*), count(is_error), count(*) FILTER (WHERE is_error),
+  count(*) FILTER (WHERE is_denied), sum(input_bytes), sum(output_bytes), sum(duration_ms), count(duration_ms)
+FROM recount.tool_calls WHERE workspace_id = '$WORKSPACE' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
 
 INSERT INTO recount.session_events
 SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || e,
@@ -87,21 +92,37 @@ SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || 
   '{"preTokens": 150000, "retryInMs": 500, "number": 7, "repository": "ada/app"}', e
 FROM recount.sessions, generate_series(0, 9) AS e WHERE workspace_id = '$WORKSPACE';
 
-INSERT INTO recount.usage_day_rollup
-SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, git_branch, agent_version, is_shared,
-  sum(responses), sum(tokens_in), sum(tokens_out), sum(cache_read), sum(cache_write), sum(cache_write_1h),
+INSERT INTO recount.usage_day_rollup (
+  workspace_id, session_id, first_bucket_start, last_bucket_start, model, is_subagent, agent_id, git_branch, agent_version,
+  is_shared, responses, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h, thinking_tokens, web_search_requests,
+  cost_units, cost_input_units, cost_output_units, cost_cache_read_units, cost_cache_write_units, cost_web_search_units,
+  unfinalised_responses, unfinalised_tokens_out, estimated_tokens_out, unpriced_responses, unpriced_tokens,
+  default_priced_responses)
+SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, agent_id, git_branch, agent_version,
+  is_shared, sum(responses), sum(tokens_in), sum(tokens_out), sum(cache_read), sum(cache_write), sum(cache_write_1h),
   sum(thinking_tokens), sum(web_search_requests), sum(cost_units), sum(cost_input_units), sum(cost_output_units),
   sum(cost_cache_read_units), sum(cost_cache_write_units), sum(cost_web_search_units), sum(unfinalised_responses),
   sum(unfinalised_tokens_out), sum(estimated_tokens_out), sum(unpriced_responses), sum(unpriced_tokens),
   sum(default_priced_responses)
 FROM recount.usage_rollup WHERE workspace_id = '$WORKSPACE'
-GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9;
+GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9, 10;
 
-INSERT INTO recount.tool_day_rollup
-SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, tool_name, mcp_server, sum(calls),
-  sum(results), sum(errors), sum(denied), sum(input_bytes), sum(output_bytes), sum(duration_ms), sum(timed_calls)
+INSERT INTO recount.tool_day_rollup (
+  workspace_id, session_id, first_bucket_start, last_bucket_start, model, is_subagent, tool_name, mcp_server, program,
+  subagent_type, skill_name, calls, results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls)
+SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, tool_name, mcp_server, program,
+  subagent_type, skill_name, sum(calls), sum(results), sum(errors), sum(denied), sum(input_bytes), sum(output_bytes),
+  sum(duration_ms), sum(timed_calls)
 FROM recount.tool_rollup WHERE workspace_id = '$WORKSPACE'
-GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8;
+GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9, 10, 11;
+
+INSERT INTO recount.file_day_rollup
+SELECT workspace_id, session_id, min(bucket), max(bucket), model, is_subagent, file_path, count(*),
+  count(*) FILTER (WHERE tool_name = 'Read'), count(*) FILTER (WHERE tool_name <> 'Read' AND NOT is_error),
+  count(*) FILTER (WHERE is_error), sum(output_bytes)
+FROM recount.tool_calls, LATERAL (SELECT date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket) AS b
+WHERE workspace_id = '$WORKSPACE' AND file_path IS NOT NULL
+GROUP BY 1, 2, date_bin('1 day', bucket, '2000-01-01Z'), 5, 6, 7;
 
 INSERT INTO recount.message_day_rollup
 SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), is_subagent, sum(messages), sum(user_messages)

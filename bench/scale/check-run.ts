@@ -22,6 +22,10 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   usage_rollup: [],
   tool_rollup: [],
   message_rollup: [],
+  usage_day_rollup: [],
+  tool_day_rollup: [],
+  file_day_rollup: [],
+  message_day_rollup: [],
 };
 
 /** Queries of what must not be there, each giving one count. */
@@ -30,13 +34,13 @@ const FAULTS: Readonly<Record<string, string>> = {
     SELECT count(*) FROM recount.transcripts WHERE status NOT IN ('ingested', 'superseded')`,
   'transcripts attempted more than once': 'SELECT count(*) FROM recount.transcripts WHERE attempt_count <> 1',
   'transcripts with fewer or more messages than were parsed': `
-    SELECT count(*) FROM recount.transcripts AS t WHERE t.total_messages <> (
+    SELECT count(*) FROM recount.transcripts AS t WHERE t.row_set_id IS NOT NULL AND t.total_messages <> (
       SELECT count(*) FROM recount.transcript_messages AS m
-      WHERE m.workspace_id = t.workspace_id AND m.transcript_id = t.id)`,
+      WHERE m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id)`,
   'transcripts with fewer or more content blocks than were parsed': `
-    SELECT count(*) FROM recount.transcripts AS t WHERE t.content_block_count <> (
+    SELECT count(*) FROM recount.transcripts AS t WHERE t.row_set_id IS NOT NULL AND t.content_block_count <> (
       SELECT count(*) FROM recount.content_blocks AS b
-      WHERE b.workspace_id = t.workspace_id AND b.transcript_id = t.id)`,
+      WHERE b.workspace_id = t.workspace_id AND b.row_set_id = t.row_set_id)`,
   'sessions with transcripts and no row': `
     SELECT count(*) FROM (
       SELECT workspace_id, session_id FROM recount.transcripts EXCEPT

@@ -71,6 +71,7 @@ async function hashUsage(workspaceId: string) {
     message_rollup: "to_jsonb(r) - 'workspace_id'",
     usage_day_rollup: "to_jsonb(r) - 'workspace_id'",
     tool_day_rollup: "to_jsonb(r) - 'workspace_id'",
+    file_day_rollup: "to_jsonb(r) - 'workspace_id'",
     message_day_rollup: "to_jsonb(r) - 'workspace_id'",
     sessions: "to_jsonb(r) - 'workspace_id' - 'primary_transcript_id' - 'created_at' - 'updated_at'",
   };

@@ -34,6 +34,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   message_rollup: [],
   usage_day_rollup: [],
   tool_day_rollup: [],
+  file_day_rollup: [],
   message_day_rollup: [],
   // The words begin with the workspace's own.
   search_documents: ['words'],

@@ -100,6 +100,7 @@ const rollupSession = () => ({ workspace_id: identifier().notNull(), session_id:
 const usageKey = () => ({
   model: text(),
   is_subagent: boolean().notNull(),
+  agent_id: text(),
   git_branch: text(),
   agent_version: text(),
   /** Held by the session, credited to another one. */
@@ -225,6 +226,9 @@ const toolKey = () => ({
   is_subagent: boolean().notNull(),
   tool_name: text().notNull(),
   mcp_server: text(),
+  program: text(),
+  subagent_type: text(),
+  skill_name: text(),
 });
 
 const toolSums = () => ({
@@ -238,7 +242,7 @@ const toolSums = () => ({
   timed_calls: integer().notNull(),
 });
 
-/** Tool calls that count, by session, quarter of an hour and tool. */
+/** Tool calls that count, by session, quarter of an hour, tool, and what the call was about where that is one of a few. */
 export const toolRollup = recountSchema.table(
   'tool_rollup',
   { ...rollupSession(), ...quarterHour(), ...toolKey(), ...toolSums() },
@@ -258,7 +262,31 @@ export const toolDayRollup = recountSchema.table(
   ],
 );
 
-/** The roll-ups by quarters of an hour, the same by UTC days, and by what more than session and time their rows go. */
+const fileKey = () => ({ model: text(), is_subagent: boolean().notNull(), file_path: text().notNull() });
+
+const fileSums = () => ({
+  calls: integer().notNull(),
+  reads: integer().notNull(),
+  /** Edits and writes that did not fail. */
+  edits: integer().notNull(),
+  errors: integer().notNull(),
+  output_bytes: tokens(),
+});
+
+/** Calls of tools for files that count, by session, UTC day and file. */
+export const fileDayRollup = recountSchema.table(
+  'file_day_rollup',
+  { ...rollupSession(), ...daySpan(), ...fileKey(), ...fileSums() },
+  (table) => [
+    index('file_day_rollup_session').on(table.workspace_id, table.session_id),
+    index('file_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+  ],
+);
+
+/**
+ * The roll-ups by quarters of an hour, the same by UTC days, and by what more than session and time their rows go. Files have
+ * no quarters but the calls themselves, which are hardly more.
+ */
 export const ROLLUPS = {
   usage: { quarters: usageRollup, days: usageDayRollup, keys: Object.keys(usageKey()), sums: Object.keys(usageSums()) },
   tool: { quarters: toolRollup, days: toolDayRollup, keys: Object.keys(toolKey()), sums: Object.keys(toolSums()) },
@@ -268,6 +296,7 @@ export const ROLLUPS = {
     keys: Object.keys(messageKey()),
     sums: Object.keys(messageSums()),
   },
+  file: { quarters: undefined, days: fileDayRollup, keys: Object.keys(fileKey()), sums: Object.keys(fileSums()) },
 } as const;
 export type RollupName = keyof typeof ROLLUPS;
 

@@ -253,7 +253,7 @@ async function readActual() {
 async function clear(): Promise<void> {
   await pool.pool.query(
     `TRUNCATE recount.usage_entries, recount.usage_ledger, recount.usage_rollup, recount.tool_calls, recount.tool_rollup,
-     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.message_day_rollup, recount.transcripts, recount.sessions`,
+     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.file_day_rollup, recount.message_day_rollup, recount.transcripts, recount.sessions`,
   );
 }
 

@@ -10,6 +10,14 @@ const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')
 
 const COST_UNITS_PER_USD = '1e10';
 
+/** What stands for quarters of an hour of files: one row a call. */
+export const FILE_CALLS = sql`(
+  SELECT
+    workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, file_path, 1 AS calls,
+    (tool_name = 'Read')::int AS reads, (tool_name <> 'Read' AND is_error IS NOT TRUE)::int AS edits,
+    (is_error IS TRUE)::int AS errors, coalesce(output_bytes, 0) AS output_bytes
+  FROM ${toolCalls} WHERE is_own AND file_path IS NOT NULL)`;
+
 /**
  * Makes the sums of the affected sessions anew from the ledger and the tool calls, and the counts of messages of those
  * whose transcripts changed. One statement: it is run for every transcript. The caller holds the sessions' rows.
@@ -19,20 +27,22 @@ export async function writeRollups(
   { workspaceId, sessionIds }: { workspaceId: string; sessionIds: readonly string[] },
   affectedIds: readonly string[],
 ): Promise<void> {
-  const replace = (name: RollupName, ids: readonly string[], rows: SQL): SQL => {
-    const where = ofSessions('rolled_up', workspaceId, ids);
-    const { quarters, days } = ROLLUPS[name];
-    const [quartersName, daysName] = [getTableName(quarters), getTableName(days)];
-    const written = sql.raw(`written_${quartersName}`);
+  const replaceRows = (table: PgTable, ids: readonly string[], rows: SQL): SQL => {
+    const name = getTableName(table);
     return sql`
-      ${sql.raw(`deleted_${quartersName}`)} AS (DELETE FROM ${quarters} AS rolled_up WHERE ${where}),
-      ${sql.raw(`deleted_${daysName}`)} AS (DELETE FROM ${days} AS rolled_up WHERE ${where}),
-      ${written} AS (${insert(quarters, rows)} RETURNING *),
-      ${sql.raw(`written_${daysName}`)} AS (${insert(days, selectDayRollup(name, written))})`;
+      ${sql.raw(`deleted_${name}`)} AS (DELETE FROM ${table} AS rolled_up WHERE ${ofSessions('rolled_up', workspaceId, ids)}),
+      ${sql.raw(`written_${name}`)} AS (${insert(table, rows)} RETURNING *)`;
+  };
+  const replace = (name: RollupName, ids: readonly string[], rows: SQL): SQL => {
+    const { quarters, days } = ROLLUPS[name];
+    if (quarters === undefined) return replaceRows(days, ids, selectDayRollup(name, sql`(${rows})`));
+    const written = sql.raw(`written_${getTableName(quarters)}`);
+    return sql`${replaceRows(quarters, ids, rows)}, ${replaceRows(days, ids, selectDayRollup(name, written))}`;
   };
   await transaction.execute(sql`
     WITH ${replace('usage', affectedIds, selectUsageRollup(workspaceId, affectedIds))},
     ${replace('tool', affectedIds, selectToolRollup(workspaceId, affectedIds))},
+    ${replace('file', affectedIds, selectFileCalls(workspaceId, affectedIds))},
     ${replace('message', sessionIds, selectMessageRollup(workspaceId, sessionIds))}
     SELECT`);
 }
@@ -69,7 +79,7 @@ export function selectUsageRollup(workspaceId: string, sessionIds?: readonly str
   return sql`
     SELECT
       ${workspaceId} COLLATE "C" AS workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
-      git_branch, agent_version, is_shared, count(*)::int AS responses,
+      agent_id, git_branch, agent_version, is_shared, count(*)::int AS responses,
       ${sums(['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cache_write_1h', 'thinking_tokens'], 'bigint')},
       ${sums(['web_search_requests'], 'int')},
       ${sql.raw(
@@ -103,20 +113,25 @@ export function selectUsageRollup(workspaceId: string, sessionIds?: readonly str
         ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
       ) AS shared
     ) AS response
-    GROUP BY session_id, 3, model, is_subagent, git_branch, agent_version, is_shared`;
+    GROUP BY session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, is_shared`;
 }
 
 /** Rows of tool_rollup by their definition: of some sessions, or of all. */
 export function selectToolRollup(workspaceId: string, sessionIds?: readonly string[]): SQL {
   return sql`
     SELECT
-      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, tool_name, mcp_server,
-      count(*)::int AS calls, count(is_error)::int AS results, count(*) FILTER (WHERE is_error)::int AS errors,
+      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, tool_name, mcp_server, program,
+      subagent_type, skill_name, count(*)::int AS calls, count(is_error)::int AS results, count(*) FILTER (WHERE is_error)::int AS errors,
       count(*) FILTER (WHERE is_denied)::int AS denied, ${sums(['input_bytes', 'output_bytes', 'duration_ms'], 'bigint')},
       count(duration_ms)::int AS timed_calls
     FROM ${toolCalls} AS c
     WHERE ${ofSessions('c', workspaceId, sessionIds)} AND is_own
-    GROUP BY workspace_id, session_id, 3, model, is_subagent, tool_name, mcp_server`;
+    GROUP BY workspace_id, session_id, 3, model, is_subagent, tool_name, mcp_server, program, subagent_type, skill_name`;
+}
+
+/** What file_day_rollup is the sum of: one row a call, of some sessions, or of all. */
+export function selectFileCalls(workspaceId: string, sessionIds?: readonly string[]): SQL {
+  return sql`SELECT * FROM ${FILE_CALLS} AS f WHERE ${ofSessions('f', workspaceId, sessionIds)}`;
 }
 
 const sums = (columns: readonly string[], type: string): SQL =>
@@ -129,6 +144,7 @@ const rolledUpColumns = (alias: string) =>
       'timestamp',
       'model',
       'is_subagent',
+      'agent_id',
       'git_branch',
       'agent_version',
       'tokens_in',

@@ -55,7 +55,7 @@ export async function readBlocksReport(
     { limit },
     {
       parts: [usage],
-      countsSessions: 'apart',
+      countsSessions: true,
       aggregates: {
         models: sql`coalesce(array_agg(DISTINCT model ORDER BY model) FILTER (WHERE model IS NOT NULL), '{}')`,
         ...sumUsage(),

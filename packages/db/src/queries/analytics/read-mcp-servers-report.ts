@@ -2,14 +2,7 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import {
-  CALL_SUMS,
-  type CallFigures,
-  type CallSums,
-  TOOL_ROLLUP_SOURCE,
-  TOOL_ROLLUP_TABLE,
-  toCallFigures,
-} from './tool-call-figures.ts';
+import { CALL_SUMS, type CallFigures, type CallSums, ROLLED_UP_CALLS, toCallFigures } from './tool-call-figures.ts';
 
 export interface McpServerFigures extends CallFigures {
   /** Different tools called. */
@@ -17,18 +10,10 @@ export interface McpServerFigures extends CallFigures {
 }
 
 const CALLS: GroupPart = {
-  source: TOOL_ROLLUP_SOURCE,
-  table: TOOL_ROLLUP_TABLE,
+  ...ROLLED_UP_CALLS,
   keys: { mcp_server: sql`r.mcp_server` },
   groupedColumns: ['tool_name'],
-  columns: {
-    tool_name: sql`r.tool_name`,
-    calls: sql`recount.sum_bigint(r.calls)`,
-    results: sql`recount.sum_bigint(r.results)`,
-    errors: sql`recount.sum_bigint(r.errors)`,
-    denied: sql`recount.sum_bigint(r.denied)`,
-    output_bytes: sql`recount.sum_bigint(r.output_bytes)`,
-  },
+  columns: { tool_name: sql`r.tool_name`, ...ROLLED_UP_CALLS.columns },
   where: sql`r.mcp_server IS NOT NULL`,
 };
 
@@ -44,7 +29,7 @@ export async function readMcpServersReport(
     { mcp_server: string }
   >(database, filter, page, {
     parts: [CALLS],
-    countsSessions: 'apart',
+    countsSessions: true,
     aggregates: { ...CALL_SUMS, tools: sql`count(DISTINCT tool_name)::float8` },
     order: sql`calls DESC`,
     toFigures: (sums) => ({ tools: sums.tools, ...toCallFigures(sums) }),

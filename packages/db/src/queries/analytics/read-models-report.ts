@@ -40,7 +40,7 @@ export async function readModelsReport(
     page,
     {
       parts: [USAGE],
-      countsSessions: 'apart',
+      countsSessions: true,
       aggregates: {
         ...sumUsage(),
         first_ms: sql`extract(epoch FROM min(first_used))::float8 * 1000`,

@@ -2,7 +2,7 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { SINGLE_CALLS, toRate } from './tool-call-figures.ts';
+import { ROLLED_UP_CALLS, toRate, toRollupSums } from './tool-call-figures.ts';
 
 export interface DenialFigures {
   denied: number;
@@ -24,13 +24,12 @@ export async function readPermissionDenialsReport(
   return await readGroups<Omit<DenialFigures, 'denial_rate'>, DenialFigures, DenialKeys>(database, filter, page, {
     parts: [
       {
-        ...SINGLE_CALLS,
-        keys: { tool: sql`c.tool_name`, program: sql`c.program` },
+        ...ROLLED_UP_CALLS,
+        keys: { tool: sql`r.tool_name`, program: sql`r.program` },
         groupedColumns: ['session_id'],
         columns: {
-          session_id: sql`CASE WHEN c.is_denied THEN c.session_id END`,
-          denied: SINGLE_CALLS.columns.denied,
-          calls: SINGLE_CALLS.columns.calls,
+          session_id: sql`CASE WHEN r.denied > 0 THEN r.session_id END`,
+          ...toRollupSums(['denied', 'calls']),
         },
       },
     ],

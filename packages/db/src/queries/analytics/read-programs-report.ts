@@ -8,7 +8,7 @@ import {
   type CallSums,
   type DurationFigures,
   type DurationPercentiles,
-  SINGLE_CALLS,
+  ROLLED_UP_CALLS,
   TIMED_CALLS,
   toCallFigures,
   toDurationFigures,
@@ -17,9 +17,9 @@ import {
 export type ProgramFigures = CallFigures & DurationFigures;
 
 const CALLS: GroupPart = {
-  ...SINGLE_CALLS,
-  keys: { program: sql`c.program` },
-  where: sql`${SINGLE_CALLS.where} AND c.program IS NOT NULL`,
+  ...ROLLED_UP_CALLS,
+  keys: { program: sql`r.program` },
+  where: sql`r.program IS NOT NULL`,
 };
 
 const TIMED_PROGRAMS: GroupPart = {
@@ -28,7 +28,7 @@ const TIMED_PROGRAMS: GroupPart = {
   where: sql`${TIMED_CALLS.where} AND c.program IS NOT NULL`,
 };
 
-/** Shell commands by their first program. */
+/** Shell commands by their first program. Percentiles of durations read every single call, all else roll-ups. */
 export async function readProgramsReport(
   database: Database,
   filter: ReportFilter,
@@ -40,7 +40,7 @@ export async function readProgramsReport(
     { program: string }
   >(database, filter, page, {
     parts: [CALLS],
-    countsSessions: 'at-once',
+    countsSessions: true,
     durationsOf: TIMED_PROGRAMS,
     aggregates: CALL_SUMS,
     order: sql`calls DESC`,

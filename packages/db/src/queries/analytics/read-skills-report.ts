@@ -2,12 +2,12 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { CALL_SUMS, type CallFigures, type CallSums, SINGLE_CALLS, toCallFigures } from './tool-call-figures.ts';
+import { CALL_SUMS, type CallFigures, type CallSums, ROLLED_UP_CALLS, toCallFigures } from './tool-call-figures.ts';
 
 const CALLS: GroupPart = {
-  ...SINGLE_CALLS,
-  keys: { skill_name: sql`c.skill_name` },
-  where: sql`${SINGLE_CALLS.where} AND c.skill_name IS NOT NULL`,
+  ...ROLLED_UP_CALLS,
+  keys: { skill_name: sql`r.skill_name` },
+  where: sql`r.skill_name IS NOT NULL`,
 };
 
 /** Skills that agents loaded. */
@@ -22,7 +22,7 @@ export async function readSkillsReport(
     page,
     {
       parts: [CALLS],
-      countsSessions: 'at-once',
+      countsSessions: true,
       aggregates: CALL_SUMS,
       order: sql`calls DESC`,
       toFigures: toCallFigures,

@@ -1,11 +1,12 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
-import { type ReportFilter, toReportSource } from './report-filter.ts';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
+import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
-import { TOOL_CALL_SOURCE } from './tool-call-figures.ts';
+import { ROLLED_UP_CALLS, toRollupSums, toSum } from './tool-call-figures.ts';
 import {
-  LEDGER_SUMS,
   NO_USAGE,
+  ROLLUP_SUMS,
   sumUsage,
   toUsageFigures,
   toUsd,
@@ -25,52 +26,50 @@ export interface SubagentFigures extends UsageFigures {
 }
 
 type SubagentKeys = { subagent_type: string | null };
-type Sums = UsageSums & Record<'calls' | 'errors' | 'denied' | 'parents' | 'subagents', number>;
+type Sums = UsageSums & Record<'calls' | 'errors' | 'denied' | 'sessions' | 'subagents', number>;
 
 const CALLS: GroupPart = {
-  source: TOOL_CALL_SOURCE,
-  table: sql`recount.tool_calls AS c`,
-  keys: { subagent_type: sql`c.subagent_type` },
-  groupedColumns: ['parent', 'subagent'],
+  ...ROLLED_UP_CALLS,
+  keys: { subagent_type: sql`r.subagent_type` },
   columns: {
-    parent: sql`c.session_id`,
+    ...toRollupSums(['calls', 'errors', 'denied']),
+    parent: sql`NULL::text`,
     subagent: sql`NULL::text`,
-    calls: sql`count(*)`,
-    errors: sql`count(*) FILTER (WHERE c.is_error)`,
-    denied: sql`count(*) FILTER (WHERE c.is_denied)`,
     ...NO_USAGE,
   },
-  where: sql`c.is_own AND c.tool_name IN ('Task', 'Agent')`,
+  where: sql`r.tool_name IN ('Task', 'Agent')`,
 };
 
 /** The session that a response's sub-agent works for: its own session's parent, or the session that holds it inline. */
-const PARENT = sql.raw(`coalesce(child.parent_session_id, l.session_id)`);
-const RESPONSE_SOURCE = {
-  ...toReportSource('l', { time: 'timestamp', own: ['model', 'git_branch', 'agent_version'] }),
-  sessionId: PARENT,
-};
+const PARENT = sql.raw(`coalesce(child.parent_session_id, u.session_id)`);
 
 /** The calls tell which type the sub-agent of an id is; an id is one's only within its parent. */
-const toUsagePart = (workspaceId: string): GroupPart => ({
-  source: RESPONSE_SOURCE,
-  table: sql`recount.usage_ledger AS l
-    LEFT JOIN recount.sessions AS child ON child.workspace_id = l.workspace_id AND child.session_id = l.session_id
-    LEFT JOIN (
-      SELECT session_id, subagent_id, min(subagent_type) AS subagent_type FROM recount.tool_calls
-      WHERE workspace_id = ${workspaceId} AND subagent_id IS NOT NULL GROUP BY session_id, subagent_id
-    ) AS kind ON kind.session_id = ${PARENT} AND kind.subagent_id = l.agent_id`,
+const USAGE: GroupPart = {
+  source: { ...USAGE_SOURCE, sessionId: PARENT },
+  table: (scope) => {
+    const { table, query } = USAGE_TABLE(scope);
+    return {
+      table: sql`${table}
+        LEFT JOIN recount.sessions AS child ON child.workspace_id = u.workspace_id AND child.session_id = u.session_id
+        LEFT JOIN (
+          SELECT session_id, subagent_id, min(subagent_type) AS subagent_type FROM recount.tool_calls
+          WHERE workspace_id = ${scope.workspaceId} AND subagent_id IS NOT NULL GROUP BY session_id, subagent_id
+        ) AS kind ON kind.session_id = ${PARENT} AND kind.subagent_id = u.agent_id`,
+      ...(query !== undefined && { query }),
+    };
+  },
   keys: { subagent_type: sql`kind.subagent_type` },
   groupedColumns: ['parent', 'subagent'],
   columns: {
     parent: PARENT,
-    subagent: sql`l.agent_id`,
+    subagent: sql`u.agent_id`,
     calls: sql`NULL::bigint`,
     errors: sql`NULL::bigint`,
     denied: sql`NULL::bigint`,
-    ...LEDGER_SUMS,
+    ...ROLLUP_SUMS,
   },
-  where: sql`l.is_subagent`,
-});
+  where: sql`u.is_subagent AND NOT u.is_shared`,
+};
 
 /** Sub-agents by type, with what they used. Filters and keys but model and branch of responses are about the parent. */
 export async function readSubagentsReport(
@@ -79,12 +78,12 @@ export async function readSubagentsReport(
   page: ReportPage,
 ): Promise<ReportRows<SubagentFigures & SubagentKeys & GroupValues, SubagentFigures>> {
   return await readGroups<Sums, SubagentFigures, SubagentKeys>(database, { ...filter, subagents: 'include' }, page, {
-    parts: [CALLS, toUsagePart(filter.workspaceId)],
+    parts: [CALLS, USAGE],
+    countsSessions: true,
     aggregates: {
-      calls: sql`coalesce(sum(calls), 0)::float8`,
-      errors: sql`coalesce(sum(errors), 0)::float8`,
-      denied: sql`coalesce(sum(denied), 0)::float8`,
-      parents: sql`(count(DISTINCT parent) FILTER (WHERE calls IS NOT NULL))::float8`,
+      calls: toSum('calls'),
+      errors: toSum('errors'),
+      denied: toSum('denied'),
       subagents: sql`(count(DISTINCT (parent, subagent)) FILTER (WHERE subagent IS NOT NULL))::float8`,
       ...sumUsage(),
     },
@@ -93,7 +92,7 @@ export async function readSubagentsReport(
       calls: sums.calls,
       errors: sums.errors,
       denied: sums.denied,
-      parents: sums.parents,
+      parents: sums.sessions,
       subagents: sums.subagents,
       mean_cost_usd: sums.subagents === 0 ? null : toUsd(Math.round(sums.cost_units / sums.subagents)),
       ...toUsageFigures(sums),

@@ -8,12 +8,13 @@ import {
   type CallSums,
   type DurationFigures,
   type DurationPercentiles,
+  ROLLED_UP_CALLS,
   TIMED_CALLS,
-  TOOL_ROLLUP_SOURCE,
-  TOOL_ROLLUP_TABLE,
   toCallFigures,
   toDurationFigures,
   toRate,
+  toRollupSums,
+  toSum,
 } from './tool-call-figures.ts';
 
 export interface ToolFigures extends CallFigures, DurationFigures {
@@ -24,18 +25,9 @@ export interface ToolFigures extends CallFigures, DurationFigures {
 
 type Sums = CallSums & DurationPercentiles & Record<'input_bytes' | 'total_ms' | 'timed_calls', number>;
 
-const SUMMED = ['calls', 'results', 'errors', 'denied', 'output_bytes', 'input_bytes', 'total_ms', 'timed_calls'];
-
-const ROLLED_UP_CALLS: GroupPart = {
-  source: TOOL_ROLLUP_SOURCE,
-  table: TOOL_ROLLUP_TABLE,
-  groupedColumns: [],
-  columns: Object.fromEntries(
-    SUMMED.map((name) => [
-      name,
-      sql`recount.sum_bigint(r.${sql.identifier(name === 'total_ms' ? 'duration_ms' : name)})`,
-    ]),
-  ),
+const CALLS: GroupPart = {
+  ...ROLLED_UP_CALLS,
+  columns: { ...ROLLED_UP_CALLS.columns, ...toRollupSums(['input_bytes', 'duration_ms', 'timed_calls']) },
 };
 
 /** Tool calls by any keys. Percentiles of durations read every single call, all else roll-ups. */
@@ -45,14 +37,14 @@ export async function readToolsReport(
   page: ReportPage & { hasPercentiles: boolean },
 ): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
   return await readGroups<Sums, ToolFigures>(database, filter, page, {
-    parts: [ROLLED_UP_CALLS],
-    countsSessions: 'apart',
+    parts: [CALLS],
+    countsSessions: true,
     durationsOf: page.hasPercentiles ? TIMED_CALLS : undefined,
     aggregates: {
       ...CALL_SUMS,
-      input_bytes: sql`coalesce(recount.sum_bigint(input_bytes), 0)::float8`,
-      total_ms: sql`coalesce(recount.sum_bigint(total_ms), 0)::float8`,
-      timed_calls: sql`coalesce(recount.sum_bigint(timed_calls), 0)::float8`,
+      input_bytes: toSum('input_bytes'),
+      total_ms: toSum('duration_ms'),
+      timed_calls: toSum('timed_calls'),
     },
     order: sql`calls DESC`,
     toFigures: (sums) => ({

@@ -61,7 +61,7 @@ export async function readUsageReport(
     !page.groupBy?.some((key) => key === 'model' || key === 'git_branch' || key === 'agent_version');
   return await readGroups<Sums, UsageReportFigures>(database, filter, page, {
     parts: isOfMessages ? [USAGE, MESSAGES] : [USAGE],
-    countsSessions: 'apart',
+    countsSessions: true,
     aggregates: {
       messages: sql`coalesce(sum(messages), 0)::float8`,
       user_messages: sql`coalesce(sum(user_messages), 0)::float8`,

@@ -43,11 +43,8 @@ type AddedAggregate = 'sessions' | 'durations';
 export interface GroupQuery<Aggregates, Figures> {
   /** All with the same further keys; columns that a further part lacks are null in it. */
   parts: readonly [GroupPart, ...GroupPart[]];
-  /**
-   * Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`. `apart` reads the part
-   * once more, which takes less time than sums of each session where its rows are few or cheap to find; `at-once` does not.
-   */
-  countsSessions?: 'apart' | 'at-once';
+  /** Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`. */
+  countsSessions?: true;
   /** Adds the aggregate `durations`: how long half of this part's rows, and 19 of 20, took at most; its only column is `duration_ms`. */
   durationsOf?: GroupPart | undefined;
   /** By their names; numbers as float8, which is exact to 2^53. */
@@ -152,34 +149,25 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   query: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
   const { parts, countsSessions, durationsOf, having, order, toFigures } = query;
-  const [first, ...others] = parts;
+  const [first] = parts;
   const names = [...scope.groupBy, ...Object.keys(first.keys ?? {})];
   const [firstName] = names;
   const isTotal = firstName === undefined ? sql`true` : sql`(GROUPING(${sql.identifier(firstName)}) = 1)`;
   const columnNames = Object.keys(first.columns);
   const allAggregates: Record<string, SQL> = { ...query.aggregates };
-  const countsApart = countsSessions === 'apart';
-  const isBySession = countsSessions === 'at-once';
-  const isOneSessionARow = isBySession && first.groupedColumns?.length === 0;
-  const counted = sql.raw(countsApart ? 'session_keys' : 'first_part');
-  const selects = others.map((part) => toSelect(part, columnNames, scope));
-  if (countsSessions !== undefined) {
+  const selects = parts.map((part) => toSelect(part, columnNames, scope));
+  if (countsSessions) {
     allAggregates.sessions = sql`CASE WHEN ${isTotal}
-      THEN (SELECT count(*) FROM (SELECT DISTINCT counted_session FROM ${counted}) AS session)
+      THEN (SELECT count(*) FROM (SELECT DISTINCT counted_session FROM session_keys) AS session)
       ELSE coalesce(sum(session_count), 0) END::float8`;
-    if (firstName !== undefined && !isOneSessionARow) {
-      const distinct = sql`(SELECT DISTINCT ${toNameList(names)}, counted_session FROM first_part)`;
-      selects.push(countSessionsByKeys(countsApart ? counted : distinct, names, columnNames));
-    }
+    if (firstName !== undefined) selects.push(countSessionsByKeys(names, columnNames));
   }
   if (durationsOf !== undefined) {
     allAggregates.durations = sql`CASE WHEN ${isTotal} THEN (${readDurations([])}) ELSE max(durations) END::float8[]`;
     if (firstName !== undefined) selects.push(readDurationsByKeys(names, columnNames));
   }
   const queries = [
-    sql`first_part AS ${sql.raw(isBySession ? 'MATERIALIZED' : 'NOT MATERIALIZED')} (
-      ${toSelect(first, columnNames, scope, isBySession)})`,
-    ...(countsApart ? [sql`session_keys AS MATERIALIZED (${selectSessionKeys(first, scope)})`] : []),
+    ...(countsSessions ? [sql`session_keys AS MATERIALIZED (${selectSessionKeys(first, scope)})`] : []),
     ...(durationsOf === undefined ? [] : [sql`timed AS MATERIALIZED (${countDurations(durationsOf, scope)})`]),
   ];
   const { rows } = await database.execute<Record<string, unknown>>(sql`
@@ -190,10 +178,7 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
       SELECT ${toList(allAggregates, (name) => allAggregates[name] ?? sql`NULL`)}, ${isTotal} AS is_total
         ${sql.join(names.map((name) => sql`, ${sql.identifier(name)}`))}
       FROM (
-        SELECT ${toNameList([...names, ...columnNames])}, ${sql.raw(isOneSessionARow ? '1' : 'NULL')}::bigint AS session_count,
-          NULL::bigint[] AS durations
-        FROM first_part
-        ${sql.join(selects.map((select) => sql` UNION ALL ${select}`))}
+        ${sql.join(selects, sql` UNION ALL `)}
       ) AS x
       ${firstName === undefined ? sql`` : sql`GROUP BY GROUPING SETS ((${toNameList(names)}), ())`}
       ${firstName === undefined || having === undefined ? sql`` : sql`HAVING ${isTotal} OR ${having}`}
@@ -222,33 +207,24 @@ const toKeys = ({ source, keys }: Pick<GroupPart, 'source' | 'keys'>, scope: Rep
   ...Object.entries(keys ?? {}),
 ];
 
-/** Rows of a part; by sessions, too, where those are counted. */
-function toSelect(part: GroupPart, columnNames: readonly string[], scope: ReportScope, isBySession = false): SQL {
+function toSelect(part: GroupPart, columnNames: readonly string[], scope: ReportScope): SQL {
   const { columns, groupedColumns } = part;
   const keys = toKeys(part, scope);
-  const last = isBySession
-    ? sql`${part.source.sessionId} AS counted_session`
-    : sql`NULL::bigint AS session_count, NULL::bigint[] AS durations`;
   const all = [...keys, ...columnNames.map((name): [string, SQL] => [name, columns[name] ?? sql`NULL`])];
   // By position: the parameters within the keys would make them different expressions.
   const positions = [
     ...keys.map((_, index) => index + 1),
     ...(groupedColumns ?? []).map((name) => keys.length + columnNames.indexOf(name) + 1),
-    ...(isBySession ? [all.length + 1] : []),
   ];
   return sql`
-    SELECT ${toColumns(all)}, ${last} ${fromPart(part, scope)}
+    SELECT ${toColumns(all)}, NULL::bigint AS session_count, NULL::bigint[] AS durations ${fromPart(part, scope)}
     ${groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
 }
 
 /** Counting different sessions by hashing is faster than a count(DISTINCT …), which sorts. */
-const countSessionsByKeys = (
-  keysAndSessions: SQL,
-  names: readonly string[],
-  columnNames: readonly string[],
-): SQL => sql`
+const countSessionsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
   SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*), NULL
-  FROM ${keysAndSessions} AS session GROUP BY ${toNameList(names)}`;
+  FROM session_keys GROUP BY ${toNameList(names)}`;
 
 /** Sessions of a part by the keys. */
 const selectSessionKeys = (part: GroupPart, scope: ReportScope): SQL => sql`

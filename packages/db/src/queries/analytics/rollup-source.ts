@@ -1,5 +1,6 @@
 import { type SQL, sql } from '../../drizzle.cjs';
 import { ROLLUPS, type RollupName } from '../../schema/usage.ts';
+import { FILE_CALLS } from '../../writes/write-rollups.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
 import type { ReportScope } from './report-keys.ts';
@@ -23,7 +24,7 @@ const PERIODS = ['day', 'week', 'month'] as const;
  * one for each quarter of an hour of the others. Reports by hour have quarters alone.
  */
 export function fromRollup(name: RollupName, alias: string): TableSource {
-  const { quarters, days, keys, sums } = ROLLUPS[name];
+  const { quarters = FILE_CALLS, days, keys, sums } = ROLLUPS[name];
   const list = (table: string, columns: readonly string[]) =>
     sql.raw(columns.map((column) => `${table}.${column}`).join(', '));
   const as = sql.raw(alias);

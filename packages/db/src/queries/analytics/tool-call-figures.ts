@@ -30,29 +30,28 @@ export const TOOL_CALL_SOURCE = toReportSource('c', { time: 'timestamp', own: ['
 export const TOOL_ROLLUP_SOURCE = toReportSource('r', { time: 'bucket_start', own: ['model', 'tool_name'] });
 export const TOOL_ROLLUP_TABLE = fromRollup('tool', 'r');
 
-/** Calls that count, summed up one by one. */
-export const SINGLE_CALLS = {
-  source: TOOL_CALL_SOURCE,
-  table: sql`recount.tool_calls AS c`,
-  columns: {
-    calls: sql`count(*)`,
-    results: sql`count(c.is_error)`,
-    errors: sql`count(*) FILTER (WHERE c.is_error)`,
-    denied: sql`count(*) FILTER (WHERE c.is_denied)`,
-    output_bytes: sql`recount.sum_bigint(c.output_bytes)`,
-  },
+const CALL_COLUMNS = ['calls', 'results', 'errors', 'denied', 'output_bytes'];
+
+/** Columns of the roll-up (alias `r`), summed up. */
+export const toRollupSums = (names: readonly string[]): Record<string, SQL> =>
+  Object.fromEntries(names.map((name) => [name, sql`recount.sum_bigint(r.${sql.identifier(name)})`]));
+
+/** Calls that count. */
+export const ROLLED_UP_CALLS = {
+  source: TOOL_ROLLUP_SOURCE,
+  table: TOOL_ROLLUP_TABLE,
+  columns: toRollupSums(CALL_COLUMNS),
   groupedColumns: [],
-  where: sql`c.is_own`,
 } satisfies GroupPart;
 
-const sum = (name: string): SQL => sql`coalesce(recount.sum_bigint(${sql.identifier(name)}), 0)::float8`;
+export const toSum = (name: string): SQL => sql`coalesce(recount.sum_bigint(${sql.identifier(name)}), 0)::float8`;
 
 export const CALL_SUMS: Record<Exclude<keyof CallSums, 'sessions'>, SQL> = {
-  calls: sum('calls'),
-  results: sum('results'),
-  errors: sum('errors'),
-  denied: sum('denied'),
-  output_bytes: sum('output_bytes'),
+  calls: toSum('calls'),
+  results: toSum('results'),
+  errors: toSum('errors'),
+  denied: toSum('denied'),
+  output_bytes: toSum('output_bytes'),
 };
 
 /** For percentiles, which cannot be made of sums. */

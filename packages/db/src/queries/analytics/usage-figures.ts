@@ -71,36 +71,6 @@ export function sumUsage<Prefix extends string = ''>(
   ) as Record<`${Prefix}${keyof UsageSums}`, SQL>;
 }
 
-const units = (column: string) => sql.raw(`(coalesce(sum(l."${column}"), 0) * ${COST_UNITS_PER_USD})::bigint`);
-const sumIf = (column: string, condition: string) =>
-  sql.raw(`coalesce(sum(${column}) FILTER (WHERE ${condition}), 0)::bigint`);
-const countIf = (condition: string) => sql.raw(`count(*) FILTER (WHERE ${condition})`);
-const sumOf = (column: string) => sql.raw(`sum(l."${column}")::bigint`);
-
-/** What the roll-up's columns would hold, of rows of the ledger (alias `l`). */
-export const LEDGER_SUMS: Record<keyof UsageSums, SQL> = {
-  responses: sql`count(*)`,
-  tokens_in: sumOf('tokens_in'),
-  tokens_out: sumOf('tokens_out'),
-  cache_read: sumOf('cache_read'),
-  cache_write: sumOf('cache_write'),
-  cache_write_1h: sumOf('cache_write_1h'),
-  thinking_tokens: sumOf('thinking_tokens'),
-  web_search_requests: sumOf('web_search_requests'),
-  cost_units: units('cost_usd'),
-  cost_input_units: units('cost_input_usd'),
-  cost_output_units: units('cost_output_usd'),
-  cost_cache_read_units: units('cost_cache_read_usd'),
-  cost_cache_write_units: units('cost_cache_write_usd'),
-  cost_web_search_units: units('cost_web_search_usd'),
-  unfinalised_responses: countIf('l.is_unfinalised'),
-  unfinalised_tokens_out: sumIf('l.tokens_out', 'l.is_unfinalised'),
-  estimated_tokens_out: sumIf('l.estimated_tokens_out', 'l.is_unfinalised'),
-  unpriced_responses: countIf("l.price_basis = 'unpriced'"),
-  unpriced_tokens: sumIf('l.tokens_in + l.tokens_out + l.cache_read + l.cache_write', "l.price_basis = 'unpriced'"),
-  default_priced_responses: countIf("l.price_basis = 'default'"),
-};
-
 /** The quotient of two integers below 2^53 is the number nearest to the exact amount: its digits are right to 1e-10. */
 export const toUsd = (units: number): number => units / COST_UNITS_PER_USD;
 
