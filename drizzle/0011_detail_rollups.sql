@@ -1,3 +1,6 @@
+-- Made anew below, of the tool calls.
+TRUNCATE recount.tool_rollup, recount.tool_day_rollup;
+--> statement-breakpoint
 CREATE TABLE "recount"."file_day_rollup" (
 	"workspace_id" text COLLATE "C" NOT NULL,
 	"session_id" text COLLATE "C" NOT NULL,
@@ -16,13 +19,16 @@ CREATE TABLE "recount"."file_day_rollup" (
 ALTER TABLE "recount"."tool_day_rollup" ADD COLUMN "program" text;--> statement-breakpoint
 ALTER TABLE "recount"."tool_day_rollup" ADD COLUMN "subagent_type" text;--> statement-breakpoint
 ALTER TABLE "recount"."tool_day_rollup" ADD COLUMN "skill_name" text;--> statement-breakpoint
+ALTER TABLE "recount"."tool_day_rollup" ADD COLUMN "durations" "bytea" NOT NULL;--> statement-breakpoint
 ALTER TABLE "recount"."tool_rollup" ADD COLUMN "program" text;--> statement-breakpoint
 ALTER TABLE "recount"."tool_rollup" ADD COLUMN "subagent_type" text;--> statement-breakpoint
 ALTER TABLE "recount"."tool_rollup" ADD COLUMN "skill_name" text;--> statement-breakpoint
+ALTER TABLE "recount"."tool_rollup" ADD COLUMN "durations" "bytea" NOT NULL;--> statement-breakpoint
 ALTER TABLE "recount"."usage_day_rollup" ADD COLUMN "agent_id" text;--> statement-breakpoint
 ALTER TABLE "recount"."usage_rollup" ADD COLUMN "agent_id" text;--> statement-breakpoint
 CREATE INDEX "file_day_rollup_session" ON "recount"."file_day_rollup" USING btree ("workspace_id","session_id");--> statement-breakpoint
-CREATE INDEX "file_day_rollup_time" ON "recount"."file_day_rollup" USING btree ("workspace_id","first_bucket_start");--> statement-breakpoint
+CREATE INDEX "file_day_rollup_time" ON "recount"."file_day_rollup" USING btree ("workspace_id","first_bucket_start");
+--> statement-breakpoint
 COMMENT ON TABLE recount.file_day_rollup IS 'Calls of tools for files that count, by session, UTC day and file.';
 --> statement-breakpoint
 COMMENT ON COLUMN recount.file_day_rollup.reads IS 'Calls of the tool Read.';
@@ -32,7 +38,12 @@ COMMENT ON COLUMN recount.file_day_rollup.edits IS 'Calls of other tools that di
 DO $$
 DECLARE
   target record;
+  rollup text;
 BEGIN
+  FOREACH rollup IN ARRAY ARRAY['tool_rollup', 'tool_day_rollup'] LOOP
+    EXECUTE format('COMMENT ON COLUMN recount.%I.durations IS %L', rollup,
+      'Milliseconds of each timed call, as integers of 6 bytes with the most significant first: what percentiles are made of.');
+  END LOOP;
   FOR target IN
     SELECT rollup.name AS "table", a.attname AS "column",
       (SELECT col_description(s.attrelid, s.attnum) FROM unnest(rollup.sources) AS source
@@ -52,25 +63,24 @@ $$;
 --> statement-breakpoint
 -- What follows makes the roll-ups anew by the definitions that the program has: of all tool calls, and of the usage of the
 -- sessions in which responses name an agent.
-TRUNCATE recount.tool_rollup, recount.tool_day_rollup;
---> statement-breakpoint
 INSERT INTO recount.tool_rollup (
   workspace_id, session_id, bucket_start, model, is_subagent, tool_name, mcp_server, program, subagent_type, skill_name, calls,
-  results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls)
+  results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls, durations)
 SELECT
   workspace_id, session_id, date_bin('15 minutes', "timestamp", '2000-01-01Z'), model, is_subagent, tool_name, mcp_server, program,
   subagent_type, skill_name, count(*), count(is_error), count(*) FILTER (WHERE is_error), count(*) FILTER (WHERE is_denied),
-  coalesce(sum(input_bytes), 0), coalesce(sum(output_bytes), 0), coalesce(sum(duration_ms), 0), count(duration_ms)
+  coalesce(sum(input_bytes), 0), coalesce(sum(output_bytes), 0), coalesce(sum(duration_ms), 0), count(duration_ms),
+  coalesce(string_agg(substring(int8send(duration_ms) FROM 3), ''::bytea ORDER BY duration_ms), ''::bytea)
 FROM recount.tool_calls WHERE is_own
 GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
 --> statement-breakpoint
 INSERT INTO recount.tool_day_rollup (
   workspace_id, session_id, first_bucket_start, last_bucket_start, model, is_subagent, tool_name, mcp_server, program,
-  subagent_type, skill_name, calls, results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls)
+  subagent_type, skill_name, calls, results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls, durations)
 SELECT
   workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, tool_name, mcp_server, program,
   subagent_type, skill_name, sum(calls), sum(results), sum(errors), sum(denied), sum(input_bytes), sum(output_bytes),
-  sum(duration_ms), sum(timed_calls)
+  sum(duration_ms), sum(timed_calls), string_agg(durations, ''::bytea ORDER BY bucket_start)
 FROM recount.tool_rollup
 GROUP BY workspace_id, session_id, date_bin('1 day', bucket_start, '2000-01-01Z'), model, is_subagent, tool_name, mcp_server,
   program, subagent_type, skill_name;

@@ -78,10 +78,11 @@ WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.tool_rollup (
   workspace_id, session_id, bucket_start, model, is_subagent, tool_name, mcp_server, program, subagent_type, skill_name, calls,
-  results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls)
+  results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls, durations)
 SELECT workspace_id, session_id, date_bin('15 minutes', "timestamp", '2000-01-01Z'), model, is_subagent, tool_name, mcp_server,
   program, subagent_type, skill_name, count(*), count(is_error), count(*) FILTER (WHERE is_error),
-  count(*) FILTER (WHERE is_denied), sum(input_bytes), sum(output_bytes), sum(duration_ms), count(duration_ms)
+  count(*) FILTER (WHERE is_denied), sum(input_bytes), sum(output_bytes), sum(duration_ms), count(duration_ms),
+  string_agg(substring(int8send(duration_ms) FROM 3), '' ORDER BY duration_ms)
 FROM recount.tool_calls WHERE workspace_id = '$WORKSPACE' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
 
 INSERT INTO recount.session_events
@@ -109,10 +110,10 @@ GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9, 10
 
 INSERT INTO recount.tool_day_rollup (
   workspace_id, session_id, first_bucket_start, last_bucket_start, model, is_subagent, tool_name, mcp_server, program,
-  subagent_type, skill_name, calls, results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls)
+  subagent_type, skill_name, calls, results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls, durations)
 SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, tool_name, mcp_server, program,
   subagent_type, skill_name, sum(calls), sum(results), sum(errors), sum(denied), sum(input_bytes), sum(output_bytes),
-  sum(duration_ms), sum(timed_calls)
+  sum(duration_ms), sum(timed_calls), string_agg(durations, '' ORDER BY bucket_start)
 FROM recount.tool_rollup WHERE workspace_id = '$WORKSPACE'
 GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9, 10, 11;
 

@@ -1,6 +1,6 @@
 import type { JsonObject, PriceBasis, SessionEventKind, UsageSource } from '@recount/core';
-import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, usd } from './column-types.ts';
+import { bigint, boolean, index, integer, jsonb, type PgTable, primaryKey, sql, text } from '../drizzle.cjs';
+import { bytes, identifier, isoTimestamp, usd } from './column-types.ts';
 import { recountSchema } from './recount-schema.ts';
 import { workspaces } from './workspaces.ts';
 
@@ -242,10 +242,13 @@ const toolSums = () => ({
   timed_calls: integer().notNull(),
 });
 
+/** Of the timed calls, each in milliseconds, as integers of 6 bytes with the most significant first: percentiles cannot be made of sums. */
+const toolLists = () => ({ durations: bytes().notNull() });
+
 /** Tool calls that count, by session, quarter of an hour, tool, and what the call was about where that is one of a few. */
 export const toolRollup = recountSchema.table(
   'tool_rollup',
-  { ...rollupSession(), ...quarterHour(), ...toolKey(), ...toolSums() },
+  { ...rollupSession(), ...quarterHour(), ...toolKey(), ...toolSums(), ...toolLists() },
   (table) => [
     index('tool_rollup_session').on(table.workspace_id, table.session_id),
     index('tool_rollup_time').on(table.workspace_id, table.bucket_start),
@@ -255,7 +258,7 @@ export const toolRollup = recountSchema.table(
 /** Sums of tool_rollup by session and UTC day. */
 export const toolDayRollup = recountSchema.table(
   'tool_day_rollup',
-  { ...rollupSession(), ...daySpan(), ...toolKey(), ...toolSums() },
+  { ...rollupSession(), ...daySpan(), ...toolKey(), ...toolSums(), ...toolLists() },
   (table) => [
     index('tool_day_rollup_session').on(table.workspace_id, table.session_id),
     index('tool_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
@@ -283,21 +286,38 @@ export const fileDayRollup = recountSchema.table(
   ],
 );
 
-/**
- * The roll-ups by quarters of an hour, the same by UTC days, and by what more than session and time their rows go. Files have
- * no quarters but the calls themselves, which are hardly more.
- */
-export const ROLLUPS = {
-  usage: { quarters: usageRollup, days: usageDayRollup, keys: Object.keys(usageKey()), sums: Object.keys(usageSums()) },
-  tool: { quarters: toolRollup, days: toolDayRollup, keys: Object.keys(toolKey()), sums: Object.keys(toolSums()) },
+interface Rollup {
+  /** Rows by quarters of an hour. Files have none but the calls themselves, which are hardly more. */
+  quarters?: PgTable;
+  /** The same by UTC days. */
+  days: PgTable;
+  /** By what rows go beyond session and time. */
+  keys: readonly string[];
+  /** Columns that are summed up, and such that are concatenated. */
+  sums: readonly string[];
+  lists: readonly string[];
+}
+
+const names = (columns: object): string[] => Object.keys(columns);
+
+export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
+  usage: { quarters: usageRollup, days: usageDayRollup, keys: names(usageKey()), sums: names(usageSums()), lists: [] },
+  tool: {
+    quarters: toolRollup,
+    days: toolDayRollup,
+    keys: names(toolKey()),
+    sums: names(toolSums()),
+    lists: names(toolLists()),
+  },
+  file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
   message: {
     quarters: messageRollup,
     days: messageDayRollup,
-    keys: Object.keys(messageKey()),
-    sums: Object.keys(messageSums()),
+    keys: names(messageKey()),
+    sums: names(messageSums()),
+    lists: [],
   },
-  file: { quarters: undefined, days: fileDayRollup, keys: Object.keys(fileKey()), sums: Object.keys(fileSums()) },
-} as const;
+};
 export type RollupName = keyof typeof ROLLUPS;
 
 /** Bulk table: prompts, compactions, API errors, retries, pull requests, commands. */

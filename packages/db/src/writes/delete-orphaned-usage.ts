@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import { type PgTable, sql } from '../drizzle.cjs';
+import { sql } from '../drizzle.cjs';
 import { sessions } from '../schema/transcripts.ts';
 import { ROLLUPS, usageEntries, usageLedger } from '../schema/usage.ts';
 
@@ -10,8 +10,7 @@ export async function deleteOrphanedUsage(transaction: Database, workspaceId: st
     WHERE l.workspace_id = ${workspaceId} AND NOT EXISTS (
       SELECT FROM ${usageEntries} AS e
       WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key)`);
-  const rollups: (PgTable | undefined)[] = Object.values(ROLLUPS).flatMap(({ quarters, days }) => [quarters, days]);
-  for (const table of rollups.filter((rollup) => rollup !== undefined)) {
+  for (const table of Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days]))) {
     await transaction.execute(sql`
       DELETE FROM ${table} AS r
       WHERE r.workspace_id = ${workspaceId} AND NOT EXISTS (

@@ -54,12 +54,17 @@ function insert(table: PgTable, rows: SQL): SQL {
 
 /** Rows of a roll-up by UTC days by their definition: of `quarters`, rows of the one by quarters of an hour. */
 export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
-  const { days, keys, sums } = ROLLUPS[name];
+  const { days, keys, sums, lists } = ROLLUPS[name];
   const summed = Object.values(getTableColumns(days)).filter((column) => sums.includes(column.name));
   const group = sql.raw(['workspace_id', 'session_id', ...keys].join(', '));
   return sql`
     SELECT ${group}, min(bucket_start) AS first_bucket_start, max(bucket_start) AS last_bucket_start,
-      ${sql.raw(summed.map((column) => `sum(${column.name})::${column.getSQLType()} AS ${column.name}`).join(', '))}
+      ${sql.raw(
+        [
+          ...summed.map((column) => `sum(${column.name})::${column.getSQLType()} AS ${column.name}`),
+          ...lists.map((list) => `string_agg(${list}, ''::bytea ORDER BY bucket_start) AS ${list}`),
+        ].join(', '),
+      )}
     FROM ${quarters} AS quarter
     GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
 }
@@ -123,7 +128,8 @@ export function selectToolRollup(workspaceId: string, sessionIds?: readonly stri
       workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, tool_name, mcp_server, program,
       subagent_type, skill_name, count(*)::int AS calls, count(is_error)::int AS results, count(*) FILTER (WHERE is_error)::int AS errors,
       count(*) FILTER (WHERE is_denied)::int AS denied, ${sums(['input_bytes', 'output_bytes', 'duration_ms'], 'bigint')},
-      count(duration_ms)::int AS timed_calls
+      count(duration_ms)::int AS timed_calls,
+      coalesce(string_agg(substring(int8send(duration_ms) FROM 3), ''::bytea ORDER BY duration_ms), ''::bytea) AS durations
     FROM ${toolCalls} AS c
     WHERE ${ofSessions('c', workspaceId, sessionIds)} AND is_own
     GROUP BY workspace_id, session_id, 3, model, is_subagent, tool_name, mcp_server, program, subagent_type, skill_name`;

@@ -2,6 +2,7 @@ export * from './read-api-errors-report.ts';
 export * from './read-blocks-report.ts';
 export * from './read-caveats.ts';
 export { type CompactionFigures, readCompactionsReport } from './read-compactions-report.ts';
+export type { DurationFigures } from './read-durations.ts';
 export * from './read-files-report.ts';
 export * from './read-mcp-servers-report.ts';
 export * from './read-models-report.ts';
@@ -28,6 +29,6 @@ export {
 } from './report-filter.ts';
 export type { GroupValues, ReportPage, ReportRows } from './report-groups.ts';
 export type { ReportKey } from './report-keys.ts';
-export type { CallFigures, DurationFigures } from './tool-call-figures.ts';
+export type { CallFigures } from './tool-call-figures.ts';
 export type { UsageFigures } from './usage-figures.ts';
 export { DEFAULT_REPORT_TIMEOUT_MS, ReportTimeoutError, withReportSnapshot } from './with-report-snapshot.ts';

@@ -1,50 +1,49 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
+import { type DurationFigures, readDurations } from './read-durations.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import {
   CALL_SUMS,
   type CallFigures,
   type CallSums,
-  type DurationFigures,
-  type DurationPercentiles,
   ROLLED_UP_CALLS,
-  TIMED_CALLS,
   toCallFigures,
-  toDurationFigures,
+  toRollupSums,
+  toSum,
 } from './tool-call-figures.ts';
 
 export type ProgramFigures = CallFigures & DurationFigures;
 
 const CALLS: GroupPart = {
   ...ROLLED_UP_CALLS,
+  columns: { ...ROLLED_UP_CALLS.columns, ...toRollupSums(['timed_calls']) },
   keys: { program: sql`r.program` },
   where: sql`r.program IS NOT NULL`,
 };
 
-const TIMED_PROGRAMS: GroupPart = {
-  ...TIMED_CALLS,
-  keys: { program: sql`c.program` },
-  where: sql`${TIMED_CALLS.where} AND c.program IS NOT NULL`,
-};
-
-/** Shell commands by their first program. Percentiles of durations read every single call, all else roll-ups. */
+/** Shell commands by their first program. */
 export async function readProgramsReport(
   database: Database,
   filter: ReportFilter,
   page: Pick<ReportPage, 'limit'>,
 ): Promise<ReportRows<ProgramFigures & { program: string }, ProgramFigures & { programs: number }>> {
   const { rows, totals, truncated, groupCount } = await readGroups<
-    CallSums & DurationPercentiles,
-    ProgramFigures,
+    CallSums & { timed_calls: number },
+    CallFigures & { timed_calls: number },
     { program: string }
   >(database, filter, page, {
     parts: [CALLS],
     countsSessions: true,
-    durationsOf: TIMED_PROGRAMS,
-    aggregates: CALL_SUMS,
+    aggregates: { ...CALL_SUMS, timed_calls: toSum('timed_calls') },
     order: sql`calls DESC`,
-    toFigures: (sums) => ({ ...toCallFigures(sums), ...toDurationFigures(sums) }),
+    toFigures: (sums) => ({ ...toCallFigures(sums), timed_calls: sums.timed_calls }),
   });
-  return { rows, totals: { programs: groupCount, ...totals }, truncated };
+  const durations = await readDurations(database, filter, { isByProgram: true, timedCalls: totals.timed_calls });
+  const { timed_calls: _timedCalls, ...figures } = totals;
+  return {
+    rows: rows.map(({ timed_calls: _timed, ...row }) => ({ ...row, ...durations.of(row) })),
+    totals: { programs: groupCount, ...figures, ...durations.all },
+    truncated,
+  };
 }

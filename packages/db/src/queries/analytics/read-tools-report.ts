@@ -1,17 +1,14 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
+import { type DurationFigures, readDurations } from './read-durations.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import {
   CALL_SUMS,
   type CallFigures,
   type CallSums,
-  type DurationFigures,
-  type DurationPercentiles,
   ROLLED_UP_CALLS,
-  TIMED_CALLS,
   toCallFigures,
-  toDurationFigures,
   toRate,
   toRollupSums,
   toSum,
@@ -23,23 +20,22 @@ export interface ToolFigures extends CallFigures, DurationFigures {
   timed_calls: number;
 }
 
-type Sums = CallSums & DurationPercentiles & Record<'input_bytes' | 'total_ms' | 'timed_calls', number>;
+type Sums = CallSums & Record<'input_bytes' | 'total_ms' | 'timed_calls', number>;
 
 const CALLS: GroupPart = {
   ...ROLLED_UP_CALLS,
   columns: { ...ROLLED_UP_CALLS.columns, ...toRollupSums(['input_bytes', 'duration_ms', 'timed_calls']) },
 };
 
-/** Tool calls by any keys. Percentiles of durations read every single call, all else roll-ups. */
+/** Tool calls by any keys. */
 export async function readToolsReport(
   database: Database,
   filter: ReportFilter,
   page: ReportPage & { hasPercentiles: boolean },
 ): Promise<ReportRows<ToolFigures & GroupValues, ToolFigures>> {
-  return await readGroups<Sums, ToolFigures>(database, filter, page, {
+  const report = await readGroups<Sums, ToolFigures>(database, filter, page, {
     parts: [CALLS],
     countsSessions: true,
-    durationsOf: page.hasPercentiles ? TIMED_CALLS : undefined,
     aggregates: {
       ...CALL_SUMS,
       input_bytes: toSum('input_bytes'),
@@ -49,10 +45,19 @@ export async function readToolsReport(
     order: sql`calls DESC`,
     toFigures: (sums) => ({
       ...toCallFigures(sums),
-      ...toDurationFigures(sums),
+      duration_p50_ms: null,
+      duration_p95_ms: null,
       input_bytes: sums.input_bytes,
       duration_mean_ms: toRate(sums.total_ms, sums.timed_calls),
       timed_calls: sums.timed_calls,
     }),
   });
+  if (!page.hasPercentiles) return report;
+  const { groupBy = [] } = page;
+  const durations = await readDurations(database, filter, { groupBy, timedCalls: report.totals.timed_calls });
+  return {
+    rows: report.rows.map((row) => ({ ...row, ...durations.of(row) })),
+    totals: { ...report.totals, ...durations.all },
+    truncated: report.truncated,
+  };
 }

@@ -38,19 +38,13 @@ export interface GroupPart {
   where?: SQL;
 }
 
-type AddedAggregate = 'sessions' | 'durations';
-
 export interface GroupQuery<Aggregates, Figures> {
   /** All with the same further keys; columns that a further part lacks are null in it. */
   parts: readonly [GroupPart, ...GroupPart[]];
   /** Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`. */
   countsSessions?: true;
-  /** Adds the aggregate `durations`: how long half of this part's rows, and 19 of 20, took at most; its only column is `duration_ms`. */
-  durationsOf?: GroupPart | undefined;
   /** By their names; numbers as float8, which is exact to 2^53. */
-  aggregates: Readonly<
-    Record<Exclude<keyof Aggregates & string, AddedAggregate>, SQL> & Partial<Record<AddedAggregate, SQL>>
-  >;
+  aggregates: Readonly<Record<Exclude<keyof Aggregates & string, 'sessions'>, SQL> & { sessions?: SQL }>;
   /** Which rows there are, by aggregates of the parts' columns; totals are of all of them. */
   having?: SQL;
   /** What comes first, after the time: names of aggregates, of `g`. */
@@ -69,9 +63,7 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
   const { groupBy = [], limit } = page;
   const [first, ...others] = query.parts;
-  const isRolledUp = query.parts.some(({ table }) => typeof table === 'function');
-  const calendar = isRolledUp && groupBy.some(isTimeKey) ? await readCalendar(database, filter) : undefined;
-  const scope: ReportScope = { ...filter, groupBy, calendar };
+  const scope = await createScope(database, filter, groupBy, query.parts);
   const narrow = groupBy.includes('hour')
     ? await findHours(database, scope, limit, first)
     : await findSessions(database, scope, limit, query);
@@ -80,7 +72,6 @@ export async function readGroups<Aggregates, Figures, Keys = unknown>(
   const found = await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, {
     ...query,
     parts: [narrow(first), ...others.map(narrow)],
-    durationsOf: query.durationsOf && narrow(query.durationsOf),
   });
   return { ...found, totals };
 }
@@ -148,7 +139,7 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   limit: number,
   query: GroupQuery<Aggregates, Figures>,
 ): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
-  const { parts, countsSessions, durationsOf, having, order, toFigures } = query;
+  const { parts, countsSessions, having, order, toFigures } = query;
   const [first] = parts;
   const names = [...scope.groupBy, ...Object.keys(first.keys ?? {})];
   const [firstName] = names;
@@ -162,14 +153,7 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
       ELSE coalesce(sum(session_count), 0) END::float8`;
     if (firstName !== undefined) selects.push(countSessionsByKeys(names, columnNames));
   }
-  if (durationsOf !== undefined) {
-    allAggregates.durations = sql`CASE WHEN ${isTotal} THEN (${readDurations([])}) ELSE max(durations) END::float8[]`;
-    if (firstName !== undefined) selects.push(readDurationsByKeys(names, columnNames));
-  }
-  const queries = [
-    ...(countsSessions ? [sql`session_keys AS MATERIALIZED (${selectSessionKeys(first, scope)})`] : []),
-    ...(durationsOf === undefined ? [] : [sql`timed AS MATERIALIZED (${countDurations(durationsOf, scope)})`]),
-  ];
+  const queries = countsSessions ? [sql`session_keys AS MATERIALIZED (${selectSessionKeys(first, scope)})`] : [];
   const { rows } = await database.execute<Record<string, unknown>>(sql`
     ${withQueries(parts, scope, queries)}
     SELECT ${toList(allAggregates, (name) => sql`g.${sql.identifier(name)}`)}, (count(*) OVER ())::float8 - 1 AS group_count
@@ -200,6 +184,38 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   };
 }
 
+/** Aggregates of a part's rows by its keys, in no order, with the keys as reports have them. */
+export async function readByKeys<Row>(
+  database: Database,
+  filter: ReportFilter,
+  groupBy: readonly ReportKey[],
+  part: Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>,
+  aggregates: Readonly<Record<keyof Row & string, SQL>>,
+): Promise<(Row & Record<string, unknown>)[]> {
+  const scope = await createScope(database, filter, groupBy, [part]);
+  const keys = toKeys(part, scope);
+  const { rows } = await database.execute(sql`
+    ${withQueries([part], scope)}
+    SELECT ${toNameList(Object.keys(aggregates))}
+      ${sql.join(keys.map(([name]) => sql`, ${toText(name, scope)} AS ${sql.identifier(name)}`))}
+    FROM (
+      SELECT ${toColumns([...keys, ...Object.entries<SQL>(aggregates)])} ${fromPart(part, scope)}
+      ${keys.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(keys.map((_, index) => index + 1).join(', '))}`}
+    ) AS g`);
+  return rows as (Row & Record<string, unknown>)[];
+}
+
+async function createScope(
+  database: Database,
+  filter: ReportFilter,
+  groupBy: readonly ReportKey[],
+  parts: readonly Pick<GroupPart, 'table'>[],
+): Promise<ReportScope> {
+  const isRolledUp = parts.some(({ table }) => typeof table === 'function');
+  const calendar = isRolledUp && groupBy.some(isTimeKey) ? await readCalendar(database, filter) : undefined;
+  return { ...filter, groupBy, calendar };
+}
+
 type NamedColumns = [name: string, value: SQL][];
 
 const toKeys = ({ source, keys }: Pick<GroupPart, 'source' | 'keys'>, scope: ReportScope): NamedColumns => [
@@ -217,13 +233,13 @@ function toSelect(part: GroupPart, columnNames: readonly string[], scope: Report
     ...(groupedColumns ?? []).map((name) => keys.length + columnNames.indexOf(name) + 1),
   ];
   return sql`
-    SELECT ${toColumns(all)}, NULL::bigint AS session_count, NULL::bigint[] AS durations ${fromPart(part, scope)}
+    SELECT ${toColumns(all)}, NULL::bigint AS session_count ${fromPart(part, scope)}
     ${groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
 }
 
 /** Counting different sessions by hashing is faster than a count(DISTINCT …), which sorts. */
 const countSessionsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
-  SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*), NULL
+  SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*)
   FROM session_keys GROUP BY ${toNameList(names)}`;
 
 /** Sessions of a part by the keys. */
@@ -231,39 +247,19 @@ const selectSessionKeys = (part: GroupPart, scope: ReportScope): SQL => sql`
   SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
   ${fromPart(part, scope)}`;
 
-/** Rows of a part by their duration: far fewer are to be sorted for percentiles. */
-function countDurations(part: GroupPart, scope: ReportScope): SQL {
-  const keys = toKeys(part, scope);
-  const positions = [...keys.map((_, index) => index + 1), keys.length + 1];
-  return sql`
-    SELECT ${toColumns([...keys, ...Object.entries(part.columns)])}, count(*) AS calls ${fromPart(part, scope)}
-    GROUP BY ${sql.raw(positions.join(', '))}`;
-}
-
-/** What percentile_disc would give of the single rows. */
-function readDurations(names: readonly string[], columns = sql``): SQL {
-  const partition = names.length === 0 ? sql`` : sql`PARTITION BY ${toNameList(names)}`;
-  return sql`
-    SELECT ${columns} ARRAY[
-      min(duration_ms) FILTER (WHERE reached * 2 >= calls), min(duration_ms) FILTER (WHERE reached * 20 >= calls * 19)]
-    FROM (
-      SELECT ${sql.join(names.map((name) => sql`${sql.identifier(name)}, `))} duration_ms,
-        recount.sum_bigint(calls) OVER (${partition} ORDER BY duration_ms) AS reached,
-        recount.sum_bigint(calls) OVER (${partition}) AS calls
-      FROM timed
-    ) AS running`;
-}
-
-const readDurationsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
-  ${readDurations(names, sql`${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} NULL,`)}
-  GROUP BY ${toNameList(names)}`;
-
-const fromPart = ({ source, table, where }: GroupPart, scope: ReportScope): SQL => sql`
+const fromPart = (
+  { source, table, where }: Pick<GroupPart, 'source' | 'table' | 'where'>,
+  scope: ReportScope,
+): SQL => sql`
   FROM ${typeof table === 'function' ? table(scope).table : table} ${joinSessions(source)}
   WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
 
 /** The WITH that the tables of parts need, with queries of its own after them. */
-function withQueries(parts: readonly GroupPart[], scope: ReportScope, queries: readonly SQL[] = []): SQL {
+function withQueries(
+  parts: readonly Pick<GroupPart, 'table'>[],
+  scope: ReportScope,
+  queries: readonly SQL[] = [],
+): SQL {
   const ofTables = parts.flatMap(({ table }) => (typeof table === 'function' ? (table(scope).query ?? []) : []));
   const all = [...ofTables, ...queries];
   return all.length === 0 ? sql`` : sql`WITH ${sql.join(all, sql`, `)}`;

@@ -24,14 +24,15 @@ const PERIODS = ['day', 'week', 'month'] as const;
  * one for each quarter of an hour of the others. Reports by hour have quarters alone.
  */
 export function fromRollup(name: RollupName, alias: string): TableSource {
-  const { quarters = FILE_CALLS, days, keys, sums } = ROLLUPS[name];
-  const list = (table: string, columns: readonly string[]) =>
-    sql.raw(columns.map((column) => `${table}.${column}`).join(', '));
+  const { quarters = FILE_CALLS, days, keys, sums, lists } = ROLLUPS[name];
+  const columns = [...keys, ...sums, ...lists];
+  const list = (table: string, names: readonly string[]) =>
+    sql.raw(names.map((column) => `${table}.${column}`).join(', '));
   const as = sql.raw(alias);
   const dayColumns = sql`
-    d.workspace_id, d.session_id, d.first_bucket_start AS bucket_start, d.last_bucket_start, ${list('d', [...keys, ...sums])}`;
+    d.workspace_id, d.session_id, d.first_bucket_start AS bucket_start, d.last_bucket_start, ${list('d', columns)}`;
   const quarterColumns = sql`
-    q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', [...keys, ...sums])}`;
+    q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', columns)}`;
   // Not to be merged with the days, whose few would be joined by reading all quarters.
   const fromQuarters = sql`
     CROSS JOIN LATERAL (

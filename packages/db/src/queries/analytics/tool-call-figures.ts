@@ -18,13 +18,7 @@ export interface CallFigures {
   estimated_tokens: number;
 }
 
-export interface DurationFigures {
-  duration_p50_ms: number | null;
-  duration_p95_ms: number | null;
-}
-
 export type CallSums = Record<'calls' | 'sessions' | 'results' | 'errors' | 'denied' | 'output_bytes', number>;
-export type DurationPercentiles = { durations?: [number | null, number | null] | null };
 
 export const TOOL_CALL_SOURCE = toReportSource('c', { time: 'timestamp', own: ['model', 'tool_name'] });
 export const TOOL_ROLLUP_SOURCE = toReportSource('r', { time: 'bucket_start', own: ['model', 'tool_name'] });
@@ -54,14 +48,6 @@ export const CALL_SUMS: Record<Exclude<keyof CallSums, 'sessions'>, SQL> = {
   output_bytes: toSum('output_bytes'),
 };
 
-/** For percentiles, which cannot be made of sums. */
-export const TIMED_CALLS = {
-  source: TOOL_CALL_SOURCE,
-  table: sql`recount.tool_calls AS c`,
-  columns: { duration_ms: sql`c.duration_ms` },
-  where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
-} satisfies GroupPart;
-
 export const toRate = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
 
 export const toTokenEstimate = (bytes: number): number => Math.round(bytes / BYTES_PER_TOKEN);
@@ -79,8 +65,4 @@ export function toCallFigures(sums: CallSums): CallFigures {
     output_bytes,
     estimated_tokens: toTokenEstimate(output_bytes),
   };
-}
-
-export function toDurationFigures({ durations }: DurationPercentiles): DurationFigures {
-  return { duration_p50_ms: durations?.[0] ?? null, duration_p95_ms: durations?.[1] ?? null };
 }
