@@ -36,8 +36,8 @@ export async function readDurations(
 ): Promise<Durations> {
   const { groupBy = [], isByProgram, timedCalls } = request;
   const names = isByProgram ? [...groupBy, 'program'] : groupBy;
-  const toId = (row: Readonly<Record<string, unknown>>): string =>
-    JSON.stringify(names.map((name) => row[name] ?? null));
+  const toId = (row: object): string =>
+    JSON.stringify(names.map((name) => (row as Record<string, unknown>)[name] ?? null));
   const read = timedCalls > MAX_LISTED_CALLS ? sortDurations : listDurations;
   const { all, groups } = await read(database, filter, request);
   const figures = new Map(groups.map(({ key, durations }) => [toId(key), durations]));
