@@ -22,9 +22,11 @@ export interface DurationsRequest {
   isByProgram?: boolean;
   /** Calls that the filter has, and whose duration is known. */
   timedCalls: number;
+  /** Durations of more calls are not taken into this process, but sorted by the database, one by one. */
+  maxListedCalls?: number;
 }
 
-/** Durations of more calls are not taken into this process, but sorted by the database, one by one. */
+/** 12 MB of durations. */
 const MAX_LISTED_CALLS = 2_000_000;
 const NONE: DurationFigures = { duration_p50_ms: null, duration_p95_ms: null };
 
@@ -34,11 +36,11 @@ export async function readDurations(
   filter: ReportFilter,
   request: DurationsRequest,
 ): Promise<Durations> {
-  const { groupBy = [], isByProgram, timedCalls } = request;
+  const { groupBy = [], isByProgram, timedCalls, maxListedCalls = MAX_LISTED_CALLS } = request;
   const names = isByProgram ? [...groupBy, 'program'] : groupBy;
   const toId = (row: object): string =>
     JSON.stringify(names.map((name) => (row as Record<string, unknown>)[name] ?? null));
-  const read = timedCalls > MAX_LISTED_CALLS ? sortDurations : listDurations;
+  const read = timedCalls > maxListedCalls ? sortDurations : listDurations;
   const { all, groups } = await read(database, filter, request);
   const figures = new Map(groups.map(({ key, durations }) => [toId(key), durations]));
   return { all, of: (row) => figures.get(toId(row)) ?? NONE };
@@ -79,7 +81,8 @@ async function sortDurations(
       filter,
       by,
       {
-        source: TOOL_CALL_SOURCE,
+        // As roll-ups have it: in some zones clocks once changed within a quarter of an hour.
+        source: { ...TOOL_CALL_SOURCE, time: sql`date_bin('15 minutes', ${TOOL_CALL_SOURCE.time}, '2000-01-01Z')` },
         table: sql`recount.tool_calls AS c`,
         ...(keys !== undefined && { keys }),
         where: sql`c.is_own AND c.duration_ms IS NOT NULL ${isByProgram ? sql`AND c.program IS NOT NULL` : sql``}`,

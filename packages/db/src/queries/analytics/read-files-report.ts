@@ -51,7 +51,15 @@ export async function readFilesReport(
       output_bytes: toSum('output_bytes'),
     },
     order: ORDERS[page.sort],
-    toFigures: (sums) => ({ ...sums, estimated_tokens: toTokenEstimate(sums.output_bytes) }),
+    toFigures: ({ calls, reads, edits, errors, sessions, output_bytes }) => ({
+      calls,
+      reads,
+      edits,
+      errors,
+      sessions,
+      output_bytes,
+      estimated_tokens: toTokenEstimate(output_bytes),
+    }),
   });
   return { rows, totals: { files: groupCount, ...totals }, truncated };
 }

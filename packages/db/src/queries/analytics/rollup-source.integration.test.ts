@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createTestPool, TEST_WORKSPACE } from '../../testing/create-test-pool.ts';
 import { insertTestFleet } from '../../testing/insert-test-fleet.ts';
+import { readDurations } from './read-durations.ts';
+import { readFilesReport } from './read-files-report.ts';
 import { readModelsReport } from './read-models-report.ts';
+import { readProgramsReport } from './read-programs-report.ts';
 import { readToolsReport } from './read-tools-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { resolveReportFilter } from './report-filter.ts';
@@ -63,7 +66,15 @@ beforeAll(async () => {
       ],
       calls: [
         { tool_name: 'Bash', timestamp: null },
-        ...pick(session_id).map((timestamp, index) => ({ tool_name: index % 2 === 0 ? 'Bash' : 'Read', timestamp })),
+        ...pick(session_id).map((timestamp, index) => ({
+          ...(index % 2 === 0
+            ? { tool_name: 'Bash', program: `program-${index % 3}` }
+            : { tool_name: index % 4 === 1 ? 'Read' : 'Edit', file_path: `/file-${index % 6}` }),
+          timestamp,
+          duration_ms: index % 7 === 0 ? null : (index * 2 ** 33) % 1_000_003,
+          is_error: index % 5 === 0,
+          output_bytes: index,
+        })),
       ],
     })),
   );
@@ -108,6 +119,80 @@ it.each(ZONES)('reports of %s are sums of the quarters of an hour in their group
     const [total] = await sumQuarters('usage_rollup', 'tokens_out', 'NULL', filter);
     const { totals } = await readUsageReport(pool.database, filter, { limit: 1 });
     expect({ key: null, sum: totals.own.tokens_out, sessions: totals.sessions }).toEqual(total);
+  }
+});
+
+/** From the calls one by one. */
+async function readCalls(columns: string, keys: string, filter: ExpectedFilter) {
+  const { rows } = await pool.pool.query(
+    `SELECT ${keys}, ${columns} FROM recount.tool_calls AS c JOIN recount.sessions AS s USING (workspace_id, session_id),
+       LATERAL (SELECT date_bin('15 minutes', c."timestamp", '2000-01-01Z') AS bucket_start) AS b
+     WHERE c.workspace_id = $1 AND c.is_own AND ($2::timestamptz IS NULL OR bucket_start >= $2)
+       AND ($3::timestamptz IS NULL OR bucket_start < $3) AND $4::text IS NOT NULL
+     GROUP BY ${keys} ORDER BY ${keys}`,
+    [TEST_WORKSPACE, filter.from, filter.to, filter.timeZone],
+  );
+  return rows;
+}
+const PERCENTILES = `percentile_disc(0.5) WITHIN GROUP (ORDER BY c.duration_ms)::float8 AS duration_p50_ms,
+  percentile_disc(0.95) WITHIN GROUP (ORDER BY c.duration_ms)::float8 AS duration_p95_ms`;
+
+it.each(ZONES)('files, programs and percentiles in %s are those of the calls', async (timeZone) => {
+  for (const [from, to] of SPANS) {
+    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
+      from,
+      to,
+      timeZone,
+      subagents: 'include',
+    });
+    const programs = await readProgramsReport(pool.database, filter, { limit: 100 });
+    const toFigures = ({ program, calls, duration_p50_ms, duration_p95_ms }: (typeof programs.rows)[number]) => ({
+      program,
+      calls,
+      duration_p50_ms,
+      duration_p95_ms,
+    });
+    const byProgram = programs.rows.map(toFigures).sort((a, b) => (a.program < b.program ? -1 : 1));
+    const all = await readCalls(`count(*)::int AS calls, ${PERCENTILES}`, 'program', filter);
+    expect(byProgram).toEqual(all.filter(({ program }) => program !== null));
+
+    const tools = await readToolsReport(pool.database, filter, { groupBy: ['day'], limit: 1000, hasPercentiles: true });
+    expect(
+      tools.rows.map(({ day, duration_p50_ms, duration_p95_ms }) => ({ day, duration_p50_ms, duration_p95_ms })),
+    ).toEqual(
+      await readCalls(PERCENTILES, `${KEYS.day}`, filter).then((rows) =>
+        rows.map(({ to_char, ...row }) => ({ day: to_char, ...row })).sort(byDay),
+      ),
+    );
+
+    const sorted = await readDurations(pool.database, filter, { groupBy: ['day'], timedCalls: 1, maxListedCalls: 0 });
+    expect(tools.rows.map((row) => ({ ...row, ...sorted.of(row) }))).toEqual(tools.rows);
+    expect(tools.totals).toMatchObject(sorted.all);
+
+    const files = await readFilesReport(pool.database, filter, { limit: 100, sort: 'calls' });
+    const figures = `count(*)::int AS calls, count(*) FILTER (WHERE tool_name = 'Read')::int AS reads,
+      count(*) FILTER (WHERE tool_name <> 'Read' AND NOT is_error)::int AS edits,
+      count(*) FILTER (WHERE is_error)::int AS errors, count(DISTINCT session_id)::int AS sessions,
+      sum(output_bytes)::int AS output_bytes`;
+    const expected = await readCalls(figures, 'file_path, project', filter);
+    const wanted = expected.filter(({ file_path }) => file_path !== null);
+    expect(files.rows.map(({ estimated_tokens: _, ...row }) => row).sort(byFile)).toEqual(wanted.sort(byFile));
+    expect(files.totals.files).toBe(wanted.length);
+  }
+});
+const byDay = (a: { day: string | null }, b: { day: string | null }) => ((a.day ?? '') < (b.day ?? '') ? -1 : 1);
+const byFile = (a: { file_path: string; project: string | null }, b: typeof a) =>
+  `${a.file_path} ${a.project}` < `${b.file_path} ${b.project}` ? -1 : 1;
+
+it('a page of sessions is the beginning of all of them, with the totals of all', async () => {
+  for (const [from, to] of SPANS) {
+    const request = { from, to, timeZone: 'Asia/Kathmandu', subagents: 'include' as const };
+    const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
+    const all = await readUsageReport(pool.database, filter, { groupBy: ['session'], limit: 100 });
+    for (const limit of [1, 2]) {
+      const page = await readUsageReport(pool.database, filter, { groupBy: ['session'], limit });
+      expect(page).toEqual({ ...all, rows: all.rows.slice(0, limit), truncated: true, groupCount: expect.any(Number) });
+    }
   }
 });
 
