@@ -12,7 +12,17 @@ interface FakeRepository {
   lockfile?: string;
 }
 
-const writeReport = (counts: Record<string, number>) => `echo '${JSON.stringify(counts)}' > "$report"`;
+interface FakeFile {
+  name: string;
+  status: string;
+  message: string;
+  assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
+}
+
+function writeReport(counts: Record<string, number>, testResults: FakeFile[] = []): string {
+  const none = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 };
+  return `cat > "$report" <<'END'\n${JSON.stringify({ ...none, ...counts, testResults })}\nEND\n`;
+}
 
 async function createRepository({ programs = {}, lockfile = '' }: FakeRepository): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'recount-check-test-'));
@@ -54,7 +64,7 @@ test('sums the tests of vitest and counts every other check as one', async () =>
 test('goes on after a failure and names what was skipped', async () => {
   const programs = {
     biome: 'exit 1',
-    vitest: `${writeReport({ numPassedTests: 5, numFailedTests: 2, numPendingTests: 3, numTodoTests: 1 })}; exit 1`,
+    vitest: `${writeReport({ numPassedTests: 5, numFailedTests: 2, numPendingTests: 3, numTodoTests: 1 })}exit 1`,
   };
   const result = await check({ programs }, 'format,lockfile,integration');
   expect(result).toMatchObject({ exitCode: 1, closingLine: '6 passed, 3 failed, 4 skipped' });
@@ -62,11 +72,29 @@ test('goes on after a failure and names what was skipped', async () => {
 });
 
 test.each([
-  ['fails outside its tests', `${writeReport({ numPassedTests: 5, numFailedTests: 0 })}; exit 1`, '5 passed, 1 failed'],
+  ['fails outside its tests', `${writeReport({ numPassedTests: 5, numFailedTests: 0 })}exit 1`, '5 passed, 1 failed'],
   ['executes no test', writeReport({ numPassedTests: 0, numPendingTests: 2 }), '0 passed, 1 failed, 2 skipped'],
   ['leaves no report', 'exit 0', '0 passed, 1 failed'],
 ])('fails where vitest %s', async (_name, vitest, closingLine) => {
   expect(await check({ programs: { vitest } }, 'e2e')).toMatchObject({ exitCode: 1, closingLine });
+});
+
+test('ends with what failed in tests, without the frames of others', async () => {
+  const frames = ['at ours.test.ts:3:1', 'at run (/root/node_modules/vitest/run.js:1:1)'];
+  const failed = {
+    status: 'failed',
+    fullName: 'counts right',
+    failureMessages: [`expected 1 to be 2\n${frames.join('\n')}`],
+  };
+  const passed = { status: 'passed', fullName: 'is there', failureMessages: [] };
+  const vitest = writeReport({ numPassedTests: 1, numFailedTests: 1 }, [
+    { name: '/elsewhere/ours.test.ts', status: 'failed', message: '', assertionResults: [passed, failed] },
+    { name: '/elsewhere/broken.test.ts', status: 'failed', message: 'Cannot find module', assertionResults: [] },
+  ]);
+  const { output } = await check({ programs: { vitest: `${vitest}exit 1` } }, 'unit');
+  expect(output).toMatch(/ours\.test\.ts > counts right\nexpected 1 to be 2\nat ours\.test\.ts:3:1\n/);
+  expect(output).toMatch(/broken\.test\.ts\nCannot find module\n/);
+  expect(output).not.toMatch(/is there|node_modules/);
 });
 
 test('fails where a program is missing', async () => {
