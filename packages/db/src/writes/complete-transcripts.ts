@@ -5,6 +5,7 @@ import { toJsonText } from '../rows/to-json-text.ts';
 import { toTranscriptFigures } from '../rows/transcript-rows.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { selectActiveTimes } from './active-time.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 import { list } from './ledger-definition.ts';
 
 export interface IngestCounts {
@@ -47,7 +48,7 @@ export async function completeTranscripts(
       workspaceId,
       rows.map(({ row_set_id }) => row_set_id),
     )}) AS active ON active.row_set_id = c.row_set_id
-    WHERE t.workspace_id = ${workspaceId} AND t.id = c.id`);
+    WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
 }
 
 function toCompletedRow(

@@ -3,6 +3,7 @@ import { getTableColumns, getTableName, type PgTable, type SQL, sql } from '../d
 import { transcriptMessages } from '../schema/messages.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
 import { messageRollup, ROLLUPS, type RollupName, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
 
 /** Beginning of the quarter of an hour that a column `timestamp` lies in. */
@@ -69,14 +70,11 @@ export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
     GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
 }
 
-/**
- * Condition on the rows of a table: of some sessions, or of all. Of some, the workspace is hidden from the planner, which
- * would else take one that is newer than its statistics for empty.
- */
+/** Condition on the rows of a table: of some sessions, or of all. */
 const ofSessions = (alias: string, workspaceId: string, sessionIds: readonly string[] | undefined): SQL =>
   sessionIds === undefined
     ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
-    : sql`${sql.raw(alias)}.workspace_id = (SELECT ${workspaceId}::text)
+    : sql`${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)}
         AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...sessionIds])}::text[])`;
 
 /** Rows of usage_rollup by their definition: of some sessions, or of all. */

@@ -2,6 +2,7 @@ import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
 import { searchDocuments, searchIndexState } from '../../schema/search.ts';
 import { sessions, transcripts } from '../../schema/transcripts.ts';
+import { toHiddenWorkspace } from '../in-workspace.ts';
 import type { UsageChange, WrittenRows } from '../replaced-usage.ts';
 
 /**
@@ -15,12 +16,13 @@ export async function settleSearchIndex(transaction: Database, change: UsageChan
   const toIds = (rows: readonly WrittenRows[]) => sql`${sql.param(rows.map(({ rowSetId }) => rowSetId))}::text[]`;
   const writtenIds = toIds(change.written);
   const rewrittenIds = toIds(change.written.filter(({ keptNumbers }) => keptNumbers === undefined));
+  const workspace = toHiddenWorkspace(workspaceId);
   const ofSessions = (ids: readonly string[]) =>
-    sql`workspace_id = ${workspaceId} AND session_id = ANY(${sql.param([...ids])}::text[])`;
+    sql`workspace_id = ${workspace} AND session_id = ANY(${sql.param([...ids])}::text[])`;
   const primary = sql`
     SELECT s.session_id, t.row_set_id, t.parser_version FROM ${sessions} AS s
     JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
-    WHERE s.workspace_id = ${workspaceId} AND s.session_id = ANY(${sql.param([...sessionIds])}::text[])`;
+    WHERE s.workspace_id = ${workspace} AND s.session_id = ANY(${sql.param([...sessionIds])}::text[])`;
   const { rows: outdated } = await transaction.execute<{ session_id: string }>(sql`
     DELETE FROM ${searchIndexState} AS state
     WHERE ${ofSessions(sessionIds)} AND NOT EXISTS (
