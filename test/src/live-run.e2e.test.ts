@@ -113,6 +113,13 @@ describe('recount run', () => {
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('[claude] ERROR: The agent was ended by SIGKILL');
   });
 
+  it('reads on after a long silence, while what the agent left running still writes', async () => {
+    const script = '#!/bin/sh\n(sleep 2.9; cat "$FAKE_STREAM") &\nsleep 2.3\n';
+    await writeFile(join(home, 'bin/claude'), script);
+    const { exitCode, stdout } = await start(home, ['run', '--', 'claude'], environment()).ended;
+    expect({ exitCode, lines: stdout.split('\n').length }).toEqual({ exitCode: 0, lines: LINE_COUNT + 2 });
+  });
+
   it('passes unknown agents, other output formats and --no-stream through as they are', async () => {
     const bytes = await readFile(stream, 'utf8');
     const unknown = await start(home, ['run', '--', 'unknown-agent'], environment({ FAKE_EXIT_CODE: '3' })).ended;
@@ -290,6 +297,15 @@ describe('a recorded run', () => {
         .join(''),
     );
     expect(onlyStream()?.end).toEqual({ exitCode: undefined, signal: 'SIGKILL' });
+  });
+
+  it('of an agent that is gone at once has all that the agent wrote', async () => {
+    // A shell is done before the spool is ready.
+    await writeFile(join(home, 'bin/claude'), '#!/bin/sh\nprintf "%s\\n" "$FAKE_TEXT"\n');
+    const text = toClaudeStream().trimEnd();
+    const { stdout, stderr } = await start(home, recordTo(server.url), environment({ FAKE_TEXT: text })).ended;
+    expect({ lines: stdout.split('\n').length, stderr }).toEqual({ lines: LINE_COUNT + 2, stderr: '' });
+    expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
   });
 });
 

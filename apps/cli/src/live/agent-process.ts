@@ -48,6 +48,7 @@ export async function startAgent(context: CliContext, screen: Screen, start: Age
     stdio: isDirect ? 'inherit' : ['inherit', 'pipe', 'pipe'],
   });
   const stopForwarding = forwardSignals(child);
+  for (const stream of [child.stdout, child.stderr]) keepUnread(stream);
   const exited = new Promise<AgentExit>((resolve) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
   });
@@ -108,12 +109,22 @@ function isInForeground(): boolean {
   return groupId === foregroundGroupId;
 }
 
+/**
+ * Keeps what the child writes until somebody reads it, as far as the pipe takes it. At its exit Node throws away what it
+ * wrote to streams that nobody listens to: all of it, where the child is done before the first read.
+ */
+function keepUnread(stream: Readable | null): void {
+  stream?.on('readable', () => undefined);
+}
+
 /** The stream's bytes to its end, or until the process has exited and nothing comes any more. */
 async function* readUntilQuiet(stream: Readable, exited: Promise<unknown>): AsyncGenerator<Uint8Array> {
   let waitingSinceMs: number | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isGivenUp = false;
   void exited.then(() => {
+    // Silence before the exit does not count.
+    if (waitingSinceMs !== undefined) waitingSinceMs = performance.now();
     timer = setInterval(() => {
       // Only waiting counts: what is there, but not yet taken, is not lost.
       if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < QUIET_AFTER_EXIT_MS) return;
