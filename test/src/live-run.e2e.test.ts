@@ -298,15 +298,6 @@ describe('a recorded run', () => {
     );
     expect(onlyStream()?.end).toEqual({ exitCode: undefined, signal: 'SIGKILL' });
   });
-
-  it('of an agent that is gone at once has all that the agent wrote', async () => {
-    // A shell is done before the spool is ready.
-    await writeFile(join(home, 'bin/claude'), '#!/bin/sh\nprintf "%s\\n" "$FAKE_TEXT"\n');
-    const text = toClaudeStream().trimEnd();
-    const { stdout, stderr } = await start(home, recordTo(server.url), environment({ FAKE_TEXT: text })).ended;
-    expect({ lines: stdout.split('\n').length, stderr }).toEqual({ lines: LINE_COUNT + 2, stderr: '' });
-    expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
-  });
 });
 
 describe('recount tail', () => {

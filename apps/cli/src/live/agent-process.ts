@@ -47,8 +47,9 @@ export async function startAgent(context: CliContext, screen: Screen, start: Age
     env: context.environment,
     stdio: isDirect ? 'inherit' : ['inherit', 'pipe', 'pipe'],
   });
+  // When a process exits, Node throws away what it wrote to a stream that nobody listens to yet.
+  child.stdout?.on('readable', () => undefined);
   const stopForwarding = forwardSignals(child);
-  for (const stream of [child.stdout, child.stderr]) keepUnread(stream);
   const exited = new Promise<AgentExit>((resolve) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
   });
@@ -107,14 +108,6 @@ function isInForeground(): boolean {
   // The second field is the program's name in parentheses, and may hold anything.
   const [, , groupId, , , foregroundGroupId] = status.slice(status.lastIndexOf(')') + 2).split(' ');
   return groupId === foregroundGroupId;
-}
-
-/**
- * Keeps what the child writes until somebody reads it, as far as the pipe takes it. At its exit Node throws away what it
- * wrote to streams that nobody listens to: all of it, where the child is done before the first read.
- */
-function keepUnread(stream: Readable | null): void {
-  stream?.on('readable', () => undefined);
 }
 
 /** The stream's bytes to its end, or until the process has exited and nothing comes any more. */
