@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -24,6 +24,15 @@ export async function createFakeAgents(folder: string): Promise<string> {
     await writeFile(join(folder, name), script, { mode: 0o755 });
   }
   return folder;
+}
+
+/** A file that holds fake agents up in the middle of their streams, until it goes with `letGo`. */
+export async function holdAgents(
+  home: string,
+): Promise<{ environment: Record<string, string>; letGo(): Promise<void> }> {
+  const path = join(home, 'hold');
+  await writeFile(path, '');
+  return { environment: { FAKE_HOLD: path, FAKE_DELAY_MS: '10' }, letGo: () => rm(path) };
 }
 
 /** Starts `recount` in a home of its own, where the fake agents are the first in PATH. */
