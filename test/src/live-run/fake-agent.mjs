@@ -11,8 +11,9 @@ const {
   FAKE_LOG = '',
   FAKE_HOLD = '',
 } = process.env;
-/** In this line it waits for as long as the file FAKE_HOLD is there. */
+/** In this line it waits for as long as the file FAKE_HOLD is there, but no longer than any test. */
 const HELD_LINE = 20;
+const MAX_HELD_MS = 60_000;
 
 const log = (text) => FAKE_LOG && appendFileSync(FAKE_LOG, `${text}\n`);
 log(JSON.stringify(process.argv.slice(2)));
@@ -29,7 +30,8 @@ for (const [index, line] of lines.entries()) {
   const middle = line.length >> 1;
   await write(line.slice(0, middle));
   if (FAKE_DELAY_MS !== '0') await sleep(Number(FAKE_DELAY_MS));
-  while (index === HELD_LINE && existsSync(FAKE_HOLD)) await sleep(10);
+  const deadlineMs = performance.now() + MAX_HELD_MS;
+  while (index === HELD_LINE && existsSync(FAKE_HOLD) && performance.now() < deadlineMs) await sleep(10);
   await write(line.slice(middle));
 }
 process.exitCode = Number(FAKE_EXIT_CODE);

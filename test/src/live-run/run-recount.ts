@@ -26,7 +26,7 @@ export async function createFakeAgents(folder: string): Promise<string> {
   return folder;
 }
 
-/** A file that holds fake agents up in the middle of their streams, until it goes with `letGo`. */
+/** A file that holds fake agents up in the middle of their streams, until it goes with `letGo`, or for a minute. */
 export async function holdAgents(
   home: string,
 ): Promise<{ environment: Record<string, string>; letGo(): Promise<void> }> {
@@ -46,6 +46,8 @@ export function startRecount(
     cwd: home,
     env: { PATH: `${join(home, 'bin')}:${process.env.PATH}`, HOME: home, TZ: 'UTC', ...environment },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    // In the foreground of a terminal it would leave it to that to tell the agent of SIGINT.
+    detached: true,
   });
   if (stdin !== undefined && child.stdin !== null) createReadStream(stdin).pipe(child.stdin);
   const text = { stdout: '', stderr: '' };
