@@ -299,10 +299,15 @@ describe('a connection that breaks', () => {
 
   it('is not waited for: the request that resumes takes over', async () => {
     const [line = '', next = ''] = toStreamLines('taken');
-    const name = { 'recount-stream': newTestStreamId() };
+    const streamId = newTestStreamId();
+    const name = { 'recount-stream': streamId };
     const stuck = openLive(sender, 'taken', name);
     await stuck.write(line);
-    await sleep(400);
+    const isStored = async () => {
+      const { headers } = await api.fetch(`/v1/sessions/taken/live?stream=${streamId}`, { method: 'HEAD' });
+      expect(headers.get('recount-offset')).toBe(String(line.length));
+    };
+    await vi.waitFor(isStored, { timeout: 10_000 });
     for (const url of [api.url, other.url]) {
       const target = { url, key: api.keys.ingest };
       expect(await sendLive(target, 'taken', line, { ...name })).toMatchObject({ body: { stored_bytes: line.length } });
