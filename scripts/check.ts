@@ -39,7 +39,7 @@ function toSummaryLine({ name, durationMs, passed, failed, skipped }: FinishedCh
 const toFailureLines = ({ failures = [] }: FinishedCheck) => failures.map((failure) => `FAILED  ${failure}\n`);
 
 function toClosingLine(finished: FinishedCheck[]): string {
-  const sum = (key: keyof CheckResult) => finished.reduce((total, check) => total + check[key], 0);
+  const sum = (key: 'passed' | 'failed' | 'skipped') => finished.reduce((total, check) => total + check[key], 0);
   const skipped = sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : '';
   return `${sum('passed')} passed, ${sum('failed')} failed${skipped}`;
 }

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findCorpus } from './corpus.ts';
 import { findFreePort } from './find-free-port.ts';
 import { type RecordedStream, unpackStreams } from './live-run/recorded-streams.ts';
-import { createFakeAgents, startRecount, waitUntil } from './live-run/run-recount.ts';
+import { createFakeAgents, holdAgents, startRecount, waitUntil } from './live-run/run-recount.ts';
 
 const CLI = fileURLToPath(new URL('../../apps/cli/bin/recount.mjs', import.meta.url));
 const corpus = findCorpus();
@@ -153,17 +153,22 @@ describe('killing in the middle', () => {
   it('the API: every line is there, once, when it is back', async () => {
     const path = join(home, 'stream.jsonl');
     await writeFile(path, [init, ...lines, result].map((line) => `${JSON.stringify(line)}\n`).join(''));
+    // The agent is to outlive the API's absence.
+    const hold = await holdAgents(home);
     const run = startRecount(home, ['run', '--server', url, '--', 'claude', '-p'], {
       ...environment,
+      ...hold.environment,
       FAKE_STREAM: path,
-      // The agent is to outlive the API's absence.
-      FAKE_DELAY_MS: '200',
     });
     const stored = async (): Promise<number> => (await listStreams('running'))[0]?.stored_bytes ?? 0;
     await waitUntil(async () => (await stored()) > 500, 'stored bytes');
     await killApi();
-    await waitUntil(() => run.stdout().includes('Zeile 15'), 'the 15th line');
+    await waitUntil(
+      () => run.stdout().includes('Zeile 15') && run.stderr().includes('kept'),
+      'the 15th line, the note',
+    );
     await startApi();
+    await hold.letGo();
     expect(await run.ended).toMatchObject({ exitCode: 0, stderr: expect.stringMatching(/^recount: .*kept.*\n$/) });
     const stream = (await listStreams('all')).find(({ session_id }) => session_id === SESSION_ID);
     expect(stream).toMatchObject({ stored_bytes: (await readFile(path)).length, success: true, aborted: false });

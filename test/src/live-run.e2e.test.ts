@@ -7,12 +7,10 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findCorpus } from './corpus.ts';
 import { type LiveServer, startLiveServer } from './live-run/live-server.ts';
 import { unpackStreams } from './live-run/recorded-streams.ts';
-import { createFakeAgents, type Recount, startRecount, waitUntil } from './live-run/run-recount.ts';
+import { createFakeAgents, holdAgents, type Recount, startRecount, waitUntil } from './live-run/run-recount.ts';
 
 const SESSION_ID = '11111111-2222-4333-8444-555555555555';
 const LINE_COUNT = 30;
-/** Slow enough to break something off in the middle, 30 lines in 1.2 s. */
-const SLOWLY = { FAKE_DELAY_MS: '40' };
 
 const corpus = findCorpus();
 const corpusFolder = mkdtempSync(join(tmpdir(), 'recount-live-run-corpus-'));
@@ -97,7 +95,8 @@ describe('recount run', () => {
     ['SIGINT', { exitCode: 9 }, '[claude] ERROR: The agent exited with code 9'],
   ] as const)('forwards %s, and shows what came before', async (signal, ending, lastLine) => {
     const log = join(home, 'log');
-    const recount = start(home, ['run', '--', 'claude', '-p'], environment({ ...SLOWLY, FAKE_LOG: log }));
+    const hold = await holdAgents(home);
+    const recount = start(home, ['run', '--', 'claude', '-p'], environment({ ...hold.environment, FAKE_LOG: log }));
     await waitUntil(() => recount.stdout().includes('Zeile 3'), 'the third line');
     recount.child.kill(signal);
     const { exitCode, stdout } = await recount.ended;
@@ -111,6 +110,13 @@ describe('recount run', () => {
       .ended;
     expect(exitCode).toBe(137);
     expect(stdout.trimEnd().split('\n').at(-1)).toBe('[claude] ERROR: The agent was ended by SIGKILL');
+  });
+
+  it('reads on after a long silence, while what the agent left running still writes', async () => {
+    const script = '#!/bin/sh\n(sleep 2.9; cat "$FAKE_STREAM") &\nsleep 2.3\n';
+    await writeFile(join(home, 'bin/claude'), script);
+    const { exitCode, stdout } = await start(home, ['run', '--', 'claude'], environment()).ended;
+    expect({ exitCode, lines: stdout.split('\n').length }).toEqual({ exitCode: 0, lines: LINE_COUNT + 2 });
   });
 
   it('passes unknown agents, other output formats and --no-stream through as they are', async () => {
@@ -149,14 +155,17 @@ describe('recount run', () => {
     const slow = environment({ FAKE_DELAY_MS: '1500', FAKE_KILLED_AFTER: '1' });
     const { stderr } = await start(home, ['run', '--stall-timeout', '1', '--', 'claude'], slow).ended;
     expect(stderr).toMatch(
-      /^recount: claude has written nothing for 1 s: it may be stuck\nrecount: claude goes on, after \d s\n$/,
+      // Where it starts slowly, it is silent twice.
+      /^(?:recount: claude has written nothing for 1 s: it may be stuck\nrecount: claude goes on, after \d s\n)+$/,
     );
   });
 
   it('lets the agent finish where nobody reads what it shows', async () => {
-    const recount = start(home, recordTo(server.url), environment(SLOWLY));
+    const hold = await holdAgents(home);
+    const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => recount.stdout().includes('Zeile 2'), 'the second line');
     recount.child.stdout?.destroy();
+    await hold.letGo();
     expect(await recount.ended).toMatchObject({ exitCode: 0 });
     expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
   });
@@ -164,12 +173,14 @@ describe('recount run', () => {
 
 describe('a recorded run', () => {
   it('reaches the server while it goes on, whole, and leaves nothing behind', async () => {
-    const recount = start(home, recordTo(server.url), environment({ ...SLOWLY, FAKE_EXIT_CODE: '4' }));
+    const hold = await holdAgents(home);
+    const recount = start(home, recordTo(server.url), environment({ ...hold.environment, FAKE_EXIT_CODE: '4' }));
     await waitUntil(() => receivedBytes() > 500, 'the first lines');
     expect(recount.stdout()).not.toContain('Complete');
     const [noteName = ''] = (await listSpool()).filter((name) => name.endsWith('.ndjson'));
     expect((await stat(join(spool(), noteName))).mode & 0o777).toBe(0o600);
     expect((await stat(spool())).mode & 0o777).toBe(0o700);
+    await hold.letGo();
     expect(await recount.ended).toMatchObject({ exitCode: 4, stderr: '' });
     expect(onlyStream()).toMatchObject({ sessionId: SESSION_ID, agent: 'claude-code', end: { exitCode: '4' } });
     expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
@@ -177,11 +188,13 @@ describe('a recorded run', () => {
   });
 
   it('goes on where the server was left, when that was killed in the middle', async () => {
-    const recount = start(home, recordTo(server.url), environment(SLOWLY));
+    const hold = await holdAgents(home);
+    const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => receivedBytes() > 300, 'the first lines');
     await server.kill();
     await waitUntil(() => recount.stderr().includes('cannot be reached'), 'the note');
     await server.start();
+    await hold.letGo();
     const { exitCode, stderr } = await recount.ended;
     expect(exitCode).toBe(0);
     expect(stderr.trimEnd().split('\n')).toEqual([
@@ -223,15 +236,21 @@ describe('a recorded run', () => {
   });
 
   it('of a recount that was killed is sent by the next one, up to where it came', async () => {
-    const first = start(home, recordTo(server.url), environment(SLOWLY));
+    const hold = await holdAgents(home);
+    const first = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => first.stdout().includes('Zeile 4'), 'the fourth line');
     const shown = first.stdout();
     first.child.kill('SIGKILL');
     await first.ended;
     expect((await listSpool()).length).toBeGreaterThan(1);
-    const { stderr } = await start(home, recordTo(server.url), environment(SLOWLY)).ended;
-    expect(stderr).toBe('recount: a stream that waited in the spool is sent\n');
-    const [killed, whole] = [...server.streams.values()];
+    const second = start(home, recordTo(server.url), environment(hold.environment));
+    await waitUntil(() => second.stderr() !== '', 'the note');
+    await hold.letGo();
+    expect((await second.ended).stderr).toBe('recount: a stream that waited in the spool is sent\n');
+    const streams = [...server.streams.values()];
+    expect(streams).toHaveLength(2);
+    const whole = streams.find(({ end }) => end?.exitCode === '0');
+    const killed = streams.find((each) => each !== whole);
     expect(whole?.bytes.toString()).toBe(toClaudeStream());
     expect(toClaudeStream().startsWith(killed?.bytes.toString() ?? '')).toBe(true);
     // Nothing was shown that was not in the spool.
@@ -241,9 +260,11 @@ describe('a recorded run', () => {
   });
 
   it('whose stream the server has closed meanwhile is sent anew, whole', async () => {
-    const recount = start(home, recordTo(server.url), environment(SLOWLY));
+    const hold = await holdAgents(home);
+    const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => receivedBytes() > 300, 'the first lines');
     server.close([...server.streams.keys()][0] ?? '');
+    await hold.letGo();
     expect(await recount.ended).toMatchObject({ exitCode: 0, stderr: '' });
     const [, second] = [...server.streams.values()];
     expect(second?.bytes.toString()).toBe(toClaudeStream());

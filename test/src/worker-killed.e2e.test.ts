@@ -76,11 +76,13 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
     const workspaceId = '01J0000000000000000000000C';
     const { database } = backend;
     await ensureWorkspace(database.database, workspaceId, workspaceId);
-    const count = 600;
+    let count = 0;
     const receiveOne = (seed: number) => backend.receive(workspaceId, generateTranscript({ seed, targetBytes: 7000 }));
-    for (let start = 0; start < count; start += 100) {
-      await Promise.all(Array.from({ length: 100 }, (_, index) => receiveOne(1000 + start + index)));
-    }
+    const receiveMore = async (): Promise<void> => {
+      await Promise.all(Array.from({ length: 100 }, (_, index) => receiveOne(1000 + count + index)));
+      count += 100;
+    };
+    while (count < 600) await receiveMore();
     const countIngested = async (): Promise<number> => {
       const { rows } = await database.pool.query(
         `SELECT count(*)::int AS count FROM recount.transcripts WHERE workspace_id = $1 AND status = 'ingested'`,
@@ -103,9 +105,10 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
     };
     const worker = await backend.start('worker');
     // Killed between two groups, it has taken none with it; what it had told the queue last is still being written down.
-    for (let groups = 1; (await countUnderWay()) === 0; groups++) {
+    for (let ingested = 0; (await countUnderWay()) === 0; ingested = await countIngested()) {
+      if (ingested > 0) await receiveMore();
       await worker.waitUntilReady();
-      await waitForCount(Math.min(groups * 50, count));
+      await waitForCount(ingested + 50);
       await sleep(30);
       await worker.kill(RESTART_PAUSE_MS);
       await sleep(200);

@@ -91,7 +91,7 @@ describe('startApi', () => {
     await api.close();
     expect(Date.now() - startedAtMs).toBeLessThan(5000);
     expect(await upload.answer).toBe('');
-    await vi.waitFor(async () => expect(await listUploadsUnderWay(storeDirectory)).toEqual([]));
+    await vi.waitFor(async () => expect(await listUploadsUnderWay(storeDirectory)).toEqual([]), { timeout: 10_000 });
   });
 
   it('does not start on a port that is taken, nor with a database of another version or none', async () => {

@@ -55,7 +55,7 @@ afterAll(async () => {
 
 async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
-  await vi.waitFor(() => expect(server.listening).toBe(true));
+  await vi.waitFor(() => expect(server.listening).toBe(true), { timeout: 10_000 });
   const { port } = server.address() as AddressInfo;
   server.close();
   return port;

@@ -72,6 +72,11 @@ describe('enqueue', () => {
       resolve(job);
       return DONE;
     });
+    const isListening = async () => {
+      const listening = `SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN %' AND datname = current_database()`;
+      expect((await queues.pool.pool.query(listening)).rowCount).toBeGreaterThan(0);
+    };
+    await vi.waitFor(isListening, WAIT);
     await new Promise((idle) => setTimeout(idle, 500));
     await queues.enqueue(sender, toJob('t1'));
     expect(await promise).toEqual(toJob('t1'));

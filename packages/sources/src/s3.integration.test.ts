@@ -180,7 +180,7 @@ describe('S3', () => {
         if (isAborted) await expect(read()).rejects.toThrow('enough');
         else await read();
         expect(await reading).toMatch(isAborted ? /^AbortError$/ : /^(AbortError|SourceError)$/);
-        await expect.poll(() => bodies.every((body) => body.closed)).toBe(true);
+        await expect.poll(() => bodies.every((body) => body.closed), { timeout: 10_000 }).toBe(true);
       }
     }
   });

@@ -1,5 +1,5 @@
 // Stands for a coding agent: prints a recorded stream with delays, each line in two pieces, then ends as it is told to.
-import { appendFileSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const {
@@ -9,7 +9,11 @@ const {
   FAKE_STDERR = '',
   FAKE_KILLED_AFTER = '',
   FAKE_LOG = '',
+  FAKE_HOLD = '',
 } = process.env;
+/** In this line it waits for as long as the file FAKE_HOLD is there, but no longer than any test. */
+const HELD_LINE = 20;
+const MAX_HELD_MS = 60_000;
 
 const log = (text) => FAKE_LOG && appendFileSync(FAKE_LOG, `${text}\n`);
 log(JSON.stringify(process.argv.slice(2)));
@@ -26,6 +30,8 @@ for (const [index, line] of lines.entries()) {
   const middle = line.length >> 1;
   await write(line.slice(0, middle));
   if (FAKE_DELAY_MS !== '0') await sleep(Number(FAKE_DELAY_MS));
+  const deadlineMs = performance.now() + MAX_HELD_MS;
+  while (index === HELD_LINE && existsSync(FAKE_HOLD) && performance.now() < deadlineMs) await sleep(10);
   await write(line.slice(middle));
 }
 process.exitCode = Number(FAKE_EXIT_CODE);

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -26,6 +26,15 @@ export async function createFakeAgents(folder: string): Promise<string> {
   return folder;
 }
 
+/** A file that holds fake agents up in the middle of their streams, until it goes with `letGo`, or for a minute. */
+export async function holdAgents(
+  home: string,
+): Promise<{ environment: Record<string, string>; letGo(): Promise<void> }> {
+  const path = join(home, 'hold');
+  await writeFile(path, '');
+  return { environment: { FAKE_HOLD: path, FAKE_DELAY_MS: '10' }, letGo: () => rm(path) };
+}
+
 /** Starts `recount` in a home of its own, where the fake agents are the first in PATH. */
 export function startRecount(
   home: string,
@@ -37,6 +46,8 @@ export function startRecount(
     cwd: home,
     env: { PATH: `${join(home, 'bin')}:${process.env.PATH}`, HOME: home, TZ: 'UTC', ...environment },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    // In the foreground of a terminal it would leave it to that to tell the agent of SIGINT.
+    detached: true,
   });
   if (stdin !== undefined && child.stdin !== null) createReadStream(stdin).pipe(child.stdin);
   const text = { stdout: '', stderr: '' };

@@ -86,10 +86,13 @@ describe('a key', () => {
     const { database } = api.database;
     const { id, key } = await createApiKey(database, { workspaceId: HOME_WORKSPACE, name: 'noted', scopes: ['read'] });
     await request('/v1/sessions', `Bearer ${key}`);
-    await vi.waitFor(async () => {
-      const row = (await listApiKeys(database, HOME_WORKSPACE)).find((candidate) => candidate.id === id);
-      expect(Date.now() - Date.parse(row?.last_used_at ?? '')).toBeLessThan(60_000);
-    });
+    await vi.waitFor(
+      async () => {
+        const row = (await listApiKeys(database, HOME_WORKSPACE)).find((candidate) => candidate.id === id);
+        expect(Date.now() - Date.parse(row?.last_used_at ?? '')).toBeLessThan(60_000);
+      },
+      { timeout: 10_000 },
+    );
   });
 
   it('has so many requests a minute; uploads are not among them', async () => {

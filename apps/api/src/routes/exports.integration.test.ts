@@ -136,14 +136,16 @@ describe('GET /v1/export', () => {
 
     it('reads no further than its client, refuses what would be too much at once, and ends with the client', async () => {
       const open = await Promise.all(Array.from({ length: MAX_CONCURRENT_EXPORTS }, () => startReading()));
-      await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS));
+      await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS), { timeout: 10_000 });
       await sleep(300);
       // The rest waits in Postgres.
-      await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS));
+      await vi.waitFor(async () => expect(await countCursors()).toBe(MAX_CONCURRENT_EXPORTS), { timeout: 10_000 });
       await expectProblem(await api.fetch('/v1/export/usage'), 429, 'too-many-exports');
       for (const answer of open) answer.destroy();
       await vi.waitFor(async () => expect(await countCursors()).toBe(0), { timeout: 10_000 });
-      await vi.waitFor(() => expect(api.database.pool.idleCount).toBe(api.database.pool.totalCount));
+      await vi.waitFor(() => expect(api.database.pool.idleCount).toBe(api.database.pool.totalCount), {
+        timeout: 10_000,
+      });
       expect(await readLines('usage?format=ndjson&session_id=first')).toHaveLength(20);
     });
 
@@ -181,13 +183,16 @@ describe('GET /v1/export', () => {
 
     it('breaks off, rather than ending in good order, where the database goes away', async () => {
       const answer = await startReading();
-      await vi.waitFor(async () => {
-        const { rows } = await api.database.pool.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      await vi.waitFor(
+        async () => {
+          const { rows } = await api.database.pool.query(
+            `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
            WHERE state = 'idle in transaction' AND datname = current_database() AND pid <> pg_backend_pid()`,
-        );
-        expect(rows).toHaveLength(1);
-      });
+          );
+          expect(rows).toHaveLength(1);
+        },
+        { timeout: 10_000 },
+      );
       const failed = vi.fn();
       const ended = new Promise((resolve) => answer.on('error', failed).on('close', resolve));
       answer.resume();

@@ -85,14 +85,17 @@ describe('a stream', () => {
     const streamId = newTestStreamId();
     const live = openLive(sender, 'running', { 'recount-stream': streamId });
     await live.write(lines[0] ?? '');
-    await vi.waitFor(async () => expect((await api.fetch('/v1/sessions/running/events?follow=true')).status).toBe(200));
+    await vi.waitFor(
+      async () => expect((await api.fetch('/v1/sessions/running/events?follow=true')).status).toBe(200),
+      { timeout: 10_000 },
+    );
     const follower = await followEvents(reader, 'running');
     await follower.waitFor('stream:init');
     const bytes = Buffer.from(lines.slice(1).join(''));
     for (let at = 0; at < bytes.length; at += 97) await live.write(bytes.subarray(at, at + 97));
     const startedAt = performance.now();
     await follower.waitFor('stream:result');
-    expect(performance.now() - startedAt).toBeLessThan(1500);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
     const running = liveListSchema.parse(await (await api.fetch('/v1/live')).json());
     expect(running.streams).toMatchObject([{ stream_id: streamId, state: 'open', tokens: LIVE_TOKENS, success: null }]);
     live.end();
@@ -266,7 +269,7 @@ describe('a connection that breaks', () => {
     const cut = bytes.indexOf('👩') + 2;
     const first = openLive(sender, 'broken', name);
     await first.write(bytes.subarray(0, cut));
-    await vi.waitFor(async () => expect(await askOffset()).toBe(cut));
+    await vi.waitFor(async () => expect(await askOffset()).toBe(cut), { timeout: 10_000 });
     first.destroy();
 
     const gap = await sendLive(sender, 'broken', 'x', { ...name, 'recount-offset': String(cut + 1) });
@@ -296,10 +299,15 @@ describe('a connection that breaks', () => {
 
   it('is not waited for: the request that resumes takes over', async () => {
     const [line = '', next = ''] = toStreamLines('taken');
-    const name = { 'recount-stream': newTestStreamId() };
+    const streamId = newTestStreamId();
+    const name = { 'recount-stream': streamId };
     const stuck = openLive(sender, 'taken', name);
     await stuck.write(line);
-    await sleep(400);
+    const isStored = async () => {
+      const { headers } = await api.fetch(`/v1/sessions/taken/live?stream=${streamId}`, { method: 'HEAD' });
+      expect(headers.get('recount-offset')).toBe(String(line.length));
+    };
+    await vi.waitFor(isStored, { timeout: 10_000 });
     for (const url of [api.url, other.url]) {
       const target = { url, key: api.keys.ingest };
       expect(await sendLive(target, 'taken', line, { ...name })).toMatchObject({ body: { stored_bytes: line.length } });
@@ -386,7 +394,9 @@ describe('a reader', () => {
     const live = openLive({ url: stopping.url, key: api.keys.ingest }, 'stopping', { 'recount-stream': streamId });
     await live.write(line);
     const path = `/v1/sessions/stopping/live?stream=${streamId}`;
-    await vi.waitFor(async () => expect((await api.fetch(path, { method: 'HEAD' })).status).toBe(200));
+    await vi.waitFor(async () => expect((await api.fetch(path, { method: 'HEAD' })).status).toBe(200), {
+      timeout: 10_000,
+    });
     const follower = await followEvents({ url: stopping.url, key: api.keys.read }, 'stopping');
     await follower.waitFor('stream:init');
     await live.write(next);

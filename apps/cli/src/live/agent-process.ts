@@ -116,6 +116,8 @@ async function* readUntilQuiet(stream: Readable, exited: Promise<unknown>): Asyn
   let timer: NodeJS.Timeout | undefined;
   let isGivenUp = false;
   void exited.then(() => {
+    // Silence before the exit does not count.
+    if (waitingSinceMs !== undefined) waitingSinceMs = performance.now();
     timer = setInterval(() => {
       // Only waiting counts: what is there, but not yet taken, is not lost.
       if (waitingSinceMs === undefined || performance.now() - waitingSinceMs < QUIET_AFTER_EXIT_MS) return;

@@ -62,13 +62,16 @@ describe('migrateDatabase', () => {
     await holder.query('SELECT pg_advisory_lock(7262891)');
     const migrating = migrateDatabase(connectionString);
     const expectation = expect(migrating).rejects.toMatchObject({ code: '57P01' });
-    await vi.waitFor(async () => {
-      const { rowCount } = await pool.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    await vi.waitFor(
+      async () => {
+        const { rowCount } = await pool.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event = 'advisory'`,
-      );
-      expect(rowCount).toBe(1);
-    });
+        );
+        expect(rowCount).toBe(1);
+      },
+      { timeout: 10_000 },
+    );
     await expectation;
     await holder.query('SELECT pg_advisory_unlock_all()');
     await migrateDatabase(connectionString);

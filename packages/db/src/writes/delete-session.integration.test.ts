@@ -65,13 +65,16 @@ it('waits for whoever writes rows of the session, and for nobody else', async ()
   const remove = (session: string) =>
     pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, session));
   const deleting = remove('busy').then((keys) => order.push(...keys));
-  await vi.waitFor(async () => {
-    const { rowCount } = await pool.pool.query(
-      `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+  await vi.waitFor(
+    async () => {
+      const { rowCount } = await pool.pool.query(
+        `SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-    );
-    expect(rowCount).toBe(1);
-  });
+      );
+      expect(rowCount).toBe(1);
+    },
+    { timeout: 10_000 },
+  );
   expect(await remove('free')).toEqual([]);
   commit();
   await Promise.all([writing, deleting]);

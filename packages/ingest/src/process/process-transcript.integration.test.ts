@@ -212,7 +212,9 @@ describe('two workers that have the same job', () => {
       await lockSession(transaction, TEST_WORKSPACE, session);
       await claimTranscript(database, TEST_WORKSPACE, transcript.id);
       outcome = handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
-      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 2 }));
+      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 2 }), {
+        timeout: 10_000,
+      });
       await recordAttemptFailure(database, TEST_WORKSPACE, transcript.id, 'the first was cut off');
     });
     expect(await outcome).toEqual({ status: 'done' });
@@ -230,7 +232,9 @@ describe('an abort', () => {
       await lockSession(transaction, TEST_WORKSPACE, session);
       const options = { maxLineBytes: 1024, signal: controller.signal };
       const outcome = handleJob({ ...installation, onReport: () => undefined }, job, options);
-      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 1 }));
+      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 1 }), {
+        timeout: 10_000,
+      });
       controller.abort();
       expect(await outcome).toEqual({ status: 'handed-back' });
     });
