@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
+import { toHiddenWorkspace } from '../writes/in-workspace.ts';
 import type { TranscriptRow } from '../writes/insert-transcripts.ts';
 
 export async function findTranscript(
@@ -11,7 +12,7 @@ export async function findTranscript(
   const [row] = await database
     .select()
     .from(transcripts)
-    .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.id, transcriptId)));
+    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), eq(transcripts.id, transcriptId)));
   return row;
 }
 
@@ -24,6 +25,6 @@ export async function findTranscriptByObject(
   const [row] = await database
     .select()
     .from(transcripts)
-    .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.object_key, objectKey)));
+    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), eq(transcripts.object_key, objectKey)));
   return row;
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, desc, eq, gte, inArray } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
+import { toHiddenWorkspace } from '../writes/in-workspace.ts';
 
 /** What a longer transcript of the session is compared with. */
 export interface StoredVersion {
@@ -24,7 +25,7 @@ export async function listSessionVersions(
     .from(transcripts)
     .where(
       and(
-        eq(transcripts.workspace_id, workspaceId),
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
         eq(transcripts.session_id, sessionId),
         gte(transcripts.size_bytes, minBytes),
         inArray(transcripts.status, ['queued', 'processing', 'ingested']),

@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq, inArray } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
+import { toHiddenWorkspace } from '../writes/in-workspace.ts';
 import type { TranscriptRow } from '../writes/insert-transcripts.ts';
 
 export type TranscriptState = Pick<TranscriptRow, 'id' | 'session_id' | 'status' | 'failure_reason'>;
@@ -15,5 +16,5 @@ export async function listTranscriptStates(
   return await database
     .select({ id, session_id, status, failure_reason })
     .from(transcripts)
-    .where(and(eq(transcripts.workspace_id, workspaceId), inArray(transcripts.id, [...ids])));
+    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), inArray(transcripts.id, [...ids])));
 }

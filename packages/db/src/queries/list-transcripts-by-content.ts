@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq, sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
+import { toHiddenWorkspace } from '../writes/in-workspace.ts';
 import type { TranscriptRow } from '../writes/insert-transcripts.ts';
 
 /** Bytes as a session's transcript: a session has the same ones once. */
@@ -22,7 +23,7 @@ export async function listTranscriptsByContent(
     .from(transcripts)
     .where(
       and(
-        eq(transcripts.workspace_id, workspaceId),
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
         sql`(${transcripts.session_id}, ${transcripts.sha256}) IN (
           SELECT * FROM unnest(${sessionIds}::text[], ${hashes}::text[]))`,
       ),

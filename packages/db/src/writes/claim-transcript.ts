@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 import type { TranscriptRow } from './insert-transcripts.ts';
 
 /** Marks a transcript as being processed and counts the attempt; undefined where there is nothing (more) to do. */
@@ -14,7 +15,7 @@ export async function claimTranscript(
     .set({ status: 'processing', attempt_count: sql`${transcripts.attempt_count} + 1` })
     .where(
       and(
-        eq(transcripts.workspace_id, workspaceId),
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
         eq(transcripts.id, transcriptId),
         inArray(transcripts.status, ['queued', 'processing']),
       ),

@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { and, eq, inArray } from '../drizzle.cjs';
 import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 
 interface StatusChange {
   status: TranscriptStatus;
@@ -22,7 +23,7 @@ export async function setTranscriptStatus(
     .set(change)
     .where(
       and(
-        eq(transcripts.workspace_id, workspaceId),
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
         inArray(transcripts.id, [...transcriptIds]),
         from === undefined ? undefined : inArray(transcripts.status, [...from]),
       ),

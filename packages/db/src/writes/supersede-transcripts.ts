@@ -3,6 +3,7 @@ import { and, eq, inArray, sql } from '../drizzle.cjs';
 import { transcriptFigures } from '../schema/transcript-figures.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { deleteTranscriptRows } from './delete-transcript-rows.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 import type { TranscriptRow } from './insert-transcripts.ts';
 
 /** Columns that tell of rows which a superseded transcript does not have. */
@@ -55,7 +56,7 @@ export async function markSuperseded(
     })
     .where(
       and(
-        eq(transcripts.workspace_id, workspaceId),
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
         inArray(
           transcripts.id,
           superseded.map(({ id }) => id),
