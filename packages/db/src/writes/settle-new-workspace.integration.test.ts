@@ -1,10 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findTranscript } from '../queries/find-transcript.ts';
+import { listTranscriptsByContent } from '../queries/list-transcripts-by-content.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
+import { claimTranscript } from './claim-transcript.ts';
+import { settleSearchIndex } from './search/settle-search-index.ts';
 import { settleSessions } from './settle-sessions.ts';
 import { ensureWorkspace } from './workspaces-and-keys.ts';
 
 const RESPONSES = 2000;
+const TRANSCRIPTS = 1000;
 const NEW_WORKSPACE = '01J000000000000000000000NE';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
@@ -35,6 +40,50 @@ async function insertUsage(workspaceId: string): Promise<void> {
     [workspaceId],
   );
 }
+
+/** Transcripts of sessions of their own, as uploads would leave them. */
+async function insertTranscriptsOf(workspaceId: string): Promise<void> {
+  await pool.pool.query(
+    `INSERT INTO recount.transcripts (workspace_id, id, row_set_id, session_id, agent, sha256, size_bytes, object_key, status, ingested_at)
+     SELECT $1, 'id ' || n, 'id ' || n, 'session ' || n, 'claude-code', 'sha ' || n, 1, $1 || n, 'ingested', now()
+     FROM generate_series(1, $2::int) AS n`,
+    [workspaceId, TRANSCRIPTS],
+  );
+  await pool.pool.query(
+    `INSERT INTO recount.sessions (workspace_id, session_id, agent, primary_transcript_id)
+     SELECT workspace_id, session_id, agent, id FROM recount.transcripts WHERE workspace_id = $1 AND sha256 LIKE 'sha %'
+       AND id LIKE 'id %'`,
+    [workspaceId],
+  );
+}
+
+it('finds transcripts by their keys in a workspace that statistics do not know', async () => {
+  await insertTranscriptsOf(TEST_WORKSPACE);
+  await pool.pool.query('ANALYZE');
+  const workspaceId = '01J000000000000000000000NT';
+  await ensureWorkspace(pool.database, workspaceId, 'transcripts');
+  await insertTranscriptsOf(workspaceId);
+  const numbers = Array.from({ length: 20 }, (_, index) => index * 7 + 1);
+  const rowsRead = await pool.withTransaction(async (transaction, client) => {
+    for (const number of numbers) {
+      expect(await findTranscript(transaction, workspaceId, `id ${number}`)).toBeDefined();
+      expect(await claimTranscript(transaction, workspaceId, `id ${number}`)).toBeUndefined();
+    }
+    const contents = numbers.map((number) => ({ sessionId: `session ${number}`, sha256: `sha ${number}` }));
+    expect(await listTranscriptsByContent(transaction, workspaceId, contents)).not.toContain(undefined);
+    const written = numbers.map((number) => ({ rowSetId: `id ${number}`, firstNumbers: { entry: 0, call: 0 } }));
+    const sessionIds = contents.map(({ sessionId }) => sessionId);
+    await settleSearchIndex(transaction, { workspaceId, sessionIds, written, removedRowSetIds: [] });
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int AS count FROM pg_stat_xact_user_tables
+       WHERE schemaname = 'recount' AND relname IN ('transcripts', 'sessions')`,
+    );
+    return rows[0]?.count;
+  });
+  expect(rowsRead).toBeGreaterThan(numbers.length);
+  // Once or twice it may be cheaper to read the table; for each of the keys it is not.
+  expect(rowsRead).toBeLessThan((numbers.length / 2) * TRANSCRIPTS);
+});
 
 it('settles a copy in a workspace that statistics do not know without reading all of the workspace', async () => {
   await insertUsage(TEST_WORKSPACE);
