@@ -3,7 +3,10 @@ import { getTableName, type SQL, sql } from '../../drizzle.cjs';
 import { ROLLUPS } from '../../schema/usage.ts';
 import type { ReportFilter } from './report-filter.ts';
 
-/** How a time zone's clocks stand at the beginnings of the quarters of an hour that a workspace's roll-ups have. */
+/**
+ * How a time zone's clocks stand at the beginnings of the quarters of an hour that a workspace's roll-ups have; the zone itself
+ * where these are of too many years, and Postgres is to look up every row's time.
+ */
 export type ReportCalendar = KnownClocks | { timeZone: string };
 
 /** With it local time is a sum, for which Postgres takes a twentieth of the time that AT TIME ZONE does. */
@@ -14,10 +17,7 @@ interface KnownClocks {
   months: readonly string[];
 }
 
-/**
- * The clocks of more years are not read: timestamps in transcripts may name any year, and an expression that knows all changes
- * of clocks becomes too long.
- */
+/** Transcripts may name any year, and an expression becomes too long that knows all changes of the clocks. */
 const MAX_YEARS = 12;
 
 /**
@@ -28,13 +28,14 @@ export async function readCalendar(
   database: Database,
   { workspaceId, timeZone, from, to }: ReportFilter,
 ): Promise<ReportCalendar> {
+  const firstMoment = sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`;
   const { rows } = await database.execute<{ years: number; samples: [atMs: number, localMs: number][] | null }>(sql`
     WITH RECURSIVE year AS (
-      SELECT date_trunc('year', ${selectFirst(workspaceId, sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`)}) AS start,
-        1 AS number
+      SELECT date_trunc('year', ${selectFirst(workspaceId, firstMoment)}) AS start, 1 AS number
       UNION ALL
       SELECT date_trunc('year', ${selectFirst(workspaceId, sql`(year.start + interval '1 year') AT TIME ZONE 'UTC'`)}), number + 1
-      FROM year WHERE number <= ${MAX_YEARS} AND year.start + interval '1 year' < coalesce(${to}::timestamptz AT TIME ZONE 'UTC', 'infinity')
+      FROM year
+      WHERE number <= ${MAX_YEARS} AND year.start + interval '1 year' < coalesce(${to}::timestamptz AT TIME ZONE 'UTC', 'infinity')
     ),
     day AS (
       SELECT moment AS start, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_start,

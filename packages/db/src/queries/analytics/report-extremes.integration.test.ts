@@ -53,7 +53,7 @@ describe('calls in each of a thousand years', () => {
       });
       const { rows: expected } = await pool.pool.query(
         `SELECT to_char(date_trunc($1, "timestamp" AT TIME ZONE $2), $3) AS period, count(*)::int AS calls
-         FROM recount.tool_calls WHERE workspace_id = $4 GROUP BY 1 ORDER BY length(to_char(date_trunc($1, "timestamp" AT TIME ZONE $2), $3)), 1`,
+         FROM recount.tool_calls WHERE workspace_id = $4 GROUP BY 1 ORDER BY min("timestamp")`,
         [key, timeZone, key === 'month' ? 'YYYY-MM' : 'YYYY-MM-DD', TEST_WORKSPACE],
       );
       expect(rows.map((row) => ({ period: row[key], calls: row.calls }))).toEqual(expected);
@@ -88,8 +88,8 @@ describe('a session with a file and a program for every other call', () => {
   beforeAll(async () => {
     await insertTestFleet(pool, [{ session_id: 'b' }], OTHER_WORKSPACE);
     await pool.pool.query(
-      `INSERT INTO recount.tool_calls (workspace_id, row_set_id, call_number, session_id, call_key, message_id, tool_name, file_path,
-         program, "timestamp", is_subagent, is_denied, input_bytes, line_number, duration_ms)
+      `INSERT INTO recount.tool_calls (workspace_id, row_set_id, call_number, session_id, call_key, message_id, tool_name,
+         file_path, program, "timestamp", is_subagent, is_denied, input_bytes, line_number, duration_ms)
        SELECT $1, 'transcript-b', n, 'b', 'call-' || n, 'message', 'Bash', '/file-' || n % $2, 'program-' || n % $2,
          timestamptz '2026-06-15T00:00:00Z' + n * interval '5 seconds', false, false, 1, n, n
        FROM generate_series(0, $2 * 2 - 1) AS n`,
