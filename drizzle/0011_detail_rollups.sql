@@ -31,6 +31,8 @@ CREATE INDEX "file_day_rollup_time" ON "recount"."file_day_rollup" USING btree (
 --> statement-breakpoint
 COMMENT ON TABLE recount.file_day_rollup IS 'Calls of tools for files that count, by session, UTC day and file.';
 --> statement-breakpoint
+COMMENT ON TABLE recount.tool_rollup IS 'Tool calls that count, by session, quarter of an hour, tool, and what the call was about where that is one of a few.';
+--> statement-breakpoint
 COMMENT ON COLUMN recount.file_day_rollup.reads IS 'Calls of the tool Read.';
 --> statement-breakpoint
 COMMENT ON COLUMN recount.file_day_rollup.edits IS 'Calls of other tools that did not fail.';

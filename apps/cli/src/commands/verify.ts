@@ -43,6 +43,6 @@ async function verify(context: CliContext, options: VerifyOptions): Promise<void
   if (options.json) return print(context, JSON.stringify(checks, null, 2));
   for (const { table, rows, missing, surplus } of checks) {
     const finding = missing + surplus === 0 ? 'equal to a full recount' : `${missing} missing, ${surplus} surplus`;
-    print(context, `${table.padEnd(16)} ${String(rows).padStart(9)} rows  ${finding}`);
+    print(context, `${table.padEnd(18)} ${String(rows).padStart(9)} rows  ${finding}`);
   }
 }

@@ -7,6 +7,8 @@ import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSum
 
 const HOUR_MS = 60 * 60_000;
 export const BLOCK_MS = 5 * HOUR_MS;
+/** No timestamp is later, nor has Postgres one of years with five digits. */
+const END_OF_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export interface BlockFigures extends UsageFigures {
   sessions: number;
@@ -36,7 +38,7 @@ export async function readBlocksReport(
       (filter.from === null || start >= Date.parse(filter.from)) &&
       (filter.to === null || start < Date.parse(filter.to)),
   );
-  const edges = [...starts, ...starts.slice(-1).map((start) => start + BLOCK_MS)].map((ms) =>
+  const edges = [...starts, ...starts.slice(-1).map((start) => Math.min(start + BLOCK_MS, END_OF_TIME_MS))].map((ms) =>
     new Date(ms).toISOString(),
   );
   const number = sql`width_bucket(u.bucket_start, ${sql.param(edges)}::timestamptz[])`;

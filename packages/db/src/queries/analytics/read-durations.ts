@@ -1,7 +1,7 @@
 import type { Database } from '../../database.ts';
-import { sql } from '../../drizzle.cjs';
+import { type SQL, sql } from '../../drizzle.cjs';
 import type { ReportFilter } from './report-filter.ts';
-import { type GroupPart, readByKeys } from './report-groups.ts';
+import { readByKeys } from './report-groups.ts';
 import type { ReportKey } from './report-keys.ts';
 import { ROLLED_UP_CALLS, TOOL_CALL_SOURCE } from './tool-call-figures.ts';
 
@@ -20,6 +20,10 @@ export interface DurationsRequest {
   groupBy?: readonly ReportKey[];
   /** Whether calls go by their program as well; calls without one are left out then. */
   isByProgram?: boolean;
+  /** Rows of the report with their keys. Of other groups, of which there may be millions, nothing is taken into this process. */
+  rows: readonly object[];
+  /** Whether there are other groups. */
+  truncated: boolean;
   /** Calls that the filter has, and whose duration is known. */
   timedCalls: number;
   /** Durations of more calls are not taken into this process, but sorted by the database, one by one. */
@@ -36,85 +40,69 @@ export async function readDurations(
   filter: ReportFilter,
   request: DurationsRequest,
 ): Promise<Durations> {
-  const { groupBy = [], isByProgram, timedCalls, maxListedCalls = MAX_LISTED_CALLS } = request;
+  const { groupBy = [], isByProgram = false, rows, truncated, timedCalls, maxListedCalls = MAX_LISTED_CALLS } = request;
+  const isListed = timedCalls <= maxListedCalls;
+  const { program, durations, ...calls } = isListed ? LISTED_CALLS : SORTED_CALLS;
+  const part = isByProgram ? { ...calls, where: sql`${calls.where} AND ${program} IS NOT NULL` } : calls;
+  const read = (by: readonly ReportKey[], keys: Readonly<Record<string, SQL>>, ids?: readonly string[]) =>
+    readByKeys<DurationsRead>(database, filter, by, { ...part, keys }, { durations }, ids);
   const names = isByProgram ? [...groupBy, 'program'] : groupBy;
   const toId = (row: object): string =>
     JSON.stringify(names.map((name) => (row as Record<string, unknown>)[name] ?? null));
-  const read = timedCalls > maxListedCalls ? sortDurations : listDurations;
-  const { all, groups } = await read(database, filter, request);
-  const figures = new Map(groups.map(({ key, durations }) => [toId(key), durations]));
-  return { all, of: (row) => figures.get(toId(row)) ?? NONE };
+  const groups = await read(groupBy, isByProgram ? { program } : {}, rows.map(toId));
+  const figures = new Map(groups.map((group) => [toId(group), toFigures([group])]));
+  const areAll = names.length === 0 || (isListed && !truncated);
+  return {
+    all: toFigures(areAll ? groups : await read([], {})),
+    of: (row) => figures.get(toId(row)) ?? NONE,
+  };
 }
 
+/** All durations of a group, or the two that were asked for. */
 interface DurationsRead {
-  all: DurationFigures;
-  groups: { key: object; durations: DurationFigures }[];
+  durations: Buffer | [p50: number, p95: number] | null;
 }
 
-async function listDurations(
-  database: Database,
-  filter: ReportFilter,
-  { groupBy = [], isByProgram }: DurationsRequest,
-): Promise<DurationsRead> {
-  const part: Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'> = {
-    ...ROLLED_UP_CALLS,
-    ...(isByProgram && { keys: { program: sql`r.program` }, where: sql`r.program IS NOT NULL` }),
-  };
-  const rows = await readByKeys<{ durations: Buffer | null }>(database, filter, groupBy, part, {
-    durations: sql`string_agg(r.durations, ''::bytea)`,
-  });
-  const lists = rows.map(({ durations, ...key }) => ({ key, bytes: durations ?? Buffer.alloc(0) }));
-  return {
-    all: toPercentiles(parseDurations(Buffer.concat(lists.map(({ bytes }) => bytes)))),
-    groups: lists.map(({ key, bytes }) => ({ key, durations: toPercentiles(parseDurations(bytes)) })),
-  };
-}
+const LISTED_CALLS = {
+  ...ROLLED_UP_CALLS,
+  where: sql`r.timed_calls > 0`,
+  program: sql`r.program`,
+  durations: sql`string_agg(r.durations, ''::bytea)`,
+};
 
-async function sortDurations(
-  database: Database,
-  filter: ReportFilter,
-  { groupBy = [], isByProgram }: DurationsRequest,
-): Promise<DurationsRead> {
-  const read = (by: readonly ReportKey[], keys: GroupPart['keys']) =>
-    readByKeys<{ percentiles: [number, number] }>(
-      database,
-      filter,
-      by,
-      {
-        // As roll-ups have it: in some zones clocks once changed within a quarter of an hour.
-        source: { ...TOOL_CALL_SOURCE, time: sql`date_bin('15 minutes', ${TOOL_CALL_SOURCE.time}, '2000-01-01Z')` },
-        table: sql`recount.tool_calls AS c`,
-        ...(keys !== undefined && { keys }),
-        where: sql`c.is_own AND c.duration_ms IS NOT NULL ${isByProgram ? sql`AND c.program IS NOT NULL` : sql``}`,
-      },
-      { percentiles: sql`percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY c.duration_ms)::float8[]` },
-    );
-  const [all] = await read([], undefined);
-  const rows = await read(groupBy, isByProgram ? { program: sql`c.program` } : undefined);
-  return {
-    all: toFigures(all?.percentiles),
-    groups: rows.map(({ percentiles, ...key }) => ({ key, durations: toFigures(percentiles) })),
-  };
-}
+const SORTED_CALLS = {
+  // As roll-ups have it: in some zones clocks once changed within a quarter of an hour.
+  source: { ...TOOL_CALL_SOURCE, time: sql`date_bin('15 minutes', ${TOOL_CALL_SOURCE.time}, '2000-01-01Z')` },
+  table: sql`recount.tool_calls AS c`,
+  where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
+  program: sql`c.program`,
+  durations: sql`percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY c.duration_ms)::float8[]`,
+};
 
-const toFigures = (percentiles: [number, number] | undefined): DurationFigures =>
-  percentiles === undefined ? NONE : { duration_p50_ms: percentiles[0], duration_p95_ms: percentiles[1] };
+/** Of lists together, or of one group that was sorted. */
+function toFigures(groups: readonly DurationsRead[]): DurationFigures {
+  const lists: Buffer[] = [];
+  for (const { durations } of groups) {
+    if (Array.isArray(durations)) return { duration_p50_ms: durations[0], duration_p95_ms: durations[1] };
+    if (durations !== null) lists.push(durations);
+  }
+  return lists.length === 0 ? NONE : toPercentiles(parseDurations(Buffer.concat(lists)));
+}
 
 const BYTES_PER_DURATION = 6;
 
 function parseDurations(bytes: Buffer): Float64Array {
   const durations = new Float64Array(bytes.length / BYTES_PER_DURATION);
   for (let index = 0; index < durations.length; index += 1)
-    durations[index] = bytes.readIntBE(index * BYTES_PER_DURATION, BYTES_PER_DURATION);
+    durations[index] = bytes.readUIntBE(index * BYTES_PER_DURATION, BYTES_PER_DURATION);
   return durations;
 }
 
-/** Reorders the durations. */
-function toPercentiles(durations: Float64Array): DurationFigures {
-  const count = durations.length;
-  if (count === 0) return NONE;
-  return toFigures([selectRank(durations, Math.ceil(count / 2)), selectRank(durations, Math.ceil((count * 19) / 20))]);
-}
+/** Of at least one duration. Reorders them. */
+const toPercentiles = (durations: Float64Array): DurationFigures => ({
+  duration_p50_ms: selectRank(durations, Math.ceil(durations.length / 2)),
+  duration_p95_ms: selectRank(durations, Math.ceil((durations.length * 19) / 20)),
+});
 
 /** The value that would be the `rank`th, from 1 on, if all were sorted: quickselect, in linear time. Reorders the values. */
 export function selectRank(values: Float64Array, rank: number): number {

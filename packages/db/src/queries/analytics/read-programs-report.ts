@@ -39,7 +39,8 @@ export async function readProgramsReport(
     order: sql`calls DESC`,
     toFigures: (sums) => ({ ...toCallFigures(sums), timed_calls: sums.timed_calls }),
   });
-  const durations = await readDurations(database, filter, { isByProgram: true, timedCalls: totals.timed_calls });
+  const timedCalls = totals.timed_calls;
+  const durations = await readDurations(database, filter, { isByProgram: true, rows, truncated, timedCalls });
   const { timed_calls: _timedCalls, ...figures } = totals;
   return {
     rows: rows.map(({ timed_calls: _timed, ...row }) => ({ ...row, ...durations.of(row) })),

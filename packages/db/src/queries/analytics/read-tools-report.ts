@@ -54,10 +54,12 @@ export async function readToolsReport(
   });
   if (!page.hasPercentiles) return report;
   const { groupBy = [] } = page;
-  const durations = await readDurations(database, filter, { groupBy, timedCalls: report.totals.timed_calls });
+  const { rows, totals, truncated } = report;
+  const timedCalls = totals.timed_calls;
+  const durations = await readDurations(database, filter, { groupBy, rows, truncated, timedCalls });
   return {
-    rows: report.rows.map((row) => ({ ...row, ...durations.of(row) })),
-    totals: { ...report.totals, ...durations.all },
-    truncated: report.truncated,
+    rows: rows.map((row) => ({ ...row, ...durations.of(row) })),
+    totals: { ...totals, ...durations.all },
+    truncated,
   };
 }

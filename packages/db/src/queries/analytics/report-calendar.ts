@@ -4,15 +4,21 @@ import { ROLLUPS } from '../../schema/usage.ts';
 import type { ReportFilter } from './report-filter.ts';
 
 /**
- * How a time zone's clocks stand at the beginnings of the quarters of an hour that a workspace's roll-ups have. With it local
- * time is a sum, for which Postgres takes a twentieth of the time that AT TIME ZONE does.
+ * How a time zone's clocks stand at the beginnings of the quarters of an hour that a workspace's roll-ups have; the zone itself
+ * where these are of too many years, and Postgres is to look up every row's time.
  */
-export interface ReportCalendar {
+export type ReportCalendar = KnownClocks | { timeZone: string };
+
+/** With it local time is a sum, for which Postgres takes a twentieth of the time that AT TIME ZONE does. */
+interface KnownClocks {
   /** Spans of one offset to UTC, in their order; the first one reaches back without end. */
   offsets: readonly { fromMs: number; offsetMs: number }[];
   /** First days of the local months, `YYYY-MM-DD`, in their order. */
   months: readonly string[];
 }
+
+/** Transcripts may name any year, and an expression becomes too long that knows all changes of the clocks. */
+const MAX_YEARS = 12;
 
 /**
  * Reads the clocks at the beginning of each UTC day of the years that have roll-ups within the filter's time, and every quarter
@@ -22,17 +28,20 @@ export async function readCalendar(
   database: Database,
   { workspaceId, timeZone, from, to }: ReportFilter,
 ): Promise<ReportCalendar> {
-  const { rows } = await database.execute<{ samples: [atMs: number, localMs: number][] | null }>(sql`
+  const firstMoment = sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`;
+  const { rows } = await database.execute<{ years: number; samples: [atMs: number, localMs: number][] | null }>(sql`
     WITH RECURSIVE year AS (
-      SELECT date_trunc('year', ${selectFirst(workspaceId, sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`)}) AS start
+      SELECT date_trunc('year', ${selectFirst(workspaceId, firstMoment)}) AS start, 1 AS number
       UNION ALL
-      SELECT date_trunc('year', ${selectFirst(workspaceId, sql`(year.start + interval '1 year') AT TIME ZONE 'UTC'`)})
-      FROM year WHERE year.start + interval '1 year' < coalesce(${to}::timestamptz AT TIME ZONE 'UTC', 'infinity')
+      SELECT date_trunc('year', ${selectFirst(workspaceId, sql`(year.start + interval '1 year') AT TIME ZONE 'UTC'`)}), number + 1
+      FROM year
+      WHERE number <= ${MAX_YEARS} AND year.start + interval '1 year' < coalesce(${to}::timestamptz AT TIME ZONE 'UTC', 'infinity')
     ),
     day AS (
       SELECT moment AS start, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_start,
         (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_end
       FROM year, generate_series(year.start, year.start + interval '1 year' - interval '1 day', '1 day') AS moment
+      WHERE (SELECT count(start) FROM year) <= ${MAX_YEARS}
     ),
     sample AS (
       SELECT start AS moment, local_start AS local FROM day
@@ -41,9 +50,11 @@ export async function readCalendar(
       FROM day, generate_series(start, start + interval '23:45', '15 minutes') AS moment
       WHERE local_end - local_start <> '24 hours'
     )
-    SELECT json_agg(json_build_array(extract(epoch FROM moment) * 1000, extract(epoch FROM local) * 1000) ORDER BY moment) AS samples
+    SELECT (SELECT count(start)::int FROM year) AS years,
+      json_agg(json_build_array(extract(epoch FROM moment) * 1000, extract(epoch FROM local) * 1000) ORDER BY moment) AS samples
     FROM sample`);
-  return toCalendar(rows[0]?.samples ?? []);
+  const { years = 0, samples } = rows[0] ?? {};
+  return years > MAX_YEARS ? { timeZone } : toCalendar(samples ?? []);
 }
 
 /** The first beginning of a roll-up's row, from a moment on, as UTC without a zone. */
@@ -58,7 +69,7 @@ const selectFirst = (workspaceId: string, from: SQL): SQL => {
 
 const DAY_MS = 24 * 60 * 60_000;
 
-function toCalendar(samples: readonly (readonly [atMs: number, localMs: number])[]): ReportCalendar {
+function toCalendar(samples: readonly (readonly [atMs: number, localMs: number])[]): KnownClocks {
   const offsets: { fromMs: number; offsetMs: number }[] = [];
   const months = new Set<string>();
   for (const [atMs, localMs] of samples) {
@@ -80,8 +91,9 @@ const compareDates = (a: string, b: string): number => a.length - b.length || (a
 export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
 
 /** By how much local clocks are ahead of UTC. */
-function toOffset(time: SQL, { offsets }: ReportCalendar): SQL {
-  const [first, ...others] = offsets;
+function toOffset(time: SQL, calendar: ReportCalendar): SQL {
+  if ('timeZone' in calendar) return sql`(${time} AT TIME ZONE ${calendar.timeZone} AT TIME ZONE 'UTC' - ${time})`;
+  const [first, ...others] = calendar.offsets;
   let offset = toInterval(first?.offsetMs ?? 0);
   for (const { fromMs, offsetMs } of others)
     offset = sql`CASE WHEN ${time} < ${new Date(fromMs).toISOString()}::timestamptz THEN ${offset} ELSE ${toInterval(offsetMs)} END`;
@@ -93,11 +105,12 @@ const toInterval = (ms: number): SQL => sql`${`${ms} milliseconds`}::interval`;
 export type Period = 'hour' | 'day' | 'week' | 'month';
 
 /** The local hour, day, week (from Monday on) or month of a local time: its beginning, as a local time. */
-export function toPeriod(period: Period, localTime: SQL, { months }: ReportCalendar): SQL {
+export function toPeriod(period: Period, localTime: SQL, calendar: ReportCalendar): SQL {
   if (period === 'hour') return sql`date_bin('1 hour', ${localTime}, '2000-01-01Z')`;
   if (period === 'day') return sql`date_bin('24 hours', ${localTime}, '2000-01-01Z')`;
   if (period === 'week') return sql`date_bin('168 hours', ${localTime}, '2000-01-03Z')`;
-  const starts = sql`${sql.param(months.map((month) => `${month}T00:00:00Z`))}::timestamptz[]`;
+  if ('timeZone' in calendar) return sql`date_trunc('month', ${localTime}, 'UTC')`;
+  const starts = sql`${sql.param(calendar.months.map((month) => `${month}T00:00:00Z`))}::timestamptz[]`;
   return sql`(${starts})[width_bucket(${localTime}, ${starts})]`;
 }
 
@@ -107,6 +120,8 @@ export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL
     toPeriod(period, toLocalTime(time, calendar), calendar),
   );
   const isOneOffset =
-    calendar.offsets.length > 1 ? sql`AND ${toOffset(first, calendar)} = ${toOffset(last, calendar)}` : sql``;
+    'timeZone' in calendar || calendar.offsets.length > 1
+      ? sql`AND ${toOffset(first, calendar)} = ${toOffset(last, calendar)}`
+      : sql``;
   return sql`(${firstPeriod} = ${lastPeriod} ${isOneOffset})`;
 }

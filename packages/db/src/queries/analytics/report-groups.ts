@@ -184,24 +184,30 @@ async function readAllGroups<Aggregates, Figures, Keys = unknown>(
   };
 }
 
-/** Aggregates of a part's rows by its keys, in no order, with the keys as reports have them. */
+/**
+ * Aggregates of a part's rows by its keys, in no order, with the keys as reports have them. With `ids`, JSON arrays of the
+ * values of all keys, only of these.
+ */
 export async function readByKeys<Row>(
   database: Database,
   filter: ReportFilter,
   groupBy: readonly ReportKey[],
   part: Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>,
   aggregates: Readonly<Record<keyof Row & string, SQL>>,
+  ids?: readonly string[],
 ): Promise<(Row & Record<string, unknown>)[]> {
   const scope = await createScope(database, filter, groupBy, [part]);
   const keys = toKeys(part, scope);
+  const texts = keys.map(([name]) => toText(name, scope));
   const { rows } = await database.execute(sql`
     ${withQueries([part], scope)}
     SELECT ${toNameList(Object.keys(aggregates))}
-      ${sql.join(keys.map(([name]) => sql`, ${toText(name, scope)} AS ${sql.identifier(name)}`))}
+      ${sql.join(keys.map(([name], index) => sql`, ${texts[index]} AS ${sql.identifier(name)}`))}
     FROM (
       SELECT ${toColumns([...keys, ...Object.entries<SQL>(aggregates)])} ${fromPart(part, scope)}
       ${keys.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(keys.map((_, index) => index + 1).join(', '))}`}
-    ) AS g`);
+    ) AS g
+    ${ids === undefined ? sql`` : sql`WHERE jsonb_build_array(${sql.join(texts, sql`, `)}) = ANY(${sql.param(ids)}::jsonb[])`}`);
   return rows as (Row & Record<string, unknown>)[];
 }
 

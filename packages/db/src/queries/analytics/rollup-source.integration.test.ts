@@ -165,7 +165,13 @@ it.each(ZONES)('files, programs and percentiles in %s are those of the calls', a
       ),
     );
 
-    const sorted = await readDurations(pool.database, filter, { groupBy: ['day'], timedCalls: 1, maxListedCalls: 0 });
+    const sorted = await readDurations(pool.database, filter, {
+      groupBy: ['day'],
+      rows: tools.rows,
+      truncated: false,
+      timedCalls: 1,
+      maxListedCalls: 0,
+    });
     expect(tools.rows.map((row) => ({ ...row, ...sorted.of(row) }))).toEqual(tools.rows);
     expect(tools.totals).toMatchObject(sorted.all);
 

@@ -33,13 +33,12 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
     d.workspace_id, d.session_id, d.first_bucket_start AS bucket_start, d.last_bucket_start, ${list('d', columns)}`;
   const quarterColumns = sql`
     q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', columns)}`;
-  // Not to be merged with the days, whose few would be joined by reading all quarters.
-  const fromQuarters = sql`
-    CROSS JOIN LATERAL (
-      SELECT * FROM ${quarters} AS q WHERE q.workspace_id = d.workspace_id AND q.session_id = d.session_id
-        AND q.bucket_start BETWEEN d.first_bucket_start AND d.last_bucket_start
-        AND (${list('q', keys)}) IS NOT DISTINCT FROM (${list('d', keys)}) OFFSET 0
-    ) AS q`;
+  // Of the sessions `s`, one by one: joined with days, all quarters would be read, and all of a session for each of its days.
+  const daysOfQuarters = sql`
+    SELECT q.*, min(q.bucket_start) OVER day AS first_bucket_start, max(q.bucket_start) OVER day AS last_bucket_start
+    FROM ${quarters} AS q
+    WHERE q.workspace_id = s.workspace_id AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
+    WINDOW day AS (PARTITION BY date_bin('1 day', q.bucket_start, '2000-01-01Z'), ${list('q', keys)})`;
   return (scope) => {
     const { calendar, groupBy } = scope;
     const toLocal = (time: SQL) =>
@@ -65,8 +64,11 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       ) AS ${as}`,
       // Reports read their tables more than once, and these are the rows that take long to find.
       query: sql`${parted} AS MATERIALIZED (
-        SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)} FROM ${days} AS d ${fromQuarters}
-        WHERE ${where} AND ${condition} IS NOT TRUE
+        SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)}
+        FROM (
+          SELECT d.workspace_id, d.session_id, min(d.first_bucket_start) AS first, max(d.last_bucket_start) AS last
+          FROM ${days} AS d WHERE ${where} AND ${condition} IS NOT TRUE GROUP BY 1, 2
+        ) AS s CROSS JOIN LATERAL (SELECT * FROM (${daysOfQuarters}) AS d WHERE ${condition} IS NOT TRUE OFFSET 0) AS q
       )`,
     };
   };

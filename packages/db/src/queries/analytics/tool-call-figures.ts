@@ -21,8 +21,6 @@ export interface CallFigures {
 export type CallSums = Record<'calls' | 'sessions' | 'results' | 'errors' | 'denied' | 'output_bytes', number>;
 
 export const TOOL_CALL_SOURCE = toReportSource('c', { time: 'timestamp', own: ['model', 'tool_name'] });
-export const TOOL_ROLLUP_SOURCE = toReportSource('r', { time: 'bucket_start', own: ['model', 'tool_name'] });
-export const TOOL_ROLLUP_TABLE = fromRollup('tool', 'r');
 
 const CALL_COLUMNS = ['calls', 'results', 'errors', 'denied', 'output_bytes'];
 
@@ -32,8 +30,8 @@ export const toRollupSums = (names: readonly string[]): Record<string, SQL> =>
 
 /** Calls that count. */
 export const ROLLED_UP_CALLS = {
-  source: TOOL_ROLLUP_SOURCE,
-  table: TOOL_ROLLUP_TABLE,
+  source: toReportSource('r', { time: 'bucket_start', own: ['model', 'tool_name'] }),
+  table: fromRollup('tool', 'r'),
   columns: toRollupSums(CALL_COLUMNS),
   groupedColumns: [],
 } satisfies GroupPart;
