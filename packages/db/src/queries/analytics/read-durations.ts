@@ -49,7 +49,7 @@ export async function readDurations(
   const names = isByProgram ? [...groupBy, 'program'] : groupBy;
   const toId = (row: object): string =>
     JSON.stringify(names.map((name) => (row as Record<string, unknown>)[name] ?? null));
-  const groups = await read(groupBy, isByProgram ? { program } : {}, rows.map(toId));
+  const groups = await read(groupBy, isByProgram ? { program } : {}, truncated ? rows.map(toId) : undefined);
   const figures = new Map(groups.map((group) => [toId(group), toFigures([group])]));
   const areAll = names.length === 0 || (isListed && !truncated);
   return {

@@ -28,19 +28,24 @@ export async function readCalendar(
   database: Database,
   { workspaceId, timeZone, from, to }: ReportFilter,
 ): Promise<ReportCalendar> {
-  const firstMoment = sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`;
+  const start = sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`;
+  const end = sql`coalesce(${to}::timestamptz, 'infinity')`;
   const { rows } = await database.execute<{ years: number; samples: [atMs: number, localMs: number][] | null }>(sql`
-    WITH RECURSIVE year AS (
-      SELECT date_trunc('year', ${selectFirst(workspaceId, firstMoment)}) AS start, 1 AS number
+    WITH RECURSIVE edge AS (
+      SELECT ${selectEdge('first', workspaceId, start, end)} AS first, ${selectEdge('last', workspaceId, start, end)} AS last
+    ),
+    year AS (
+      SELECT date_trunc('year', first) AS start, 1 AS number FROM edge
       UNION ALL
-      SELECT date_trunc('year', ${selectFirst(workspaceId, sql`(year.start + interval '1 year') AT TIME ZONE 'UTC'`)}), number + 1
-      FROM year
-      WHERE number <= ${MAX_YEARS} AND year.start + interval '1 year' < coalesce(${to}::timestamptz AT TIME ZONE 'UTC', 'infinity')
+      SELECT date_trunc('year', ${selectEdge('first', workspaceId, sql`(year.start + interval '1 year') AT TIME ZONE 'UTC'`, end)}),
+        number + 1
+      FROM year WHERE number <= ${MAX_YEARS} AND year.start IS NOT NULL
     ),
     day AS (
       SELECT moment AS start, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_start,
         (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_end
-      FROM year, generate_series(year.start, year.start + interval '1 year' - interval '1 day', '1 day') AS moment
+      FROM edge, year, generate_series(
+        greatest(year.start, date_trunc('day', first)), least(year.start + interval '1 year' - interval '1 day', last), '1 day') AS moment
       WHERE (SELECT count(start) FROM year) <= ${MAX_YEARS}
     ),
     sample AS (
@@ -57,15 +62,16 @@ export async function readCalendar(
   return years > MAX_YEARS ? { timeZone } : toCalendar(samples ?? []);
 }
 
-/** The first beginning of a roll-up's row, from a moment on, as UTC without a zone. */
-const selectFirst = (workspaceId: string, from: SQL): SQL => {
-  const firsts = Object.values(ROLLUPS).map(
+/** The first or the last beginning of a roll-up's row between two moments, as UTC without a zone. */
+function selectEdge(edge: 'first' | 'last', workspaceId: string, start: SQL, end: SQL): SQL {
+  const [aggregate, choose] = edge === 'first' ? ['min', 'least'] : ['max', 'greatest'];
+  const edges = Object.values(ROLLUPS).map(
     ({ days }) => sql`(
-      SELECT min(first_bucket_start) FROM ${sql.raw(`recount.${getTableName(days)}`)} AS d
-      WHERE d.workspace_id = ${workspaceId} AND d.first_bucket_start >= ${from})`,
+      SELECT ${sql.raw(aggregate)}(first_bucket_start) FROM ${sql.raw(`recount.${getTableName(days)}`)} AS d
+      WHERE d.workspace_id = ${workspaceId} AND d.first_bucket_start >= ${start} AND d.first_bucket_start < ${end})`,
   );
-  return sql`least(${sql.join(firsts, sql`, `)}) AT TIME ZONE 'UTC'`;
-};
+  return sql`${sql.raw(choose)}(${sql.join(edges, sql`, `)}) AT TIME ZONE 'UTC'`;
+}
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -116,12 +122,19 @@ export function toPeriod(period: Period, localTime: SQL, calendar: ReportCalenda
 
 /** Whether no local period ends, and no clock is changed, between two moments of one UTC day. */
 export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL], calendar: ReportCalendar): SQL {
-  const [firstPeriod, lastPeriod] = [first, last].map((time) =>
-    toPeriod(period, toLocalTime(time, calendar), calendar),
-  );
-  const isOneOffset =
-    'timeZone' in calendar || calendar.offsets.length > 1
-      ? sql`AND ${toOffset(first, calendar)} = ${toOffset(last, calendar)}`
-      : sql``;
-  return sql`(${firstPeriod} = ${lastPeriod} ${isOneOffset})`;
+  const isSame = (toLocal: (time: SQL) => SQL) =>
+    sql`${toPeriod(period, toLocal(first), calendar)} = ${toPeriod(period, toLocal(last), calendar)}`;
+  if ('timeZone' in calendar) {
+    const isOneOffset = sql`${toOffset(first, calendar)} = ${toOffset(last, calendar)}`;
+    return sql`(${isSame((time) => toLocalTime(time, calendar))} AND ${isOneOffset})`;
+  }
+  const isSameWith = (offsetMs: number) => isSame((time) => sql`(${time} + ${toInterval(offsetMs)})`);
+  const [earliest, ...others] = calendar.offsets;
+  // Each with its constant offset, as choosing the offset of every moment takes longer.
+  let within = isSameWith(earliest?.offsetMs ?? 0);
+  for (const { fromMs, offsetMs } of others) {
+    const change = sql`${new Date(fromMs).toISOString()}::timestamptz`;
+    within = sql`CASE WHEN ${first} >= ${change} THEN ${isSameWith(offsetMs)} WHEN ${last} >= ${change} THEN false ELSE ${within} END`;
+  }
+  return sql`(${within})`;
 }
