@@ -1,6 +1,7 @@
 import type { Database } from '../database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
-import { ROLLUPS, type RollupName, usageLedger } from '../schema/usage.ts';
+import { ROLLUPS, type RollupName } from '../schema/rollups.ts';
+import { usageLedger } from '../schema/usage.ts';
 import { ALL_ENTRIES, selectLedgerRows } from '../writes/ledger-definition.ts';
 import {
   selectDayRollup,

@@ -2,6 +2,7 @@ export * from './checkpoints.ts';
 export * from './live.ts';
 export * from './messages.ts';
 export * from './recount-schema.ts';
+export * from './rollups.ts';
 export * from './search.ts';
 export * from './transcripts.ts';
 export * from './usage.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject, PriceBasis, SessionEventKind, UsageSource } from '@recount/core';
-import { bigint, boolean, index, integer, jsonb, type PgTable, primaryKey, sql, text } from '../drizzle.cjs';
-import { bytes, identifier, isoTimestamp, usd } from './column-types.ts';
+import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text } from '../drizzle.cjs';
+import { identifier, isoTimestamp, usd } from './column-types.ts';
 import { recountSchema } from './recount-schema.ts';
 import { workspaces } from './workspaces.ts';
 
@@ -89,91 +89,6 @@ export const usageLedger = recountSchema.table(
   ],
 );
 
-/** Beginning of a quarter of an hour: the offsets of all time zones are multiples of it. */
-const quarterHour = () => ({ bucket_start: isoTimestamp() });
-
-/** First and last of the quarters of an hour, within one UTC day, that a row is the sum of. */
-const daySpan = () => ({ first_bucket_start: isoTimestamp(), last_bucket_start: isoTimestamp() });
-
-const rollupSession = () => ({ workspace_id: identifier().notNull(), session_id: identifier().notNull() });
-
-const usageKey = () => ({
-  model: text(),
-  is_subagent: boolean().notNull(),
-  agent_id: text(),
-  git_branch: text(),
-  agent_version: text(),
-  /** Held by the session, credited to another one. */
-  is_shared: boolean().notNull(),
-});
-
-/** Costs in units of 1e-10 dollars, which sum up fast. */
-const usageSums = () => ({
-  responses: integer().notNull(),
-  tokens_in: tokens(),
-  tokens_out: tokens(),
-  cache_read: tokens(),
-  cache_write: tokens(),
-  cache_write_1h: tokens(),
-  thinking_tokens: tokens(),
-  web_search_requests: integer().notNull(),
-  cost_units: tokens(),
-  cost_input_units: tokens(),
-  cost_output_units: tokens(),
-  cost_cache_read_units: tokens(),
-  cost_cache_write_units: tokens(),
-  cost_web_search_units: tokens(),
-  unfinalised_responses: integer().notNull(),
-  unfinalised_tokens_out: tokens(),
-  estimated_tokens_out: tokens(),
-  unpriced_responses: integer().notNull(),
-  unpriced_tokens: tokens(),
-  default_priced_responses: integer().notNull(),
-});
-
-/** Sums of the ledger by session and quarter of an hour. */
-export const usageRollup = recountSchema.table(
-  'usage_rollup',
-  { ...rollupSession(), ...quarterHour(), ...usageKey(), ...usageSums() },
-  (table) => [
-    index('usage_rollup_session').on(table.workspace_id, table.session_id),
-    index('usage_rollup_time').on(table.workspace_id, table.bucket_start, table.session_id),
-  ],
-);
-
-/** Sums of usage_rollup by session and UTC day. */
-export const usageDayRollup = recountSchema.table(
-  'usage_day_rollup',
-  { ...rollupSession(), ...daySpan(), ...usageKey(), ...usageSums() },
-  (table) => [
-    index('usage_day_rollup_session').on(table.workspace_id, table.session_id),
-    index('usage_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
-  ],
-);
-
-const messageKey = () => ({ is_subagent: boolean().notNull() });
-const messageSums = () => ({ messages: integer().notNull(), user_messages: integer().notNull() });
-
-/** Messages of a session's primary transcript by quarter of an hour. */
-export const messageRollup = recountSchema.table(
-  'message_rollup',
-  { ...rollupSession(), ...quarterHour(), model: text(), ...messageKey(), ...messageSums() },
-  (table) => [
-    index('message_rollup_session').on(table.workspace_id, table.session_id),
-    index('message_rollup_time').on(table.workspace_id, table.bucket_start),
-  ],
-);
-
-/** Sums of message_rollup by session and UTC day, over all models. */
-export const messageDayRollup = recountSchema.table(
-  'message_day_rollup',
-  { ...rollupSession(), ...daySpan(), ...messageKey(), ...messageSums() },
-  (table) => [
-    index('message_day_rollup_session').on(table.workspace_id, table.session_id),
-    index('message_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
-  ],
-);
-
 /** Bulk table: every tool call that a transcript holds. */
 export const toolCalls = recountSchema.table(
   'tool_calls',
@@ -220,105 +135,6 @@ export const toolCalls = recountSchema.table(
       .where(sql`subagent_id IS NOT NULL`),
   ],
 );
-
-const toolKey = () => ({
-  model: text(),
-  is_subagent: boolean().notNull(),
-  tool_name: text().notNull(),
-  mcp_server: text(),
-  program: text(),
-  subagent_type: text(),
-  skill_name: text(),
-});
-
-const toolSums = () => ({
-  calls: integer().notNull(),
-  results: integer().notNull(),
-  errors: integer().notNull(),
-  denied: integer().notNull(),
-  input_bytes: tokens(),
-  output_bytes: tokens(),
-  duration_ms: tokens(),
-  timed_calls: integer().notNull(),
-});
-
-/** Of the timed calls, each in milliseconds, as integers of 6 bytes with the most significant first: percentiles cannot be made of sums. */
-const toolLists = () => ({ durations: bytes().notNull() });
-
-/** Tool calls that count, by session, quarter of an hour, tool, and what the call was about where that is one of a few. */
-export const toolRollup = recountSchema.table(
-  'tool_rollup',
-  { ...rollupSession(), ...quarterHour(), ...toolKey(), ...toolSums(), ...toolLists() },
-  (table) => [
-    index('tool_rollup_session').on(table.workspace_id, table.session_id),
-    index('tool_rollup_time').on(table.workspace_id, table.bucket_start),
-  ],
-);
-
-/** Sums of tool_rollup by session and UTC day. */
-export const toolDayRollup = recountSchema.table(
-  'tool_day_rollup',
-  { ...rollupSession(), ...daySpan(), ...toolKey(), ...toolSums(), ...toolLists() },
-  (table) => [
-    index('tool_day_rollup_session').on(table.workspace_id, table.session_id),
-    index('tool_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
-  ],
-);
-
-const fileKey = () => ({ model: text(), is_subagent: boolean().notNull(), file_path: text().notNull() });
-
-const fileSums = () => ({
-  calls: integer().notNull(),
-  reads: integer().notNull(),
-  /** Edits and writes that did not fail. */
-  edits: integer().notNull(),
-  errors: integer().notNull(),
-  output_bytes: tokens(),
-});
-
-/** Calls of tools for files that count, by session, UTC day and file. */
-export const fileDayRollup = recountSchema.table(
-  'file_day_rollup',
-  { ...rollupSession(), ...daySpan(), ...fileKey(), ...fileSums() },
-  (table) => [
-    index('file_day_rollup_session').on(table.workspace_id, table.session_id),
-    index('file_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
-  ],
-);
-
-interface Rollup {
-  /** Rows by quarters of an hour. Files have none but the calls themselves, which are hardly more. */
-  quarters?: PgTable;
-  /** The same by UTC days. */
-  days: PgTable;
-  /** By what rows go beyond session and time. */
-  keys: readonly string[];
-  /** Columns that are summed up, and such that are concatenated. */
-  sums: readonly string[];
-  lists: readonly string[];
-}
-
-const names = (columns: object): string[] => Object.keys(columns);
-
-export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
-  usage: { quarters: usageRollup, days: usageDayRollup, keys: names(usageKey()), sums: names(usageSums()), lists: [] },
-  tool: {
-    quarters: toolRollup,
-    days: toolDayRollup,
-    keys: names(toolKey()),
-    sums: names(toolSums()),
-    lists: names(toolLists()),
-  },
-  file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
-  message: {
-    quarters: messageRollup,
-    days: messageDayRollup,
-    keys: names(messageKey()),
-    sums: names(messageSums()),
-    lists: [],
-  },
-};
-export type RollupName = keyof typeof ROLLUPS;
 
 /** Bulk table: prompts, compactions, API errors, retries, pull requests, commands. */
 export const sessionEvents = recountSchema.table(

@@ -1,7 +1,8 @@
 import type { Database } from '../database.ts';
 import { sql } from '../drizzle.cjs';
+import { ROLLUPS } from '../schema/rollups.ts';
 import { sessions } from '../schema/transcripts.ts';
-import { ROLLUPS, usageEntries, usageLedger } from '../schema/usage.ts';
+import { usageEntries, usageLedger } from '../schema/usage.ts';
 
 /** Deletes derived rows that nothing stands behind: there are none unless somebody changed tables by hand. */
 export async function deleteOrphanedUsage(transaction: Database, workspaceId: string): Promise<void> {

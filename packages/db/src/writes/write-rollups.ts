@@ -1,8 +1,9 @@
 import type { Database } from '../database.ts';
 import { getTableColumns, getTableName, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
+import { messageRollup, ROLLUPS, type RollupName } from '../schema/rollups.ts';
 import { sessions, transcripts } from '../schema/transcripts.ts';
-import { messageRollup, ROLLUPS, type RollupName, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
+import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import { toHiddenWorkspace } from './in-workspace.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
 

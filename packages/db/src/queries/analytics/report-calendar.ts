@@ -1,6 +1,6 @@
 import type { Database } from '../../database.ts';
 import { getTableName, type SQL, sql } from '../../drizzle.cjs';
-import { ROLLUPS } from '../../schema/usage.ts';
+import { ROLLUPS } from '../../schema/rollups.ts';
 import type { ReportFilter } from './report-filter.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { type SQL, sql } from '../../drizzle.cjs';
-import { ROLLUPS, type RollupName } from '../../schema/usage.ts';
+import { ROLLUPS, type RollupName } from '../../schema/rollups.ts';
 import { FILE_CALLS } from '../../writes/write-rollups.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
 import type { ReportFilter } from './report-filter.ts';
