@@ -1,5 +1,5 @@
 import type { Database } from '../../database.ts';
-import { sql } from '../../drizzle.cjs';
+import { type SQL, sql } from '../../drizzle.cjs';
 import { USAGE_SOURCE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
@@ -7,8 +7,6 @@ import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSum
 
 const HOUR_MS = 60 * 60_000;
 export const BLOCK_MS = 5 * HOUR_MS;
-/** No timestamp is later, nor has Postgres one of years with five digits. */
-const END_OF_TIME_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
 export interface BlockFigures extends UsageFigures {
   sessions: number;
@@ -33,23 +31,15 @@ export async function readBlocksReport(
   { limit }: Pick<ReportPage, 'limit'>,
 ): Promise<ReportRows<Block, BlockFigures & { blocks: number }>> {
   const atAnyTime = { ...filter, from: null, to: null };
-  const starts = toBlockStarts(await listHours(database, filter)).filter(
-    (start) =>
-      (filter.from === null || start >= Date.parse(filter.from)) &&
-      (filter.to === null || start < Date.parse(filter.to)),
-  );
-  const edges = [...starts, ...starts.slice(-1).map((start) => Math.min(start + BLOCK_MS, END_OF_TIME_MS))].map((ms) =>
-    new Date(ms).toISOString(),
-  );
-  const number = sql`width_bucket(u.bucket_start, ${sql.param(edges)}::timestamptz[])`;
+  const starts = await listStarts(database, filter);
   const usage: GroupPart = {
     source: USAGE_SOURCE,
     table: sql`recount.usage_rollup AS u`,
-    keys: { block: number },
+    keys: { block: sql`width_bucket(u.bucket_start, ${sql.param(starts)}::timestamptz[])` },
     groupedColumns: ['model'],
     columns: { model: sql`u.model`, ...ROLLUP_SUMS },
-    where: sql`NOT u.is_shared AND u.bucket_start >= ${edges.at(0) ?? null}::timestamptz
-      AND u.bucket_start < ${edges.at(-1) ?? null}::timestamptz`,
+    where: sql`NOT u.is_shared AND u.bucket_start >= ${starts.at(0) ?? null}::timestamptz
+      AND u.bucket_start < ${starts.at(-1) ?? null}::timestamptz + interval '5 hours'`,
   };
   const { rows, totals, truncated, groupCount } = await readGroups<Sums, BlockFigures, { block: number }>(
     database,
@@ -68,7 +58,7 @@ export async function readBlocksReport(
   );
   return {
     rows: rows.map(({ block, ...figures }) => {
-      const start = starts[block - 1] ?? Number.NaN;
+      const start = Date.parse(starts[block - 1] ?? '');
       return { start: new Date(start).toISOString(), end: new Date(start + BLOCK_MS).toISOString(), ...figures };
     }),
     totals: { blocks: groupCount, ...totals },
@@ -76,25 +66,23 @@ export async function readBlocksReport(
   };
 }
 
-/** Full hours (UTC, milliseconds since 1970) in which the workspace made a response, in their order. */
-async function listHours(database: Database, { workspaceId, agent }: ReportFilter): Promise<number[]> {
-  const filter: ReportFilter = { workspaceId, agent, from: null, to: null, timeZone: 'UTC', subagents: 'include' };
-  const { rows } = await database.execute<{ hours: number[] }>(sql`
-    SELECT coalesce(array_agg(extract(epoch FROM hour)::float8 * 1000 ORDER BY hour), '{}') AS hours FROM (
-      SELECT DISTINCT date_bin('1 hour', u.bucket_start, '2000-01-01Z') AS hour
-      FROM recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE)}
-      WHERE ${toConditions(filter, USAGE_SOURCE)} AND NOT u.is_shared AND u.bucket_start IS NOT NULL
-    ) AS hours`);
-  return rows[0]?.hours ?? [];
-}
-
-function toBlockStarts(hours: readonly number[]): number[] {
-  const starts: number[] = [];
-  let endMs = Number.NEGATIVE_INFINITY;
-  for (const hour of hours) {
-    if (hour < endMs) continue;
-    starts.push(hour);
-    endMs = hour + BLOCK_MS;
-  }
-  return starts;
+/** Beginnings of blocks within the filter's time, ISO 8601, in their order: each block is found from the end of the one before. */
+async function listStarts(database: Database, filter: ReportFilter): Promise<string[]> {
+  const { workspaceId, agent, from, to } = filter;
+  const everything: ReportFilter = { workspaceId, agent, from: null, to: null, timeZone: 'UTC', subagents: 'include' };
+  const selectStart = (after: SQL) => sql`(
+    SELECT date_bin('1 hour', u.bucket_start, '2000-01-01Z')
+    FROM recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE)}
+    WHERE ${toConditions(everything, USAGE_SOURCE)} AND NOT u.is_shared AND u.bucket_start >= ${after}
+    ORDER BY u.bucket_start LIMIT 1)`;
+  const { rows } = await database.execute<{ starts_ms: number[] }>(sql`
+    WITH RECURSIVE block AS (
+      SELECT ${selectStart(sql`'-infinity'`)} AS start
+      UNION ALL
+      SELECT ${selectStart(sql`block.start + interval '5 hours'`)} FROM block
+      WHERE block.start < coalesce(${to}::timestamptz, 'infinity')
+    )
+    SELECT coalesce(array_agg(extract(epoch FROM start)::float8 * 1000 ORDER BY start), '{}') AS starts_ms FROM block
+    WHERE start >= coalesce(${from}::timestamptz, '-infinity') AND start < coalesce(${to}::timestamptz, 'infinity')`);
+  return (rows[0]?.starts_ms ?? []).map((ms) => new Date(ms).toISOString());
 }
