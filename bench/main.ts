@@ -22,6 +22,8 @@ try {
     await benchAll(postgres.connectionString);
   } finally {
     await postgres.stop();
+    // That of root lives elsewhere.
+    await rm(postgres.directory, { recursive: true, force: true });
   }
 } finally {
   await rm(folder, { recursive: true, force: true });

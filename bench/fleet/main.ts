@@ -20,5 +20,6 @@ try {
   await pool.close();
 } finally {
   await postgres.stop();
-  await rm(folder, { recursive: true, force: true });
+  // The database of root lives elsewhere.
+  for (const path of [folder, postgres.directory]) await rm(path, { recursive: true, force: true });
 }

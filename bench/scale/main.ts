@@ -35,7 +35,8 @@ try {
   if (!(await runAll(postgres, rawStoreFolder, fleet))) process.exitCode = 1;
 } finally {
   await postgres.stop();
-  await rm(folder, { recursive: true, force: true });
+  // The database of root lives elsewhere.
+  for (const path of [folder, postgres.directory]) await rm(path, { recursive: true, force: true });
 }
 
 async function generate(generatedFolder: string): Promise<string> {

@@ -78,7 +78,7 @@ export async function startApiProcess(settings: Record<string, string>): Promise
       child.kill('SIGTERM');
       await exited;
       await postgres.stop();
-      await rm(directory, { recursive: true, force: true });
+      for (const path of [directory, postgres.directory]) await rm(path, { recursive: true, force: true });
     },
   };
 }
