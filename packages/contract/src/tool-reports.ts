@@ -27,9 +27,7 @@ export const toolsReportQuerySchema = querySchema({
     .enum(['true', 'false'])
     .default('true')
     .transform((value) => value === 'true')
-    .describe(
-      'Whether durations are computed, from every single call; without, they are null and the answer is faster',
-    ),
+    .describe('Whether durations are looked up, which takes as long again as the rest; without, they are null'),
 });
 
 export const toolsReportSchema = reportSchema(
