@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabasePool } from '@recount/db';
-import { INGEST_QUEUE } from '@recount/queue';
+import { INGEST_QUEUE, SMALL_INGEST_QUEUE } from '@recount/queue';
 import { readCpuSeconds } from './process-cpu.ts';
 import {
   readServerCounters,
@@ -29,6 +29,7 @@ export interface DrainOptions {
   waitsForSearch: boolean;
 }
 
+const QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
 const SAMPLE_INTERVAL_MS = 200;
 const MAX_IDLE_MS = 120_000;
 
@@ -45,7 +46,7 @@ export async function drainQueue(database: DatabasePool, options: DrainOptions):
     await database.pool.query('CHECKPOINT');
     await database.pool.query('SELECT pg_stat_statements_reset()');
     const before = await readCounters();
-    await database.pool.query('UPDATE pgboss.job SET start_after = now() WHERE name = $1', [INGEST_QUEUE]);
+    await database.pool.query('UPDATE pgboss.job SET start_after = now() WHERE name = ANY($1)', [QUEUES]);
     const backendsByWait = await sampleUntilDone(database, `SELECT FROM pgboss.job WHERE state < 'completed'`);
     const drained = subtract(await readCounters(), before);
     const statementShares = await readStatementShares(database);
@@ -63,7 +64,7 @@ export async function drainQueue(database: DatabasePool, options: DrainOptions):
 
 /** Keeps the jobs of a database from being taken until `drainQueue`. */
 export async function holdJobs({ pool }: DatabasePool): Promise<void> {
-  await pool.query(`UPDATE pgboss.job SET start_after = 'infinity' WHERE name = $1`, [INGEST_QUEUE]);
+  await pool.query(`UPDATE pgboss.job SET start_after = 'infinity' WHERE name = ANY($1)`, [QUEUES]);
 }
 
 async function sumCpuSeconds(workers: readonly WorkerProcess[]): Promise<number> {
@@ -107,8 +108,8 @@ async function sampleUntilDone({ pool }: DatabasePool, remaining: string): Promi
 
 async function readSeconds({ pool }: DatabasePool): Promise<number> {
   const { rows } = await pool.query<{ seconds: number }>(
-    `SELECT extract(epoch FROM max(completed_on) - min(started_on))::float8 AS seconds FROM pgboss.job WHERE name = $1`,
-    [INGEST_QUEUE],
+    `SELECT extract(epoch FROM max(completed_on) - min(started_on))::float8 AS seconds FROM pgboss.job WHERE name = ANY($1)`,
+    [QUEUES],
   );
   return rows[0]?.seconds ?? Number.NaN;
 }
