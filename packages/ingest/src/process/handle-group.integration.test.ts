@@ -127,8 +127,8 @@ async function receiveAll(workspaceId: string, uploads: readonly Upload[]): Prom
 }
 
 /**
- * Every row of a workspace, without what differs between two that hold the same: ids of uploads, times, and which of
- * several longer versions a beginning was compared with first.
+ * Every row of a workspace, without what differs between two that hold the same: ids of uploads, times, which of several
+ * longer versions a beginning was compared with first, and how often one was tried that is contained in another.
  */
 async function readTables(workspaceId: string): Promise<Record<string, string[]>> {
   const { pool } = installation.database;
@@ -145,7 +145,8 @@ async function readTables(workspaceId: string): Promise<Record<string, string[]>
     if (name === 'api_keys') continue;
     const { rows } = await pool.query<{ row: string }>(
       `SELECT (to_jsonb(t) - ARRAY['workspace_id', 'object_key', 'created_at', 'updated_at', 'ingested_at',
-         'waiting_since', 'next_attempt_at', 'superseded_by'])::text AS row
+         'waiting_since', 'next_attempt_at', 'superseded_by']
+         - CASE WHEN to_jsonb(t)->>'status' = 'superseded' THEN ARRAY['attempt_count'] ELSE '{}' END)::text AS row
        FROM recount.${name} AS t WHERE workspace_id = $1`,
       [workspaceId],
     );
@@ -154,6 +155,16 @@ async function readTables(workspaceId: string): Promise<Record<string, string[]>
     dump[name] = rows.map(({ row }) => withoutIds(row)).sort();
   }
   return dump;
+}
+
+/**
+ * Once more, as the queue does: which of the versions of a session were there already when the first attempt at an
+ * unreadable one failed depends on the order; that it is contained in a longer one is found out by the next.
+ */
+async function handleAlone(jobs: readonly IngestJob[]): Promise<void> {
+  const failed: IngestJob[] = [];
+  for (const job of jobs) if ((await handleJob(toDeps(), job, OPTIONS)).status === 'failed') failed.push(job);
+  for (const job of failed) await handleJob(toDeps(), job, OPTIONS);
 }
 
 async function createWorkspace(): Promise<string> {
@@ -183,7 +194,7 @@ it('comes to the same rows as one by one, whatever is in the groups, fails, repe
   await fc.assert(
     fc.asyncProperty(uploads, groupSizes, readsUntilCut, async (made, sizes, cutAfter) => {
       const [oneByOne, inGroups] = [await createWorkspace(), await createWorkspace()];
-      for (const job of await receiveAll(oneByOne, made)) await handleJob(toDeps(), job, OPTIONS);
+      await handleAlone(await receiveAll(oneByOne, made));
       let jobs = await receiveAll(inGroups, made);
       const alone: IngestJob[] = [];
       const abort = new AbortController();
@@ -205,7 +216,7 @@ it('comes to the same rows as one by one, whatever is in the groups, fails, repe
         jobs = taken.filter(({ outcome }) => outcome === 'handed-back').map(({ job }) => job);
       }
       alone.sort((a, b) => (a.transcriptId < b.transcriptId ? -1 : 1));
-      for (const job of alone) await handleJob(toDeps(), job, OPTIONS);
+      await handleAlone(alone);
       expect(await readTables(inGroups)).toEqual(await readTables(oneByOne));
       const { database } = installation;
       for (const check of await database.withSnapshot((snapshot) => verifyUsage(snapshot, inGroups))) {
