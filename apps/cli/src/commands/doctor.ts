@@ -2,9 +2,11 @@ import type { Finding } from '@recount/ingest';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { parseTimeSpan } from '../option-values.ts';
-import { formatBytes } from '../terminal/format-values.ts';
+import { formatBytes, formatCount } from '../terminal/format-values.ts';
+import { createProgressBar } from '../terminal/progress-bar.ts';
 
 interface DoctorCommandOptions {
+  checksums?: boolean;
   fix?: boolean;
   json?: boolean;
   minAge: number;
@@ -19,6 +21,7 @@ export function createDoctorCommand(context: CliContext): Command {
       '--fix',
       'ingest orphan objects, give streams their rows back, enqueue lost jobs, delete remains of uploads',
     )
+    .option('--checksums', 'read every raw object and compare its SHA-256: takes as long as the store takes to read')
     .option(
       '--min-age <span>',
       'leave alone what is younger: it may belong to an upload under way',
@@ -34,12 +37,16 @@ what is younger than an hour (--min-age 0m where no upload is under way). Ends w
 
 Examples:
   $ recount doctor
-  $ recount doctor --fix`,
+  $ recount doctor --fix
+  $ recount doctor --checksums`,
     )
     .action((options: DoctorCommandOptions) => examine(context, options));
 }
 
-async function examine(context: CliContext, { fix = false, json = false, minAge: minAgeMs }: DoctorCommandOptions) {
+async function examine(
+  context: CliContext,
+  { checksums = false, fix = false, json = false, minAge: minAgeMs }: DoctorCommandOptions,
+): Promise<void> {
   const [{ runDoctor }, { findInstallationConfig, openInstallation }] = await Promise.all([
     import('@recount/ingest'),
     import('../connection/open-installation.ts'),
@@ -47,18 +54,29 @@ async function examine(context: CliContext, { fix = false, json = false, minAge:
   const signal = context.listenForInterruption();
   const installation = await openInstallation(await findInstallationConfig(context));
   const findings: Finding[] = [];
+  const bar = createProgressBar(context.stderr);
+  const read = { files: 0, doneBytes: 0 };
+  const onRead = (sizeBytes: number): void => {
+    read.files += 1;
+    read.doneBytes += sizeBytes;
+    bar.update({ ...read, totalBytes: undefined, remark: 'comparing checksums' });
+  };
   try {
-    for await (const finding of runDoctor(installation, { fix, minAgeMs, nowMs: Date.now(), signal })) {
+    const options = { fix, checksums, onRead, minAgeMs, nowMs: Date.now(), signal };
+    for await (const finding of runDoctor(installation, options)) {
       findings.push(finding);
+      bar.end();
       if (!json) print(context, describeFinding(finding));
     }
   } finally {
+    bar.end();
     await installation.close();
   }
   const serious = findings.filter(isSerious);
   if (serious.length > 0) context.exitCode = 1;
   if (json) print(context, JSON.stringify({ findings, needAttention: serious.length }, null, 2));
   else note(context, findings.length === 0 ? 'Everything fits together.' : toSummary(findings, serious.length, fix));
+  if (checksums && !json) note(context, `${formatCount(read.files)} raw objects read, ${formatBytes(read.doneBytes)}.`);
 }
 
 /** An orphan object takes up room, and what search lacks it gets in time, where it does not fail. */
@@ -84,6 +102,8 @@ export function describeFinding(finding: Finding): string {
       return `missing object ${finding.objectKey} of transcript ${finding.transcriptId}: its bytes are lost, or RECOUNT_RAW_STORE names another store`;
     case 'wrong-size':
       return `transcript ${finding.transcriptId}: its object has ${finding.sizeBytes} bytes, which is not what was uploaded`;
+    case 'wrong-content':
+      return `transcript ${finding.transcriptId}: the bytes of its object ${finding.objectKey} have changed since they were stored: put a backup in its place, or delete it and upload the file again`;
     case 'lost-job':
       return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
     case 'failed-transcript':

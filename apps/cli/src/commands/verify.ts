@@ -9,14 +9,15 @@ interface VerifyOptions {
 
 export function createVerifyCommand(context: CliContext): Command {
   return new Command('verify')
-    .description('Recount the usage ledger and all roll-ups from their sources and compare every row')
-    .option('--rebuild', 'make them anew first')
+    .description('Count everything that is derived anew from its sources and compare every row')
+    .option('--rebuild', 'make sessions, ledger and roll-ups anew first')
     .option('--json', 'print JSON')
     .option('--workspace <name>', 'workspace', 'default')
     .addHelpText(
       'after',
       `
-Works on DATABASE_URL, else on the local installation, which must be running; ingestion may go on meanwhile.
+The figures of transcripts, sessions, which copies of a response and of a tool call count, the usage ledger and the
+roll-ups. Works on DATABASE_URL, else on the local installation, which must be running; ingestion may go on meanwhile.
 Exit code 1 where a row differs.
 
 Examples:

@@ -4,7 +4,7 @@ import { type TranscriptStatus, transcripts } from '../schema/transcripts.ts';
 
 export type TranscriptReference = Pick<
   typeof transcripts.$inferSelect,
-  'workspace_id' | 'id' | 'object_key' | 'size_bytes' | 'status' | 'raw_deleted_at'
+  'workspace_id' | 'id' | 'object_key' | 'size_bytes' | 'sha256' | 'stored_sha256' | 'status' | 'raw_deleted_at'
 >;
 
 const PAGE_ROWS = 1000;
@@ -25,6 +25,8 @@ export async function* listAllTranscripts(
         id: transcripts.id,
         object_key: transcripts.object_key,
         size_bytes: transcripts.size_bytes,
+        sha256: transcripts.sha256,
+        stored_sha256: transcripts.stored_sha256,
         status: transcripts.status,
         raw_deleted_at: transcripts.raw_deleted_at,
       })

@@ -1,8 +1,10 @@
 import type { Database } from '../database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { ROLLUPS, type RollupName } from '../schema/rollups.ts';
-import { usageLedger } from '../schema/usage.ts';
-import { ALL_ENTRIES, selectLedgerRows } from '../writes/ledger-definition.ts';
+import { sessions, transcripts } from '../schema/transcripts.ts';
+import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
+import { ALL_ENTRIES, IS_CREDITED_CALL, list, selectLedgerRows } from '../writes/ledger-definition.ts';
+import { SESSION_COLUMNS, selectSessions, selectVersions } from '../writes/refresh-sessions.ts';
 import {
   selectDayRollup,
   selectFileCalls,
@@ -10,10 +12,17 @@ import {
   selectToolRollup,
   selectUsageRollup,
 } from '../writes/write-rollups.ts';
+import { HAS_ROWS, RECOUNTED_FIGURES, selectRecountedFigures } from './recounted-figures.ts';
 
 /** How the rows of a derived table compare with a full recount. */
 export interface DerivedTableCheck {
-  table: 'usage_ledger' | `${RollupName}_rollup` | `${RollupName}_day_rollup`;
+  table:
+    | 'transcripts'
+    | 'sessions'
+    | 'tool_calls'
+    | 'usage_ledger'
+    | `${RollupName}_rollup`
+    | `${RollupName}_day_rollup`;
   rows: number;
   /** Rows that the recount gives and the table lacks. */
   missing: number;
@@ -22,12 +31,33 @@ export interface DerivedTableCheck {
 }
 
 /**
- * Counts everything that is derived from a workspace's usage entries, tool calls and messages anew, and compares every
- * row. To be called with one snapshot (`withSnapshot`), or writers between two of its queries would look like faults.
+ * Counts everything anew that is derived from a workspace's rows, and compares every row: the figures of transcripts from
+ * messages, blocks, usage entries and events, sessions from transcripts, which copies of tool calls and of responses count, and the
+ * roll-ups. To be called with one snapshot (`withSnapshot`), or writers between two of its queries would look like faults.
  */
 export async function verifyUsage(snapshot: Database, workspaceId: string): Promise<DerivedTableCheck[]> {
+  const compare = (table: DerivedTableCheck['table'], comparison: Comparison) =>
+    check(snapshot, workspaceId, table, comparison);
   const ledger = selectLedgerRows(ALL_ENTRIES, sql`e.workspace_id = ${workspaceId}`);
-  const checks = [await check(snapshot, 'usage_ledger', usageLedger, ledger, workspaceId)];
+  const checks = [
+    await compare('transcripts', {
+      stored: transcripts,
+      columns: RECOUNTED_FIGURES,
+      where: HAS_ROWS,
+      recounted: selectRecountedFigures(workspaceId),
+    }),
+    await compare('sessions', {
+      stored: sessions,
+      columns: SESSION_COLUMNS,
+      recounted: sql`WITH version AS (${selectVersions(sql`t.workspace_id = ${workspaceId}`)}) ${selectSessions()}`,
+    }),
+    await compare('tool_calls', {
+      stored: toolCalls,
+      columns: ['row_set_id', 'call_number', 'is_own'],
+      recounted: selectOwnCalls(workspaceId),
+    }),
+    await compare('usage_ledger', { stored: usageLedger, recounted: ledger }),
+  ];
   const rollups = {
     usage: selectUsageRollup(workspaceId),
     tool: selectToolRollup(workspaceId),
@@ -36,28 +66,50 @@ export async function verifyUsage(snapshot: Database, workspaceId: string): Prom
   };
   for (const name of ['usage', 'tool', 'message', 'file'] as const) {
     const { quarters, days } = ROLLUPS[name];
-    const recountedDays = selectDayRollup(name, sql`(${rollups[name]})`);
-    if (quarters !== undefined)
-      checks.push(await check(snapshot, `${name}_rollup`, quarters, rollups[name], workspaceId));
-    checks.push(await check(snapshot, `${name}_day_rollup`, days, recountedDays, workspaceId));
+    if (quarters !== undefined) {
+      checks.push(await compare(`${name}_rollup`, { stored: quarters, recounted: rollups[name] }));
+    }
+    const recounted = selectDayRollup(name, sql`(${rollups[name]})`);
+    checks.push(await compare(`${name}_day_rollup`, { stored: days, recounted }));
   }
   return checks;
 }
 
+/** Every tool call with whether it counts: one whose response is no API response has no other copy. */
+function selectOwnCalls(workspaceId: string): SQL {
+  return sql`
+    SELECT c.row_set_id, c.call_number, coalesce(credited.is_own, true) AS is_own
+    FROM ${toolCalls} AS c
+    LEFT JOIN (
+      SELECT c.row_set_id, c.call_number, ${IS_CREDITED_CALL} AS is_own
+      FROM ${toolCalls} AS c
+      JOIN ${transcripts} AS t ON t.workspace_id = c.workspace_id AND t.row_set_id = c.row_set_id
+      JOIN ${usageEntries} AS e ON e.workspace_id = c.workspace_id AND e.row_set_id = c.row_set_id
+        AND e.response_key = c.response_key AND e.source = 'message'
+      WHERE c.workspace_id = ${workspaceId}
+    ) AS credited USING (row_set_id, call_number)
+    WHERE c.workspace_id = ${workspaceId}`;
+}
+
+interface Comparison {
+  stored: PgTable;
+  /** Default: all. */
+  columns?: readonly string[];
+  /** Which of the stored rows, `t`, are compared. Default: all. */
+  where?: SQL;
+  /** Has the columns as well. */
+  recounted: SQL;
+}
+
 async function check(
   snapshot: Database,
-  table: DerivedTableCheck['table'],
-  stored: PgTable,
-  recounted: SQL,
   workspaceId: string,
+  table: DerivedTableCheck['table'],
+  { stored, columns: names = Object.keys(getTableColumns(stored)), where = sql`true`, recounted }: Comparison,
 ): Promise<DerivedTableCheck> {
-  const columns = sql.raw(
-    Object.keys(getTableColumns(stored))
-      .map((name) => `"${name}"`)
-      .join(', '),
-  );
+  const columns = list(names, (name) => name);
   const { rows } = await snapshot.execute<Record<'rows' | 'missing' | 'surplus', number>>(sql`
-    WITH stored AS (SELECT ${columns} FROM ${stored} WHERE workspace_id = ${workspaceId}),
+    WITH stored AS (SELECT ${columns} FROM ${stored} AS t WHERE t.workspace_id = ${workspaceId} AND ${where}),
       recounted AS (SELECT ${columns} FROM (${recounted}) AS every)
     SELECT
       (SELECT count(*)::int FROM stored) AS rows,

@@ -1,23 +1,21 @@
 import { type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
-import { isInWorkspace } from './in-workspace.ts';
 
 /** A longer pause between two messages is taken for idle and not counted at all. */
 export const MAX_ACTIVE_GAP_MS = 5 * 60_000;
 
 /**
- * For how long the sessions of transcripts were active: the gaps between a transcript's messages in time, long ones left
- * out. Rows of row_set_id and active_ms; none for one without messages.
+ * For how long the sessions of the transcripts that have the messages `m` were active: the gaps between a transcript's messages
+ * in time, long ones left out. Rows of row_set_id and active_ms; none for one without messages.
  */
-export function selectActiveTimes(workspaceId: string, rowSetIds: readonly string[]): SQL {
+export function selectActiveTimes(ofTranscripts: SQL): SQL {
   return sql`
     SELECT row_set_id, coalesce(sum(gap_ms) FILTER (WHERE gap_ms <= ${MAX_ACTIVE_GAP_MS}::int), 0) AS active_ms
     FROM (
       SELECT row_set_id, extract(epoch FROM "timestamp"
         - lag("timestamp") OVER (PARTITION BY row_set_id ORDER BY "timestamp")) * 1000 AS gap_ms
       FROM ${transcriptMessages} AS m
-      WHERE ${isInWorkspace('m', 'row_set_id', workspaceId, rowSetIds)}
-        AND "timestamp" IS NOT NULL
+      WHERE ${ofTranscripts} AND "timestamp" IS NOT NULL
     ) AS gap
     GROUP BY row_set_id`;
 }

@@ -5,7 +5,7 @@ import { toJsonText } from '../rows/to-json-text.ts';
 import { toTranscriptFigures } from '../rows/transcript-rows.ts';
 import { transcripts } from '../schema/transcripts.ts';
 import { selectActiveTimes } from './active-time.ts';
-import { toHiddenWorkspace } from './in-workspace.ts';
+import { isInWorkspace, toHiddenWorkspace } from './in-workspace.ts';
 import { list } from './ledger-definition.ts';
 
 export interface IngestCounts {
@@ -39,15 +39,13 @@ export async function completeTranscripts(
   const rows = completed.map((transcript) => toCompletedRow(transcript, versions));
   const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== 'id');
   if (columns.length === 0) return;
+  const rowSetIds = rows.map(({ row_set_id }) => row_set_id);
   await transaction.execute(sql`
     UPDATE ${transcripts} AS t
     SET ${list(columns, (name) => `${name} = c.${name}`)}, active_ms = coalesce(active.active_ms, 0), superseded_by = NULL,
       failure_reason = NULL, rows_deleted_at = NULL, ingested_at = now()
     FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText(rows)}::jsonb) AS c
-    LEFT JOIN (${selectActiveTimes(
-      workspaceId,
-      rows.map(({ row_set_id }) => row_set_id),
-    )}) AS active ON active.row_set_id = c.row_set_id
+    LEFT JOIN (${selectActiveTimes(isInWorkspace('m', 'row_set_id', workspaceId, rowSetIds))}) AS active ON active.row_set_id = c.row_set_id
     WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
 }
 

@@ -33,6 +33,10 @@ export const CREDIT_ORDER = sql.raw(
    t.first_timestamp NULLS LAST, e.session_id, t.size_bytes DESC, t.sha256, e.entry_number`,
 );
 
+/** Whether of the copies of a tool call this one counts: `c` is the call, `e` the entry of its response in its transcript `t`. */
+export const IS_CREDITED_CALL = sql`row_number() OVER (
+  PARTITION BY e.agent, e.response_key, c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1`;
+
 /** The copy that was written last, when the response was complete, has the final figures. */
 export const FIGURE_ORDER = sql.raw(
   `e.is_unfinalised, e.tokens_out DESC, e.tokens_in + e.cache_read + e.cache_write DESC, e.web_search_requests DESC,

@@ -316,7 +316,9 @@ it('follows from the transcripts that are there, whatever was written, replaced 
           ...writes.slice(groupSize).map((single) => write(single)),
         ]);
         expect(await readActual()).toEqual(toExpected([...present.values()]));
-        for (const check of await pool.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE))) {
+        const checks = await pool.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
+        // These transcripts say nothing of their own figures.
+        for (const check of checks.filter(({ table }) => table !== 'transcripts')) {
           expect(check).toMatchObject({ missing: 0, surplus: 0 });
         }
       }

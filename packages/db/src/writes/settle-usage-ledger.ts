@@ -3,8 +3,8 @@ import { sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
 import {
-  CREDIT_ORDER,
   FIGURE_COLUMNS,
+  IS_CREDITED_CALL,
   KEY_COLUMNS,
   list,
   ORIGIN_COLUMNS,
@@ -182,7 +182,7 @@ async function chooseOwnToolCalls(
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     WITH ranked AS (
       SELECT c.workspace_id, c.row_set_id, c.call_number,
-        row_number() OVER (PARTITION BY c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1 AS is_own
+        ${IS_CREDITED_CALL} AS is_own
       FROM ${keysTable(keys)}
       JOIN ${toolCalls} AS c ON c.workspace_id = k.workspace_id AND c.response_key = k.response_key
       -- By the response alone, which few entries are of: planners would read all entries of the transcript for each call.

@@ -25,6 +25,10 @@ import { requeueTranscript } from './requeue-transcript.ts';
 export interface DoctorOptions {
   /** Mends what it finds: receives orphan objects as uploads, enqueues lost jobs, removes remains of uploads. */
   fix: boolean;
+  /** Reads every raw object of a transcript, as long as that takes, and compares its SHA-256. Default: false. */
+  checksums?: boolean;
+  /** Called for every raw object that was read for its checksum. */
+  onRead?: (sizeBytes: number) => void;
   /** Younger objects and rows may belong to an upload under way. Default one hour. */
   minAgeMs?: number;
   nowMs: number;
@@ -37,6 +41,8 @@ export type Finding =
   /** A row whose object is not there: its bytes are lost, or the store is the wrong one. */
   | { kind: 'missing-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
   | { kind: 'wrong-size'; workspaceId: string; transcriptId: string; sizeBytes: number; fixed: false }
+  /** An object of the right size whose bytes are no longer those that were stored. */
+  | { kind: 'wrong-content'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
   /** A row that waits for a job which is not in the queue. */
   | { kind: 'lost-job'; workspaceId: string; transcriptId: string; fixed: boolean }
   | { kind: 'failed-transcript'; workspaceId: string; transcriptId: string; fixed: false }
@@ -167,9 +173,9 @@ async function adopt(
   return true;
 }
 
-async function hashObject(rawStore: RawStore, key: string): Promise<string> {
+async function hashObject(rawStore: RawStore, key: string, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const chunk of await rawStore.get(key)) hash.update(chunk);
+  for await (const chunk of await rawStore.get(key, { signal })) hash.update(chunk);
   return hash.digest('hex');
 }
 
@@ -184,7 +190,7 @@ async function* checkTranscripts(
     const pending = waiting.length === 0 ? new Set<string>() : await deps.queue.findPending(waiting);
     for (const row of page) {
       options.signal?.throwIfAborted();
-      yield* checkTranscript(deps, row, isWaiting(row) && !pending.has(row.id), options.fix);
+      yield* checkTranscript(deps, row, isWaiting(row) && !pending.has(row.id), options);
     }
   }
 }
@@ -195,7 +201,7 @@ async function* checkTranscript(
   deps: IngestDependencies,
   row: TranscriptReference,
   isJobLost: boolean,
-  fix: boolean,
+  { fix, checksums = false, onRead, signal }: DoctorOptions,
 ): AsyncGenerator<Finding> {
   const job = { workspaceId: row.workspace_id, transcriptId: row.id };
   const hasExpired = row.raw_deleted_at !== null;
@@ -204,6 +210,12 @@ async function* checkTranscript(
     if (!hasExpired) yield { kind: 'missing-object', ...job, objectKey: row.object_key, fixed: false };
   } else if (object.sizeBytes !== row.size_bytes) {
     yield { kind: 'wrong-size', ...job, sizeBytes: object.sizeBytes, fixed: false };
+  } else if (checksums) {
+    const sha256 = await hashObject(deps.rawStore, row.object_key, signal);
+    onRead?.(object.sizeBytes);
+    if (sha256 !== (row.stored_sha256 ?? row.sha256)) {
+      yield { kind: 'wrong-content', ...job, objectKey: row.object_key, fixed: false };
+    }
   }
   if (row.status === 'failed') yield { kind: 'failed-transcript', ...job, fixed: false };
   if (isJobLost) {

@@ -1,0 +1,43 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestInstallation, type TestInstallation, toTranscript } from '../testing/test-installation.ts';
+import { type Finding, runDoctor } from './run-doctor.ts';
+
+let installation: TestInstallation;
+beforeAll(async () => {
+  installation = await createTestInstallation();
+});
+afterAll(() => installation.close());
+
+it('finds by its checksum an object whose bytes have changed, and reads none unless asked to', async () => {
+  const { transcript } = await installation.receive(toTranscript('changed', 4));
+  const intact = await installation.receive(toTranscript('intact', 5));
+  await installation.work();
+  const path = `${installation.storeDirectory}/${transcript.object_key}`;
+  const bytes = await readFile(path);
+  bytes[10] = (bytes[10] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+
+  const read: number[] = [];
+  const examine = async (checksums: boolean): Promise<Finding[]> => {
+    const onRead = (sizeBytes: number) => void read.push(sizeBytes);
+    const options = { fix: true, checksums, onRead, nowMs: Date.now() + 1000, minAgeMs: 0 };
+    const findings: Finding[] = [];
+    for await (const finding of runDoctor(installation, options)) {
+      if (finding.kind !== 'search-behind') findings.push(finding);
+    }
+    return findings;
+  };
+  expect(await examine(false)).toEqual([]);
+  expect(read).toEqual([]);
+  expect(await examine(true)).toEqual([
+    {
+      kind: 'wrong-content',
+      workspaceId: transcript.workspace_id,
+      transcriptId: transcript.id,
+      objectKey: transcript.object_key,
+      fixed: false,
+    },
+  ]);
+  expect(read).toEqual([transcript.size_bytes, intact.transcript.size_bytes]);
+});

@@ -1,0 +1,63 @@
+import { verifyUsage } from '@recount/db';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toLine,
+  toTranscript,
+} from '../testing/test-installation.ts';
+
+let installation: TestInstallation;
+const verify = async () => {
+  const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
+  return checks.filter(({ missing, surplus }) => missing + surplus > 0).map(({ table }) => table);
+};
+
+beforeAll(async () => {
+  installation = await createTestInstallation();
+  const call = { type: 'tool_use', id: 'toolu_01AbCdEfGhIjKlMnOpQrStUv', name: 'Bash', input: { command: 'ls' } };
+  const message = { id: 'msg_call', role: 'assistant', model: 'claude-sonnet-4-5', content: [call] };
+  const usage = { input_tokens: 3, output_tokens: 20 };
+  const line = toLine('one', 7, { type: 'assistant', message: { ...message, usage } });
+  await installation.receive(toTranscript('one', 6) + line);
+  await installation.receive(toTranscript('two', 6));
+  // Another version, which is no continuation of the first.
+  await installation.receive(toTranscript('two', 4) + toLine('two', 9));
+  await installation.work();
+});
+afterAll(() => installation.close());
+
+it('finds nothing where nothing is wrong', async () => {
+  const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
+  expect(checks.filter(({ rows }) => rows === 0).map(({ table }) => table)).toEqual(['file_day_rollup']);
+  expect(await verify()).toEqual([]);
+});
+
+describe('finds', () => {
+  it.each([
+    ['transcripts', 'transcripts SET tokens_out = tokens_out + 1'],
+    ['transcripts', 'transcripts SET cost_estimate_usd = cost_estimate_usd + 0.0000000001'],
+    ['transcripts', 'transcripts SET total_messages = 0'],
+    ['transcripts', 'transcripts SET content_block_count = content_block_count + 1'],
+    ['transcripts', 'transcripts SET active_ms = 1'],
+    ['transcripts', 'transcripts SET prompt_count = 0'],
+    ['transcripts', 'transcripts SET is_diverged = NOT is_diverged'],
+    ['sessions', 'sessions SET transcript_count = 7'],
+    ['sessions', "sessions SET models = '{}'"],
+    ['tool_calls', 'tool_calls SET is_own = false'],
+    ['usage_ledger', 'usage_ledger SET copy_count = 2'],
+    ['tool_rollup', 'tool_rollup SET calls = 2'],
+  ])('%s: %s', async (table, change) => {
+    const { pool } = installation.database;
+    await pool.query('CREATE TABLE recount.kept AS SELECT * FROM recount.'.concat(table));
+    try {
+      await pool.query(`UPDATE recount.${change}`);
+      expect(await verify()).toContain(table);
+    } finally {
+      await pool.query(`TRUNCATE recount.${table} CASCADE; INSERT INTO recount.${table} SELECT * FROM recount.kept;
+        DROP TABLE recount.kept`);
+    }
+    expect(await verify()).toEqual([]);
+  });
+});
