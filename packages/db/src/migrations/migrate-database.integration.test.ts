@@ -1,10 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import type {} from '@recount/local-postgres/testing';
 import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { createDatabasePool } from '../database.ts';
-import { getTableConfig, is, PgTable } from '../drizzle.cjs';
+import { drizzle, getTableConfig, is, migrate, PgTable } from '../drizzle.cjs';
+import { verifyUsage } from '../queries/verify-usage.ts';
 import * as schema from '../schema/index.ts';
 import { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
 
@@ -76,6 +81,39 @@ describe('migrateDatabase', () => {
     await holder.query('SELECT pg_advisory_unlock_all()');
     await migrateDatabase(connectionString);
   });
+});
+
+/** A database as 0.2.0 left it: forks, versions that diverged, a sub-agent, a session whose texts retention has deleted. */
+async function createDatabaseOf020() {
+  const empty = await createEmptyDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'recount-migrations-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  await cp(fileURLToPath(new URL('../../../../drizzle', import.meta.url)), folder, { recursive: true });
+  const journal = JSON.parse(await readFile(`${folder}/meta/_journal.json`, 'utf8')) as { entries: unknown[] };
+  await writeFile(`${folder}/meta/_journal.json`, JSON.stringify({ ...journal, entries: journal.entries.slice(0, 8) }));
+  await migrate(drizzle(empty.pool), { migrationsFolder: folder });
+  const fixture = await readFile(new URL('./fixtures/rows-of-0.2.0.json', import.meta.url), 'utf8');
+  const rowsByTable = JSON.parse(fixture) as Record<string, unknown[]>;
+  const { workspaces, transcripts, ...others } = rowsByTable;
+  for (const [table, rows] of Object.entries({ workspaces, transcripts, ...others })) {
+    await empty.pool.query(
+      `INSERT INTO recount.${table} SELECT * FROM jsonb_populate_recordset(NULL::recount.${table}, $1::jsonb)`,
+      [JSON.stringify(rows)],
+    );
+  }
+  return empty;
+}
+
+it('carries over what 0.2.0 has ingested', async () => {
+  const { connectionString, pool, withSnapshot } = await createDatabaseOf020();
+  const total = 'SELECT sum(total_messages) AS messages, sum(cost_estimate_usd) AS cost FROM recount.sessions';
+  const before = await pool.query(total);
+  await migrateDatabase(connectionString);
+  expect((await pool.query(total)).rows).toEqual(before.rows);
+  const { rows } = await pool.query<{ id: string }>('SELECT id FROM recount.workspaces');
+  const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, rows[0]?.id ?? ''));
+  expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
+  expect(checks.filter((check) => check.rows === 0)).toEqual([]);
 });
 
 describe('the migrated schema', () => {
