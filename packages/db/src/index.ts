@@ -27,7 +27,7 @@ export * from './queries/list-workspaces.ts';
 export * from './queries/live/find-live-session.ts';
 export * from './queries/live/find-live-stream.ts';
 export * from './queries/live/find-transcript-arrivals.ts';
-export * from './queries/live/list-aborted-streams.ts';
+export * from './queries/live/list-closed-streams.ts';
 export * from './queries/live/list-live-events.ts';
 export * from './queries/live/list-live-streams.ts';
 export * from './queries/live/list-stored-streams.ts';

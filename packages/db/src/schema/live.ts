@@ -68,6 +68,8 @@ export const liveStreams = recountSchema.table(
     ended_at: isoTimestamp(),
     success: boolean(),
     aborted: boolean(),
+    /** False where another stream of the session has all of its bytes, and counts in its place. */
+    is_counted: boolean().notNull().default(true),
     error: text(),
     transcript_id: identifier(),
     object_key: text(),

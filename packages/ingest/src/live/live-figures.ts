@@ -19,15 +19,16 @@ export function toFigures(summary: StreamSummary): LiveFigures {
   };
 }
 
-/** What a session's row has once the stream has ended. A stream that it was sent in place of counts no more. */
+/** What a session's row has once the stream has ended, and those that it was sent in place of count no more. */
 export function withTotals(
   session: LiveSessionRow,
   summary: StreamSummary,
-  superseded?: LiveStreamRow,
+  replaced: readonly LiveStreamRow[],
 ): LiveSessionChange {
-  const { tokens, costUsd, model } = addStreamTotals(toTotalsBefore(session, summary, superseded), summary);
+  const before = replaced.reduce((totals, stream) => withoutStream(totals, summary, stream), toTotals(session));
+  const { tokens, costUsd, model } = addStreamTotals(before, summary);
   return {
-    stream_count: session.stream_count + (superseded === undefined ? 1 : 0),
+    stream_count: session.stream_count + 1 - replaced.length,
     tokens_in: tokens.input,
     tokens_out: tokens.output,
     cache_read: tokens.cacheRead,
@@ -37,23 +38,30 @@ export function withTotals(
   };
 }
 
-function toTotalsBefore(
-  session: LiveSessionRow,
+const toTotals = (row: LiveSessionRow | LiveStreamRow): SessionTotals => ({
+  tokens: { input: row.tokens_in, output: row.tokens_out, cacheRead: row.cache_read, cacheWrite: row.cache_write },
+  costUsd: row.cost_usd,
+  model: row.model,
+});
+
+function withoutStream(
+  { tokens, costUsd, model }: SessionTotals,
   { tokensCover }: StreamSummary,
-  superseded: LiveStreamRow | undefined,
+  stream: LiveStreamRow,
 ): SessionTotals {
-  // Those of a whole session are not added up in the first place.
-  const counted = tokensCover === 'stream' ? superseded : undefined;
-  const countedCostUsd = superseded?.cost_usd ?? null;
+  const counted = toTotals(stream);
   return {
-    tokens: {
-      input: session.tokens_in - (counted?.tokens_in ?? 0),
-      output: session.tokens_out - (counted?.tokens_out ?? 0),
-      cacheRead: session.cache_read - (counted?.cache_read ?? 0),
-      cacheWrite: session.cache_write - (counted?.cache_write ?? 0),
-    },
-    costUsd:
-      countedCostUsd === null || session.cost_usd === null ? session.cost_usd : session.cost_usd - countedCostUsd,
-    model: session.model,
+    // Those of a whole session are not added up in the first place.
+    tokens:
+      tokensCover === 'session'
+        ? tokens
+        : {
+            input: tokens.input - counted.tokens.input,
+            output: tokens.output - counted.tokens.output,
+            cacheRead: tokens.cacheRead - counted.tokens.cacheRead,
+            cacheWrite: tokens.cacheWrite - counted.tokens.cacheWrite,
+          },
+    costUsd: costUsd === null || counted.costUsd === null ? costUsd : costUsd - counted.costUsd,
+    model,
   };
 }

@@ -71,6 +71,24 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent anew, whole',
     });
   });
 
+  it('counts once, also where it was given up earlier the second time', async () => {
+    await record(agent, toAnswer(1) + toAnswer(2), SILENCE);
+    await record(agent, toAnswer(1), SILENCE);
+    await record(agent, toAnswer(1), SILENCE);
+    expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 20 });
+    await record(agent, toAnswer(1) + toAnswer(2) + toAnswer(3));
+    expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 30, tokens_out: 300 });
+    await record(agent, toAnswer(1) + toAnswer(2), SILENCE);
+    expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 30 });
+  });
+
+  it('takes out but once what was given up, however many runs begin with it', async () => {
+    await record(agent, toAnswer(1), SILENCE);
+    await record(agent, toAnswer(1) + toAnswer(2));
+    await record(agent, toAnswer(1) + toAnswer(3));
+    expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 40 });
+  });
+
   it('is told from another run by its bytes', async () => {
     await record(agent, toAnswer(1), SILENCE);
     await record(agent, toAnswer(2) + toAnswer(3));

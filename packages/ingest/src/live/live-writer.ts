@@ -17,11 +17,12 @@ import {
   type NewLiveEvent,
   readLiveChunks,
   readWorkspaceSettings,
+  uncountLiveStreams,
 } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { compareStreams } from './compare-streams.ts';
 import { cutName } from './event-bounds.ts';
-import { findSupersededStream } from './find-superseded-stream.ts';
 import { LiveError } from './live-error.ts';
 import { toFigures, withTotals } from './live-figures.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
@@ -130,7 +131,7 @@ export async function createLiveWriter(
     const outcome = toOutcome(summary, ending);
     const endedMs = now();
     const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: endedMs };
-    const superseded = await findSupersededStream(deps, stream, storedBytes);
+    const comparison = await compareStreams(deps, stream, { storedBytes, aborted: outcome.aborted });
     const isTranscript = stream.agent === 'claude-code' && storedBytes > 0;
     const arrivals = isTranscript ? thinOutArrivals(await listLiveArrivals(deps.database.database, key)) : null;
     return await deps.database.withTransaction(async (transaction) => {
@@ -139,15 +140,17 @@ export async function createLiveWriter(
         ended_at: new Date(endedMs).toISOString(),
         success: outcome.success,
         aborted: outcome.aborted,
+        is_counted: !comparison.isContained,
         error: outcome.error,
         transcript_id: isTranscript ? newTranscriptId() : null,
         arrivals,
       });
       if (ended === undefined) throw toTakenOver();
+      const replaced = await uncountLiveStreams(transaction, stream.workspace_id, comparison.contains);
       const events = [...rows, toEndEvent(summary, outcome, context)];
       await addLiveEvents(transaction, sessionKey, stream.id, events, (session) => ({
         ...withCheckpoints(session, checkpoints),
-        ...withTotals(session, summary, superseded),
+        ...(ended.is_counted && withTotals(session, summary, replaced)),
       }));
       return ended;
     });

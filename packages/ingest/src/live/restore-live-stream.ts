@@ -54,7 +54,7 @@ export async function restoreLiveStream(
     });
     if (!isInserted) return false;
     await addLiveEvents(transaction, { workspaceId, sessionId }, streamId, [], (session) =>
-      withTotals(session, summary),
+      withTotals(session, summary, []),
     );
     return true;
   });

@@ -1,11 +1,11 @@
 import type { Database } from '../../database.ts';
-import { and, eq } from '../../drizzle.cjs';
+import { and, eq, inArray } from '../../drizzle.cjs';
 import { isLiveStream, type LiveStreamKey, type LiveStreamRow } from '../../queries/live/find-live-stream.ts';
 import { liveChunks, liveStreams } from '../../schema/live.ts';
 import { isAtPosition, type LiveFigures, type LivePosition } from './append-live-bytes.ts';
 
 export type LiveEnding = LiveFigures &
-  Pick<LiveStreamRow, 'ended_at' | 'success' | 'aborted' | 'error' | 'transcript_id' | 'arrivals'>;
+  Pick<LiveStreamRow, 'ended_at' | 'success' | 'aborted' | 'is_counted' | 'error' | 'transcript_id' | 'arrivals'>;
 
 /** Ends an open stream, which then is `closing`; undefined where somebody else has taken it over or ended it. */
 export async function endLiveStream(
@@ -19,6 +19,34 @@ export async function endLiveStream(
     .where(isAtPosition(position))
     .returning();
   return row;
+}
+
+/** Streams that count in their session's totals count no more. Returns those that did. */
+export async function uncountLiveStreams(
+  transaction: Database,
+  workspaceId: string,
+  streamIds: readonly string[],
+): Promise<LiveStreamRow[]> {
+  if (streamIds.length === 0) return [];
+  const counted = await transaction
+    .select({ id: liveStreams.id })
+    .from(liveStreams)
+    .where(
+      and(
+        eq(liveStreams.workspace_id, workspaceId),
+        inArray(liveStreams.id, [...streamIds]),
+        eq(liveStreams.is_counted, true),
+      ),
+    )
+    .orderBy(liveStreams.id)
+    .for('no key update');
+  const ids = counted.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  return await transaction
+    .update(liveStreams)
+    .set({ is_counted: false })
+    .where(and(eq(liveStreams.workspace_id, workspaceId), inArray(liveStreams.id, ids)))
+    .returning();
 }
 
 /** Closes a stream whose bytes are in the raw store now, and deletes them here. */

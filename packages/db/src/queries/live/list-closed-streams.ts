@@ -1,13 +1,22 @@
 import type { Database } from '../../database.ts';
-import { and, desc, eq, gt, lte, ne } from '../../drizzle.cjs';
+import { and, desc, eq, gte, lte, ne } from '../../drizzle.cjs';
 import { liveStreams } from '../../schema/live.ts';
 import type { LiveStreamRow } from './find-live-stream.ts';
 
-/** Streams of the same session and agent that were given up, and are stored, with at most `maxBytes`: the longest first. */
-export async function listAbortedStreams(
+/** Of lengths in bytes, bounds included. */
+export interface ClosedStreamFilter {
+  minBytes: number;
+  maxBytes?: number;
+  /** Only those that were given up. */
+  aborted: boolean;
+}
+
+/** The other streams of the same session and agent that have ended and are stored: the longest first. */
+export async function listClosedStreams(
   database: Database,
   stream: Pick<LiveStreamRow, 'workspace_id' | 'session_id' | 'agent' | 'id'>,
-  { maxBytes, limit }: { maxBytes: number; limit: number },
+  { minBytes, maxBytes, aborted }: ClosedStreamFilter,
+  limit: number,
 ): Promise<LiveStreamRow[]> {
   return await database
     .select()
@@ -19,9 +28,9 @@ export async function listAbortedStreams(
         eq(liveStreams.agent, stream.agent),
         ne(liveStreams.id, stream.id),
         eq(liveStreams.state, 'closed'),
-        eq(liveStreams.aborted, true),
-        gt(liveStreams.stored_bytes, 0),
-        lte(liveStreams.stored_bytes, maxBytes),
+        gte(liveStreams.stored_bytes, minBytes),
+        maxBytes === undefined ? undefined : lte(liveStreams.stored_bytes, maxBytes),
+        aborted ? eq(liveStreams.aborted, true) : undefined,
       ),
     )
     .orderBy(desc(liveStreams.stored_bytes), desc(liveStreams.id))
