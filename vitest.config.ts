@@ -17,6 +17,7 @@ export default defineConfig({
           name: 'integration',
           include: files('integration.test.ts'),
           globalSetup: ['./test/src/postgres-global-setup.ts'],
+          setupFiles: ['./test/src/report-first-counterexample.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
