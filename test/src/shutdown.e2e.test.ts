@@ -64,7 +64,7 @@ describe('SIGTERM under load', () => {
     const upload = await beginUpload(port, 'finished', bytes.length, bytes.subarray(0, 1_000_000));
     const answering = once(upload, 'response') as Promise<[IncomingMessage]>;
     const stopped = api.stop();
-    await vi.waitFor(() => expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow(), { timeout: 5000 });
+    await vi.waitFor(() => expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow(), { timeout: 10_000 });
     for (let offset = 1_000_000; offset < bytes.length; offset += 500_000) {
       upload.write(bytes.subarray(offset, offset + 500_000));
       await sleep(20);

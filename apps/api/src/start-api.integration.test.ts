@@ -54,7 +54,7 @@ describe('startApi', () => {
     const text = toTranscript('under-way', 20);
     const upload = await beginUpload(api.url, text);
     const closed = api.close();
-    await vi.waitFor(() => expect(fetch(`${api.url}/healthz`)).rejects.toThrow('fetch failed'), { timeout: 5000 });
+    await vi.waitFor(() => expect(fetch(`${api.url}/healthz`)).rejects.toThrow('fetch failed'), { timeout: 10_000 });
     upload.send(text.slice(100));
     const answer = await upload.answer;
     expect(answer).toMatch(/^HTTP\/1.1 202 /);

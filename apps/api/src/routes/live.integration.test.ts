@@ -466,7 +466,7 @@ describe('limits', () => {
     await dropped;
 
     const follower = await followEvents({ url: api.url, key: api.keys.read }, 'resumed', { lastEventId: 1000 });
-    await vi.waitFor(() => expect(follower.comments.length).toBeGreaterThanOrEqual(2), { timeout: 5000 });
+    await vi.waitFor(() => expect(follower.comments.length).toBeGreaterThanOrEqual(2), { timeout: 10_000 });
     follower.close();
   });
 });

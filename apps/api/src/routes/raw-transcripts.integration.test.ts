@@ -129,8 +129,8 @@ describe('GET /v1/transcripts/{id}/raw', () => {
     );
     await new Promise((resolve) => socket.once('data', resolve));
     socket.destroy();
-    await vi.waitFor(() => expect(api.logLines.slice(logged).join('')).toContain('"status":499'), { timeout: 5000 });
-    await vi.waitFor(() => expect(downloads.at(-1)?.destroyed).toBe(true), { timeout: 5000 });
+    await vi.waitFor(() => expect(api.logLines.slice(logged).join('')).toContain('"status":499'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(downloads.at(-1)?.destroyed).toBe(true), { timeout: 10_000 });
     expect(downloads.at(-1)?.readableEnded).toBe(false);
   });
 

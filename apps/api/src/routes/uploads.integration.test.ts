@@ -236,8 +236,8 @@ describe('an upload that is refused leaves nothing behind', () => {
     const upload = open(headers, chunkHead + toTranscript(session, 10));
     await waitUntilStoring(api.storeDirectory);
     upload.destroy();
-    await vi.waitFor(() => expect(api.logLines.slice(logged).join('')).toContain('"status":499'), { timeout: 5000 });
-    await vi.waitFor(expectNothingBehind, { timeout: 5000 });
+    await vi.waitFor(() => expect(api.logLines.slice(logged).join('')).toContain('"status":499'), { timeout: 10_000 });
+    await vi.waitFor(expectNothingBehind, { timeout: 10_000 });
   });
 
   it('whose client closes its side before the last chunk', async () => {
@@ -245,7 +245,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     await waitUntilStoring(api.storeDirectory);
     upload.end();
     await upload.answer;
-    await vi.waitFor(expectNothingBehind, { timeout: 5000 });
+    await vi.waitFor(expectNothingBehind, { timeout: 10_000 });
   });
 
   it('with chunks that are none', async () => {
@@ -256,7 +256,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     const answer = await upload.answer;
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).toContain('urn:recount:problem:invalid-request');
-    await vi.waitFor(expectNothingBehind, { timeout: 5000 });
+    await vi.waitFor(expectNothingBehind, { timeout: 10_000 });
   });
 
   it('whose client falls silent', async () => {
