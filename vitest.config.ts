@@ -18,8 +18,8 @@ export default defineConfig({
           include: files('integration.test.ts'),
           globalSetup: ['./test/src/postgres-global-setup.ts'],
           setupFiles: ['./test/src/report-first-counterexample.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 120_000,
         },
       },
       {
