@@ -12,6 +12,7 @@ import {
   lockFreeSessions,
   type PlainTranscript,
   preferIndexes,
+  refreshStatistics,
   settleSessions,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
@@ -49,6 +50,7 @@ export async function processGroup(
   options: ProcessOptions,
 ): Promise<PlainTranscript[]> {
   const { signal } = options;
+  await refreshStatistics(database.database);
   return await database.withTransaction(
     async (transaction, client) => {
       const settings = await holdWorkspace(transaction, workspaceId);
