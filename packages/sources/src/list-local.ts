@@ -126,8 +126,9 @@ async function readWhole(handle: FileHandle, sizeBytes: number): Promise<Buffer 
   // Some file systems give less than is asked for, before the end as well.
   for (let isAtEnd = false; !isAtEnd && length < buffer.length; ) {
     const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
-    isAtEnd = bytesRead === 0;
     length += bytesRead;
+    // What is written after this moment counts as written after the reading.
+    isAtEnd = bytesRead === 0 || length === sizeBytes;
   }
   if (length > sizeBytes) return undefined;
   await handle.close();

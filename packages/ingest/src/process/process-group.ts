@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { buffer } from 'node:stream/consumers';
 import { streamTranscript } from '@recount/core';
 import {
   type CompletedTranscript,
@@ -118,7 +117,8 @@ async function readObject(
   signal: AbortSignal | undefined,
 ): Promise<HeldTranscript | undefined> {
   try {
-    const bytes = await buffer(await rawStore.get(row.object_key, { signal }));
+    const object = await rawStore.get(row.object_key, { signal });
+    const bytes = Buffer.concat(await object.toArray());
     return createHash('sha256').update(bytes).digest('hex') === row.sha256 ? { row, bytes } : undefined;
   } catch {
     signal?.throwIfAborted();
