@@ -69,6 +69,7 @@ export * from './writes/name-redacted-object.ts';
 export * from './writes/prefer-indexes.ts';
 export * from './writes/price-overrides.ts';
 export * from './writes/record-attempt-failure.ts';
+export * from './writes/refresh-statistics.ts';
 export * from './writes/replace-checkpoint.ts';
 export * from './writes/replace-raw-object.ts';
 export {

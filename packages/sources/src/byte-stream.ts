@@ -37,6 +37,14 @@ async function* resume(head: Buffer, iterator: AsyncIterator<Buffer>): AsyncGene
   }
 }
 
+/** A stream of bytes that are all there, in one chunk. */
+export function toWholeStream(whole: Buffer, signal: AbortSignal): Readable {
+  const stream = Readable.from(whole.length === 0 ? [] : [whole], { objectMode: false });
+  // An abort before anybody reads must not crash the process; whoever reads still sees it.
+  stream.on('error', () => {});
+  return addAbortSignal(signal, stream);
+}
+
 /** At most the first `maxBytes` bytes, in one buffer. */
 export async function readAtMost(source: Chunks, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];

@@ -1,7 +1,7 @@
 import { constants, type Dirent, type Stats } from 'node:fs';
 import { access, type FileHandle, lstat, open, opendir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { addAbortSignal, Readable } from 'node:stream';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { SourceError, toSourceError } from './source-error.ts';
 import { toFailed, toSkipped } from './source-item.ts';
 import { toDisplayName } from './source-name.ts';
@@ -85,6 +85,7 @@ function toObject(path: string, stats: Stats, isExplicit: boolean, signal: Abort
     modifiedAtMs: stats.mtimeMs,
     isExplicit,
     open: (range) => openFile(path, isExplicit, range, signal),
+    readWhole: stats.size > MAX_WHOLE_BYTES ? undefined : () => readWhole(path, isExplicit, signal),
   };
 }
 
@@ -94,6 +95,16 @@ async function openFile(
   range: ByteRange | undefined,
   signal: AbortSignal,
 ): Promise<Readable> {
+  const { handle } = await openHandle(path, followLink, signal);
+  const bounds = range ? { start: range.start, end: range.end - 1 } : {};
+  return addAbortSignal(signal, handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, ...bounds }));
+}
+
+async function openHandle(
+  path: string,
+  followLink: boolean,
+  signal: AbortSignal,
+): Promise<{ handle: FileHandle; stats: Stats }> {
   // A file may have become a link or a FIFO since it was listed: neither follow the one nor wait for the other.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
   const handle = await open(path, flags);
@@ -101,37 +112,35 @@ async function openFile(
     signal.throwIfAborted();
     const stats = await handle.stat();
     if (!stats.isFile()) throw new SourceError('changed', 'no longer a file');
-    const whole =
-      range === undefined && stats.size <= MAX_WHOLE_BYTES ? await readWhole(handle, stats.size) : undefined;
-    if (whole !== undefined) return toStream(whole, signal);
-    const bounds = range ? { start: range.start, end: range.end - 1 } : {};
-    return addAbortSignal(signal, handle.createReadStream({ highWaterMark: READ_CHUNK_BYTES, ...bounds }));
+    return { handle, stats };
   } catch (error) {
     await handle.close();
     throw error;
   }
 }
 
-function toStream(whole: Buffer, signal: AbortSignal): Readable {
-  const stream = Readable.from(whole.length === 0 ? [] : [whole]);
-  // An abort before anybody reads must not crash the process; whoever reads still sees it.
-  stream.on('error', () => {});
-  return addAbortSignal(signal, stream);
+/** All bytes of a file; undefined where it has become longer than `MAX_WHOLE_BYTES`, or becomes so just now. */
+async function readWhole(path: string, followLink: boolean, signal: AbortSignal): Promise<Buffer | undefined> {
+  const { handle, stats } = await openHandle(path, followLink, signal);
+  try {
+    return stats.size > MAX_WHOLE_BYTES ? undefined : await readToEnd(handle, stats.size);
+  } finally {
+    await handle.close();
+  }
 }
 
-/** All bytes of an open file, which is closed then; undefined, and it stays open, where it has become longer. */
-async function readWhole(handle: FileHandle, sizeBytes: number): Promise<Buffer | undefined> {
+/** All bytes of an open file; undefined where it has become longer than `sizeBytes`. */
+async function readToEnd(handle: FileHandle, sizeBytes: number): Promise<Buffer | undefined> {
   const buffer = Buffer.allocUnsafeSlow(sizeBytes + 1);
   let length = 0;
   // Some file systems give less than is asked for, before the end as well.
   for (let isAtEnd = false; !isAtEnd && length < buffer.length; ) {
     const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);
-    isAtEnd = bytesRead === 0;
     length += bytesRead;
+    // What is written after this moment counts as written after the reading.
+    isAtEnd = bytesRead === 0 || length === sizeBytes;
   }
-  if (length > sizeBytes) return undefined;
-  await handle.close();
-  return buffer.subarray(0, length);
+  return length > sizeBytes ? undefined : buffer.subarray(0, length);
 }
 
 function fail(path: string, error: unknown): ListedItem {

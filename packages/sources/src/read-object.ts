@@ -1,10 +1,11 @@
-import { closeStream, readAtMost } from './byte-stream.ts';
+import { closeStream, readAtMost, toWholeStream } from './byte-stream.ts';
 import { type ContentFormat, detectFormat, HEAD_BYTES } from './content-format.ts';
 import { createTranscriptStream, decodeBytes } from './decode-bytes.ts';
 import { readTar } from './read-tar.ts';
 import { readZip } from './read-zip.ts';
 import { SourceError, toSourceError } from './source-error.ts';
 import { toFailed, toSkipped, type UnplacedItem } from './source-item.ts';
+import type { SourceLimits } from './source-limits.ts';
 import { classifyName } from './source-name.ts';
 import type { StoredObject } from './stored-object.ts';
 import { type ReadContext, toTranscript } from './transcript-item.ts';
@@ -61,8 +62,15 @@ async function decodeHead(head: Buffer): Promise<Buffer> {
 
 function toPlainTranscript(object: StoredObject, context: ReadContext): UnplacedItem {
   const open = async () => {
+    const whole = await object.readWhole?.();
+    if (whole !== undefined && isPlain(whole, context.limits)) return toWholeStream(whole, context.signal);
     const stored = await object.open();
     return createTranscriptStream(stored, context, () => stored.destroy());
   };
   return toTranscript({ ...object, reopenable: true, open }, context.limits);
+}
+
+/** Neither compressed nor an archive, nor too long: what decoding would leave as it is. */
+function isPlain(whole: Buffer, { maxTranscriptBytes }: SourceLimits): boolean {
+  return detectFormat(whole.subarray(0, HEAD_BYTES)) === 'other' && whole.length <= maxTranscriptBytes;
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readlinkSync } from 'node:fs';
-import { appendFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
@@ -92,6 +92,24 @@ describe('a transcript', () => {
     for await (const item of readSources([folder])) {
       await appendFile(join(folder, 'a.jsonl'), 'two\n');
       expect(await text(await toTranscript(item).open())).toBe('one\ntwo\n');
+    }
+  });
+
+  test('that grew since it was listed, or was compressed, is read as what it is, of any length', async () => {
+    for (const content of [
+      Buffer.alloc(0),
+      Buffer.from('x'),
+      LARGE.subarray(0, 200_000),
+      LARGE,
+      gzipSync('packed\n'),
+    ]) {
+      const folder = await createTemporaryFolder({ 'a.jsonl': 'one\n' });
+      for await (const item of readSources([folder])) {
+        await writeFile(join(folder, 'a.jsonl'), content);
+        const expected = content[0] === 0x1f ? Buffer.from('packed\n') : content;
+        expect((await buffer(await toTranscript(item).open())).equals(expected)).toBe(true);
+      }
+      await expectNoOpenFiles(folder);
     }
   });
 

@@ -22,6 +22,8 @@ export interface StoredObject {
   isExplicit: boolean;
   /** The stored bytes, any number of times. Rejects or fails with what `toSourceError` understands. */
   open(range?: ByteRange): Promise<Readable>;
+  /** All stored bytes at once, where they are few; undefined, or not there, where `open` is to be asked. Rejects as `open` does. */
+  readWhole?: (() => Promise<Buffer | undefined>) | undefined;
 }
 
 export type ListedItem =

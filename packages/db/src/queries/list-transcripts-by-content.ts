@@ -1,8 +1,9 @@
 import type { Database } from '../database.ts';
-import { and, eq, sql } from '../drizzle.cjs';
+import { and, eq, type SQL, sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import { toHiddenWorkspace } from '../writes/in-workspace.ts';
 import type { TranscriptRow } from '../writes/insert-transcripts.ts';
+import type { TranscriptState } from './list-transcript-states.ts';
 
 /** Bytes as a session's transcript: a session has the same ones once. */
 export interface TranscriptContent {
@@ -16,18 +17,38 @@ export async function listTranscriptsByContent(
   workspaceId: string,
   contents: readonly TranscriptContent[],
 ): Promise<(TranscriptRow | undefined)[]> {
+  const rows = await database.select().from(transcripts).where(isContent(workspaceId, contents));
+  return inOrder(rows, contents);
+}
+
+/** As `listTranscriptsByContent`: where the transcripts stand. */
+export async function listStatesByContent(
+  database: Database,
+  workspaceId: string,
+  contents: readonly TranscriptContent[],
+): Promise<(TranscriptState | undefined)[]> {
+  const { id, session_id, sha256, status, failure_reason } = transcripts;
+  const rows = await database
+    .select({ id, session_id, sha256, status, failure_reason })
+    .from(transcripts)
+    .where(isContent(workspaceId, contents));
+  return inOrder(rows, contents);
+}
+
+function isContent(workspaceId: string, contents: readonly TranscriptContent[]): SQL | undefined {
   const sessionIds = sql.param(contents.map(({ sessionId }) => sessionId));
   const hashes = sql.param(contents.map(({ sha256 }) => sha256));
-  const rows = await database
-    .select()
-    .from(transcripts)
-    .where(
-      and(
-        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
-        sql`(${transcripts.session_id}, ${transcripts.sha256}) IN (
-          SELECT * FROM unnest(${sessionIds}::text[], ${hashes}::text[]))`,
-      ),
-    );
+  return and(
+    eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+    sql`(${transcripts.session_id}, ${transcripts.sha256}) IN (
+      SELECT * FROM unnest(${sessionIds}::text[], ${hashes}::text[]))`,
+  );
+}
+
+function inOrder<Row extends Pick<TranscriptRow, 'session_id' | 'sha256'>>(
+  rows: readonly Row[],
+  contents: readonly TranscriptContent[],
+): (Row | undefined)[] {
   const byContent = new Map(rows.map((row) => [`${row.sha256} ${row.session_id}`, row]));
   return contents.map(({ sessionId, sha256 }) => byContent.get(`${sha256} ${sessionId.toWellFormed()}`));
 }

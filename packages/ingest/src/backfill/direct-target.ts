@@ -1,9 +1,4 @@
-import {
-  listTranscriptStates,
-  listTranscriptsByContent,
-  type TranscriptContent,
-  type TranscriptState,
-} from '@recount/db';
+import { listStatesByContent, listTranscriptStates, type TranscriptContent, type TranscriptState } from '@recount/db';
 import { RawStoreError } from '@recount/storage';
 import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -18,7 +13,7 @@ const BACKFILL_PRIORITY = -1;
 /** Small transcripts under way at once: so many can share a transaction. */
 const MAX_SMALL_DELIVERIES = 128;
 /** A transcript by itself would hardly notice; of many, so many more share a statement. */
-const GATHER_DELAY_MS = 10;
+const GATHER_DELAY_MS = 30;
 const MAX_FOUND_AT_ONCE = 100;
 
 /** Brings transcripts straight to raw store and database, without an API in between. */
@@ -30,7 +25,7 @@ export function createDirectTarget(
   const record = createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS });
   const findByContent = gatherCalls(
     { maxInputs: MAX_FOUND_AT_ONCE, delayMs: GATHER_DELAY_MS },
-    (contents: readonly TranscriptContent[]) => listTranscriptsByContent(database, workspaceId, contents),
+    (contents: readonly TranscriptContent[]) => listStatesByContent(database, workspaceId, contents),
   );
   return {
     maxSmallDeliveries: MAX_SMALL_DELIVERIES,

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { buffer } from 'node:stream/consumers';
 import { streamTranscript } from '@recount/core';
 import {
   type CompletedTranscript,
@@ -12,6 +11,7 @@ import {
   lockFreeSessions,
   type PlainTranscript,
   preferIndexes,
+  refreshStatistics,
   settleSessions,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
@@ -49,6 +49,7 @@ export async function processGroup(
   options: ProcessOptions,
 ): Promise<PlainTranscript[]> {
   const { signal } = options;
+  await refreshStatistics(database.database);
   return await database.withTransaction(
     async (transaction, client) => {
       const settings = await holdWorkspace(transaction, workspaceId);
@@ -116,7 +117,8 @@ async function readObject(
   signal: AbortSignal | undefined,
 ): Promise<HeldTranscript | undefined> {
   try {
-    const bytes = await buffer(await rawStore.get(row.object_key, { signal }));
+    const object = await rawStore.get(row.object_key, { signal });
+    const bytes = Buffer.concat(await object.toArray());
     return createHash('sha256').update(bytes).digest('hex') === row.sha256 ? { row, bytes } : undefined;
   } catch {
     signal?.throwIfAborted();
