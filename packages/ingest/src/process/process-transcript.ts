@@ -172,7 +172,14 @@ async function ingest(
   await settleSessions(transaction, {
     workspaceId,
     sessionIds: [transcript.session_id],
-    written: [{ rowSetId, firstNumbers, keptNumbers: kept?.numbers }],
+    written: [
+      {
+        rowSetId,
+        firstNumbers,
+        keptNumbers: kept?.numbers,
+        messageQuarters: kept && transcriptWriter.toMessageQuarters(),
+      },
+    ],
     removedRowSetIds: toRowSetIds(replaced),
   });
   return { hasSecrets: redaction.hasChanged };
