@@ -2,6 +2,7 @@ import type { Database } from '../database.ts';
 import { sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 import {
   CREDIT_ORDER,
   FIGURE_COLUMNS,
@@ -60,12 +61,13 @@ async function inheritOwnership(
   workspaceId: string,
   { rowSetId, firstNumbers, keptNumbers }: WrittenRows,
 ): Promise<void> {
-  if (keptNumbers === undefined) return;
+  if (keptNumbers === undefined || keptNumbers.call === firstNumbers.call) return;
+  const workspace = toHiddenWorkspace(workspaceId);
   await transaction.execute(sql`
     UPDATE ${toolCalls} AS c SET is_own = false
     FROM ${toolCalls} AS replaced
-    WHERE c.workspace_id = ${workspaceId} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNumbers.call}::int
-      AND replaced.workspace_id = ${workspaceId} AND replaced.row_set_id = ${rowSetId}
+    WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNumbers.call}::int
+      AND replaced.workspace_id = ${workspace} AND replaced.row_set_id = ${rowSetId}
       AND replaced.call_number >= ${keptNumbers.call}::int AND replaced.call_number < ${firstNumbers.call}::int
       AND replaced.call_key = c.call_key AND NOT replaced.is_own`);
 }

@@ -12,6 +12,7 @@ import {
   type WriteContext,
 } from '../rows/transcript-rows.ts';
 import { transcriptMessages } from '../schema/messages.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 import { createMessageWindow } from './message-window.ts';
 import type { UsageNumbers } from './replaced-usage.ts';
 import { createQuarterSet } from './touched-quarters.ts';
@@ -109,11 +110,12 @@ async function updateMessages(
         has_tool_result = changed.has_tool_result, metadata = changed.metadata
     FROM jsonb_populate_recordset(NULL::${transcriptMessages}, ${json}::jsonb) AS changed
     JOIN LATERAL (
-      SELECT id, (extract(epoch FROM "timestamp") * 1000)::float8 AS time_ms FROM ${transcriptMessages}
-      WHERE workspace_id = ${key.workspaceId} AND row_set_id = ${key.rowSetId} AND id = changed.id OFFSET 0
+      SELECT workspace_id, row_set_id, id, (extract(epoch FROM "timestamp") * 1000)::float8 AS time_ms
+      FROM ${transcriptMessages}
+      WHERE workspace_id = ${toHiddenWorkspace(key.workspaceId)} AND row_set_id = ${key.rowSetId} AND id = changed.id
+      OFFSET 0
     ) AS earlier ON true
-    WHERE stored.workspace_id = ${key.workspaceId} AND stored.row_set_id = ${key.rowSetId}
-      AND stored.id = earlier.id
+    WHERE stored.workspace_id = earlier.workspace_id AND stored.row_set_id = earlier.row_set_id AND stored.id = earlier.id
     RETURNING earlier.time_ms`);
   return rows.flatMap(({ time_ms }) => time_ms ?? []);
 }
