@@ -1,9 +1,7 @@
+import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import { type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
 import { isInWorkspace } from './in-workspace.ts';
-
-/** A longer pause between two messages is taken for idle and not counted at all. */
-export const MAX_ACTIVE_GAP_MS = 5 * 60_000;
 
 /**
  * For how long the sessions of transcripts were active: the gaps between a transcript's messages in time, long ones left

@@ -28,6 +28,8 @@ interface ChangedResponse {
   response_key: string;
   /** It stands once in the transcripts of the change, and stays there. */
   is_single: boolean;
+  /** The transcripts of the change lose it. */
+  is_gone: boolean;
 }
 
 /**
@@ -44,7 +46,8 @@ export async function settleUsageLedger(transaction: Database, change: UsageChan
     const held = await lockOrInsert(transaction, change, changed, affected);
     if (held.responseKeys.length > 0) {
       await recompute(transaction, change, held, affected);
-      await deleteWithoutCopy(transaction, change, held);
+      const gone = changed.filter(({ is_gone }) => is_gone);
+      if (gone.length > 0) await deleteWithoutCopy(transaction, change, toKeys(change.workspaceId, gone));
       await chooseOwnToolCalls(transaction, change, held, affected);
     }
     if (changed.length < KEYS_PER_STEP) return affected;
@@ -79,7 +82,8 @@ async function listChangedResponses(
 ): Promise<ChangedResponse[]> {
   const { rows } = await transaction.execute<ChangedResponse & Record<string, unknown>>(sql`
     SELECT agent COLLATE "C" AS agent, response_key,
-      count(*) = 1 AND NOT bool_or(${isReplaced(change, 'e', 'entry')}) AS is_single
+      count(*) = 1 AND NOT bool_or(${isReplaced(change, 'e', 'entry')}) AS is_single,
+      bool_and(${isReplaced(change, 'e', 'entry')}) AS is_gone
     FROM ${usageEntries} AS e
     WHERE ${isInvolved(change, 'e', 'entry')}
       AND (agent COLLATE "C", response_key) > (${after?.agent ?? ''}, ${after?.response_key ?? ''})
