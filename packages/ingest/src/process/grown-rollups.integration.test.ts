@@ -10,7 +10,8 @@ beforeAll(async () => {
 afterAll(() => installation.close());
 
 interface MadeLine {
-  kind: 'prompt' | 'answer' | 'call' | 'result' | 'progress';
+  /** A note is an answer without usage: a message, and no API response. */
+  kind: 'prompt' | 'answer' | 'note' | 'call' | 'result' | 'progress';
   /** Of the API response, or of the tool call: other lines and other sessions have the same. */
   index: number;
   /** Since 23:00, five every hour, four minutes apart; null where the line names no time. */
@@ -57,6 +58,8 @@ function toFields(session: string, line: MadeLine): Record<string, unknown> {
   };
   const assistant = { type: 'assistant', requestId: toId('req', index), message };
   switch (kind) {
+    case 'note':
+      return { ...envelope, type: 'assistant', message: { ...message, id: toId('note', index), usage: undefined } };
     case 'prompt':
       return { ...envelope, type: 'user', message: { role: 'user', content: 'prompt' } };
     case 'result':
@@ -73,7 +76,7 @@ function toFields(session: string, line: MadeLine): Record<string, unknown> {
 }
 
 const madeLine: fc.Arbitrary<MadeLine> = fc.record({
-  kind: fc.constantFrom('prompt', 'answer', 'answer', 'call', 'call', 'result', 'progress'),
+  kind: fc.constantFrom('prompt', 'answer', 'answer', 'note', 'note', 'call', 'call', 'result', 'progress'),
   index: fc.nat(7),
   step: fc.option(fc.nat(99), { freq: 20 }),
   tokensOut: fc.integer({ min: 1, max: 9 }),
