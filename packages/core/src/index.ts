@@ -3,6 +3,7 @@ export type { IdentifyInput, TranscriptIdentity } from './identify/identify-tran
 export { IDENTIFY_HEAD_BYTES, identifyTranscript } from './identify/identify-transcript.ts';
 export type { TranscriptInput } from './input-chunks.ts';
 export type { Issue, IssueCode, IssueSeverity } from './issues.ts';
+export { MAX_ACTIVE_GAP_MS } from './messages/active-time.ts';
 export type { ParseOptions } from './parse-options.ts';
 export { DEFAULT_MAX_INLINE_CONTENT_BYTES, DEFAULT_MAX_LINE_BYTES } from './parse-options.ts';
 export type { LineIssue, ParseResult } from './parse-transcript.ts';

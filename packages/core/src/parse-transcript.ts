@@ -36,6 +36,8 @@ export interface ParseResult {
   /** What was repaired or merely noted, e.g. replaced characters. */
   warnings: LineIssue[];
   metadata: TranscriptMetadata;
+  /** See `TranscriptSummary`. */
+  activeMs: number | null;
 }
 
 /**

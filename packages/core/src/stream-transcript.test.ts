@@ -72,7 +72,8 @@ describe('streamTranscript', () => {
       expect(batches.flatMap((batch) => batch.issues)).toEqual(
         whole.errors.map((error) => ({ ...error, severity: 'error' })),
       );
-      expect(summary).toEqual({ stats: whole.stats, metadata: whole.metadata });
+      const { stats, metadata, activeMs } = whole;
+      expect(summary).toEqual({ stats, metadata, activeMs });
     },
   );
 

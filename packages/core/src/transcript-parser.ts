@@ -23,6 +23,8 @@ import type { JsonObject, JsonValue, MessageType, SessionEvent, TranscriptMetada
 export interface TranscriptSummary {
   stats: TranscriptStats;
   metadata: TranscriptMetadata;
+  /** Time between messages, gaps of more than MAX_ACTIVE_GAP_MS left out; null where only sorting them all would tell. */
+  activeMs: number | null;
 }
 
 /** Where the rows and issues go, each once. */
@@ -204,6 +206,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       return {
         stats: totals.toStats(prompts.initial ?? prompts.sidechain ?? null, durationMs),
         metadata: { ...facts.toMetadata(), lineCount: splitter.lineCount, byteLength: splitter.byteCount },
+        activeMs: assembler.toActiveMs(),
       };
     },
   };

@@ -14,6 +14,7 @@ import {
   toApiResponses,
 } from '../usage/open-response.ts';
 import { toResponseKey } from '../usage/response-key.ts';
+import { type ActiveTimeState, createActiveTime, createActiveTimeState } from './active-time.ts';
 import { type BlockContent, toWrittenBytes } from './content-blocks.ts';
 import { type LinePlace, mergeLine, setUsageColumns, toBlockRow, toMessageRow } from './message-rows.ts';
 import { createResponseWindow, type ResponseWindowState, type WindowEntry } from './response-window.ts';
@@ -59,6 +60,8 @@ export interface MessageAssembler {
    * line, until it returns false: nothing is open any more.
    */
   closeOldest(): boolean;
+  /** See `ActiveTime`. */
+  toActiveMs(): number | null;
   /**
    * Emits the responses that are no longer likely to change, and keeps the last ones: nothing else of the state grows
    * with the transcript but names. False where a later line could change one that was emitted unnoticed.
@@ -69,6 +72,7 @@ export interface MessageAssembler {
 export interface AssemblerState {
   nextOrdinal: number;
   lastTimeMs: number;
+  activeTime: ActiveTimeState;
   window: ResponseWindowState<OpenMessage>;
   toolCalls: ToolCallState;
 }
@@ -77,6 +81,7 @@ export function createAssemblerState(): AssemblerState {
   return {
     nextOrdinal: 0,
     lastTimeMs: 0,
+    activeTime: createActiveTimeState(),
     window: { entries: new Map(), closedKeys: new Set() },
     toolCalls: createToolCallState(),
   };
@@ -111,6 +116,7 @@ export function createMessageAssembler(
     },
   };
   const toolCalls = createToolCallTracker(options, toolCallSink, state.toolCalls);
+  const activeTime = createActiveTime(state.activeTime);
 
   const emitResponse = ({ message, progress }: WindowEntry<OpenMessage>): void => {
     const told = message?.response;
@@ -128,6 +134,7 @@ export function createMessageAssembler(
     const identity = { id: options.nextId(state.lastTimeMs), sessionId, position: state.nextOrdinal++ };
     const row = toMessageRow(identity, record, place);
     totals.addMessage(row);
+    if (record.timestampMs !== undefined) activeTime.add(record.timestampMs);
     sink.addMessage(row);
     const response = record.type === 'assistant' ? (shared ?? toMessageResponse(record, row)) : undefined;
     return { row, response, blockCount: 0, lineCount: 1 };
@@ -161,6 +168,14 @@ export function createMessageAssembler(
     toolCalls.addResults(blocks, record);
   };
 
+  const addLine = (message: OpenMessage, record: MessageRecord): void => {
+    const { timestamp: earlier } = message.row;
+    mergeLine(message.row, record, ++message.lineCount);
+    const { timestamp } = message.row;
+    if (timestamp === null || timestamp === earlier) return;
+    activeTime.move(earlier === null ? undefined : Date.parse(earlier), Date.parse(timestamp));
+  };
+
   const toEntry = (record: MessageRecord | ProgressRecord, place: LinePlace): WindowEntry<OpenMessage> => {
     const groupKey = window.toGroupKey(record, place.lineNumber);
     return window.get(groupKey) ?? { groupKey, message: undefined, progress: undefined };
@@ -172,7 +187,7 @@ export function createMessageAssembler(
       const entry = isResponse ? toEntry(record, place) : undefined;
       const known = record.messageId === null ? undefined : entry?.message;
       const message = known ?? openMessage(record, place, entry?.message?.response);
-      if (known !== undefined) mergeLine(known.row, record, ++known.lineCount);
+      if (known !== undefined) addLine(known, record);
       applyUsage(message, record, report);
       addBlocks(message, record, blocks, place);
       if (known !== undefined) sink.changeMessage(known.row);
@@ -190,6 +205,7 @@ export function createMessageAssembler(
       if (!window.keep(entry)) report.onWindowExceeded();
     },
     closeOldest: () => toolCalls.closeOldest() || window.closeOldest(),
+    toActiveMs: activeTime.toActiveMs,
     shrink() {
       window.keepLast(options.maxResponsesInCheckpoint);
       const open = new Set([...state.window.entries.values()].map(({ message }) => message?.response));

@@ -1,3 +1,4 @@
+import { zstdDecompressSync } from 'node:zlib';
 import type { Database } from '../database.ts';
 import { and, eq } from '../drizzle.cjs';
 import type { RowSetKey } from '../rows/transcript-rows.ts';
@@ -5,7 +6,7 @@ import { transcriptCheckpoints } from '../schema/checkpoints.ts';
 
 export type CheckpointRow = typeof transcriptCheckpoints.$inferSelect;
 
-/** Where the parse of a row set can go on; undefined where it cannot. */
+/** Where the parse of a row set can go on, its state uncompressed; undefined where it cannot. */
 export async function findCheckpoint(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,
@@ -14,5 +15,15 @@ export async function findCheckpoint(
     .select()
     .from(transcriptCheckpoints)
     .where(and(eq(transcriptCheckpoints.workspace_id, workspaceId), eq(transcriptCheckpoints.row_set_id, rowSetId)));
-  return row;
+  const state = row && decompress(row.state);
+  return row && state && { ...row, state };
+}
+
+function decompress(state: Uint8Array): Uint8Array | undefined {
+  try {
+    return zstdDecompressSync(state);
+  } catch {
+    // Earlier versions of recount did not compress it.
+    return undefined;
+  }
 }

@@ -16,6 +16,7 @@ export const transcriptCheckpoints = recountSchema.table(
     call_number: integer().notNull(),
     event_number: integer().notNull(),
     issue_number: integer().notNull(),
+    /** Compressed with zstd. */
     state: bytes().notNull(),
   },
   (table) => [primaryKey({ name: 'transcript_checkpoints_pk', columns: [table.workspace_id, table.row_set_id] })],

@@ -23,7 +23,7 @@ export const transcriptFigures = () => ({
   web_search_count: integer().notNull().default(0),
   prompt_count: integer().notNull().default(0),
   turn_count: integer().notNull().default(0),
-  /** Time between messages, gaps of more than MAX_ACTIVE_GAP_MS left out. */
+  /** Time between messages, gaps of more than MAX_ACTIVE_GAP_MS of core left out. */
   active_ms: bigint({ mode: 'number' }).notNull().default(0),
   reported_cost_usd: usd(),
   duration_ms: bigint({ mode: 'number' }).notNull().default(0),

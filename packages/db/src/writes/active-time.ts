@@ -1,8 +1,6 @@
+import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import { type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../schema/messages.ts';
-
-/** A longer pause between two messages is taken for idle and not counted at all. */
-export const MAX_ACTIVE_GAP_MS = 5 * 60_000;
 
 /**
  * For how long the sessions of the transcripts that have the messages `m` were active: the gaps between a transcript's messages

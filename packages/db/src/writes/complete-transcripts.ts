@@ -37,15 +37,19 @@ export async function completeTranscripts(
   versions: { parser: string; prices: string },
 ): Promise<void> {
   const rows = completed.map((transcript) => toCompletedRow(transcript, versions));
-  const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== 'id');
+  const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== 'id' && name !== 'active_ms');
   if (columns.length === 0) return;
-  const rowSetIds = rows.map(({ row_set_id }) => row_set_id);
+  const outOfOrderIds = rows.filter(({ active_ms }) => active_ms === null).map(({ row_set_id }) => row_set_id);
+  const activeTimes =
+    outOfOrderIds.length === 0
+      ? sql`(SELECT NULL::text AS row_set_id, 0 AS active_ms)`
+      : sql`(${selectActiveTimes(isInWorkspace('m', 'row_set_id', workspaceId, outOfOrderIds))})`;
   await transaction.execute(sql`
     UPDATE ${transcripts} AS t
-    SET ${list(columns, (name) => `${name} = c.${name}`)}, active_ms = coalesce(active.active_ms, 0), superseded_by = NULL,
-      failure_reason = NULL, rows_deleted_at = NULL, ingested_at = now()
+    SET ${list(columns, (name) => `${name} = c.${name}`)}, active_ms = coalesce(c.active_ms, sorted.active_ms, 0),
+      superseded_by = NULL, failure_reason = NULL, rows_deleted_at = NULL, ingested_at = now()
     FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText(rows)}::jsonb) AS c
-    LEFT JOIN (${selectActiveTimes(isInWorkspace('m', 'row_set_id', workspaceId, rowSetIds))}) AS active ON active.row_set_id = c.row_set_id
+    LEFT JOIN ${activeTimes} AS sorted ON sorted.row_set_id = c.row_set_id
     WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
 }
 
@@ -55,6 +59,7 @@ function toCompletedRow(
 ) {
   return {
     ...toTranscriptFigures(summary),
+    active_ms: summary.activeMs,
     id: transcriptId,
     row_set_id: rowSetId,
     status: 'ingested',
@@ -66,5 +71,5 @@ function toCompletedRow(
     secret_counts: counts.secretsByRule ?? {},
     parser_version: versions.parser,
     price_version: versions.prices,
-  } satisfies Partial<typeof transcripts.$inferInsert>;
+  } satisfies Partial<Omit<typeof transcripts.$inferInsert, 'active_ms'>> & { active_ms: number | null };
 }

@@ -1,3 +1,4 @@
+import { constants, zstdCompressSync } from 'node:zlib';
 import type { Database } from '../database.ts';
 import { and, eq } from '../drizzle.cjs';
 import type { RowSetKey } from '../rows/transcript-rows.ts';
@@ -23,7 +24,8 @@ export async function replaceCheckpoint(
     call_number: numbers.call,
     event_number: numbers.event,
     issue_number: numbers.issue,
-    state,
+    // Sooner done than by Postgres, which then finds nothing left to compress.
+    state: zstdCompressSync(state, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
   };
   await transaction
     .insert(transcriptCheckpoints)

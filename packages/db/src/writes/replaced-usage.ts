@@ -2,7 +2,7 @@ import type { Database } from '../database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { RowSetKey } from '../rows/transcript-rows.ts';
 import { toolCalls, usageEntries } from '../schema/usage.ts';
-import { isInWorkspace } from './in-workspace.ts';
+import { isInWorkspace, toHiddenWorkspace } from './in-workspace.ts';
 
 /** What happens to the usage entries and tool calls of transcripts. */
 export interface UsageChange {
@@ -21,6 +21,11 @@ export interface WrittenRows {
   firstNumbers: UsageNumbers;
   /** Old ones before these numbers stay, and are what they were. Undefined: all old ones are replaced. */
   keptNumbers?: UsageNumbers | undefined;
+  /**
+   * Beginnings of all quarters of an hour in which messages came or changed, milliseconds since 1970. Undefined: it may be any,
+   * and all that is summed up of the session's rows is summed up anew.
+   */
+  messageQuarters?: readonly number[] | undefined;
 }
 
 export interface UsageNumbers {
@@ -48,12 +53,21 @@ export async function findNextUsageNumbers(
 /** Condition on a row (`alias` of usage_entries or tool_calls): the change is about it. */
 export function isInvolved(change: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
   const { workspaceId, written, removedRowSetIds } = change;
-  const rowSetIds = [...written.map(({ rowSetId }) => rowSetId), ...removedRowSetIds];
-  const isOfRowSet = isInWorkspace(alias, 'row_set_id', workspaceId, rowSetIds);
-  const isKept = written.flatMap(({ rowSetId, keptNumbers }) =>
-    keptNumbers === undefined ? [] : isNumbered(alias, kind, rowSetId, 0, keptNumbers[kind]),
+  const isWhole = ({ keptNumbers }: WrittenRows): boolean => keptNumbers === undefined;
+  const wholeIds = [...written.filter(isWhole).map(({ rowSetId }) => rowSetId), ...removedRowSetIds];
+  const conditions = written.flatMap(({ rowSetId, keptNumbers }) =>
+    keptNumbers === undefined ? [] : isNumberedFrom(alias, kind, { workspaceId, rowSetId }, keptNumbers[kind]),
   );
-  return isKept.length === 0 ? isOfRowSet : sql`${isOfRowSet} AND NOT (${sql.join(isKept, sql` OR `)})`;
+  if (wholeIds.length > 0) conditions.push(isInWorkspace(alias, 'row_set_id', workspaceId, wholeIds));
+  return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` OR `)})`;
+}
+
+/** With the workspace, so that the rows before are not looked at. */
+function isNumberedFrom(alias: string, kind: keyof UsageNumbers, key: RowSetKey, from: number): SQL {
+  const [workspace, rowSet, number] = ['workspace_id', 'row_set_id', `${kind}_number`].map((column) =>
+    sql.raw(`${alias}.${column}`),
+  );
+  return sql`(${workspace} = ${toHiddenWorkspace(key.workspaceId)} AND ${rowSet} = ${key.rowSetId} AND ${number} >= ${from}::int)`;
 }
 
 /** Condition under which a row (`alias` of usage_entries or tool_calls) is to be deleted once the ledger is settled. */

@@ -4,6 +4,7 @@ import { refreshSessions } from './refresh-sessions.ts';
 import { deleteReplacedUsage, type UsageChange } from './replaced-usage.ts';
 import { settleSearchIndex } from './search/settle-search-index.ts';
 import { settleUsageLedger } from './settle-usage-ledger.ts';
+import { findTouchedQuarters } from './touched-quarters.ts';
 import { writeRollups } from './write-rollups.ts';
 
 /**
@@ -20,8 +21,14 @@ export async function settleSessions(transaction: Database, change: UsageChange)
   for (const sessionId of sessionIds) affected.add(sessionId);
   const affectedIds = [...affected].sort();
   await lockSessionRows(transaction, workspaceId, affectedIds);
+  const quarters = await findTouchedQuarters(transaction, change);
   await deleteReplacedUsage(transaction, change);
   await refreshSessions(transaction, workspaceId, sessionIds);
-  await writeRollups(transaction, change, affectedIds);
+  if (quarters === undefined) await writeRollups(transaction, change, affectedIds);
+  else {
+    await writeRollups(transaction, change, sessionIds, quarters);
+    const otherIds = affectedIds.filter((id) => !sessionIds.includes(id));
+    if (otherIds.length > 0) await writeRollups(transaction, { workspaceId, sessionIds: [] }, otherIds);
+  }
   await settleSearchIndex(transaction, change);
 }

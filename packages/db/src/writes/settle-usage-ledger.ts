@@ -2,6 +2,7 @@ import type { Database } from '../database.ts';
 import { sql } from '../drizzle.cjs';
 import { transcripts } from '../schema/transcripts.ts';
 import { toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 import {
   FIGURE_COLUMNS,
   IS_CREDITED_CALL,
@@ -27,6 +28,8 @@ interface ChangedResponse {
   response_key: string;
   /** It stands once in the transcripts of the change, and stays there. */
   is_single: boolean;
+  /** The transcripts of the change lose it. */
+  is_gone: boolean;
 }
 
 /**
@@ -43,7 +46,8 @@ export async function settleUsageLedger(transaction: Database, change: UsageChan
     const held = await lockOrInsert(transaction, change, changed, affected);
     if (held.responseKeys.length > 0) {
       await recompute(transaction, change, held, affected);
-      await deleteWithoutCopy(transaction, change, held);
+      const gone = changed.filter(({ is_gone }) => is_gone);
+      if (gone.length > 0) await deleteWithoutCopy(transaction, change, toKeys(change.workspaceId, gone));
       await chooseOwnToolCalls(transaction, change, held, affected);
     }
     if (changed.length < KEYS_PER_STEP) return affected;
@@ -60,12 +64,13 @@ async function inheritOwnership(
   workspaceId: string,
   { rowSetId, firstNumbers, keptNumbers }: WrittenRows,
 ): Promise<void> {
-  if (keptNumbers === undefined) return;
+  if (keptNumbers === undefined || keptNumbers.call === firstNumbers.call) return;
+  const workspace = toHiddenWorkspace(workspaceId);
   await transaction.execute(sql`
     UPDATE ${toolCalls} AS c SET is_own = false
     FROM ${toolCalls} AS replaced
-    WHERE c.workspace_id = ${workspaceId} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNumbers.call}::int
-      AND replaced.workspace_id = ${workspaceId} AND replaced.row_set_id = ${rowSetId}
+    WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNumbers.call}::int
+      AND replaced.workspace_id = ${workspace} AND replaced.row_set_id = ${rowSetId}
       AND replaced.call_number >= ${keptNumbers.call}::int AND replaced.call_number < ${firstNumbers.call}::int
       AND replaced.call_key = c.call_key AND NOT replaced.is_own`);
 }
@@ -77,7 +82,8 @@ async function listChangedResponses(
 ): Promise<ChangedResponse[]> {
   const { rows } = await transaction.execute<ChangedResponse & Record<string, unknown>>(sql`
     SELECT agent COLLATE "C" AS agent, response_key,
-      count(*) = 1 AND NOT bool_or(${isReplaced(change, 'e', 'entry')}) AS is_single
+      count(*) = 1 AND NOT bool_or(${isReplaced(change, 'e', 'entry')}) AS is_single,
+      bool_and(${isReplaced(change, 'e', 'entry')}) AS is_gone
     FROM ${usageEntries} AS e
     WHERE ${isInvolved(change, 'e', 'entry')}
       AND (agent COLLATE "C", response_key) > (${after?.agent ?? ''}, ${after?.response_key ?? ''})

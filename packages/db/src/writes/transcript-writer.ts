@@ -12,8 +12,10 @@ import {
   type WriteContext,
 } from '../rows/transcript-rows.ts';
 import { transcriptMessages } from '../schema/messages.ts';
+import { toHiddenWorkspace } from './in-workspace.ts';
 import { createMessageWindow } from './message-window.ts';
 import type { UsageNumbers } from './replaced-usage.ts';
+import { createQuarterSet } from './touched-quarters.ts';
 import type { TranscriptCopier } from './transcript-copier.ts';
 
 /** Numbers that the next rows of a row set get. */
@@ -35,6 +37,8 @@ export interface TranscriptWriter {
   finish(): Promise<void>;
   /** The checkpoint that a batch brought. */
   readonly checkpoint: WrittenCheckpoint | undefined;
+  /** See `WrittenRows.messageQuarters`; complete once `finish` is done. */
+  toMessageQuarters(): number[] | undefined;
 }
 
 /** Changes of messages that are in the database already wait until they are this many. */
@@ -53,15 +57,21 @@ export function createTranscriptWriter(
   let checkpoint: WrittenCheckpoint | undefined;
   const messages = createMessageWindow((message) => copier.addMessage(toMessageRow(context, message)));
 
+  const quarters = createQuarterSet();
+
   const updateChanged = async (): Promise<void> => {
     await copier.sendAll();
-    await updateMessages(transaction, context, messages.takeChanged());
+    const earlierTimesMs = await updateMessages(transaction, context, messages.takeChanged());
+    for (const timeMs of earlierTimesMs) quarters.add(timeMs);
   };
 
   return {
     async write(batch) {
       if (batch.checkpoint !== undefined) checkpoint = { state: batch.checkpoint, numbers: { ...next } };
       messages.add(batch);
+      for (const { timestamp } of [...batch.messages, ...batch.updatedMessages]) {
+        if (timestamp !== null) quarters.add(Date.parse(timestamp));
+      }
       for (const block of batch.contentBlocks) copier.addBlock(toContentBlockRow(context, block));
       for (const response of batch.apiResponses) {
         copier.addUsageEntry(toUsageEntryRow(context, next.entry++, response));
@@ -79,18 +89,19 @@ export function createTranscriptWriter(
     get checkpoint() {
       return checkpoint;
     },
+    toMessageQuarters: quarters.toQuarters,
   };
 }
 
-/** Later lines of a response can change these columns of its message, and no others. */
+/** Later lines of a response can change these columns of its message, and no others. Returns their times before, in milliseconds. */
 async function updateMessages(
   transaction: Database,
   key: RowSetKey,
   messages: readonly TranscriptMessage[],
-): Promise<void> {
-  if (messages.length === 0) return;
+): Promise<number[]> {
+  if (messages.length === 0) return [];
   const json = JSON.stringify(messages);
-  await transaction.execute(sql`
+  const { rows } = await transaction.execute<{ time_ms: number | null }>(sql`
     UPDATE ${transcriptMessages} AS stored
     SET model = changed.model, request_id = changed.request_id, "timestamp" = changed."timestamp",
         stop_reason = changed.stop_reason, tokens_in = changed.tokens_in, tokens_out = changed.tokens_out,
@@ -98,6 +109,13 @@ async function updateMessages(
         has_text = changed.has_text, has_thinking = changed.has_thinking, has_tool_use = changed.has_tool_use,
         has_tool_result = changed.has_tool_result, metadata = changed.metadata
     FROM jsonb_populate_recordset(NULL::${transcriptMessages}, ${json}::jsonb) AS changed
-    WHERE stored.workspace_id = ${key.workspaceId} AND stored.row_set_id = ${key.rowSetId}
-      AND stored.id = changed.id`);
+    JOIN LATERAL (
+      SELECT workspace_id, row_set_id, id, (extract(epoch FROM "timestamp") * 1000)::float8 AS time_ms
+      FROM ${transcriptMessages}
+      WHERE workspace_id = ${toHiddenWorkspace(key.workspaceId)} AND row_set_id = ${key.rowSetId} AND id = changed.id
+      OFFSET 0
+    ) AS earlier ON true
+    WHERE stored.workspace_id = earlier.workspace_id AND stored.row_set_id = earlier.row_set_id AND stored.id = earlier.id
+    RETURNING earlier.time_ms`);
+  return rows.flatMap(({ time_ms }) => time_ms ?? []);
 }

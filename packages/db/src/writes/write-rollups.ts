@@ -8,7 +8,12 @@ import { toHiddenWorkspace } from './in-workspace.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
 
 /** Beginning of the quarter of an hour that a column `timestamp` lies in. */
-const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
+export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
+
+/** The same of a row of a roll-up. */
+const STORED_BUCKET = sql.raw('rolled_up.bucket_start');
+
+const DAY_MS = 24 * 60 * 60_000;
 
 const COST_UNITS_PER_USD = '1e10';
 
@@ -20,33 +25,58 @@ export const FILE_CALLS = sql`(
     (is_error IS TRUE)::int AS errors, coalesce(output_bytes, 0) AS output_bytes
   FROM ${toolCalls} WHERE is_own AND file_path IS NOT NULL)`;
 
+/** What roll-ups are made of: some sessions, or what these have in some quarters of an hour and at no known time. */
+export interface RollupScope {
+  sessionIds: readonly string[];
+  /** Beginnings of quarters of an hour, milliseconds since 1970. Undefined: all. */
+  quarters?: readonly number[] | undefined;
+}
+
 /**
  * Makes the sums of the affected sessions anew from the ledger and the tool calls, and the counts of messages of those
- * whose transcripts changed. One statement: it is run for every transcript. The caller holds the sessions' rows.
+ * whose transcripts changed: all, or those of some quarters of an hour and of the days that these lie in.
+ * One statement: it is run for every transcript. The caller holds the sessions' rows.
  */
 export async function writeRollups(
   transaction: Database,
   { workspaceId, sessionIds }: { workspaceId: string; sessionIds: readonly string[] },
   affectedIds: readonly string[],
+  quarters?: readonly number[],
 ): Promise<void> {
-  const replaceRows = (table: PgTable, ids: readonly string[], rows: SQL): SQL => {
+  const affected = { sessionIds: affectedIds, quarters };
+  const changed = { sessionIds, quarters };
+  const replaceRows = (table: PgTable, replaced: SQL, rows: SQL): SQL => {
     const name = getTableName(table);
     return sql`
-      ${sql.raw(`deleted_${name}`)} AS (DELETE FROM ${table} AS rolled_up WHERE ${ofSessions('rolled_up', workspaceId, ids)}),
+      ${sql.raw(`deleted_${name}`)} AS (DELETE FROM ${table} AS rolled_up WHERE ${replaced}),
       ${sql.raw(`written_${name}`)} AS (${insert(table, rows)} RETURNING *)`;
   };
-  const replace = (name: RollupName, ids: readonly string[], rows: SQL): SQL => {
-    const { quarters, days } = ROLLUPS[name];
-    if (quarters === undefined) return replaceRows(days, ids, selectDayRollup(name, sql`(${rows})`));
-    const written = sql.raw(`written_${getTableName(quarters)}`);
-    return sql`${replaceRows(quarters, ids, rows)}, ${replaceRows(days, ids, selectDayRollup(name, written))}`;
+  const replace = (name: RollupName, scope: RollupScope, rows: SQL): SQL => {
+    const tables = ROLLUPS[name];
+    const replacedDays = ofDays('rolled_up', 'first_bucket_start', workspaceId, scope);
+    const replaceDays = (from: SQL) => replaceRows(tables.days, replacedDays, selectDayRollup(name, from));
+    if (tables.quarters === undefined) return replaceDays(sql`(${rows})`);
+    const replacedQuarters = ofQuarters('rolled_up', STORED_BUCKET, workspaceId, scope);
+    const quartersOfDays = selectQuartersOfDays(tables.quarters, workspaceId, scope);
+    return sql`${replaceRows(tables.quarters, replacedQuarters, rows)}, ${replaceDays(quartersOfDays)}`;
   };
   await transaction.execute(sql`
-    WITH ${replace('usage', affectedIds, selectUsageRollup(workspaceId, affectedIds))},
-    ${replace('tool', affectedIds, selectToolRollup(workspaceId, affectedIds))},
-    ${replace('file', affectedIds, selectFileCalls(workspaceId, affectedIds))},
-    ${replace('message', sessionIds, selectMessageRollup(workspaceId, sessionIds))}
+    WITH ${replace('usage', affected, selectUsageRollup(workspaceId, affected))},
+    ${replace('tool', affected, selectToolRollup(workspaceId, affected))},
+    ${replace('file', affected, selectFileCalls(workspaceId, affected))},
+    ${replace('message', changed, selectMessageRollup(workspaceId, changed))}
     SELECT`);
+}
+
+/** The quarters of an hour that the statement writes, and those beside them that make up the same days. */
+function selectQuartersOfDays(table: PgTable, workspaceId: string, scope: RollupScope): SQL {
+  const written = sql.raw(`written_${getTableName(table)}`);
+  if (scope.quarters === undefined) return written;
+  return sql`(
+    SELECT * FROM ${written}
+    UNION ALL
+    SELECT kept.* FROM ${table} AS kept
+    WHERE ${ofDays('kept', 'bucket_start', workspaceId, scope)} AND bucket_start <> ALL(${toTimes(scope.quarters)}))`;
 }
 
 function insert(table: PgTable, rows: SQL): SQL {
@@ -72,14 +102,36 @@ export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
 }
 
 /** Condition on the rows of a table: of some sessions, or of all. */
-const ofSessions = (alias: string, workspaceId: string, sessionIds: readonly string[] | undefined): SQL =>
-  sessionIds === undefined
+const ofSessions = (alias: string, workspaceId: string, scope: RollupScope | undefined): SQL =>
+  scope === undefined
     ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
     : sql`${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)}
-        AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...sessionIds])}::text[])`;
+        AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...scope.sessionIds])}::text[])`;
 
-/** Rows of usage_rollup by their definition: of some sessions, or of all. */
-export function selectUsageRollup(workspaceId: string, sessionIds?: readonly string[]): SQL {
+/** Condition on the beginning of a quarter of an hour: it is one of the scope, or unknown. */
+const isInQuarters = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
+  scope?.quarters === undefined
+    ? sql`true`
+    : sql`(${bucketStart} IS NULL OR ${bucketStart} = ANY(${toTimes(scope.quarters)}))`;
+
+const ofQuarters = (alias: string, bucketStart: SQL, workspaceId: string, scope: RollupScope | undefined): SQL =>
+  sql`${ofSessions(alias, workspaceId, scope)} AND ${isInQuarters(bucketStart, scope)}`;
+
+/** Condition on the rows of a table: of the UTC days that the scope's quarters of an hour lie in, or at no known time. */
+const ofDays = (alias: string, column: string, workspaceId: string, scope: RollupScope | undefined): SQL => {
+  const isOfSessions = ofSessions(alias, workspaceId, scope);
+  if (scope?.quarters === undefined) return isOfSessions;
+  const days = new Set(scope.quarters.map((quarter) => quarter - (quarter % DAY_MS)));
+  const time = sql.raw(`${alias}.${column}`);
+  return sql`${isOfSessions}
+    AND (${time} IS NULL OR date_bin('1 day', ${time}, '2000-01-01Z') = ANY(${toTimes(days)}))`;
+};
+
+const toTimes = (timesMs: Iterable<number>): SQL =>
+  sql`${sql.param(Array.from(timesMs, (timeMs) => new Date(timeMs).toISOString()))}::timestamptz[]`;
+
+/** Rows of usage_rollup by their definition: of a scope, or all of a workspace. */
+export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL {
   return sql`
     SELECT
       ${workspaceId} COLLATE "C" AS workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
@@ -100,28 +152,30 @@ export function selectUsageRollup(workspaceId: string, sessionIds?: readonly str
       count(*) FILTER (WHERE price_basis = 'default')::int AS default_priced_responses
     FROM (
       SELECT false AS is_shared, ${rolledUpColumns('l')} FROM ${usageLedger} AS l
-      WHERE ${ofSessions('l', workspaceId, sessionIds)}
+      WHERE ${ofQuarters('l', BUCKET_START, workspaceId, scope)}
       UNION ALL
       SELECT true, * FROM (
         SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
         FROM ${transcripts} AS t
         -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read them all.
         JOIN LATERAL (
-          SELECT * FROM ${usageEntries} WHERE workspace_id = t.workspace_id AND row_set_id = t.row_set_id OFFSET 0
+          SELECT * FROM ${usageEntries}
+          WHERE workspace_id = t.workspace_id AND row_set_id = t.row_set_id AND ${isInQuarters(BUCKET_START, scope)}
+          OFFSET 0
         ) AS e ON true
         JOIN LATERAL (
           SELECT l.session_id FROM ${usageLedger} AS l
           WHERE l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key OFFSET 0
         ) AS credited ON credited.session_id <> e.session_id
-        WHERE ${ofSessions('t', workspaceId, sessionIds)}
+        WHERE ${ofSessions('t', workspaceId, scope)}
         ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
       ) AS shared
     ) AS response
     GROUP BY session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, is_shared`;
 }
 
-/** Rows of tool_rollup by their definition: of some sessions, or of all. */
-export function selectToolRollup(workspaceId: string, sessionIds?: readonly string[]): SQL {
+/** Rows of tool_rollup by their definition: of a scope, or all of a workspace. */
+export function selectToolRollup(workspaceId: string, scope?: RollupScope): SQL {
   return sql`
     SELECT
       workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, tool_name, mcp_server, program,
@@ -130,13 +184,13 @@ export function selectToolRollup(workspaceId: string, sessionIds?: readonly stri
       count(duration_ms)::int AS timed_calls,
       coalesce(string_agg(substring(int8send(duration_ms) FROM 3), ''::bytea ORDER BY duration_ms), ''::bytea) AS durations
     FROM ${toolCalls} AS c
-    WHERE ${ofSessions('c', workspaceId, sessionIds)} AND is_own
+    WHERE ${ofQuarters('c', BUCKET_START, workspaceId, scope)} AND is_own
     GROUP BY workspace_id, session_id, 3, model, is_subagent, tool_name, mcp_server, program, subagent_type, skill_name`;
 }
 
-/** What file_day_rollup is the sum of: one row a call, of some sessions, or of all. */
-export function selectFileCalls(workspaceId: string, sessionIds?: readonly string[]): SQL {
-  return sql`SELECT * FROM ${FILE_CALLS} AS f WHERE ${ofSessions('f', workspaceId, sessionIds)}`;
+/** What file_day_rollup is the sum of: one row a call, of the days of a scope, or all of a workspace. */
+export function selectFileCalls(workspaceId: string, scope?: RollupScope): SQL {
+  return sql`SELECT * FROM ${FILE_CALLS} AS f WHERE ${ofDays('f', 'bucket_start', workspaceId, scope)}`;
 }
 
 const sums = (columns: readonly string[], type: string): SQL =>
@@ -179,10 +233,10 @@ const HAS_EXPIRED = sql`EXISTS (
   WHERE t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id AND t.rows_deleted_at IS NOT NULL)`;
 
 /**
- * Rows of message_rollup by their definition: of some sessions, or of all. Where retention took the messages away, what was
+ * Rows of message_rollup by their definition: of a scope, or all of a workspace. Where retention took the messages away, what was
  * counted stays.
  */
-export function selectMessageRollup(workspaceId: string, sessionIds?: readonly string[]): SQL {
+export function selectMessageRollup(workspaceId: string, scope?: RollupScope): SQL {
   return sql`
     SELECT s.workspace_id, s.session_id, ${BUCKET_START} AS bucket_start, m.model,
       s.is_subagent OR m.is_sidechain AS is_subagent,
@@ -190,12 +244,12 @@ export function selectMessageRollup(workspaceId: string, sessionIds?: readonly s
     FROM ${sessions} AS s
     JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
     JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
-    WHERE ${ofSessions('s', workspaceId, sessionIds)}
+    WHERE ${ofQuarters('s', BUCKET_START, workspaceId, scope)}
     GROUP BY s.workspace_id, s.session_id, 3, m.model, 5
     UNION ALL
     SELECT r.workspace_id, r.session_id, r.bucket_start, r.model, r.is_subagent, r.messages, r.user_messages
     FROM ${messageRollup} AS r
     JOIN ${sessions} AS s ON s.workspace_id = r.workspace_id AND s.session_id = r.session_id
-    WHERE ${ofSessions('r', workspaceId, sessionIds)}
+    WHERE ${ofQuarters('r', sql.raw('r.bucket_start'), workspaceId, scope)}
       AND ${HAS_EXPIRED}`;
 }

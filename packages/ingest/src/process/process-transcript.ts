@@ -12,6 +12,7 @@ import {
   listTranscripts,
   lockSession,
   markSuperseded,
+  preferIndexes,
   type RedactionMode,
   replaceCheckpoint,
   settleSessions,
@@ -143,6 +144,7 @@ async function ingest(
   const versions = { parser: toRowsVersion(PARSER_VERSION, redactionMode), prices: prices.version };
   const resumePoint = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
   const kept = resumePoint && toKeptRows(resumePoint);
+  if (kept !== undefined) await preferIndexes(transaction);
   const rowSetId = resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others);
   const rowSet = { workspaceId, rowSetId };
   await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
@@ -172,7 +174,14 @@ async function ingest(
   await settleSessions(transaction, {
     workspaceId,
     sessionIds: [transcript.session_id],
-    written: [{ rowSetId, firstNumbers, keptNumbers: kept?.numbers }],
+    written: [
+      {
+        rowSetId,
+        firstNumbers,
+        keptNumbers: kept?.numbers,
+        messageQuarters: kept && transcriptWriter.toMessageQuarters(),
+      },
+    ],
     removedRowSetIds: toRowSetIds(replaced),
   });
   return { hasSecrets: redaction.hasChanged };

@@ -1,0 +1,73 @@
+/** A longer pause between two messages is taken for idle and not counted at all. */
+export const MAX_ACTIVE_GAP_MS = 5 * 60_000;
+
+/** Times that may still be preceded by others; half of them leave at a time. Most messages are out of order by a few. */
+const MAX_OPEN_TIMES = 512;
+
+export interface ActiveTimeState {
+  /** Times of the latest messages, ascending, milliseconds since 1970. */
+  openTimes: number[];
+  /** What precedes them, as one time and the gaps before it. */
+  closedTimeMs: number | undefined;
+  closedMs: number;
+  isOutOfOrder: boolean;
+}
+
+export function createActiveTimeState(): ActiveTimeState {
+  return { openTimes: [], closedTimeMs: undefined, closedMs: 0, isOutOfOrder: false };
+}
+
+export interface ActiveTime {
+  add(timeMs: number): void;
+  /** A later line gave a message an earlier time. */
+  move(fromMs: number | undefined, toMs: number): void;
+  /**
+   * For how long the session was active: the gaps between its messages in the order of time, those of more than five minutes
+   * left out. Null where messages came too far out of order for it to be told without sorting all of them.
+   */
+  toActiveMs(): number | null;
+}
+
+export function createActiveTime(state: ActiveTimeState = createActiveTimeState()): ActiveTime {
+  const { openTimes } = state;
+
+  const close = (count: number): void => {
+    const closed = openTimes.splice(0, count);
+    state.closedMs += sumActiveGaps(state.closedTimeMs, closed);
+    state.closedTimeMs = closed.at(-1) ?? state.closedTimeMs;
+  };
+
+  const add = (timeMs: number): void => {
+    if (state.closedTimeMs !== undefined && timeMs < state.closedTimeMs) state.isOutOfOrder = true;
+    if (state.isOutOfOrder) return;
+    let index = openTimes.length;
+    while (index > 0 && (openTimes[index - 1] ?? 0) > timeMs) index--;
+    if (index === openTimes.length) openTimes.push(timeMs);
+    else openTimes.splice(index, 0, timeMs);
+    if (openTimes.length > MAX_OPEN_TIMES) close(MAX_OPEN_TIMES / 2);
+  };
+
+  return {
+    add,
+    move(fromMs, toMs) {
+      if (fromMs !== undefined) {
+        const index = openTimes.lastIndexOf(fromMs);
+        if (index < 0) state.isOutOfOrder = true;
+        else openTimes.splice(index, 1);
+      }
+      add(toMs);
+    },
+    toActiveMs: () => (state.isOutOfOrder ? null : state.closedMs + sumActiveGaps(state.closedTimeMs, openTimes)),
+  };
+}
+
+function sumActiveGaps(before: number | undefined, times: readonly number[]): number {
+  let last = before;
+  let sumMs = 0;
+  for (const timeMs of times) {
+    const gapMs = timeMs - (last ?? timeMs);
+    if (gapMs <= MAX_ACTIVE_GAP_MS) sumMs += gapMs;
+    last = timeMs;
+  }
+  return sumMs;
+}
