@@ -101,7 +101,7 @@ const USAGE_FIELDS = toFields<Usage>({
 });
 
 export interface ResponsePacker {
-  /** The entry as a short text, a fifth of its size; undefined where the two would differ. */
+  /** The entry as a short text, a quarter of its size; undefined where the two would differ. */
   pack(entry: Entry): string | undefined;
   /** The entry whose text it is: the same but for prices, which are to be looked up anew. */
   unpack(groupKey: string, packed: string): Entry;

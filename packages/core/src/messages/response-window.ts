@@ -2,6 +2,7 @@ import { createOldestKey } from '../ids/oldest-key.ts';
 import { ResumeError } from '../resume-error.ts';
 import type { OpenResponse } from '../usage/open-response.ts';
 import { isUniqueId, type ResponseIdentity, toResponseKey } from '../usage/response-key.ts';
+import { createTextStore } from './text-store.ts';
 
 /** What is open of one API response: the message that it is, and what progress lines tell of it. */
 export interface WindowEntry<Message> {
@@ -17,7 +18,7 @@ export interface ResponseWindowState<Message> {
   closedKeys: Set<string>;
 }
 
-/** How entries that have not been seen for long are kept: as texts, which take a fifth of the memory. */
+/** How entries that have not been seen for long are kept: as texts, which take a quarter of the memory. */
 export interface EntryPacking<Message> {
   /** Undefined where the entry must stay as it is. */
   pack(entry: WindowEntry<Message>): string | undefined;
@@ -61,13 +62,15 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
 ): ResponseWindow<Message> {
   let latest: WindowEntry<Message> | undefined;
   /** All of them seen before any of `entries`, and in the same order. */
-  const older = new Map<string, WindowEntry<Message> | string>();
+  const older = new Map<string, WindowEntry<Message> | number>();
+  /** Those of the older ones that are packed. */
+  let texts = createTextStore();
 
   const oldestOfEntries = createOldestKey(entries);
   const oldestOfOlder = createOldestKey(older);
 
-  const unpack = (groupKey: string, entry: WindowEntry<Message> | string): WindowEntry<Message> =>
-    typeof entry === 'string' ? packing.unpack(groupKey, entry) : entry;
+  const unpack = (groupKey: string, entry: WindowEntry<Message> | number): WindowEntry<Message> =>
+    typeof entry === 'number' ? packing.unpack(groupKey, texts.read(entry)) : entry;
 
   const find = (groupKey: string): WindowEntry<Message> | undefined => {
     const entry = entries.get(groupKey) ?? older.get(groupKey);
@@ -79,16 +82,31 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
     const oldest = key === undefined ? undefined : entries.get(key);
     if (key === undefined || oldest === undefined) return;
     entries.delete(key);
-    older.set(key, packing.pack(oldest) ?? oldest);
+    const text = packing.pack(oldest);
+    older.set(key, text === undefined ? oldest : texts.add(text));
     oldestOfOlder.pass();
+  };
+
+  const remove = (groupKey: string): void => {
+    entries.delete(groupKey);
+    const entry = older.get(groupKey);
+    older.delete(groupKey);
+    if (typeof entry !== 'number') return;
+    texts.remove(entry);
+    if (texts.isSparse) moveTexts();
+  };
+
+  const moveTexts = (): void => {
+    const moved = createTextStore();
+    for (const [key, entry] of older) if (typeof entry === 'number') older.set(key, moved.add(texts.read(entry)));
+    texts = moved;
   };
 
   const closeOldest = (): string | undefined => {
     const key = (older.size > 0 ? oldestOfOlder : oldestOfEntries).take();
     const oldest = key === undefined ? undefined : find(key);
     if (key === undefined || oldest === undefined) return undefined;
-    entries.delete(key);
-    older.delete(key);
+    remove(key);
     close(oldest);
     return key;
   };
@@ -111,8 +129,7 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
     keep(entry) {
       if (entry === latest) return true;
       latest = entry;
-      entries.delete(entry.groupKey);
-      older.delete(entry.groupKey);
+      remove(entry.groupKey);
       entries.set(entry.groupKey, entry);
       oldestOfEntries.pass();
       while (entries.size > maxUnpackedMessages) packOldest();
@@ -131,6 +148,7 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
       entries.clear();
       for (const [key, entry] of older) entries.set(key, unpack(key, entry));
       older.clear();
+      texts = createTextStore();
       for (const [key, entry] of newer) entries.set(key, entry);
     },
   };
