@@ -20,7 +20,7 @@ export async function measureInChild(script: string, ...args: string[]): Promise
   return JSON.parse(await runChild(script, ...args)) as Measurement;
 }
 
-/** Runs a script of this folder as `recount` is run, and returns its output. */
+/** Runs a script of this folder as `recount worker` is run, and returns its output. */
 export async function runChild(script: string, ...args: string[]): Promise<string> {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const { stdout } = await promisify(execFile)(process.execPath, [...nodeOptions, path, ...args], { env });
@@ -35,10 +35,10 @@ export interface RunningChild {
   end(): Promise<string>;
 }
 
-/** Starts a script of this folder; resolves once it has printed a line. */
+/** Starts a script of this folder as `recount api` is run; resolves once it has printed a line. */
 export async function startChild(script: string, ...args: string[]): Promise<RunningChild> {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  const child = spawn(process.execPath, [...nodeOptions, path, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...apiNodeOptions, path, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
   const exit = once(child, 'exit');
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const first = await lines.next();
@@ -63,6 +63,7 @@ export async function startChild(script: string, ...args: string[]): Promise<Run
 
 /** As in the launcher `recount` and its compile cache: stripping types takes memory of its own. */
 const nodeOptions = ['--max-semi-space-size=8'];
+const apiNodeOptions = ['--max-semi-space-size=1'];
 const env = { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'recount-bench-compile-cache') };
 
 /** The other end of {@link measureInChild}: times `run` that many times and prints the median and the peak memory. */

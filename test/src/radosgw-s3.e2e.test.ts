@@ -8,7 +8,8 @@ import { generateTranscript } from '@recount/bench/generate-transcript';
 import { createApiKey, createDatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
 import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 import { migrateQueue } from '@recount/queue';
-import { createRawStore, createS3Client, type RawStore, rawObjectKey } from '@recount/storage';
+import { createRawStore, type RawStore, rawObjectKey } from '@recount/storage';
+import { createS3Client } from '@recount/storage/s3-client';
 import { describeRawStoreContract } from '@recount/storage/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runRecount } from './chaos/run-recount.ts';
@@ -27,7 +28,7 @@ afterAll(() => radosgw?.stop());
 
 const { endpoint = '', region = '', credentials = { accessKeyId: '', secretAccessKey: '' } } = radosgw ?? {};
 const openClient = () => createS3Client({ endpoint, region, credentials });
-const openStore = (bucket: string, options: Parameters<typeof createRawStore>[1] = {}): RawStore =>
+const openStore = (bucket: string, options: Parameters<typeof createRawStore>[1] = {}): Promise<RawStore> =>
   createRawStore(`s3://${bucket}/raw`, { endpoint, region, credentials, ...options });
 
 async function createBucket(): Promise<string> {
@@ -53,7 +54,7 @@ async function* bodyOf(bytes: Uint8Array, failure?: Error): AsyncGenerator<Uint8
 if (radosgw !== undefined) {
   describeRawStoreContract('Ceph radosgw', async () => {
     const bucket = await createBucket();
-    return { store: openStore(bucket), listUnfinishedPuts: () => listUnfinished(bucket), stop: async () => {} };
+    return { store: await openStore(bucket), listUnfinishedPuts: () => listUnfinished(bucket), stop: async () => {} };
   });
 }
 
@@ -68,7 +69,7 @@ describe.skipIf(radosgw === undefined)('Ceph radosgw', () => {
     ['a wrong secret', { ...credentials, secretAccessKey: 'wrong' }, 'SignatureDoesNotMatch'],
     ['an unknown key', { ...credentials, accessKeyId: 'NOBODY' }, 'InvalidAccessKeyId'],
   ])('denies %s, and the error says so', async (_label, wrong, name) => {
-    const store = openStore(bucket, { credentials: wrong });
+    const store = await openStore(bucket, { credentials: wrong });
     const denied = { code: 'denied', retryable: true, message: expect.stringContaining(`S3: ${name}, HTTP 403`) };
     await expect(store.check()).rejects.toMatchObject(denied);
     await expect(store.put(KEY, bodyOf(Buffer.from('x')))).rejects.toMatchObject(denied);
@@ -81,14 +82,14 @@ describe.skipIf(radosgw === undefined)('Ceph radosgw', () => {
 
   it('denies a signature that has expired', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - HOUR_MS });
-    const store = openStore(bucket, { maxAttempts: 1 });
+    const store = await openStore(bucket, { maxAttempts: 1 });
     await expect(store.check()).rejects.toMatchObject({ code: 'denied', message: expect.stringContaining('Skew') });
     await store.close();
   });
 
   it('is used all the same by a machine whose clock is an hour off', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR_MS });
-    const store = openStore(bucket);
+    const store = await openStore(bucket);
     const bytes = randomBytes(11 * MIB);
     await store.put(KEY, bodyOf(bytes));
     expect(bytes.equals(await buffer(await store.get(KEY)))).toBe(true);
@@ -97,7 +98,7 @@ describe.skipIf(radosgw === undefined)('Ceph radosgw', () => {
   });
 
   it('keeps no part of a multipart upload that is broken off, and aborts those that a crash left', async () => {
-    const store = openStore(bucket);
+    const store = await openStore(bucket);
     const failure = new Error('the client went away');
     await expect(store.put(KEY, bodyOf(randomBytes(17 * MIB), failure))).rejects.toBe(failure);
     expect(await listUnfinished(bucket)).toEqual([]);

@@ -5,6 +5,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import packageJson from '../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import type { ApiConfig } from './config.ts';
+import { NO_COMPILERS } from './http/no-compilers.ts';
 import { addAuthentication } from './plugins/authentication.ts';
 import { createFrameworkLog } from './plugins/framework-log.ts';
 import { createMetrics } from './plugins/metrics.ts';
@@ -51,6 +52,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
     return503OnClosing: false,
     frameworkErrors: answerWithProblem,
     clientErrorHandler: answerClientError,
+    schemaController: { compilersFactory: NO_COMPILERS },
   }).withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -69,7 +71,7 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   await addSecurityHeaders(app);
   await app.register(rateLimit, { global: false });
   addAuthentication(app, deps, config);
-  await addOpenapi(app, packageJson.version);
+  addOpenapi(app, packageJson.version);
 
   await addUploadRoutes(app, { ...deps, metrics }, config);
   addTranscriptRoutes(app, deps);

@@ -28,7 +28,7 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
     applicationName: 'recount api',
     onConnectionError: onError,
   });
-  const rawStore = createRawStore(config.rawStore.location, config.rawStore.s3);
+  const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);
   const queue = createJobQueue({ connectionString: config.databaseUrl, role: 'sender', onError });
   const onLostSpans = (reason: string): void => log.warn({ reason }, 'spans not sent');
   const tracing = config.isTraced

@@ -36,7 +36,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     applicationName: 'recount worker',
     onConnectionError: onError,
   });
-  const rawStore = createRawStore(config.rawStore.location, config.rawStore.s3);
+  const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);
   const queue = createJobQueue({ connectionString: config.databaseUrl, role: 'worker', onError });
   const shutdown = new AbortController();
   const onLostSpans = (reason: string): void => log.warn({ reason }, 'spans not sent');

@@ -17,7 +17,7 @@ interface Checkpoint {
 }
 
 /** Options that rows depend on. Of the price table, whose rates are no part of it, the caller must see to it. */
-type CheckpointOptions = Omit<ReturnType<typeof resolveOptions>, 'prices'>;
+type CheckpointOptions = Omit<ReturnType<typeof resolveOptions>, 'prices' | 'maxUnpackedMessages'>;
 
 /** The state as bytes in the format of `v8.serialize`; undefined where they would be more than 4 MiB. */
 export function writeCheckpoint(state: ParserState, options: ParseOptions): Uint8Array | undefined {
@@ -46,6 +46,6 @@ function parseCheckpoint(bytes: Uint8Array): Checkpoint | undefined {
 }
 
 function toCheckpointOptions(options: ParseOptions): CheckpointOptions {
-  const { prices: _prices, ...rest } = resolveOptions(options);
+  const { prices: _prices, maxUnpackedMessages: _maxUnpackedMessages, ...rest } = resolveOptions(options);
   return rest;
 }

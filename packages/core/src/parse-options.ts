@@ -31,6 +31,8 @@ export interface ParseOptions {
   maxResponsesInCheckpoint?: number | undefined;
   /** API responses kept open for later lines. Default 50,000. */
   maxOpenMessages?: number | undefined;
+  /** API responses of these, the ones seen last, that are kept ready; older ones take less memory. Default 2,000. */
+  maxUnpackedMessages?: number | undefined;
   /** Tool calls kept open for their results, and results for their calls. Default 10,000. */
   maxOpenToolCalls?: number | undefined;
 }
@@ -38,6 +40,7 @@ export interface ParseOptions {
 export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
 export const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
 const DEFAULT_MAX_OPEN_MESSAGES = 50_000;
+const DEFAULT_MAX_UNPACKED_MESSAGES = 2_000;
 const DEFAULT_MAX_RESPONSES_IN_CHECKPOINT = 64;
 const DEFAULT_MAX_OPEN_TOOL_CALLS = 10_000;
 
@@ -47,6 +50,7 @@ export function resolveOptions(options: ParseOptions): {
   usageFrom: 'first' | 'final';
   prices: PriceTable;
   maxOpenMessages: number;
+  maxUnpackedMessages: number;
   maxOpenToolCalls: number;
   maxResponsesInCheckpoint: number;
 } {
@@ -56,6 +60,7 @@ export function resolveOptions(options: ParseOptions): {
     usageFrom: options.usageFrom ?? 'final',
     prices: options.prices ?? flatDefaultPrices,
     maxOpenMessages: options.maxOpenMessages ?? DEFAULT_MAX_OPEN_MESSAGES,
+    maxUnpackedMessages: options.maxUnpackedMessages ?? DEFAULT_MAX_UNPACKED_MESSAGES,
     maxOpenToolCalls: options.maxOpenToolCalls ?? DEFAULT_MAX_OPEN_TOOL_CALLS,
     maxResponsesInCheckpoint: options.maxResponsesInCheckpoint ?? DEFAULT_MAX_RESPONSES_IN_CHECKPOINT,
   };

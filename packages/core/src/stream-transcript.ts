@@ -66,7 +66,7 @@ function createBatcher(onLineError: ParseOptions['onLineError']): Batcher {
   let batch = createBatch();
   let rowCount = 0;
   let firstOrdinal = 0;
-  let updated = new Set<TranscriptMessage>();
+  let updated = new Map<number, TranscriptMessage>();
   const add = <T>(rows: T[], row: T): void => {
     rows.push(row);
     rowCount++;
@@ -78,7 +78,9 @@ function createBatcher(onLineError: ParseOptions['onLineError']): Batcher {
     },
     addBlock: (block) => add(batch.contentBlocks, block),
     changeMessage(message) {
-      if (batch.messages.length === 0 || message.ordinal < firstOrdinal) updated.add(message);
+      // Not always the object of before.
+      if (batch.messages.length === 0 || message.ordinal < firstOrdinal) updated.set(message.ordinal, message);
+      else batch.messages[message.ordinal - firstOrdinal] = message;
     },
     addApiResponse: (response) => add(batch.apiResponses, response),
     addToolCall: (call) => add(batch.toolCalls, call),
@@ -91,10 +93,10 @@ function createBatcher(onLineError: ParseOptions['onLineError']): Batcher {
       return rowCount + updated.size;
     },
     takeBatch() {
-      const full = { ...batch, updatedMessages: [...updated] };
+      const full = { ...batch, updatedMessages: [...updated.values()] };
       batch = createBatch();
       rowCount = 0;
-      updated = new Set();
+      updated = new Map();
       return full;
     },
   };

@@ -35,7 +35,7 @@ export async function writeExport(
   { signal }: { signal: AbortSignal },
 ): Promise<number> {
   const columns = toExportColumns(dataset);
-  const encoder = createEncoder(format, columns);
+  const encoder = await createEncoder(format, columns);
   let rowCount = 0;
   const write = async (chunk: string | Uint8Array): Promise<void> => {
     signal.throwIfAborted();

@@ -1,8 +1,6 @@
 import { closeStream, readAtMost, toWholeStream } from './byte-stream.ts';
 import { type ContentFormat, detectFormat, HEAD_BYTES } from './content-format.ts';
 import { createTranscriptStream, decodeBytes } from './decode-bytes.ts';
-import { readTar } from './read-tar.ts';
-import { readZip } from './read-zip.ts';
 import { SourceError, toSourceError } from './source-error.ts';
 import { toFailed, toSkipped, type UnplacedItem } from './source-item.ts';
 import type { SourceLimits } from './source-limits.ts';
@@ -30,12 +28,21 @@ async function* readByFormat(object: StoredObject, context: ReadContext): AsyncG
   const needsLook = object.isExplicit || named !== 'transcript';
   const { stored, decoded } = needsLook ? await sniff(object) : { stored: 'other', decoded: 'other' };
   if (stored === 'unsupported') throw new SourceError('unsupported', 'a kind of compression that is not supported');
-  if (stored === 'zip') yield* readZip(object, context);
-  else if (decoded === 'tar') yield* readTar(object, context);
+  if (stored === 'zip') yield* await readArchive('zip', object, context);
+  else if (decoded === 'tar') yield* await readArchive('tar', object, context);
   else if (decoded === 'zip') yield toSkipped(object.location, 'nested-archive');
-  else if (named === 'tar') yield* readTar(object, context);
-  else if (named === 'zip') yield* readZip(object, context);
+  else if (named === 'tar' || named === 'zip') yield* await readArchive(named, object, context);
   else yield toPlainTranscript(object, context);
+}
+
+/** The libraries of archives are loaded with their first use. */
+async function readArchive(
+  kind: 'tar' | 'zip',
+  object: StoredObject,
+  context: ReadContext,
+): Promise<AsyncGenerator<UnplacedItem>> {
+  if (kind === 'tar') return (await import('./read-tar.ts')).readTar(object, context);
+  return (await import('./read-zip.ts')).readZip(object, context);
 }
 
 /** The format of the stored bytes, and that of what they decode to. */

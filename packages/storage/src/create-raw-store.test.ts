@@ -10,8 +10,8 @@ test.each([
   ['a query', 's3://bucket?region=x', 'invalid-location'],
   ['a prefix that leads up', 's3://bucket/a/../b', 'invalid-key'],
   ['a prefix with an empty segment', 's3://bucket/a//b', 'invalid-key'],
-])('refuses %s', (_label, location, code) => {
-  expect(() => createRawStore(location)).toThrow(
+])('refuses %s', async (_label, location, code) => {
+  await expect(createRawStore(location)).rejects.toThrow(
     expect.objectContaining({ name: 'RawStoreError', code, retryable: false }),
   );
 });
@@ -26,5 +26,5 @@ test.each([
   '/folder',
   'file:///folder',
 ])('accepts %s', async (location) => {
-  await createRawStore(location, { region: 'eu-central-1' }).close();
+  await (await createRawStore(location, { region: 'eu-central-1' })).close();
 });

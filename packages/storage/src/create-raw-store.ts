@@ -1,22 +1,24 @@
 import { fileURLToPath } from 'node:url';
 import { createFolderRawStore } from './folder-raw-store.ts';
 import { type RawStore, RawStoreError } from './raw-store.ts';
-import { createS3RawStore, type S3RawStoreOptions } from './s3-raw-store.ts';
+import type { S3RawStoreOptions } from './s3-raw-store.ts';
 
 const S3_LOCATION = /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]+)(?:\/(.*?))?\/?$/;
 const URL_SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:\/\//;
 
 /**
  * The store at `s3://bucket`, `s3://bucket/prefix`, a `file://` URL or a folder's path.
- * Throws RawStoreError `invalid-location`, and `invalid-key` for an unsafe prefix.
+ * Rejects with RawStoreError `invalid-location`, and `invalid-key` for an unsafe prefix.
  */
-export function createRawStore(
+export async function createRawStore(
   location: string,
   s3Options: Omit<S3RawStoreOptions, 'bucket' | 'prefix'> = {},
-): RawStore {
+): Promise<RawStore> {
   if (location.startsWith('s3://')) {
     const [, bucket, prefix] = S3_LOCATION.exec(location) ?? [];
     if (bucket === undefined) throw new RawStoreError('invalid-location', 'Expected s3://bucket or s3://bucket/prefix');
+    // The SDK takes 5 MB of a process, and some time to load.
+    const { createS3RawStore } = await import('./s3-raw-store.ts');
     return createS3RawStore({ ...s3Options, bucket, prefix });
   }
   return createFolderRawStore({ directory: toDirectory(location) });

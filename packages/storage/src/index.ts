@@ -17,5 +17,5 @@ export {
   RawStoreError,
   type RawStoreErrorCode,
 } from './raw-store.ts';
-export { createS3Client, type S3ClientOptions, type S3Credentials } from './s3-client.ts';
-export { createS3RawStore, type S3RawStoreOptions } from './s3-raw-store.ts';
+export type { S3ClientOptions, S3Credentials } from './s3-client.ts';
+export type { S3RawStoreOptions } from './s3-raw-store.ts';

@@ -66,8 +66,9 @@ for (const server of servers) {
 
     test('prefixes are kept apart', async () => {
       const { bucket: name, ...options } = bucket.options;
-      const [inner, outer] = [createRawStore(`s3://${name}/a`, options), createRawStore(`s3://${name}`, options)];
-      const sibling = createRawStore(`s3://${name}/ab/`, options);
+      const inner = await createRawStore(`s3://${name}/a`, options);
+      const outer = await createRawStore(`s3://${name}`, options);
+      const sibling = await createRawStore(`s3://${name}/ab/`, options);
       await inner.put(KEY, bodyOf(Buffer.from('one')));
       expect(await sibling.stat(KEY)).toBeUndefined();
       expect(await inner.stat(KEY)).toMatchObject({ key: KEY, sizeBytes: 3 });

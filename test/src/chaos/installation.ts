@@ -66,7 +66,7 @@ export async function startInstallation(
     databaseProxy,
     storeProxy: rawStore?.proxy,
     environment,
-    rawStore: createRawStore(location, rawStore?.options),
+    rawStore: await createRawStore(location, rawStore?.options),
     openDatabase,
     async createWorkspace(id, name) {
       const pool = openDatabase();

@@ -1,21 +1,9 @@
-import swagger, { type SwaggerTransform, type SwaggerTransformObject } from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '@recount/contract';
-import type { FastifySchema } from 'fastify';
-import { jsonSchemaTransform, jsonSchemaTransformObject } from 'fastify-type-provider-zod';
-import { ZodType, ZodUndefined } from 'zod';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ZodType } from 'zod';
 import type { ApiApp } from '../api-dependencies.ts';
-import { uploadRequestBody } from '../uploads/upload-documentation.ts';
-import { DOCS_CONTENT_SECURITY_POLICY } from './security-headers.ts';
-
-const DESCRIPTION = `Upload transcripts of coding agents, and read what became of them.
-
-Every request under /v1 needs an API key: \`Authorization: Bearer rk_…\`. A key belongs to a workspace and sees nothing of
-others; what it may do is its scopes: \`ingest\`, \`read\`, \`admin\` (which includes the others).
-
-Errors are problem documents (RFC 9457). Lists come in pages: give \`next_cursor\` back as \`cursor\`.`;
-
-const SECURITY_SCHEME = 'apiKey';
+import { ProblemError } from '../problems/problem-error.ts';
+import type { DocumentedRoute } from './documentation.ts';
 
 /** The documentation of an answer that is not JSON. */
 export const toResponse = (description: string, mediaType: string, schema: ZodType) => ({
@@ -27,100 +15,34 @@ export const toResponse = (description: string, mediaType: string, schema: ZodTy
 export const problemResponse = (description: string, schema: ZodType = problemSchema) =>
   toResponse(description, PROBLEM_MEDIA_TYPE, schema);
 
-/** Serves /openapi.json and the pages at /docs, which need nothing from elsewhere. Before any route is added. */
-export async function addOpenapi(app: ApiApp, version: string): Promise<void> {
-  await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: 'recount', version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
-      tags: [
-        { name: 'transcripts', description: 'Uploaded files' },
-        { name: 'sessions', description: 'What the transcripts tell' },
-        { name: 'analytics', description: 'Reports' },
-        { name: 'live', description: 'What runs now' },
-        { name: 'operations', description: 'For those who run recount' },
-      ],
-      components: { securitySchemes: { [SECURITY_SCHEME]: { type: 'http', scheme: 'bearer' } } },
-    },
-    convertConstToEnum: false,
-    transform: documentRoute,
-    transformObject: completeDocument,
-  });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: DOCS_CONTENT_SECURITY_POLICY,
-    uiConfig: { deepLinking: true, tryItOutEnabled: true },
-  });
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-}
-
-/** Adds what the route's scope implies, and the problems that any such route may answer with. */
-const documentRoute: SwaggerTransform = (document) => {
-  const { schema, route } = document;
-  const scope = route.config?.scope;
-  if (!schema || schema.hide || schema.tags === undefined) return jsonSchemaTransform(document);
-  const described: FastifySchema = {
-    ...schema,
-    ...(scope !== undefined && {
-      description: `${schema.description ?? ''}\n\nScope: \`${scope}\``.trim(),
-      security: [{ [SECURITY_SCHEME]: [] }],
-    }),
-    response: {
-      ...describeAnswers(schema.response as Record<string, unknown>),
-      ...(scope !== undefined && {
-        400: problemResponse('A parameter is not valid, or the body cannot be read'),
-        401: problemResponse('No API key, or not a valid one'),
-        403: problemResponse(`The key lacks the scope \`${scope}\``),
-        429: problemResponse('Too many requests; Retry-After tells when to come back'),
-        500: problemResponse('A fault of the server'),
-        503: problemResponse('Database or raw store are away; Retry-After tells when to come back'),
-      }),
-    },
-  };
-  return jsonSchemaTransform({ ...document, schema: described });
-};
-
-/** Moves what a schema says of itself to where OpenAPI has the description of an answer. */
-function describeAnswers(responses: Record<string, unknown>): Record<string, unknown> {
-  const described = Object.entries(responses).map(([status, schema]) => {
-    const isJson = schema instanceof ZodType && !(schema instanceof ZodUndefined);
-    return [status, isJson ? toResponse(schema.description ?? '', 'application/json', schema) : schema];
-  });
-  return Object.fromEntries(described);
-}
-
-interface CompleteDocument {
-  paths: Record<string, Record<string, Record<string, unknown>>>;
-  components: { schemas: Record<string, unknown> };
-}
+/** Of the connection, or said of the answer by whoever sends it on. */
+const HEADERS_OF_ONE_HOP = ['connection', 'keep-alive', 'date', 'transfer-encoding'];
 
 /**
- * Adds the one request body, leaves out the second form of each schema, which requests would have, and lets answers have
- * more members than a client knows of.
+ * Serves /openapi.json and the pages at /docs, which need nothing from elsewhere. Before any route is added. What makes
+ * them is loaded and run when they are first asked for: few API processes ever are, and it takes 10 MB.
  */
-const completeDocument: SwaggerTransformObject = (document) => {
-  const json = JSON.stringify(jsonSchemaTransformObject(document));
-  const { paths, components, ...rest } = JSON.parse(json, dropClosedObjects) as CompleteDocument;
-  const upload = paths['/v1/transcripts']?.post;
-  if (upload !== undefined) upload.requestBody = uploadRequestBody;
-  const schemas = pickReferenced(components.schemas, paths);
-  return { ...rest, paths, components: { ...components, schemas } } as ReturnType<SwaggerTransformObject>;
-};
-
-function dropClosedObjects(key: string, value: unknown): unknown {
-  return key === 'additionalProperties' && value === false ? undefined : value;
-}
-
-/** The schemas that `root` refers to, and those that they refer to in turn. */
-function pickReferenced(schemas: Record<string, unknown>, root: unknown): Record<string, unknown> {
-  const picked = new Map<string, unknown>();
-  const pick = (value: unknown): void => {
-    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      if (picked.has(name)) continue;
-      picked.set(name, schemas[name]);
-      pick(schemas[name]);
-    }
+export function addOpenapi(app: ApiApp, version: string): void {
+  const routes: DocumentedRoute[] = [];
+  app.addHook('onRoute', ({ method, url, schema, config }) => {
+    if (schema?.hide !== true) routes.push({ method, url, ...(schema && { schema }), ...(config && { config }) });
+  });
+  let documentation: Promise<FastifyInstance> | undefined;
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    documentation ??= import('./documentation.ts').then((module) =>
+      module.createDocumentation({ routes, version, log: app.log }),
+    );
+    const { 'if-none-match': etags, 'if-modified-since': since } = request.headers;
+    const headers = { ...(etags && { 'if-none-match': etags }), ...(since && { 'if-modified-since': since }) };
+    const response = await (await documentation).inject({ method: 'GET', url: request.url, headers });
+    const { statusCode, rawPayload } = response;
+    if (statusCode >= 500) throw new Error(`The documentation failed with status ${statusCode}`);
+    if (statusCode >= 400) throw new ProblemError('not-found', 'There is nothing at this path');
+    for (const name of HEADERS_OF_ONE_HOP) delete response.headers[name];
+    return reply
+      .code(statusCode)
+      .headers(response.headers)
+      .send(rawPayload.length > 0 ? rawPayload : undefined);
   };
-  pick(root);
-  return Object.fromEntries([...picked].sort(([a], [b]) => (a < b ? -1 : 1)));
+  for (const path of ['/openapi.json', '/docs', '/docs/*']) app.get(path, { schema: { hide: true } }, answer);
 }

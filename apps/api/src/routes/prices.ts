@@ -5,7 +5,6 @@ import {
   workspacePricesSchema,
 } from '@recount/contract';
 import { changePriceSettings, type PriceSettings, type PriceSettingsChange, readPriceSettings } from '@recount/ingest';
-import { parsePriceOverrides } from '@recount/prices';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -52,7 +51,7 @@ export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDepen
         },
       },
       async (request) => {
-        const change = toChange(request.body);
+        const change = await toChange(request.body);
         return toAnswer(await changePriceSettings({ database }, workspaceOf(request), change));
       },
     );
@@ -63,9 +62,13 @@ function toAnswer({ currencyLabel, priceVersion, overrides }: PriceSettings): Wo
   return { currency_label: currencyLabel, price_version: priceVersion, overrides };
 }
 
-/** Throws ProblemError `invalid-request` that tells what is wrong with which override. */
-function toChange({ currency_label: currencyLabel, overrides }: WorkspacePricesChange): PriceSettingsChange {
+/** Rejects with ProblemError `invalid-request` that tells what is wrong with which override. */
+async function toChange({
+  currency_label: currencyLabel,
+  overrides,
+}: WorkspacePricesChange): Promise<PriceSettingsChange> {
   if (overrides === undefined) return { currencyLabel };
+  const { parsePriceOverrides } = await import('@recount/prices');
   const parsed = parsePriceOverrides(overrides);
   if ('overrides' in parsed) return { currencyLabel, overrides: parsed.overrides };
   const errors = parsed.issues.map(({ path, message }) => ({

@@ -72,7 +72,7 @@ const isS3Location = (path: string): boolean => /^s3:\/\//i.test(path);
 /** The SDK takes long to load, and is seldom needed. */
 async function loadSourceClient({ environment }: CliContext) {
   const [{ createS3Client }, { readS3Config }] = await Promise.all([
-    import('@recount/storage'),
+    import('@recount/storage/s3-client'),
     import('@recount/config'),
   ]);
   return createS3Client(readS3Config(environment));

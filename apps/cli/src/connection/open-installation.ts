@@ -63,7 +63,7 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
     maxConnections: MAX_CONNECTIONS,
     onConnectionError: onError,
   });
-  const rawStore = createRawStore(config.rawStore.location, config.rawStore.s3);
+  const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);
   const queue = createJobQueue({ connectionString, role: 'sender', onError });
   try {
     await checkSchemaVersion(database.database);

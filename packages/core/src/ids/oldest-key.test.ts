@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { collectGarbage } from '../testing/collect-garbage.ts';
 import { createOldestKey } from './oldest-key.ts';
 
 it('gives what was inserted first, whatever was deleted, moved and added meanwhile', () => {
@@ -7,21 +8,44 @@ it('gives what was inserted first, whatever was deleted, moved and added meanwhi
     maxLength: 200,
   });
   fc.assert(
-    fc.property(steps, (actions) => {
+    fc.property(steps, fc.boolean(), (actions, isPassing) => {
       const map = new Map<string, number>();
-      const oldestKey = createOldestKey(map);
+      const oldest = createOldestKey(map);
       for (const [index, { action, key }] of actions.entries()) {
         const name = String(key);
         if (action === 'take') {
           const [expected] = map.keys();
-          const taken = oldestKey();
+          const taken = oldest.take();
           expect(taken).toBe(expected);
           if (taken !== undefined) map.delete(taken);
         } else {
           if (action !== 'add') map.delete(name);
           if (action !== 'delete') map.set(name, index);
+          if (isPassing) oldest.pass();
         }
       }
     }),
   );
+});
+
+it('holds no tables of the map while nothing is taken', async () => {
+  const map = new Map<string, number>();
+  const oldest = createOldestKey(map);
+  map.set('first', 0);
+  oldest.take();
+  map.delete('first');
+  const churn = (count: number): void => {
+    for (let index = 0; index < count; index++) {
+      map.set('key', index);
+      oldest.pass();
+      map.delete('key');
+    }
+  };
+  churn(1000);
+  await collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  churn(200_000);
+  await collectGarbage();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(2_000_000);
+  expect(oldest.take()).toBeUndefined();
 });

@@ -8,13 +8,13 @@ export interface RecentKeys {
 
 /** Remembers in `keys` the `maxKeys` keys added last. */
 export function createRecentKeys(maxKeys: number, keys = new Set<string>()): RecentKeys {
-  const oldestKey = createOldestKey(keys);
+  const oldest = createOldestKey(keys);
   return {
     add(key) {
       const knownCount = keys.size;
       if (keys.add(key).size === knownCount) return false;
-      const oldest = keys.size > maxKeys ? oldestKey() : undefined;
-      if (oldest !== undefined) keys.delete(oldest);
+      if (keys.size > maxKeys) keys.delete(oldest.take() ?? key);
+      else oldest.pass();
       return true;
     },
     has: (key) => keys.has(key),

@@ -32,6 +32,7 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
       prices: flatDefaultPrices,
       usageFrom: 'final',
       maxOpenMessages: 100,
+      maxUnpackedMessages: 100,
       maxOpenToolCalls: 100,
       maxResponsesInCheckpoint: 100,
       ...options,

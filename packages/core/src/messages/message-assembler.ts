@@ -17,6 +17,7 @@ import { toResponseKey } from '../usage/response-key.ts';
 import { type ActiveTimeState, createActiveTime, createActiveTimeState } from './active-time.ts';
 import { type BlockContent, toWrittenBytes } from './content-blocks.ts';
 import { type LinePlace, mergeLine, setUsageColumns, toBlockRow, toMessageRow } from './message-rows.ts';
+import { createResponsePacker } from './packed-response.ts';
 import { createResponseWindow, type ResponseWindowState, type WindowEntry } from './response-window.ts';
 import { createToolCallState, createToolCallTracker, type ToolCallSink, type ToolCallState } from './tool-calls.ts';
 import { isToolUse } from './tool-use.ts';
@@ -29,6 +30,8 @@ export interface AssemblerOptions {
   usageFrom: 'first' | 'final';
   /** Responses whose later lines are still joined to them; the least recently seen ones fall out. */
   maxOpenMessages: number;
+  /** Of these the ones seen last, which are kept as they are; older ones are packed. */
+  maxUnpackedMessages: number;
   /** Tool calls that wait for their results, and results that wait for their calls. */
   maxOpenToolCalls: number;
   /** Responses that `shrink` leaves open. */
@@ -126,7 +129,12 @@ export function createMessageAssembler(
       sink.addApiResponse(row);
     }
   };
-  const window = createResponseWindow(options, emitResponse, state.window);
+  const packer = createResponsePacker();
+  const window = createResponseWindow(options, emitResponse, state.window, {
+    // An open call changes the response and reads the row that it was made with.
+    pack: (entry) => (toolCalls.hasOpenCall(entry.message?.response) ? undefined : packer.pack(entry)),
+    unpack: packer.unpack,
+  });
 
   /** A copy of a line without a message id is a message of its own, but shares the response. */
   const openMessage = (record: MessageRecord, place: LinePlace, shared: OpenResponse | undefined): OpenMessage => {

@@ -2,6 +2,7 @@ import { createOldestKey } from '../ids/oldest-key.ts';
 import { ResumeError } from '../resume-error.ts';
 import type { OpenResponse } from '../usage/open-response.ts';
 import { isUniqueId, type ResponseIdentity, toResponseKey } from '../usage/response-key.ts';
+import { createTextStore } from './text-store.ts';
 
 /** What is open of one API response: the message that it is, and what progress lines tell of it. */
 export interface WindowEntry<Message> {
@@ -11,10 +12,25 @@ export interface WindowEntry<Message> {
 }
 
 export interface ResponseWindowState<Message> {
-  /** By group key, the one seen last at the end. */
+  /** By group key, the one seen last at the end. Of a checkpoint: all of them; else the ones that are not packed. */
   entries: Map<string, WindowEntry<Message>>;
   /** Group keys of responses that were closed though lines of theirs might follow. */
   closedKeys: Set<string>;
+}
+
+/** How entries that have not been seen for long are kept: as texts, which take a quarter of the memory. */
+export interface EntryPacking<Message> {
+  /** Undefined where the entry must stay as it is. */
+  pack(entry: WindowEntry<Message>): string | undefined;
+  unpack(groupKey: string, packed: string): WindowEntry<Message>;
+}
+
+export interface ResponseWindowOptions {
+  sessionId: string;
+  /** The entries held, the one seen longest ago being closed before there are more. */
+  maxOpenMessages: number;
+  /** Of these the ones seen last, which are not packed. */
+  maxUnpackedMessages: number;
 }
 
 export interface ResponseWindow<Message> {
@@ -25,7 +41,10 @@ export interface ResponseWindow<Message> {
   keep(entry: WindowEntry<Message>): boolean;
   /** Closes the entry that was seen longest ago; false where there is none. */
   closeOldest(): boolean;
-  /** Closes all but the `count` entries seen last, and remembers their keys: a line of one of them is a ResumeError. */
+  /**
+   * Closes all but the `count` entries seen last, which the state then holds unpacked, and remembers the keys of the others:
+   * a line of one of them is a ResumeError.
+   */
   keepLast(count: number): void;
 }
 
@@ -36,26 +55,65 @@ export interface ResponseWindow<Message> {
  * Throws ResumeError where a line belongs to a response that `keepLast` closed.
  */
 export function createResponseWindow<Message extends { response: OpenResponse | undefined }>(
-  { sessionId, maxOpenMessages }: { sessionId: string; maxOpenMessages: number },
+  { sessionId, maxOpenMessages, maxUnpackedMessages }: ResponseWindowOptions,
   close: (entry: WindowEntry<Message>) => void,
   { entries, closedKeys }: ResponseWindowState<Message>,
+  packing: EntryPacking<Message>,
 ): ResponseWindow<Message> {
   let latest: WindowEntry<Message> | undefined;
+  /** All of them seen before any of `entries`, and in the same order. */
+  const older = new Map<string, WindowEntry<Message> | number>();
+  /** Those of the older ones that are packed. */
+  let texts = createTextStore();
 
-  const oldestKey = createOldestKey(entries);
+  const oldestOfEntries = createOldestKey(entries);
+  const oldestOfOlder = createOldestKey(older);
+
+  const unpack = (groupKey: string, entry: WindowEntry<Message> | number): WindowEntry<Message> =>
+    typeof entry === 'number' ? packing.unpack(groupKey, texts.read(entry)) : entry;
+
+  const find = (groupKey: string): WindowEntry<Message> | undefined => {
+    const entry = entries.get(groupKey) ?? older.get(groupKey);
+    return entry === undefined ? undefined : unpack(groupKey, entry);
+  };
+
+  const packOldest = (): void => {
+    const key = oldestOfEntries.take();
+    const oldest = key === undefined ? undefined : entries.get(key);
+    if (key === undefined || oldest === undefined) return;
+    entries.delete(key);
+    const text = packing.pack(oldest);
+    older.set(key, text === undefined ? oldest : texts.add(text));
+    oldestOfOlder.pass();
+  };
+
+  const remove = (groupKey: string): void => {
+    entries.delete(groupKey);
+    const entry = older.get(groupKey);
+    older.delete(groupKey);
+    if (typeof entry !== 'number') return;
+    texts.remove(entry);
+    if (texts.isSparse) moveTexts();
+  };
+
+  const moveTexts = (): void => {
+    const moved = createTextStore();
+    for (const [key, entry] of older) if (typeof entry === 'number') older.set(key, moved.add(texts.read(entry)));
+    texts = moved;
+  };
 
   const closeOldest = (): string | undefined => {
-    const key = oldestKey();
-    const oldest = key === undefined ? undefined : entries.get(key);
+    const key = (older.size > 0 ? oldestOfOlder : oldestOfEntries).take();
+    const oldest = key === undefined ? undefined : find(key);
     if (key === undefined || oldest === undefined) return undefined;
-    entries.delete(key);
+    remove(key);
     close(oldest);
     return key;
   };
 
   const get = (groupKey: string): WindowEntry<Message> | undefined => {
     if (closedKeys.has(groupKey)) throw new ResumeError('A line belongs to a response from before the checkpoint');
-    return entries.get(groupKey);
+    return find(groupKey);
   };
 
   return {
@@ -71,19 +129,27 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
     keep(entry) {
       if (entry === latest) return true;
       latest = entry;
-      entries.delete(entry.groupKey);
+      remove(entry.groupKey);
       entries.set(entry.groupKey, entry);
-      if (entries.size + closedKeys.size <= maxOpenMessages) return true;
+      oldestOfEntries.pass();
+      while (entries.size > maxUnpackedMessages) packOldest();
+      if (entries.size + older.size + closedKeys.size <= maxOpenMessages) return true;
       // All in one go, the oldest would now be closed for good, and a later line of it begin another message.
       if (closedKeys.size > 0) throw new ResumeError('More responses than are kept open');
       return closeOldest() === undefined;
     },
     closeOldest: () => closeOldest() !== undefined,
     keepLast(count) {
-      while (entries.size > count) {
+      while (entries.size + older.size > count) {
         const key = closeOldest();
         if (key !== undefined) closedKeys.add(key);
       }
+      const newer = [...entries];
+      entries.clear();
+      for (const [key, entry] of older) entries.set(key, unpack(key, entry));
+      older.clear();
+      texts = createTextStore();
+      for (const [key, entry] of newer) entries.set(key, entry);
     },
   };
 }

@@ -51,6 +51,8 @@ export interface ToolCallTracker {
   addResults(blocks: readonly BlockContent[], record: MessageRecord): void;
   /** Emits the oldest call that waits for its result, without it; false where there is none. */
   closeOldest(): boolean;
+  /** Whether a tool call of the response waits for its result. */
+  hasOpenCall(response: OpenResponse | undefined): boolean;
   /** Responses that the result of an open call may still change. */
   listOpenSearches(): OpenResponse[];
 }
@@ -82,26 +84,40 @@ export function createToolCallTracker(
   const oldestCall = createOldestKey(openCalls);
   const oldestResult = createOldestKey(openResults);
 
-  const closeOldest = (): boolean => {
-    const id = oldestCall();
-    const call = id === undefined ? undefined : openCalls.get(id);
-    if (id === undefined || call === undefined) return false;
+  const callCounts = new Map<OpenResponse, number>();
+  const count = ({ response }: OpenCall, change: 1 | -1): void => {
+    const callCount = (callCounts.get(response) ?? 0) + change;
+    if (callCount === 0) callCounts.delete(response);
+    else callCounts.set(response, callCount);
+  };
+  for (const call of openCalls.values()) count(call, 1);
+
+  const takeCall = (id: string): OpenCall | undefined => {
+    const call = openCalls.get(id);
+    if (call === undefined) return undefined;
     openCalls.delete(id);
+    count(call, -1);
+    return call;
+  };
+
+  const closeOldest = (): boolean => {
+    const id = oldestCall.take();
+    const call = id === undefined ? undefined : takeCall(id);
+    if (call === undefined) return false;
     close(call, undefined);
     return true;
   };
 
   const addResult = (id: string, result: ToolResult): void => {
-    const call = openCalls.get(id);
+    const call = takeCall(id);
     if (call !== undefined) {
-      openCalls.delete(id);
       close(call, result);
       return;
     }
     if (knownKeys.has(id) || openResults.has(id)) return;
     openResults.set(id, result);
-    const oldest = openResults.size > maxOpenToolCalls ? oldestResult() : undefined;
-    if (oldest !== undefined) openResults.delete(oldest);
+    if (openResults.size > maxOpenToolCalls) openResults.delete(oldestResult.take() ?? id);
+    else oldestResult.pass();
   };
 
   return {
@@ -118,11 +134,12 @@ export function createToolCallTracker(
         close(call, early);
         return;
       }
-      const clashing = openCalls.get(id);
+      const clashing = takeCall(id);
       if (clashing !== undefined) close(clashing, undefined);
-      openCalls.delete(id);
       openCalls.set(id, call);
+      count(call, 1);
       if (openCalls.size > maxOpenToolCalls) closeOldest();
+      else oldestCall.pass();
     },
     addResults(blocks, record) {
       const results = blocks.filter(isToolResult);
@@ -132,6 +149,7 @@ export function createToolCallTracker(
       }
     },
     closeOldest,
+    hasOpenCall: (response) => response !== undefined && callCounts.has(response),
     listOpenSearches: () => [...openCalls.values()].filter(isSearch).map(({ response }) => response),
   };
 }
