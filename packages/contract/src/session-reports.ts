@@ -97,7 +97,7 @@ export const blocksReportSchema = reportSchema(
   'Blocks of five hours, as the vendor’s limits have them, in the order of time. One starts at the full hour (UTC) of the first response after the end of the one before, whatever the filters but `agent`; the others choose what is counted in it',
   {
     start: timestampField,
-    end: timestampField.describe('Five hours later'),
+    end: timestampField.describe('Five hours later; 9999-12-31T23:59:59.999Z at most'),
     is_active: z.boolean().describe('Whether it is not over yet'),
     sessions: countField,
     models: z.array(z.string()),

@@ -1,7 +1,8 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
+import { type GroupPart, restrict } from './group-part.ts';
 import { type ReportFilter, toReportSource } from './report-filter.ts';
-import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, type ReportRows, readGroups, readSessionCounts } from './report-groups.ts';
 import { fromRollup } from './rollup-source.ts';
 import { toRollupSums, toSum, toTokenEstimate } from './tool-call-figures.ts';
 
@@ -22,13 +23,13 @@ type FileKeys = { file_path: string; project: string | null };
 
 const ORDERS = { calls: sql`calls DESC`, reads: sql`reads DESC`, edits: sql`edits DESC` };
 
-const CALLS: GroupPart = {
+const CALLS = {
   source: toReportSource('r', { time: 'bucket_start', own: ['model'] }),
   table: fromRollup('file', 'r'),
   keys: { file_path: sql`r.file_path`, project: sql`s.project` },
   groupedColumns: [],
   columns: toRollupSums(['calls', 'reads', 'edits', 'errors', 'output_bytes']),
-};
+} satisfies GroupPart;
 
 /** Files that tools read and edited, by path and project. */
 export async function readFilesReport(
@@ -42,7 +43,7 @@ export async function readFilesReport(
     FileKeys
   >(database, filter, page, {
     parts: [CALLS],
-    countsSessions: true,
+    countsSessions: 'in total',
     aggregates: {
       calls: toSum('calls'),
       reads: toSum('reads'),
@@ -61,5 +62,13 @@ export async function readFilesReport(
       estimated_tokens: toTokenEstimate(output_bytes),
     }),
   });
-  return { rows, totals: { files: groupCount, ...totals }, truncated };
+  // There are as many pairs of a file and a session as rows: those of files that the page lacks are not looked for.
+  const paths = sql`${sql.param(rows.map(({ file_path }) => file_path))}::text[]`;
+  const onPage = truncated ? restrict(CALLS, sql`r.file_path = ANY(${paths})`) : CALLS;
+  const sessions = await readSessionCounts(database, filter, onPage);
+  return {
+    rows: rows.map((row) => ({ ...row, sessions: sessions.get(JSON.stringify([row.file_path, row.project])) ?? 0 })),
+    totals: { files: groupCount, ...totals },
+    truncated,
+  };
 }

@@ -1,8 +1,9 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import type { ReportFilter } from './report-filter.ts';
-import { type GroupPart, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
 export interface ModelFigures extends UsageFigures {

@@ -1,8 +1,9 @@
 import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import type { Database } from '../../database.ts';
 import { type SQL, sql } from '../../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
-import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { toUsd } from './usage-figures.ts';
 
 export interface Distribution {

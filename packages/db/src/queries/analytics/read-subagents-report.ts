@@ -1,8 +1,9 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import type { ReportFilter } from './report-filter.ts';
-import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { ROLLED_UP_CALLS, toRollupSums, toSum } from './tool-call-figures.ts';
 import {
   NO_USAGE,

@@ -1,7 +1,8 @@
 import type { Database } from '../../database.ts';
 import { sql } from '../../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
 import { type ReportFilter, toReportSource } from './report-filter.ts';
-import { type GroupPart, type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { fromRollup } from './rollup-source.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
@@ -70,8 +71,8 @@ export async function readUsageReport(
     },
     order: sql`own_cost_units DESC, own_responses DESC`,
     ranking: [
-      sql`sum(u.cost_units) FILTER (WHERE NOT u.is_shared)`,
-      sql`sum(u.responses) FILTER (WHERE NOT u.is_shared)`,
+      sql`recount.sum_bigint(u.cost_units) FILTER (WHERE NOT u.is_shared)`,
+      sql`recount.sum_bigint(u.responses) FILTER (WHERE NOT u.is_shared)`,
     ],
     toFigures: (sums) => ({
       sessions: sums.sessions,

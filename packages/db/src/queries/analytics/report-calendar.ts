@@ -46,7 +46,8 @@ export async function readCalendar(
         (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_end
       FROM edge, year, generate_series(
         greatest(year.start, date_trunc('day', first)), least(year.start + interval '1 year' - interval '1 day', last), '1 day') AS moment
-      WHERE (SELECT count(start) FROM year) <= ${MAX_YEARS}
+      -- After the last year comes a null, of which greatest and least would make all days from the first to the last.
+      WHERE year.start IS NOT NULL AND (SELECT count(start) FROM year) <= ${MAX_YEARS}
     ),
     sample AS (
       SELECT start AS moment, local_start AS local FROM day

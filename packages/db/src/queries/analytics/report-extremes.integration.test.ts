@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { workspaces } from '../../schema/workspaces.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../../testing/create-test-pool.ts';
 import { insertTestFleet } from '../../testing/insert-test-fleet.ts';
 import { writeRollups } from '../../writes/write-rollups.ts';
@@ -76,9 +77,34 @@ describe('calls in each of a thousand years', () => {
     });
   });
 
-  it('the last block ends after the last year', async () => {
-    const { rows } = await readBlocksReport(pool.database, await resolve('UTC'), { limit: 10 });
-    expect(rows).toMatchObject([{ start: '9999-12-31T23:00:00.000Z', tokens_out: 7 }]);
+  it('the last block ends with the last year', async () => {
+    for (const from of [undefined, '9999-12-31T00:00:00Z']) {
+      const filter = await resolve('UTC', TEST_WORKSPACE, from);
+      const { rows, totals } = await readBlocksReport(pool.database, filter, { limit: 10 });
+      expect(rows).toMatchObject([
+        { start: '9999-12-31T23:00:00.000Z', end: '9999-12-31T23:59:59.999Z', tokens_out: 7, sessions: 1 },
+      ]);
+      expect(totals).toMatchObject({ blocks: 1, tokens_out: 7 });
+    }
+  });
+});
+
+describe('calls in the first year and in the last one', () => {
+  const workspaceId = 'FIRST_AND_LAST';
+
+  beforeAll(async () => {
+    await pool.database.insert(workspaces).values({ id: workspaceId, name: workspaceId });
+    const timestamps = ['1970-01-01T00:30:00.000Z', '2026-03-29T00:30:00.000Z', '9999-12-31T23:30:00.000Z'];
+    const calls = timestamps.map((timestamp) => ({ tool_name: 'Bash', timestamp }));
+    await insertTestFleet(pool, [{ session_id: 'c', calls }], workspaceId);
+  });
+
+  it('take no time for the days between them', async () => {
+    const filter = await resolve('Europe/Berlin', workspaceId);
+    const page = { groupBy: ['day'] as const, limit: 10, hasPercentiles: false };
+    const { rows } = await withReportSnapshot(pool, (snapshot) => readToolsReport(snapshot, filter, page), 2000);
+    // The last one is on the first day of the year after.
+    expect(rows.map(({ day }) => day)).toEqual(['1970-01-01', '2026-03-29', '10000-01-01']);
   });
 });
 

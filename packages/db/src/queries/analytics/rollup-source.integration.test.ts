@@ -184,6 +184,9 @@ it.each(ZONES)('files, programs and percentiles in %s are those of the calls', a
     const wanted = expected.filter(({ file_path }) => file_path !== null);
     expect(files.rows.map(({ estimated_tokens: _, ...row }) => row).sort(byFile)).toEqual(wanted.sort(byFile));
     expect(files.totals.files).toBe(wanted.length);
+    const page = await readFilesReport(pool.database, filter, { limit: 3, sort: 'edits' });
+    const byEdits = await readFilesReport(pool.database, filter, { limit: 100, sort: 'edits' });
+    expect(page).toEqual({ ...byEdits, rows: byEdits.rows.slice(0, 3), truncated: byEdits.rows.length > 3 });
   }
 });
 const byDay = (a: { day: string | null }, b: { day: string | null }) => ((a.day ?? '') < (b.day ?? '') ? -1 : 1);
@@ -195,6 +198,9 @@ it('a page of sessions is the beginning of all of them, with the totals of all',
     const request = { from, to, timeZone: 'Asia/Kathmandu', subagents: 'include' as const };
     const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
     const all = await readUsageReport(pool.database, filter, { groupBy: ['session'], limit: 100 });
+    const { totals } = await readUsageReport(pool.database, filter, { groupBy: ['agent', 'session'], limit: 100 });
+    expect(all.totals).toEqual(totals);
+    expect(all.rows.map(({ sessions }) => sessions)).toEqual([1, 1, 1]);
     for (const limit of [1, 2]) {
       const page = await readUsageReport(pool.database, filter, { groupBy: ['session'], limit });
       expect(page).toEqual({ ...all, rows: all.rows.slice(0, limit), truncated: true, groupCount: expect.any(Number) });
