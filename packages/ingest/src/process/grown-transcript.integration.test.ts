@@ -184,6 +184,42 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
+  it('has the roll-ups of earlier quarters of an hour made anew where something of them changed', async () => {
+    const session = newSession();
+    const id = (prefix: string) => `${prefix}_${session.padStart(24, '0')}`;
+    const at = (time: string) => ({ timestamp: `2026-01-01T${time}:00.000Z` });
+    const toAnswer = (time: string, messageId: string, content: object, usage?: object) => {
+      const message = { id: messageId, role: 'assistant', model: 'claude-sonnet-4-5', content: [content], usage };
+      return toLine(session, 1, { ...at(time), type: 'assistant', uuid: `${session}-${time}`, message });
+    };
+    const text = { type: 'text', text: 'x' };
+    const usage = { input_tokens: 1, output_tokens: 50 };
+    const call = { type: 'tool_use', id: id('toolu'), name: 'Bash', input: { command: 'ls' } };
+    const beginning =
+      toLine(session, 0, at('09:00')) +
+      toAnswer('10:00', id('msg'), text, usage) +
+      toAnswer('10:40', id('msg'), call, usage) +
+      toAnswer('11:40', id('note'), text);
+    await ingest(beginning);
+    const result = { type: 'tool_result', tool_use_id: id('toolu'), content: 'ok' };
+    const grown =
+      beginning +
+      toLine(session, 2, { ...at('12:10'), message: { role: 'user', content: [result] } }) +
+      // An earlier time for the message of 11:40, which is no API response.
+      toAnswer('11:10', id('note'), text);
+    const longer = await ingest(grown);
+    expect(longer.row_set_id).not.toBe(longer.id);
+    const tools = await query('SELECT bucket_start, results FROM recount.tool_rollup WHERE session_id = $1', [session]);
+    expect(tools).toEqual([{ bucket_start: new Date('2026-01-01T10:30:00Z'), results: 1 }]);
+    const messages = await query(
+      'SELECT bucket_start FROM recount.message_rollup WHERE session_id = $1 ORDER BY bucket_start',
+      [session],
+    );
+    const quarters = ['09:00', '10:00', '11:00', '12:00'].map((time) => new Date(`2026-01-01T${time}:00Z`));
+    expect(messages.map(({ bucket_start }) => bucket_start)).toEqual(quarters);
+    await expectDerivedRowsAreRight();
+  });
+
   describe('that is large', () => {
     const ranges: unknown[] = [];
     const toLarge = (session: string, lineCount: number) => {
