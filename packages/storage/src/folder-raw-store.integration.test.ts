@@ -50,8 +50,8 @@ describe('folder raw store', () => {
   });
 
   test('serves the folder of a file URL', async () => {
-    await createRawStore(pathToFileURL(directory).href).put(KEY, bodyOf('from a URL'));
-    expect(await createRawStore(directory).stat(KEY)).toMatchObject({ sizeBytes: 10 });
+    await (await createRawStore(pathToFileURL(directory).href)).put(KEY, bodyOf('from a URL'));
+    expect(await (await createRawStore(directory)).stat(KEY)).toMatchObject({ sizeBytes: 10 });
   });
 
   test('lists neither temporary files nor strangers', async () => {
