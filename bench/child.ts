@@ -38,7 +38,10 @@ export interface RunningChild {
 /** Starts a script of this folder as `recount api` is run; resolves once it has printed a line. */
 export async function startChild(script: string, ...args: string[]): Promise<RunningChild> {
   const path = fileURLToPath(new URL(script, import.meta.url));
-  const child = spawn(process.execPath, [...apiNodeOptions, path, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [...apiNodeOptions, path, ...args], {
+    env,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   const exit = once(child, 'exit');
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
   const first = await lines.next();

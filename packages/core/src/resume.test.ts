@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { type ParseOptions, type ParseResult, ResumeError, streamTranscript, type TranscriptBatch } from './index.ts';
 import { parseTranscript } from './parse-transcript.ts';
 import type { JsonObject } from './rows.ts';
-import { anyMetadata, emptyLine, faultyLine, messageLine } from './testing/any-lines.ts';
 import { toReusedChunks } from './testing/chunked-inputs.ts';
 import { expectSame } from './testing/expect-same.ts';
+import { sessionLine } from './testing/session-lines.ts';
 import { assistantLine, toJsonl, toUsageFields, userLine } from './testing/transcript-lines.ts';
 
 /** What a store keeps of a transcript: its rows, and the checkpoint with what it says will come again. */
@@ -84,72 +84,6 @@ const at = (second: number): JsonObject => ({
   timestamp: new Date(Date.UTC(2025, 5, 1) + second * 1000).toISOString(),
 });
 
-/** Lines of a session whose responses, tool calls, results and copies come in any order. */
-const sessionLine = fc
-  .record({
-    kind: fc.constantFrom(
-      'text',
-      'use',
-      'search',
-      'result',
-      'searchResult',
-      'prompt',
-      'noId',
-      'copy',
-      'progress',
-      'pr',
-    ),
-    id: fc.nat(6),
-    tool: fc.nat(4),
-    second: fc.nat(50),
-    tokens: fc.nat(50),
-    stop: fc.constantFrom(null, 'end_turn'),
-  })
-  .map(({ kind, id, tool, second, tokens, stop }) => {
-    const usage = { usage: toUsageFields(1, tokens, 2, 3), stop_reason: stop };
-    const uuid = { ...at(second), uuid: `u${second}` };
-    const messageId = id < 3 ? `m${id}` : `msg_0123456789abcdefghi${id}`;
-    const requestId = { requestId: `r${tokens % 2}` };
-    switch (kind) {
-      case 'use':
-      case 'search': {
-        const name = kind === 'use' ? 'Task' : 'WebSearch';
-        const use = { type: 'tool_use', id: `toolu_0123456789abcdef${tool}`, name, input: { query: 'x' } };
-        return assistantLine(messageId, [use], usage, { ...uuid, ...requestId });
-      }
-      case 'result':
-      case 'searchResult': {
-        const result = { type: 'tool_result', tool_use_id: `toolu_0123456789abcdef${tool}`, content: 'done' };
-        const toolUseResult = kind === 'result' ? { agentId: `a${tool}` } : { searchCount: 2 };
-        return { ...userLine([result], uuid), toolUseResult };
-      }
-      case 'prompt':
-        return userLine(`prompt ${second}`, uuid);
-      case 'noId':
-        return assistantLine(null, 'x', usage, uuid);
-      case 'copy':
-        return assistantLine(messageId, 'x', usage, { ...uuid, forkedFrom: { sessionId: 'other' } });
-      case 'progress': {
-        const message = { id: messageId, role: 'assistant', model: 'claude-x', content: [], usage: usage.usage };
-        const data = { type: 'agent_progress', agentId: 'a1', message: { type: 'assistant', message, ...at(second) } };
-        return { type: 'progress', data, ...uuid };
-      }
-      case 'pr':
-        return { type: 'pr-link', prUrl: `https://example.com/${id}`, prNumber: id, ...uuid };
-      default:
-        return assistantLine(messageId, [{ type: 'text', text: 'some text' }], usage, { ...uuid, ...requestId });
-    }
-  })
-  .map((line) => JSON.stringify(line));
-
-const anyLine = fc.oneof(
-  { arbitrary: sessionLine, weight: 6 },
-  messageLine,
-  anyMetadata.map((line) => JSON.stringify(line)),
-  emptyLine,
-  faultyLine,
-);
-
 /** The rows of `first` and then `second`, parsed as one growing transcript, and whether that went on from the first. */
 async function grow(first: JsonObject[], second: JsonObject[], options: ParseOptions) {
   const { stored } = await parseGrown(undefined, Buffer.from(toJsonl(...first)), options);
@@ -205,11 +139,12 @@ describe('a transcript that grew', () => {
   it('gives the rows of a full parse, wherever it was cut and whatever was added', async () => {
     let resumedCount = 0;
     let anewCount = 0;
-    const lines = fc.array(anyLine, { maxLength: 25 });
+    const lines = fc.array(sessionLine, { maxLength: 25 });
     const cuts = fc.array(fc.record({ line: fc.nat(25), byte: fc.constantFrom(0, 0, 0, 0, 1, 9) }), { maxLength: 4 });
     const options = fc.record({
       maxResponsesInCheckpoint: fc.constantFrom(0, 1, 3, 100),
       maxOpenMessages: fc.constantFrom(2, 4, 50_000),
+      maxUnpackedMessages: fc.constantFrom(0, 1, 3, 2000),
       maxOpenToolCalls: fc.constantFrom(1, 10_000),
       maxLineBytes: fc.constantFrom(300, 5_000_000),
     });

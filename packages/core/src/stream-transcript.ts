@@ -46,7 +46,11 @@ export async function* streamTranscript(
       yield batcher.takeBatch();
     }
   }
-  const checkpoint = options.makeCheckpoint && !options.signal?.aborted ? parser.toCheckpoint() : undefined;
+  const isCheckpointWanted = options.makeCheckpoint && !options.signal?.aborted;
+  while (isCheckpointWanted && parser.closeForCheckpoint()) {
+    if (batcher.rowCount >= BATCH_ROWS) yield batcher.takeBatch();
+  }
+  const checkpoint = isCheckpointWanted ? parser.toCheckpoint() : undefined;
   if (checkpoint !== undefined) {
     if (batcher.rowCount > 0) yield batcher.takeBatch();
     yield { ...batcher.takeBatch(), checkpoint };

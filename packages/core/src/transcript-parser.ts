@@ -36,6 +36,8 @@ export interface RowSink extends AssemblySink {
 export interface TranscriptParser {
   /** Parses the lines that the chunk completes; the rows go to the sink before it returns. */
   push(chunk: Uint8Array): void;
+  /** Emits the oldest response that a checkpoint would not hold. To be called before `toCheckpoint`, until it is false. */
+  closeForCheckpoint(): boolean;
   /**
    * State after the lines read so far, to go on from when more have been added. To be called once, after the last chunk;
    * undefined where the last line has not ended, or where it cannot be told what further lines might change. What is
@@ -192,13 +194,15 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   };
 
   const splitter = createLineSplitter(maxLineBytes, readLine, state.position);
+  const mayHaveCheckpoint = (): boolean => {
+    const isWithinLine = splitter.byteCount !== state.position.byteOffset;
+    return !isWithinLine && options.arrivals === undefined && !state.isWindowExceeded;
+  };
   return {
     push: splitter.push,
-    toCheckpoint() {
-      const isWithinLine = splitter.byteCount !== state.position.byteOffset;
-      if (isWithinLine || options.arrivals !== undefined || state.isWindowExceeded) return undefined;
-      return assembler.shrink() ? writeCheckpoint(state, options) : undefined;
-    },
+    closeForCheckpoint: () => mayHaveCheckpoint() && assembler.closeForCheckpoint(),
+    toCheckpoint: () =>
+      mayHaveCheckpoint() && assembler.isCheckpointSafe() ? writeCheckpoint(state, options) : undefined,
     finish: splitter.finish,
     closeOldest: assembler.closeOldest,
     toSummary() {

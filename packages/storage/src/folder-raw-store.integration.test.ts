@@ -51,8 +51,7 @@ describe('folder raw store', () => {
 
   test('serves the folder of a file URL', async () => {
     await (await createRawStore(pathToFileURL(directory).href)).put(KEY, bodyOf('from a URL'));
-    const store = await createRawStore(directory);
-    expect(await store.stat(KEY)).toMatchObject({ sizeBytes: 10 });
+    expect(await (await createRawStore(directory)).stat(KEY)).toMatchObject({ sizeBytes: 10 });
   });
 
   test('lists neither temporary files nor strangers', async () => {

@@ -34,7 +34,7 @@ export interface AssemblerOptions {
   maxUnpackedMessages: number;
   /** Tool calls that wait for their results, and results that wait for their calls. */
   maxOpenToolCalls: number;
-  /** Responses that `shrink` leaves open. */
+  /** Responses that `closeForCheckpoint` leaves open. */
   maxResponsesInCheckpoint: number;
 }
 
@@ -66,10 +66,12 @@ export interface MessageAssembler {
   /** See `ActiveTime`. */
   toActiveMs(): number | null;
   /**
-   * Emits the responses that are no longer likely to change, and keeps the last ones: nothing else of the state grows
-   * with the transcript but names. False where a later line could change one that was emitted unnoticed.
+   * Emits the oldest response that is no longer likely to change. To be called until it returns false: the state then holds
+   * the last ones, and nothing else of it grows with the transcript but names.
    */
-  shrink(): boolean;
+  closeForCheckpoint(): boolean;
+  /** After that: false where a later line could change a response that was emitted unnoticed. */
+  isCheckpointSafe(): boolean;
 }
 
 export interface AssemblerState {
@@ -214,8 +216,8 @@ export function createMessageAssembler(
     },
     closeOldest: () => toolCalls.closeOldest() || window.closeOldest(),
     toActiveMs: activeTime.toActiveMs,
-    shrink() {
-      window.keepLast(options.maxResponsesInCheckpoint);
+    closeForCheckpoint: () => window.closeForCheckpoint(options.maxResponsesInCheckpoint),
+    isCheckpointSafe() {
       const open = new Set([...state.window.entries.values()].map(({ message }) => message?.response));
       return toolCalls.listOpenSearches().every((response) => open.has(response));
     },

@@ -15,13 +15,18 @@ type Fields<T> = readonly (readonly [name: keyof T, kind: FieldKind])[];
 /** The row's id is the row's, and the price follows from the rest. */
 type StoredResponse = Omit<
   OpenResponse,
-  'facts' | 'messageRowId' | 'usage' | 'price' | 'pricedModel' | 'pricedTimestamp'
+  'countedBlocks' | 'facts' | 'messageRowId' | 'usage' | 'price' | 'pricedModel' | 'pricedTimestamp'
 >;
 
 /** Values of the fields in their order. */
 type PackedFields = unknown[];
-/** The fields of the response and, unless they are those of a message, its facts. */
-type PackedResponse = [fields: PackedFields, usage: PackedFields | null, facts: PackedFields | null];
+/** The fields of the response, names and lengths of its blocks in turn and, unless they are those of a message, its facts. */
+type PackedResponse = [
+  fields: PackedFields,
+  blocks: (string | number)[],
+  usage: PackedFields | null,
+  facts: PackedFields | null,
+];
 type PackedMessage = [row: PackedFields, response: PackedResponse, blockCount: number, lineCount: number];
 type PackedEntry = [message: PackedMessage | null, progress: PackedResponse | null];
 
@@ -81,7 +86,6 @@ const RESPONSE_FIELDS = toFields<StoredResponse>({
   reportedCostUsd: 'value',
   advisors: 'value',
   contentBytes: 'value',
-  countedBlocks: 'value',
   searchCount: 'value',
 });
 
@@ -99,6 +103,14 @@ const USAGE_FIELDS = toFields<Usage>({
   speed: 'name',
   inferenceGeo: 'name',
 });
+
+function toCountedBlocks(packed: readonly (string | number)[]): OpenResponse['countedBlocks'] {
+  const blocks: OpenResponse['countedBlocks'] = [];
+  for (let index = 0; index < packed.length; index += 2) {
+    blocks.push({ name: String(packed[index]), byteLength: Number(packed[index + 1]) });
+  }
+  return blocks;
+}
 
 export interface ResponsePacker {
   /** The entry as a short text, a quarter of its size; undefined where the two would differ. */
@@ -139,11 +151,17 @@ export function createResponsePacker(): ResponsePacker {
 
   const packResponse = (response: OpenResponse, groupKey: string, hasRow: boolean): PackedResponse => [
     packFields<StoredResponse>(response, RESPONSE_FIELDS, groupKey),
+    response.countedBlocks.flatMap(({ name, byteLength }) => [name, byteLength]),
     response.usage === undefined ? null : packFields(response.usage, USAGE_FIELDS, groupKey),
     hasRow ? null : packFields(response.facts, FACT_FIELDS, groupKey),
   ];
-  const unpackResponse = ([fields, usage, facts]: PackedResponse, groupKey: string, row?: Row): OpenResponse => ({
+  const unpackResponse = (
+    [fields, blocks, usage, facts]: PackedResponse,
+    groupKey: string,
+    row?: Row,
+  ): OpenResponse => ({
     ...unpackFields(fields, RESPONSE_FIELDS, groupKey),
+    countedBlocks: toCountedBlocks(blocks),
     messageRowId: row?.id ?? null,
     facts: row ?? unpackFields(facts ?? [], FACT_FIELDS, groupKey),
     usage: usage === null ? undefined : unpackFields(usage, USAGE_FIELDS, groupKey),

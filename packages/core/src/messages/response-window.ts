@@ -42,17 +42,17 @@ export interface ResponseWindow<Message> {
   /** Closes the entry that was seen longest ago; false where there is none. */
   closeOldest(): boolean;
   /**
-   * Closes all but the `count` entries seen last, which the state then holds unpacked, and remembers the keys of the others:
-   * a line of one of them is a ResumeError.
+   * Closes the oldest but for the `count` entries seen last, and remembers its key: a line of it is a ResumeError. False where
+   * there is none; the state then holds all that are left, unpacked.
    */
-  keepLast(count: number): void;
+  closeForCheckpoint(count: number): boolean;
 }
 
 /**
  * API responses whose later lines are still joined to them. Lines share a response where they share a message id; of
  * ids that are too short to be unique, a differing request id tells two responses apart.
  *
- * Throws ResumeError where a line belongs to a response that `keepLast` closed.
+ * Throws ResumeError where a line belongs to a response that `closeForCheckpoint` closed.
  */
 export function createResponseWindow<Message extends { response: OpenResponse | undefined }>(
   { sessionId, maxOpenMessages, maxUnpackedMessages }: ResponseWindowOptions,
@@ -139,10 +139,11 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
       return closeOldest() === undefined;
     },
     closeOldest: () => closeOldest() !== undefined,
-    keepLast(count) {
-      while (entries.size + older.size > count) {
-        const key = closeOldest();
-        if (key !== undefined) closedKeys.add(key);
+    closeForCheckpoint(count) {
+      const key = entries.size + older.size > count ? closeOldest() : undefined;
+      if (key !== undefined) {
+        closedKeys.add(key);
+        return true;
       }
       const newer = [...entries];
       entries.clear();
@@ -150,6 +151,7 @@ export function createResponseWindow<Message extends { response: OpenResponse | 
       older.clear();
       texts = createTextStore();
       for (const [key, entry] of newer) entries.set(key, entry);
+      return false;
     },
   };
 }

@@ -10,6 +10,12 @@ const QUARTER_MS = 15 * 60_000;
 /** Of more, all roll-ups of the session are made anew. */
 const MAX_TOUCHED_QUARTERS = 200;
 
+/**
+ * The parser keeps as many responses open; of a transcript with more, one may stand in several entries at several times, and
+ * which of them counts is known only from all of them.
+ */
+const MAX_SINGLE_ENTRIES = 50_000;
+
 export interface QuarterSet {
   /** Takes a time, milliseconds since 1970. */
   add(timeMs: number): void;
@@ -40,7 +46,8 @@ export async function findTouchedQuarters(transaction: Database, change: UsageCh
   const [written, another] = change.written;
   const isOneSession = change.sessionIds.length === 1 && change.removedRowSetIds.length === 0;
   if (written?.messageQuarters === undefined || another !== undefined || !isOneSession) return undefined;
-  const { rowSetId, messageQuarters } = written;
+  const { rowSetId, firstNumbers, messageQuarters } = written;
+  if (firstNumbers.entry > MAX_SINGLE_ENTRIES) return undefined;
   const workspace = toHiddenWorkspace(change.workspaceId);
   // Looked up one by one: few of a session's responses and calls are involved.
   const { rows } = await transaction.execute<{ quarter_ms: number }>(sql`
