@@ -579,7 +579,6 @@ describe('rule 11: the odd input', () => {
   it('may be empty', async () => {
     for (const input of ['', new Uint8Array(), Readable.from([])]) {
       expect(await parseTranscript('s', input)).toEqual({
-        activeMs: 0,
         messages: [],
         contentBlocks: [],
         apiResponses: [],

@@ -36,8 +36,6 @@ export interface ParseResult {
   /** What was repaired or merely noted, e.g. replaced characters. */
   warnings: LineIssue[];
   metadata: TranscriptMetadata;
-  /** See `TranscriptSummary`. */
-  activeMs: number | null;
 }
 
 /**
@@ -60,7 +58,8 @@ export async function parseTranscript(
   for (;;) {
     const next = await batches.next();
     if (next.done) {
-      return { messages, contentBlocks, apiResponses, toolCalls, events, errors, warnings, ...next.value };
+      const { stats, metadata } = next.value;
+      return { messages, contentBlocks, apiResponses, toolCalls, events, stats, errors, warnings, metadata };
     }
     for (const message of next.value.messages) messages.push(message);
     for (const message of next.value.updatedMessages) messages[message.ordinal] = message;

@@ -39,13 +39,15 @@ describe('the check of the rows', () => {
   const text = '{"type":"assistant","message":{"id":"m","content":"a","usage":{"input_tokens":5,"output_tokens":9}}}\n';
 
   async function check(change: (response: ApiResponse) => Partial<ApiResponse>): Promise<void> {
-    const { messages, contentBlocks, apiResponses, toolCalls, events, stats, metadata, activeMs } =
-      await parseTranscript('s', text);
+    const { messages, contentBlocks, apiResponses, toolCalls, events, stats, metadata } = await parseTranscript(
+      's',
+      text,
+    );
     const changed = apiResponses.map((response) => ({ ...response, ...change(response) }));
     const checker = createRowChecker();
     const rows = { messages, contentBlocks, toolCalls, events, updatedMessages: [], issues: [] };
     checker.addBatch({ ...rows, apiResponses: changed });
-    checker.finish({ stats, metadata, activeMs });
+    checker.finish({ stats, metadata, activeMs: null });
   }
 
   it('finds nothing in rows as they are', async () => {
