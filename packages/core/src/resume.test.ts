@@ -11,6 +11,7 @@ import { assistantLine, toJsonl, toUsageFields, userLine } from './testing/trans
 /** What a store keeps of a transcript: its rows, and the checkpoint with what it says will come again. */
 interface Stored {
   result: ParseResult;
+  activeMs: number | null;
   byteLength: number;
   checkpoint: { bytes: Uint8Array; responseCount: number; callCount: number } | undefined;
 }
@@ -62,8 +63,8 @@ async function collect(kept: ParseResult, input: AsyncIterable<Uint8Array>, opti
   for (;;) {
     const next = await batches.next();
     if (next.done) {
-      const stored = structuredClone({ ...result, ...next.value });
-      return { result: stored, byteLength: next.value.metadata.byteLength, checkpoint };
+      const { stats, metadata, activeMs } = structuredClone(next.value);
+      return { result: { ...result, stats, metadata }, activeMs, byteLength: metadata.byteLength, checkpoint };
     }
     add(structuredClone(next.value));
   }
@@ -80,6 +81,12 @@ function sorted({ apiResponses, toolCalls, ...rest }: ParseResult): ParseResult 
   };
 }
 
+async function expectFullParse(stored: Stored, input: Buffer, options: ParseOptions): Promise<void> {
+  expectSame(sorted(stored.result), sorted(await parseTranscript('s', input, options)));
+  const whole = await parseGrown(undefined, input, options);
+  expect(stored.activeMs).toBe(whole.stored.activeMs);
+}
+
 const at = (second: number): JsonObject => ({
   timestamp: new Date(Date.UTC(2025, 5, 1) + second * 1000).toISOString(),
 });
@@ -89,7 +96,7 @@ async function grow(first: JsonObject[], second: JsonObject[], options: ParseOpt
   const { stored } = await parseGrown(undefined, Buffer.from(toJsonl(...first)), options);
   const input = Buffer.from(toJsonl(...first, ...second));
   const grown = await parseGrown(stored, input, options);
-  expectSame(sorted(grown.stored.result), sorted(await parseTranscript('s', input, options)));
+  await expectFullParse(grown.stored, input, options);
   return { isResumed: grown.isResumed, result: grown.stored.result };
 }
 
@@ -161,7 +168,7 @@ describe('a transcript that grew', () => {
           else if (stored !== undefined) anewCount++;
           stored = grown.stored;
         }
-        expectSame(sorted((stored as Stored).result), sorted(await parseTranscript('s', input, chosen)));
+        await expectFullParse(stored as Stored, input, chosen);
       }),
       { numRuns: 500 },
     );
