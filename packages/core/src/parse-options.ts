@@ -31,7 +31,7 @@ export interface ParseOptions {
   maxResponsesInCheckpoint?: number | undefined;
   /** API responses kept open for later lines. Default 50,000. */
   maxOpenMessages?: number | undefined;
-  /** API responses of these, the ones seen last, that are kept ready; older ones take less memory. Default 1,000. */
+  /** API responses of these, the ones seen last, that are kept ready; older ones take less memory, and some time. Default 2,000. */
   maxUnpackedMessages?: number | undefined;
   /** Tool calls kept open for their results, and results for their calls. Default 10,000. */
   maxOpenToolCalls?: number | undefined;
@@ -40,7 +40,7 @@ export interface ParseOptions {
 export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
 export const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
 const DEFAULT_MAX_OPEN_MESSAGES = 50_000;
-const DEFAULT_MAX_UNPACKED_MESSAGES = 1_000;
+const DEFAULT_MAX_UNPACKED_MESSAGES = 2_000;
 const DEFAULT_MAX_RESPONSES_IN_CHECKPOINT = 64;
 const DEFAULT_MAX_OPEN_TOOL_CALLS = 10_000;
 

@@ -44,5 +44,5 @@ it('holds responses whose lines come back in any order, and more than its texts 
   const input = Buffer.from(toJsonl(...first, ...again, ...again));
   const expected = await toText(input, 64 * 1024, {});
   expect(await toText(input, 64 * 1024, { maxUnpackedMessages: 10 })).toBe(expected);
-  expect(await toText(input, 64 * 1024, { maxUnpackedMessages: 10_000 })).toBe(expected);
+  expect(await toText(input, 64 * 1024, { maxUnpackedMessages: 1 })).toBe(expected);
 });

@@ -145,7 +145,8 @@ export function createResponsePacker(): ResponsePacker {
     fields.map(([name, kind]) => packValue(source[name], kind, groupKey));
   const unpackFields = <T>(packed: PackedFields, fields: Fields<T>, groupKey: string): T => {
     const unpacked: Partial<Record<keyof T, unknown>> = {};
-    for (const [index, [name, kind]] of fields.entries()) unpacked[name] = unpackValue(packed[index], kind, groupKey);
+    let index = 0;
+    for (const [name, kind] of fields) unpacked[name] = unpackValue(packed[index++], kind, groupKey);
     return unpacked as T;
   };
 
