@@ -1,9 +1,12 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 const files = (suffix: string) => [`{packages,apps,bench,test}/**/*.${suffix}`];
 
 export default defineConfig({
   test: {
+    // Half of the time many a test waits: two at once also where there are two cores.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         test: {
