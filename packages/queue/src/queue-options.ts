@@ -9,7 +9,7 @@ export const DEAD_LETTER_QUEUE = 'ingest-transcript-dead';
 export const INGEST_QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
 
 /** Jobs of small transcripts that a worker takes at once. */
-export const MAX_GROUP_JOBS = 256;
+export const MAX_GROUP_JOBS = 128;
 
 /** A worker that is silent for this long is taken for dead, and its jobs come back. pg-boss allows no less than 10. */
 const HEARTBEAT_SECONDS = 10;
