@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApi, type TestApi } from '../testing/test-api.ts';
 
@@ -193,4 +194,17 @@ describe('/docs', () => {
     for (const file of files) expect((await fetch(new URL(file, `${api.url}/docs/`))).status).toBe(200);
     expect(await (await fetch(`${api.url}/docs/json`)).json()).toEqual(document);
   });
+
+  it.each(['/docs/../v1/sessions', '/docs/%2e%2e/healthz', 'http://elsewhere/docs/../v1/settings'])(
+    'lead to nothing but pages: %s is not found',
+    async (path) => {
+      // Not with fetch, which would resolve the dots.
+      const status = await new Promise((resolve, reject) => {
+        const sent = request(api.url, { path, timeout: 5000 }, (response) => resolve(response.resume().statusCode));
+        sent.on('error', reject).on('timeout', () => sent.destroy(new Error('No answer')));
+        sent.end();
+      });
+      expect(status).toBe(404);
+    },
+  );
 });

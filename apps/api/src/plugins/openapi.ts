@@ -27,11 +27,16 @@ export function addOpenapi(app: ApiApp, version: string): void {
   app.addHook('onRoute', ({ method, url, schema, config }) => {
     if (schema?.hide !== true) routes.push({ method, url, ...(schema && { schema }), ...(config && { config }) });
   });
+  const create = async (): Promise<FastifyInstance> => {
+    const { createDocumentation } = await import('./documentation.ts');
+    return await createDocumentation({ routes, version, log: app.log });
+  };
   let documentation: Promise<FastifyInstance> | undefined;
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    documentation ??= import('./documentation.ts').then((module) =>
-      module.createDocumentation({ routes, version, log: app.log }),
-    );
+    documentation ??= create().catch((error: unknown) => {
+      documentation = undefined;
+      throw error;
+    });
     const { 'if-none-match': etags, 'if-modified-since': since } = request.headers;
     const headers = { ...(etags && { 'if-none-match': etags }), ...(since && { 'if-modified-since': since }) };
     const response = await (await documentation).inject({ method: 'GET', url: request.url, headers });

@@ -76,7 +76,7 @@ function selectQuartersOfDays(table: PgTable, workspaceId: string, scope: Rollup
     SELECT * FROM ${written}
     UNION ALL
     SELECT kept.* FROM ${table} AS kept
-    WHERE ${ofDays('kept', 'bucket_start', workspaceId, scope)} AND bucket_start <> ALL(${toTimes(scope.quarters)}))`;
+    WHERE ${ofDays('kept', 'bucket_start', workspaceId, scope)} AND NOT ${isInQuarters(sql`bucket_start`, scope)})`;
 }
 
 function insert(table: PgTable, rows: SQL): SQL {

@@ -1,6 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { deleteSession } from '@recount/db';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createTestInstallation, type TestInstallation, toTranscript } from '../testing/test-installation.ts';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toTranscript,
+} from '../testing/test-installation.ts';
 import { type Finding, runDoctor } from './run-doctor.ts';
 
 let installation: TestInstallation;
@@ -40,4 +46,30 @@ it('finds by its checksum an object whose bytes have changed, and reads none unl
     },
   ]);
   expect(read).toEqual([transcript.size_bytes, intact.transcript.size_bytes]);
+});
+
+it('says nothing of transcripts that are deleted while it reads others, or these', async () => {
+  for (const session of ['first', 'second', 'third']) await installation.receive(toTranscript(session, 3));
+  await installation.work();
+  const { rawStore } = installation;
+  const remove = async (session: string): Promise<void> => {
+    const keys = await installation.database.withTransaction((transaction) =>
+      deleteSession(transaction, TEST_WORKSPACE, session),
+    );
+    for (const key of keys) await rawStore.delete(key);
+  };
+  const read: string[] = [];
+  const get: typeof rawStore.get = async (key, options) => {
+    read.push(key);
+    if (read.length === 3) await remove('second');
+    if (read.length === 4) await remove('third');
+    return await rawStore.get(key, options);
+  };
+  const options = { fix: false, checksums: true, nowMs: Date.now() + 1000, minAgeMs: 0 };
+  const findings: Finding[] = [];
+  for await (const finding of runDoctor({ ...installation, rawStore: { ...rawStore, get } }, options)) {
+    if (finding.kind !== 'search-behind') findings.push(finding);
+  }
+  expect(read.length).toBe(4);
+  expect(findings.map(({ kind }) => kind)).toEqual(['wrong-content']);
 });

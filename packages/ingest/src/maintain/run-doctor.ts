@@ -15,6 +15,7 @@ import {
   parseStreamObjectKey,
   type RawObjectKeyParts,
   type RawStore,
+  RawStoreError,
 } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { ReceiveError } from '../receive/receive-error.ts';
@@ -201,24 +202,43 @@ async function* checkTranscript(
   deps: IngestDependencies,
   row: TranscriptReference,
   isJobLost: boolean,
-  { fix, checksums = false, onRead, signal }: DoctorOptions,
+  options: DoctorOptions,
 ): AsyncGenerator<Finding> {
   const job = { workspaceId: row.workspace_id, transcriptId: row.id };
-  const hasExpired = row.raw_deleted_at !== null;
-  const object = hasExpired ? undefined : await deps.rawStore.stat(row.object_key);
-  if (object === undefined) {
-    if (!hasExpired) yield { kind: 'missing-object', ...job, objectKey: row.object_key, fixed: false };
-  } else if (object.sizeBytes !== row.size_bytes) {
-    yield { kind: 'wrong-size', ...job, sizeBytes: object.sizeBytes, fixed: false };
-  } else if (checksums) {
-    const sha256 = await hashObject(deps.rawStore, row.object_key, signal);
-    onRead?.(object.sizeBytes);
-    if (sha256 !== (row.stored_sha256 ?? row.sha256)) {
-      yield { kind: 'wrong-content', ...job, objectKey: row.object_key, fixed: false };
-    }
-  }
+  const fault = row.raw_deleted_at === null ? await findObjectFault(deps, row, options) : undefined;
+  // Reading takes long: the transcript may have been deleted meanwhile, or have another object.
+  if (fault !== undefined && (await isAsListed(deps, row))) yield fault;
   if (row.status === 'failed') yield { kind: 'failed-transcript', ...job, fixed: false };
   if (isJobLost) {
-    yield { kind: 'lost-job', ...job, fixed: fix && (await requeueTranscript(deps, job, ['queued', 'processing'])) };
+    const fixed = options.fix && (await requeueTranscript(deps, job, ['queued', 'processing']));
+    yield { kind: 'lost-job', ...job, fixed };
   }
+}
+
+async function findObjectFault(
+  { rawStore }: IngestDependencies,
+  row: TranscriptReference,
+  { checksums = false, onRead, signal }: DoctorOptions,
+): Promise<Finding | undefined> {
+  const { object_key: objectKey } = row;
+  const about = { workspaceId: row.workspace_id, transcriptId: row.id, fixed: false } as const;
+  const object = await rawStore.stat(objectKey);
+  if (object === undefined) return { kind: 'missing-object', ...about, objectKey };
+  if (object.sizeBytes !== row.size_bytes) return { kind: 'wrong-size', ...about, sizeBytes: object.sizeBytes };
+  if (!checksums) return undefined;
+  try {
+    const sha256 = await hashObject(rawStore, objectKey, signal);
+    onRead?.(object.sizeBytes);
+    return sha256 === (row.stored_sha256 ?? row.sha256) ? undefined : { kind: 'wrong-content', ...about, objectKey };
+  } catch (error) {
+    if (error instanceof RawStoreError && error.code === 'not-found') {
+      return { kind: 'missing-object', ...about, objectKey };
+    }
+    throw error;
+  }
+}
+
+async function isAsListed({ database }: IngestDependencies, row: TranscriptReference): Promise<boolean> {
+  const found = await findTranscript(database.database, row.workspace_id, row.id);
+  return found?.object_key === row.object_key && found.raw_deleted_at === null;
 }

@@ -34,6 +34,29 @@ it('finds nothing where nothing is wrong', async () => {
   expect(await verify()).toEqual([]);
 });
 
+it('counts the copies of all tool calls once, also where nobody has counted those of the workspace', async () => {
+  const session = 'calls';
+  const toCall = (index: number): string => {
+    const id = String(index).padStart(24, '0');
+    const content = [{ type: 'tool_use', id: `toolu_${id}`, name: 'Bash', input: { command: 'ls' } }];
+    const usage = { input_tokens: 3, output_tokens: 20 };
+    const message = { id: `msg_${id}`, role: 'assistant', model: 'claude-sonnet-4-5', content, usage };
+    return toLine(session, index, { type: 'assistant', message });
+  };
+  await installation.receive(Array.from({ length: 300 }, (_, index) => toCall(index)).join(''));
+  await installation.work();
+  const count = await installation.database.withSnapshot(async (snapshot) => {
+    const verified = await verifyUsage(snapshot, TEST_WORKSPACE);
+    expect(verified.filter(({ missing, surplus }) => missing + surplus > 0)).toEqual([]);
+    const { rows } = await snapshot.execute<{ count: string }>(`
+      SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) AS count FROM pg_stat_xact_user_tables
+      WHERE schemaname = 'recount'`);
+    return Number(rows[0]?.count);
+  });
+  // Of each call a thousand at most; with the copies of all calls counted anew for each, hundreds of thousands.
+  expect(count).toBeLessThan(1_000_000);
+});
+
 describe('finds', () => {
   it.each([
     ['transcripts', 'transcripts SET tokens_out = tokens_out + 1'],

@@ -165,3 +165,15 @@ it('roll-ups of sessions that grow, and share responses, are those of sessions t
   );
   expect(resumedCount).toBeGreaterThan(3);
 });
+
+it('counts what has no time once, where all that was added has none either', async () => {
+  await clear();
+  const untimed = (kind: MadeLine['kind'], index: number): MadeLine => ({
+    ...{ kind, index, step: null, tokensOut: 5 },
+    ...{ isFinal: true, isFork: false, isSidechain: false },
+  });
+  const beginning = [untimed('answer', 1), untimed('note', 2), untimed('call', 3)];
+  await upload('a', toText('a', beginning));
+  expect(await upload('a', toText('a', [...beginning, untimed('note', 4), untimed('prompt', 5)]))).toBe(true);
+  await expectVerified();
+});
