@@ -81,17 +81,20 @@ export async function verifyUsage(snapshot: Database, workspaceId: string): Prom
 /** Every tool call with whether it counts: one whose response is no API response has no other copy. */
 function selectOwnCalls(workspaceId: string): SQL {
   return sql`
-    SELECT c.row_set_id, c.call_number, e.row_set_id IS NULL OR ${IS_CREDITED_CALL} AS is_own
-    FROM ${toolCalls} AS c
-    -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read all for each.
-    LEFT JOIN LATERAL (
-      SELECT * FROM ${transcripts} WHERE workspace_id = c.workspace_id AND row_set_id = c.row_set_id OFFSET 0
-    ) AS t ON true
-    LEFT JOIN LATERAL (
-      SELECT * FROM ${usageEntries}
-      WHERE workspace_id = c.workspace_id AND agent = t.agent AND response_key = c.response_key OFFSET 0
-    ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
-    WHERE c.workspace_id = ${workspaceId}`;
+    SELECT row_set_id, call_number, bool_or(is_own) AS is_own FROM (
+      SELECT c.row_set_id, c.call_number, e.row_set_id IS NULL OR ${IS_CREDITED_CALL} AS is_own
+      FROM ${toolCalls} AS c
+      -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read all for each.
+      LEFT JOIN LATERAL (
+        SELECT * FROM ${transcripts} WHERE workspace_id = c.workspace_id AND row_set_id = c.row_set_id OFFSET 0
+      ) AS t ON true
+      LEFT JOIN LATERAL (
+        SELECT * FROM ${usageEntries}
+        WHERE workspace_id = c.workspace_id AND agent = t.agent AND response_key = c.response_key OFFSET 0
+      ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
+      WHERE c.workspace_id = ${workspaceId}
+    ) AS copy
+    GROUP BY row_set_id, call_number`;
 }
 
 interface Comparison {

@@ -186,9 +186,8 @@ async function chooseOwnToolCalls(
   affected: Set<string>,
 ): Promise<void> {
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
-    WITH ranked AS (
-      SELECT c.workspace_id, c.row_set_id, c.call_number,
-        ${IS_CREDITED_CALL} AS is_own
+    WITH copy AS (
+      SELECT c.workspace_id, c.row_set_id, c.call_number, ${IS_CREDITED_CALL} AS is_credited
       FROM ${keysTable(keys)}
       JOIN ${toolCalls} AS c ON c.workspace_id = k.workspace_id AND c.response_key = k.response_key
       -- By the response alone, which few entries are of: planners would read all entries of the transcript for each call.
@@ -198,6 +197,9 @@ async function chooseOwnToolCalls(
       ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
       JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id
       WHERE NOT ${isReplaced(change, 'c', 'call')} AND NOT ${isReplaced(change, 'e', 'entry')}
+    ), ranked AS (
+      -- A response may stand in several entries of its transcript.
+      SELECT workspace_id, row_set_id, call_number, bool_or(is_credited) AS is_own FROM copy GROUP BY 1, 2, 3
     )
     UPDATE ${toolCalls} AS c SET is_own = ranked.is_own
     FROM ranked

@@ -1,5 +1,6 @@
 import { verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { handleJob } from '../process/handle-job.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -7,6 +8,7 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
+import { rebuildUsage } from './rebuild-usage.ts';
 
 let installation: TestInstallation;
 const verify = async () => {
@@ -55,6 +57,34 @@ it('counts the copies of all tool calls once, also where nobody has counted thos
   });
   // Of each call a thousand at most; with the copies of all calls counted anew for each, hundreds of thousands.
   expect(count).toBeLessThan(1_000_000);
+});
+
+it('counts a tool call once whose response stands in several entries, as it had been closed before its last line', async () => {
+  const toAnswer = (index: number, content: object[]): string => {
+    const id = `msg_closed${String(index).padStart(18, '0')}`;
+    const usage = { input_tokens: 3, output_tokens: 20 };
+    const message = { id, role: 'assistant', model: 'claude-sonnet-4-5', content, usage };
+    return toLine('closed', index, { type: 'assistant', message });
+  };
+  const call = { type: 'tool_use', id: 'toolu_closed0123456789abcdef', name: 'Bash', input: { command: 'ls' } };
+  const others = [1, 2, 3].map((index) => toAnswer(index, [])).join('');
+  await installation.receive(toAnswer(0, [call]) + others + toAnswer(0, []));
+  for (const job of installation.jobs.splice(0)) {
+    // As where 50,000 responses lie between two lines.
+    const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2 };
+    expect(await handleJob({ ...installation, onReport: () => undefined }, job, options)).toMatchObject({
+      status: 'done',
+    });
+  }
+  const { rows } = await installation.database.pool.query(
+    `SELECT is_own FROM recount.tool_calls WHERE session_id = 'closed'`,
+  );
+  expect(rows).toEqual([{ is_own: true }]);
+  expect(await verify()).toEqual([]);
+
+  await installation.database.pool.query(`UPDATE recount.tool_calls SET is_own = false WHERE session_id = 'closed'`);
+  for await (const _sessionId of rebuildUsage(installation, TEST_WORKSPACE));
+  expect(await verify()).toEqual([]);
 });
 
 describe('finds', () => {
