@@ -104,6 +104,8 @@ export function describeFinding(finding: Finding): string {
       return `transcript ${finding.transcriptId}: its object has ${finding.sizeBytes} bytes, which is not what was uploaded`;
     case 'wrong-content':
       return `transcript ${finding.transcriptId}: the bytes of its object ${finding.objectKey} have changed since they were stored: put a backup in its place, or delete it and upload the file again`;
+    case 'unreadable-object':
+      return `transcript ${finding.transcriptId}: its object ${finding.objectKey} cannot be read to its end; where it stays so, put a backup in its place, or delete it and upload the file again`;
     case 'lost-job':
       return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
     case 'failed-transcript':

@@ -1,5 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import { deleteSession } from '@recount/db';
+import { RawStoreError } from '@recount/storage';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   createTestInstallation,
@@ -72,4 +74,29 @@ it('says nothing of transcripts that are deleted while it reads others, or these
   }
   expect(read.length).toBe(4);
   expect(findings.map(({ kind }) => kind)).toEqual(['wrong-content']);
+});
+
+it('tells of an object that cannot be read to its end, and goes on', async () => {
+  const { transcript } = await installation.receive(toTranscript('unreadable', 3));
+  const { transcript: next } = await installation.receive(toTranscript('next', 3));
+  await installation.work();
+  const { rawStore } = installation;
+  const read: string[] = [];
+  const get: typeof rawStore.get = async (key, options) => {
+    read.push(key);
+    if (key !== transcript.object_key) return await rawStore.get(key, options);
+    return Readable.from(
+      (async function* () {
+        yield Buffer.from('{');
+        throw new RawStoreError('unavailable', 'EIO');
+      })(),
+    );
+  };
+  const options = { fix: false, checksums: true, nowMs: Date.now() + 1000, minAgeMs: 0 };
+  const findings: Finding[] = [];
+  for await (const finding of runDoctor({ ...installation, rawStore: { ...rawStore, get } }, options)) {
+    if ('transcriptId' in finding && finding.transcriptId === transcript.id) findings.push(finding);
+  }
+  expect(findings.map(({ kind }) => kind)).toEqual(['unreadable-object']);
+  expect(read.at(-1)).toBe(next.object_key);
 });

@@ -44,6 +44,8 @@ export type Finding =
   | { kind: 'wrong-size'; workspaceId: string; transcriptId: string; sizeBytes: number; fixed: false }
   /** An object of the right size whose bytes are no longer those that were stored. */
   | { kind: 'wrong-content'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
+  /** An object that the store has and fails to give. */
+  | { kind: 'unreadable-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
   /** A row that waits for a job which is not in the queue. */
   | { kind: 'lost-job'; workspaceId: string; transcriptId: string; fixed: boolean }
   | { kind: 'failed-transcript'; workspaceId: string; transcriptId: string; fixed: false }
@@ -231,10 +233,8 @@ async function findObjectFault(
     onRead?.(object.sizeBytes);
     return sha256 === (row.stored_sha256 ?? row.sha256) ? undefined : { kind: 'wrong-content', ...about, objectKey };
   } catch (error) {
-    if (error instanceof RawStoreError && error.code === 'not-found') {
-      return { kind: 'missing-object', ...about, objectKey };
-    }
-    throw error;
+    if (!(error instanceof RawStoreError)) throw error;
+    return { kind: error.code === 'not-found' ? 'missing-object' : 'unreadable-object', ...about, objectKey };
   }
 }
 
