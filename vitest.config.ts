@@ -1,16 +1,29 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-const files = (suffix: string) => [`{packages,apps,bench,test}/**/*.${suffix}`];
+const files = (suffix: string) => [`{packages,apps,bench,test,scripts}/**/*.${suffix}`];
+
+/** Only for tests that hang: none comes near it, also where ten times as much goes on as the machine can do at once. */
+const testTimeout = 600_000;
+/** Far longer than anything takes, as in test/src/wait-patiently.ts. */
+const expect = { poll: { timeout: 120_000 } };
+const setupFiles = ['./test/src/wait-patiently.ts'];
 
 export default defineConfig({
   test: {
-    // Half of the time many a test waits: two at once also where there are two cores.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Tests of whole programs wait half of the time: three at once also on two cores.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       {
         test: {
           name: 'unit',
+          // They import much the same modules: a worker loads each once for all its files.
+          pool: 'threads',
+          isolate: false,
+          setupFiles,
+          expect,
+          testTimeout,
+          hookTimeout: testTimeout,
           include: files('test.ts'),
           exclude: ['**/node_modules/**', '**/*.integration.test.ts', '**/*.e2e.test.ts'],
         },
@@ -20,18 +33,20 @@ export default defineConfig({
           name: 'integration',
           include: files('integration.test.ts'),
           globalSetup: ['./test/src/postgres-global-setup.ts'],
-          setupFiles: ['./test/src/report-first-counterexample.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 120_000,
+          setupFiles: [...setupFiles, './test/src/report-first-counterexample.ts'],
+          expect,
+          testTimeout,
+          hookTimeout: testTimeout,
         },
       },
       {
         test: {
           name: 'e2e',
           include: files('e2e.test.ts'),
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
-          fileParallelism: false,
+          setupFiles,
+          expect,
+          testTimeout,
+          hookTimeout: testTimeout,
         },
       },
     ],

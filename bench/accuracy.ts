@@ -13,7 +13,7 @@ import {
   parseTranscript,
 } from '@recount/core';
 import { createListPrices } from '@recount/prices';
-import { readSources } from '@recount/sources';
+import { readSources } from '@recount/storage/sources';
 import { addTo, emptyFigures, type Figures, toFigures } from './accuracy/figures.ts';
 import { sumEveryLine } from './accuracy/sum-every-line.ts';
 

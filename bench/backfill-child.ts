@@ -1,8 +1,8 @@
 import { createDatabasePool, ensureWorkspace } from '@recount/db';
 import { createDirectTarget, handleGroup, handleJob, runBackfill } from '@recount/ingest';
-import { createJobQueue } from '@recount/queue';
-import { readSources } from '@recount/sources';
+import { createJobQueue } from '@recount/ingest/queue';
 import { createFolderRawStore } from '@recount/storage';
+import { readSources } from '@recount/storage/sources';
 import { reportMeasurement } from './child.ts';
 
 /** As a worker's setting is by default. */

@@ -35,7 +35,7 @@ async function findEndOfBeginning(): Promise<number> {
 /** Receives the file's beginning, or all of it; how long a worker then takes is returned. */
 async function ingest(sessionId: string, endByte: number | undefined): Promise<{ id: string; milliseconds: number }> {
   const body = createReadStream(path, endByte === undefined ? {} : { end: endByte - 1 });
-  const request = { workspaceId: WORKSPACE, sessionId, body, maxBytes: 2 ** 33 };
+  const request = { workspaceId: WORKSPACE, uploaderKeyId: null, sessionId, body, maxBytes: 2 ** 33 };
   const { id } = (await receiveTranscript(deps, request)).transcript;
   const start = performance.now();
   const job = { workspaceId: WORKSPACE, transcriptId: id };

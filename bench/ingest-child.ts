@@ -7,6 +7,7 @@ import {
   type DatabasePool,
   ensureWorkspace,
   setTranscriptStatus,
+  toNewRowSet,
 } from '@recount/db';
 import { handleJob, receiveTranscript } from '@recount/ingest';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
@@ -29,7 +30,7 @@ interface Deps {
 /** Uploads the file once: what is measured begins at the raw object. */
 async function receive(deps: Deps, path: string): Promise<string> {
   await ensureWorkspace(deps.database.database, WORKSPACE, 'bench');
-  const request = { workspaceId: WORKSPACE, body: createReadStream(path), maxBytes: 2 ** 33 };
+  const request = { workspaceId: WORKSPACE, uploaderKeyId: null, body: createReadStream(path), maxBytes: 2 ** 33 };
   return (await receiveTranscript(deps, request)).transcript.id;
 }
 
@@ -50,11 +51,10 @@ async function parse(path: string): Promise<TranscriptBatch[]> {
 /** Rows that are in memory already into the database: the insert stage alone. */
 async function insert({ database }: Deps, transcriptId: string, batches: readonly TranscriptBatch[]): Promise<void> {
   await database.withTransaction(async (transaction, client) => {
-    const context = { workspaceId: WORKSPACE, rowSetId: transcriptId, agent: 'claude-code', priceVersion: 'bench' };
+    const rowSet = toNewRowSet({ workspaceId: WORKSPACE, rowSetId: transcriptId });
     const copier = createTranscriptCopier(client);
-    const writer = createTranscriptWriter(transaction, copier, context, { entry: 0, call: 0, event: 0, issue: 0 });
+    const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'bench' });
     for (const batch of batches) await writer.write(batch);
-    await writer.finish();
     await copier.sendAll();
   });
 }
@@ -68,7 +68,7 @@ const deps: Deps = {
 const truncate = () =>
   deps.database.pool.query(
     `TRUNCATE recount.transcript_messages, recount.content_blocks, recount.ingest_issues, recount.usage_entries,
-     recount.usage_ledger, recount.usage_rollup, recount.message_rollup, recount.tool_calls, recount.tool_rollup,
+     recount.usage_ledger, recount.usage_rollup, recount.message_rollup, recount.tool_calls,
      recount.usage_day_rollup, recount.message_day_rollup, recount.tool_day_rollup, recount.file_day_rollup,
      recount.session_events`,
   );

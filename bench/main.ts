@@ -2,13 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrateDatabase } from '@recount/db';
+import { migrateQueue } from '@recount/ingest/queue';
 import { startLocalPostgres } from '@recount/local-postgres';
-import { migrateQueue } from '@recount/queue';
 import { benchBackfill } from './backfill.ts';
 import { writeFixture } from './fixtures.ts';
 import { benchGrowing } from './growing.ts';
 import { benchIngest, measureIngestMemory } from './ingest.ts';
-import { benchLiveDecoder } from './live-decoder.ts';
+import { benchLiveLines } from './live-lines.ts';
 import { benchParse } from './parse.ts';
 import { benchUpload } from './upload.ts';
 
@@ -37,9 +37,9 @@ async function benchAll(connectionString: string): Promise<void> {
     printRow(fixture.name, toRatio(ratio), toMs(floorMs), toMs(streamedMs), toMB(streamedPeakRssBytes));
   }
 
-  printRow('live', 'p50 ms', 'p99 ms');
-  for (const { lineBytes, p50Ms, p99Ms } of benchLiveDecoder()) {
-    printRow(`${lineBytes} B`, p50Ms.toFixed(2), p99Ms.toFixed(2));
+  printRow('live', 'decoded ÷ JSON.parse', 'events ÷ JSON.parse', 'p50 ms', 'p99 ms');
+  for (const { lineBytes, decodeRatio, eventsRatio, p50Ms, p99Ms } of benchLiveLines()) {
+    printRow(`${lineBytes} B`, toRatio(decodeRatio), toRatio(eventsRatio), p50Ms.toFixed(2), p99Ms.toFixed(2));
   }
 
   printRow('ingest', 'insert ÷ copy', 'ingest ÷ copy', 'copy ms', 'insert ms', 'ingest ms', 'peak RSS MB');

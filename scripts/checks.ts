@@ -115,7 +115,7 @@ function tests(name: string, project: string): Check {
 export const checks: readonly Check[] = [
   command('format', 'biome', 'format', '.'),
   command('lint', 'biome', 'lint', '--error-on-warnings', '.'),
-  command('types', 'turbo', 'run', 'check-types', '--continue', '--output-logs=errors-only'),
+  command('types', 'turbo', 'run', 'check-types', '--output-logs=errors-only'),
   command('boundaries', 'turbo', 'boundaries'),
   { name: 'lockfile', title: 'pnpm-lock.yaml names no host', run: checkLockfile },
   { name: 'audit', title: 'pnpm audit --prod', run: async ({ root }) => toResult(await auditDependencies(root)) },

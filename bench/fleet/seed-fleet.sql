@@ -16,8 +16,9 @@ SELECT
 FROM generate_series(0, $SESSIONS - 1) AS n, LATERAL (SELECT '2025-06-01Z'::timestamptz + n * interval '1 year' / $SESSIONS AS start) AS at;
 
 INSERT INTO recount.transcripts (
-  workspace_id, id, row_set_id, session_id, agent, sha256, size_bytes, object_key, status, first_timestamp, ingested_at)
-SELECT workspace_id, primary_transcript_id, primary_transcript_id, session_id, agent, session_id, 100000, session_id, 'ingested', first_timestamp, now()
+  workspace_id, id, row_set_id, session_id, agent, format, is_stream, sha256, size_bytes, object_key, status, first_timestamp,
+  ingested_at)
+SELECT workspace_id, primary_transcript_id, primary_transcript_id, session_id, agent, agent, false, session_id, 100000, session_id, 'ingested', first_timestamp, now()
 FROM recount.sessions WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.usage_ledger (
@@ -59,11 +60,13 @@ FROM recount.sessions, generate_series(0, 3) AS q WHERE workspace_id = '$WORKSPA
 
 -- As often as in real transcripts: 34 calls a session, of 5 tools, a program for every 4 commands, a file for every 3 calls.
 INSERT INTO recount.tool_calls (
-  workspace_id, row_set_id, call_number, session_id, call_key, response_key, message_id, is_own, tool_name, mcp_server,
-  program, file_path, subagent_type, subagent_id, skill_name, model, "timestamp", is_subagent, duration_ms, is_error,
+  workspace_id, row_set_id, call_number, session_id, call_key, response_key, message_id, is_own, tool_name, tool_kind,
+  mcp_server, program, file_path, subagent_type, subagent_id, skill_name, model, "timestamp", is_subagent, duration_ms, is_error,
   is_denied, input_bytes, output_bytes, line_number)
 SELECT
   workspace_id, primary_transcript_id, c, session_id, session_id || '-' || c, NULL, 'm', true, tool,
+  CASE tool WHEN 'Read' THEN 'read' WHEN 'Edit' THEN 'edit' WHEN 'Bash' THEN 'shell' WHEN 'Grep' THEN 'search'
+    WHEN 'Task' THEN 'agent' WHEN 'Skill' THEN 'skill' ELSE 'mcp' END,
   CASE WHEN tool LIKE 'mcp%' THEN 'server-' || n % 5 END, CASE WHEN tool = 'Bash' THEN 'program-' || (n * 5 + c / 12) % 37 END,
   CASE WHEN tool IN ('Read', 'Edit') THEN project || '/src/file-' || (n * 7 + c % 5) % 300 END,
   CASE WHEN tool = 'Task' THEN 'type-' || n / 4 % 4 END,
@@ -75,15 +78,6 @@ FROM recount.sessions, generate_series(0, 33) AS c, LATERAL (SELECT substr(sessi
     WHEN c % 17 = 2 THEN (ARRAY['mcp__server__query', 'Task', 'Skill', 'Grep'])[1 + n % 4]
     WHEN c % 3 = 0 THEN 'Bash' WHEN c % 3 = 1 THEN 'Read' ELSE 'Edit' END AS tool) AS t
 WHERE workspace_id = '$WORKSPACE';
-
-INSERT INTO recount.tool_rollup (
-  workspace_id, session_id, bucket_start, model, is_subagent, tool_name, mcp_server, program, subagent_type, skill_name, calls,
-  results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls, durations)
-SELECT workspace_id, session_id, date_bin('15 minutes', "timestamp", '2000-01-01Z'), model, is_subagent, tool_name, mcp_server,
-  program, subagent_type, skill_name, count(*), count(is_error), count(*) FILTER (WHERE is_error),
-  count(*) FILTER (WHERE is_denied), sum(input_bytes), sum(output_bytes), sum(duration_ms), count(duration_ms),
-  string_agg(substring(int8send(duration_ms) FROM 3), '' ORDER BY duration_ms)
-FROM recount.tool_calls WHERE workspace_id = '$WORKSPACE' GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10;
 
 INSERT INTO recount.session_events
 SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || e,
@@ -109,17 +103,19 @@ FROM recount.usage_rollup WHERE workspace_id = '$WORKSPACE'
 GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9, 10;
 
 INSERT INTO recount.tool_day_rollup (
-  workspace_id, session_id, first_bucket_start, last_bucket_start, model, is_subagent, tool_name, mcp_server, program,
-  subagent_type, skill_name, calls, results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls, durations)
-SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), model, is_subagent, tool_name, mcp_server, program,
-  subagent_type, skill_name, sum(calls), sum(results), sum(errors), sum(denied), sum(input_bytes), sum(output_bytes),
-  sum(duration_ms), sum(timed_calls), string_agg(durations, '' ORDER BY bucket_start)
-FROM recount.tool_rollup WHERE workspace_id = '$WORKSPACE'
-GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5, 6, 7, 8, 9, 10, 11;
+  workspace_id, session_id, first_bucket_start, last_bucket_start, model, is_subagent, tool_name, tool_kind, mcp_server,
+  program, subagent_type, skill_name, calls, results, errors, denied, input_bytes, output_bytes, duration_ms, timed_calls, durations)
+SELECT workspace_id, session_id, min(bucket), max(bucket), model, is_subagent, tool_name, tool_kind, mcp_server, program,
+  subagent_type, skill_name, count(*), count(is_error), count(*) FILTER (WHERE is_error), count(*) FILTER (WHERE is_denied),
+  sum(input_bytes), sum(output_bytes), sum(duration_ms), count(duration_ms),
+  string_agg(substring(int8send(duration_ms) FROM 3), '' ORDER BY duration_ms)
+FROM recount.tool_calls, LATERAL (SELECT date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket) AS b
+WHERE workspace_id = '$WORKSPACE'
+GROUP BY 1, 2, date_bin('1 day', bucket, '2000-01-01Z'), 5, 6, 7, 8, 9, 10, 11, 12;
 
 INSERT INTO recount.file_day_rollup
 SELECT workspace_id, session_id, min(bucket), max(bucket), model, is_subagent, file_path, count(*),
-  count(*) FILTER (WHERE tool_name = 'Read'), count(*) FILTER (WHERE tool_name <> 'Read' AND NOT is_error),
+  count(*) FILTER (WHERE tool_kind = 'read'), count(*) FILTER (WHERE tool_kind <> 'read' AND NOT is_error),
   count(*) FILTER (WHERE is_error), sum(output_bytes)
 FROM recount.tool_calls, LATERAL (SELECT date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket) AS b
 WHERE workspace_id = '$WORKSPACE' AND file_path IS NOT NULL

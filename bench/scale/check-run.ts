@@ -20,7 +20,6 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   tool_calls: [],
   usage_ledger: [],
   usage_rollup: [],
-  tool_rollup: [],
   message_rollup: [],
   usage_day_rollup: [],
   tool_day_rollup: [],

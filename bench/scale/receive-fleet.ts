@@ -1,8 +1,8 @@
 import { createDatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
 import { createDirectTarget, runBackfill } from '@recount/ingest';
-import { createJobQueue, migrateQueue } from '@recount/queue';
-import { readSources } from '@recount/sources';
+import { createJobQueue, migrateQueue } from '@recount/ingest/queue';
 import { createFolderRawStore } from '@recount/storage';
+import { readSources } from '@recount/storage/sources';
 import { holdJobs } from './drain-queue.ts';
 
 export interface ReceivedFleet {

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** Cuts text of a wanted length from a prepared pool: much cheaper than writing it anew for every line. */
+/** Cuts text of a wanted length from a prepared pool: much cheaper than writing it again for every line. */
 export interface TextSource {
   /** Text with line breaks, at most `poolCharacters` characters of UTF-16. */
   passage(characters: number): string;

@@ -122,7 +122,7 @@ test('ends the running program when it is interrupted, and starts no other', asy
   });
   const child = spawnCheck(root, ['--only', 'format,unit']);
   const readPid = () => readFile(join(root, 'pid'), 'utf8');
-  await expect.poll(readPid, { timeout: 10_000 }).toMatch(/\d\n/);
+  await expect.poll(readPid).toMatch(/\d\n/);
   const pid = Number(await readPid());
   child.kill('SIGINT');
   expect(await once(child, 'exit')).toEqual([130, null]);

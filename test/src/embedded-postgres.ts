@@ -2,7 +2,14 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startLocalPostgres } from '@recount/local-postgres';
-import type { PostgresTestServer } from './postgres-test-server.ts';
+
+export interface PostgresTestServer {
+  /** What was chosen and why, for the person who watches the tests. */
+  description: string;
+  /** Of a user who may create databases. */
+  serverUrl: string;
+  stop(): Promise<void>;
+}
 
 const directoryPattern = /^recount-test-postgres-(\d+)-/;
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const;

@@ -75,13 +75,15 @@ const messageTypes = ['user', 'assistant', 'system', 'summary'] as const;
  * - Tokens of a message are, for each field of `usage`, the maximum over its lines.
  * - Every line's blocks count: a string is one text block (an empty one none), an array one block for each object in
  *   it, anything else none. The content is `message.content`, a summary's `summary`, a system line's `content`.
+ * - A line that is itself a tool use or a tool result is a message of that one block, the assistant's or the user's.
  * - JSON objects glued together on one line are read one by one; a remainder that is no JSON makes it an invalid line.
  *
  * @param bytes the whole transcript; its text must fit one string (about 512 MiB)
  */
 export function countTranscript(bytes: Uint8Array): TranscriptCount {
   const { values, invalidJsonLines } = readValues(new TextDecoder().decode(bytes));
-  const typed = values.filter((value) => isObject(value) && typeof value.type === 'string') as JsonObject[];
+  const typedValues = values.filter((value) => isObject(value) && typeof value.type === 'string') as JsonObject[];
+  const typed = typedValues.map(wrapBlock);
   const byType = (type: string) => typed.filter((line) => line.type === type);
   const assistantLines = byType('assistant');
   const { perMessageId, withoutId } = tallyUsage(assistantLines);
@@ -121,6 +123,12 @@ export function countTranscript(bytes: Uint8Array): TranscriptCount {
     outputFirstLine: outputOfFirstLines([...assistantLines, ...progressLines]),
     outputSummed: sum([...assistantLines, ...progressLines].map((line) => usageOf(line).output)),
   };
+}
+
+function wrapBlock(line: JsonObject): JsonObject {
+  if (line.type !== 'tool_use' && line.type !== 'tool_result') return line;
+  const type = line.type === 'tool_use' ? 'assistant' : 'user';
+  return { ...line, type, message: { content: [line] } };
 }
 
 function readValues(text: string): { values: unknown[]; invalidJsonLines: number } {

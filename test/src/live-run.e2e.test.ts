@@ -259,7 +259,7 @@ describe('a recorded run', () => {
     expect(await listSpool()).toEqual([]);
   });
 
-  it('whose stream the server has closed meanwhile is sent anew, whole', async () => {
+  it('whose stream the server has closed meanwhile is sent again as a whole', async () => {
     const hold = await holdAgents(home);
     const recount = start(home, recordTo(server.url), environment(hold.environment));
     await waitUntil(() => receivedBytes() > 300, 'the first lines');
@@ -314,6 +314,26 @@ describe('a recorded run', () => {
   });
 });
 
+describe('recount run of a program that is not there', () => {
+  it('ends with 127, and in JSON with a close object', async () => {
+    const { exitCode, stdout } = await start(home, ['run', '--json', '--', 'missing-program']).ended;
+    expect(exitCode).toBe(127);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { type: 'close', success: false, error: 'missing-program is not there', exit: { exitCode: 127, signal: null } },
+    ]);
+  });
+});
+
+describe('recount run -- claude with messages on its stdin', () => {
+  it('lets it repeat them in its stream', async () => {
+    const log = join(home, 'log');
+    const stdinOptions = ['--input-format', 'stream-json'];
+    await start(home, ['run', '--', 'claude', '-p', ...stdinOptions], environment({ FAKE_LOG: log })).ended;
+    expect(JSON.parse((await readFile(log, 'utf8')).trim())).toContain('--replay-user-messages');
+  });
+});
+
 describe('recount tail', () => {
   it('records, and ends with 1 where the stream is cut off', async () => {
     const whole = await start(home, ['tail', '--server', server.url], environment(), stream).ended;
@@ -322,6 +342,47 @@ describe('recount tail', () => {
     expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
     await writeFile(stream, toClaudeStream().split('\n').slice(0, 3).join('\n'));
     expect(await start(home, ['tail'], {}, stream).ended).toMatchObject({ exitCode: 1 });
+  });
+
+  it('shows what an agent says in plain words, unreadable lines, dropped ones, and versions too new', async () => {
+    const torn = `{"type":"assistant","message":{"content":"${'x'.repeat(200)}`;
+    const newer = JSON.stringify({ type: 'user', session_id: 's', version: '3.0.0', message: { content: 'hi' } });
+    const lines = ['Invalid API key · Please run /login', newer, newer, torn, `{"a":"${'y'.repeat(11_000_000)}"}`];
+    await writeFile(stream, `${lines.join('\n')}\n`);
+    const { stdout } = await start(home, ['tail'], {}, stream).ended;
+    expect(stdout.split('\n').slice(0, 4)).toEqual([
+      '[claude] Invalid API key · Please run /login',
+      expect.stringMatching(/^\[claude\] WARNING: .*update recount \(line 2\)$/),
+      `[claude] WARNING: Unreadable line (line 4): ${torn.slice(0, 100)}`,
+      '[claude] WARNING: More than 10485760 bytes without a line feed (line 5)',
+    ]);
+    const json = await start(home, ['tail', '--json'], {}, stream).ended;
+    expect(json.stdout).not.toContain('Invalid API key');
+  });
+
+  it('passes a stream through until a line tells whose it is, and records it whole', async () => {
+    const noise = 'Loading the project\n';
+    const recount = start(home, ['tail', '--server', server.url], environment(), 'pipe');
+    recount.child.stdin?.write(noise);
+    await waitUntil(() => recount.stdout() === noise, 'what came is shown raw');
+    recount.child.stdin?.end(toClaudeStream());
+    const { exitCode, stdout } = await recount.ended;
+    expect(exitCode).toBe(0);
+    expect(stdout.split('\n')[1]).toBe('[claude] "Zeile 1: größer 👩‍👩‍👧"');
+    expect(onlyStream()?.bytes.toString()).toBe(noise + toClaudeStream());
+  });
+
+  it('prints the error beside an empty result', async () => {
+    const result = {
+      type: 'tool_result',
+      tool_use_id: 'tool_3',
+      content: '',
+      is_error: true,
+      error: 'Permission denied',
+    };
+    await writeFile(stream, `${JSON.stringify({ type: 'user', session_id: 's', message: { content: [result] } })}\n`);
+    const { stdout } = await start(home, ['tail', '--agent', 'claude'], {}, stream).ended;
+    expect(stdout).toContain('[claude] ERROR: Permission denied');
   });
 
   it('passes streams of unknown agents through', async () => {

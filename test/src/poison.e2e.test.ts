@@ -9,7 +9,7 @@ import { startTestBackend, type TestBackend } from './test-backend.ts';
 const WORKSPACE = '01J0000000000000000000000A';
 const MAX_ATTEMPTS = 5;
 const HEALTHY_COUNT = 20;
-const MAX_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 240_000;
 
 let backend: TestBackend;
 beforeAll(async () => {

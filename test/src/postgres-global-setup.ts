@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { migrateDatabase } from '@recount/db';
+import { migrateQueue } from '@recount/ingest/queue';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import type {} from '@recount/local-postgres/testing';
-import { migrateQueue } from '@recount/queue';
 import type { TestProject } from 'vitest/node';
 import { startPostgresTestServer } from './postgres-test-server.ts';
 

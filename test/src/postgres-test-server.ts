@@ -1,17 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers';
-import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { type PostgresTestServer, startEmbeddedPostgres } from './embedded-postgres.ts';
 
 const containerImage = 'postgres:18-alpine';
 const postgresPort = 5432;
-
-export interface PostgresTestServer {
-  /** What was chosen and why, for the person who watches the tests. */
-  description: string;
-  /** Of a user who may create databases. */
-  serverUrl: string;
-  stop(): Promise<void>;
-}
 
 async function hasContainerEngine(): Promise<boolean> {
   try {

@@ -6,8 +6,8 @@ import { buffer } from 'node:stream/consumers';
 import { CreateBucketCommand, CreateMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import { generateTranscript } from '@recount/bench/generate-transcript';
 import { createApiKey, createDatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
+import { migrateQueue } from '@recount/ingest/queue';
 import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
-import { migrateQueue } from '@recount/queue';
 import { createRawStore, type RawStore, rawObjectKey } from '@recount/storage';
 import { createS3Client } from '@recount/storage/s3-client';
 import { describeRawStoreContract } from '@recount/storage/testing';
@@ -170,10 +170,7 @@ describe.skipIf(radosgw === undefined)('recount on Ceph radosgw', () => {
     expect(upload.status).toBe(202);
     const { transcript_id: id } = (await upload.json()) as { transcript_id: string };
     const read = async () => (await (await call(port, `/v1/transcripts/${id}`)).json()) as Record<string, unknown>;
-    await vi.waitFor(async () => expect(await read()).toMatchObject({ status: 'ingested' }), {
-      timeout: 60_000,
-      interval: 100,
-    });
+    await vi.waitFor(async () => expect(await read()).toMatchObject({ status: 'ingested' }));
     expect(await read()).toMatchObject({ size_bytes: bytes.length, total_messages: expect.any(Number) });
     const raw = await call(port, `/v1/transcripts/${id}/raw`);
     expect(bytes.equals(Buffer.from(await raw.arrayBuffer()))).toBe(true);

@@ -16,10 +16,8 @@ import { type Program, prepareDatabase, startTestBackend, type TestBackend } fro
 const WORKSPACE = '01J0000000000000000000000A';
 const LARGE_BYTES = 60 * 1024 * 1024;
 const GRACE_MS = 1500;
-/** What a worker may take beyond the grace time to hand its jobs back, and a slow machine to end a process. */
-const BEYOND_GRACE_MS = 5000;
-/** A worker that is killed leaves its job to nobody for this long; one that hands it back does not. */
-const HEARTBEAT_MS = 10_000;
+/** What a busy machine may take beyond the grace time to end a process; uploads are given up a minute after their last byte. */
+const BEYOND_GRACE_MS = 40_000;
 
 let backend: TestBackend;
 let key: string;
@@ -50,9 +48,7 @@ async function beginUpload(port: number, sessionId: string, sizeBytes: number, f
   });
   upload.on('error', () => undefined);
   upload.write(first);
-  await vi.waitFor(async () => expect(await readdir(join(backend.directory, 'raw', '.incoming'))).not.toEqual([]), {
-    timeout: 10_000,
-  });
+  await vi.waitFor(async () => expect(await readdir(join(backend.directory, 'raw', '.incoming'))).not.toEqual([]));
   return upload;
 }
 
@@ -64,7 +60,7 @@ describe('SIGTERM under load', () => {
     const upload = await beginUpload(port, 'finished', bytes.length, bytes.subarray(0, 1_000_000));
     const answering = once(upload, 'response') as Promise<[IncomingMessage]>;
     const stopped = api.stop();
-    await vi.waitFor(() => expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow(), { timeout: 10_000 });
+    await vi.waitFor(() => expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow());
     for (let offset = 1_000_000; offset < bytes.length; offset += 500_000) {
       upload.write(bytes.subarray(offset, offset + 500_000));
       await sleep(20);
@@ -93,7 +89,7 @@ describe('SIGTERM under load', () => {
   it('ends a worker in the middle of 60 MB within the grace time, and another one goes on at once', async () => {
     const id = (await backend.receive(WORKSPACE, generateTranscript({ seed: 2, targetBytes: LARGE_BYTES }))).id;
     const first = await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '200' });
-    await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'processing' }), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'processing' }));
     await sleep(200);
     const startedAtMs = performance.now();
     expect(await first.stop()).toBe(0);
@@ -104,11 +100,16 @@ describe('SIGTERM under load', () => {
       [id],
     );
     expect(rows).toEqual([{ count: 0 }]);
+    // Handed back: of a worker that was killed, the job would stay active until its heartbeats are missed.
+    const { rows: jobs } = await backend.database.pool.query(
+      `SELECT count(*)::int AS free FROM pgboss.job
+       WHERE data->>'transcriptId' = $1 AND state IN ('created', 'retry') AND start_after <= now()`,
+      [id],
+    );
+    expect(jobs).toEqual([{ free: 1 }]);
 
     await start('worker', { RECOUNT_SHUTDOWN_GRACE_MS: '30000' });
-    const isTaken = async () => expect((await find(id))?.attempt_count).toBe(2);
-    await vi.waitFor(isTaken, { timeout: HEARTBEAT_MS / 2, interval: 50 });
-    await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'ingested' }), { timeout: 120_000 });
+    await vi.waitFor(async () => expect(await find(id)).toMatchObject({ status: 'ingested' }));
   });
 });
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabasePool, type DatabasePool, migrateDatabase, type TranscriptRow } from '@recount/db';
 import { receiveTranscript } from '@recount/ingest';
+import { createJobQueue, migrateQueue } from '@recount/ingest/queue';
 import { startLocalPostgres } from '@recount/local-postgres';
-import { createJobQueue, migrateQueue } from '@recount/queue';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { type SupervisedProcess, superviseProcess } from './chaos/supervised-process.ts';
 
@@ -19,7 +19,7 @@ export interface TestBackend {
   /** For `recount` commands that are to work on it. */
   environment: Record<string, string>;
   /** Starts `recount api` or `recount worker`, and resolves once it is ready. Stopped with the backend at the latest. */
-  start(program: Program, settings?: Record<string, string>): Promise<SupervisedProcess>;
+  start(program: Program, settings?: Record<string, string>, launcher?: readonly string[]): Promise<SupervisedProcess>;
   /** Stores a transcript and enqueues its job, as an upload does. */
   receive(workspaceId: string, chunks: Iterable<Uint8Array>, path?: string): Promise<TranscriptRow>;
   stop(): Promise<void>;
@@ -27,9 +27,16 @@ export interface TestBackend {
 
 const MAX_TRANSCRIPT_BYTES = 2 ** 31;
 
-export async function startTestBackend(name: string): Promise<TestBackend> {
+/** `postgresSettings`: of the server, e.g. `max_connections`. */
+export async function startTestBackend(
+  name: string,
+  postgresSettings: Record<string, string> = {},
+): Promise<TestBackend> {
   const directory = await mkdtemp(join(tmpdir(), `recount-${name}-e2e-`));
-  const postgres = await startLocalPostgres({ directory: join(directory, 'postgres'), settings: { fsync: 'off' } });
+  const postgres = await startLocalPostgres({
+    directory: join(directory, 'postgres'),
+    settings: { fsync: 'off', ...postgresSettings },
+  });
   const { connectionString } = postgres;
   await prepareDatabase(connectionString);
   const database = createDatabasePool({ connectionString });
@@ -44,10 +51,11 @@ export async function startTestBackend(name: string): Promise<TestBackend> {
     database,
     rawStore,
     environment,
-    async start(program, settings = {}) {
+    async start(program, settings = {}, launcher) {
       const started = superviseProgram(program, {
         environment: { ...environment, ...settings },
         logPath: join(directory, `${program}.log`),
+        launcher,
       });
       programs.push(started);
       await started.waitUntilReady();
@@ -57,7 +65,7 @@ export async function startTestBackend(name: string): Promise<TestBackend> {
       const body = (async function* () {
         yield* chunks;
       })();
-      const request = { workspaceId, path, body, maxBytes: MAX_TRANSCRIPT_BYTES };
+      const request = { workspaceId, uploaderKeyId: null, path, body, maxBytes: MAX_TRANSCRIPT_BYTES };
       return (await receiveTranscript({ database, rawStore, queue }, request)).transcript;
     },
     async stop() {
@@ -79,7 +87,10 @@ export async function prepareDatabase(connectionString: string): Promise<void> {
 
 export function superviseProgram(
   program: Program,
-  { name = program, ...options }: { name?: string; environment: Record<string, string>; logPath: string },
+  {
+    name = program,
+    ...options
+  }: { name?: string; environment: Record<string, string>; logPath: string; launcher?: readonly string[] | undefined },
 ): SupervisedProcess {
   const readyPattern = program === 'api' ? /"msg":"api ready"/ : /"msg":"worker ready"/;
   return superviseProcess({ ...options, name, commandArguments: [program], readyPattern });

@@ -1,5 +1,5 @@
 import type { IngestDependencies } from '@recount/ingest';
-import type { Tracing } from '@recount/telemetry';
+import type { Tracing } from '@recount/service/telemetry';
 import type {
   FastifyBaseLogger,
   FastifyInstance,
@@ -9,11 +9,14 @@ import type {
 } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
+import type { ApiMetrics } from './plugins/metrics.ts';
 
 export interface ApiDependencies extends IngestDependencies {
   log: Logger;
   /** Default: none. */
   tracing?: Tracing;
+  /** Default: ones that nobody reads. */
+  metrics?: ApiMetrics;
   /** Milliseconds since 1970. Default Date.now. */
   now?: () => number;
 }

@@ -2,19 +2,21 @@ import rateLimit from '@fastify/rate-limit';
 import { MAX_SESSION_ID_LENGTH } from '@recount/contract';
 import { fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
-import packageJson from '../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import type { ApiConfig } from './config.ts';
+import { toMaxClientConnections } from './http/client-connections.ts';
 import { NO_COMPILERS } from './http/no-compilers.ts';
+import { RateStore } from './http/rate-store.ts';
 import { addAuthentication } from './plugins/authentication.ts';
 import { createFrameworkLog } from './plugins/framework-log.ts';
-import { createMetrics } from './plugins/metrics.ts';
+import { type ApiMetrics, createMetrics } from './plugins/metrics.ts';
 import { addOpenapi } from './plugins/openapi.ts';
 import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody } from './plugins/problem-answers.ts';
 import { addRequestId, toRequestId } from './plugins/request-id.ts';
 import { addRequestLog } from './plugins/request-log.ts';
 import { addSecurityHeaders } from './plugins/security-headers.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
+import { addAuditRoutes } from './routes/audit.ts';
 import { addExportRoutes } from './routes/exports.ts';
 import { addLiveRoutes } from './routes/live.ts';
 import { addOperationsRoutes } from './routes/operations.ts';
@@ -25,6 +27,8 @@ import { addSessionRoutes } from './routes/sessions.ts';
 import { addSettingsRoutes } from './routes/settings.ts';
 import { addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
+import { addSpaceGauges } from './space/space-gauges.ts';
+import { createSpaceWatch, type SpaceWatch } from './space/space-watch.ts';
 
 /** From the first moment of a connection or a further request on it to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -35,6 +39,8 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 const MIN_SOCKET_TIMEOUT_MS = 10 * 60_000;
 /** A character of a session id is at most 9 of a URL: three bytes of UTF-8, each as %XX. */
 const MAX_PARAMETER_LENGTH = 9 * MAX_SESSION_ID_LENGTH;
+
+type RouteDependencies = ApiDependencies & { metrics: ApiMetrics; space: SpaceWatch };
 
 /** Assembles the API without starting it: it may be injected into, or told to listen. Owns none of `deps`. */
 export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Promise<ApiApp> {
@@ -60,20 +66,27 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   // Further ones are refused at once, before a byte of theirs is read.
-  app.server.maxConnections = config.maxClientConnections;
+  app.server.maxConnections = toMaxClientConnections(config);
   answerExpectations(app);
   closeConnections(app);
 
-  const metrics = createMetrics(deps);
+  const { metrics = createMetrics(deps) } = deps;
+  const space = createSpaceWatch(deps, config.space);
+  addSpaceGauges(metrics.registry, space);
   addRequestId(app);
   addRequestLog(app, metrics);
   addProblemAnswers(app);
   await addSecurityHeaders(app);
-  await app.register(rateLimit, { global: false });
+  await app.register(rateLimit, { global: false, store: RateStore });
   addAuthentication(app, deps, config);
-  addOpenapi(app, packageJson.version);
+  addOpenapi(app);
+  await addRoutes(app, { ...deps, metrics, space }, config);
+  return app;
+}
 
-  await addUploadRoutes(app, { ...deps, metrics }, config);
+/** Adds the routes of which openapi.json tells. */
+export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: ApiConfig): Promise<void> {
+  await addUploadRoutes(app, deps, config);
   addTranscriptRoutes(app, deps);
   addRawTranscriptRoutes(app, deps);
   addSessionRoutes(app, deps);
@@ -83,8 +96,8 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addLiveRoutes(app, deps, config.live);
   await addPriceRoutes(app, deps);
   await addSettingsRoutes(app, deps);
-  addOperationsRoutes(app, { ...deps, metrics }, config);
-  return app;
+  addAuditRoutes(app, deps);
+  addOperationsRoutes(app, deps);
 }
 
 /** `Expect: 100-continue` is answered by the route that reads the body: so a refused client need not send it. */

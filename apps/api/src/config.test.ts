@@ -1,4 +1,4 @@
-import { ConfigError } from '@recount/config';
+import { ConfigError } from '@recount/service/config';
 import { describe, expect, it } from 'vitest';
 import { readApiConfig } from './config.ts';
 
@@ -10,7 +10,7 @@ describe('readApiConfig', () => {
       host: '127.0.0.1',
       port: 7878,
       maxTranscriptBytes: 2 * 1024 ** 3,
-      metricsPublic: false,
+      metrics: undefined,
       isTraced: false,
       trustProxy: undefined,
       live: { maxOpenStreams: 100, maxStreamBytes: 256 * 1024 ** 2, idleTimeoutMs: 900_000 },
@@ -30,7 +30,8 @@ describe('readApiConfig', () => {
       RECOUNT_REPORT_TIMEOUT_MS: '1818',
       RECOUNT_MAX_FAILED_KEYS_PER_MINUTE: '8',
       RECOUNT_TRUST_PROXY: '10.0.0.0/8',
-      RECOUNT_METRICS_PUBLIC: 'true',
+      RECOUNT_METRICS_HOST: '10.0.0.1',
+      RECOUNT_METRICS_PORT: '9464',
       RECOUNT_LIVE_MAX_STREAMS: '11',
       RECOUNT_LIVE_MAX_STREAM_BYTES: '1212',
       RECOUNT_LIVE_IDLE_TIMEOUT_MS: '1313',
@@ -51,7 +52,7 @@ describe('readApiConfig', () => {
       reportTimeoutMs: 1818,
       maxFailedKeysPerMinute: 8,
       trustProxy: '10.0.0.0/8',
-      metricsPublic: true,
+      metrics: { host: '10.0.0.1', port: 9464 },
       isTraced: true,
       live: {
         maxOpenStreams: 11,
@@ -68,7 +69,8 @@ describe('readApiConfig', () => {
   it.each([
     { RECOUNT_PORT: '70000' },
     { RECOUNT_MAX_TRANSCRIPT_BYTES: '2 GiB' },
-    { RECOUNT_METRICS_PUBLIC: 'yes' },
+    { RECOUNT_METRICS_PUBLIC: 'true' },
+    { RECOUNT_METRICS_PORT: 'http' },
     { RECOUNT_LIVE_MAX_STREAMS: '0' },
     { DATABASE_URL: '' },
   ])('refuses %j', (change) => {

@@ -1,18 +1,22 @@
+import { DEFAULT_REPORT_TIMEOUT_MS } from '@recount/db';
+import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
 import {
+  ConfigError,
   type Environment,
-  readChoice,
+  type MetricsConfig,
   readInteger,
+  readMetricsConfig,
   readServiceConfig,
   readText,
   type ServiceConfig,
-} from '@recount/config';
-import { DEFAULT_REPORT_TIMEOUT_MS } from '@recount/db';
-import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
-import { isTracingWanted } from '@recount/telemetry';
+} from '@recount/service/config';
+import { isTracingWanted } from '@recount/service/telemetry';
 import { type LiveConfig, readLiveConfig } from './live/live-config.ts';
+import { readSpaceConfig, type SpaceConfig } from './space/space-config.ts';
 
 export interface ApiConfig extends ServiceConfig {
   live: LiveConfig;
+  space: SpaceConfig;
   host: string;
   /** 0 takes any free port. */
   port: number;
@@ -34,8 +38,8 @@ export interface ApiConfig extends ServiceConfig {
   maxFailedKeysPerMinute: number;
   /** Addresses or networks of proxies whose X-Forwarded-For is believed, separated by commas. */
   trustProxy: string | undefined;
-  /** Whether /metrics answers without a key. */
-  metricsPublic: boolean;
+  /** Where /metrics is served; undefined: nowhere. */
+  metrics: MetricsConfig | undefined;
   /** Whether spans are sent to where the variables of OpenTelemetry say. */
   isTraced: boolean;
 }
@@ -44,6 +48,11 @@ const MAX_TRANSCRIPT_BYTES_LIMIT = 1024 ** 4;
 
 /** Throws ConfigError. */
 export function readApiConfig(environment: Environment): ApiConfig {
+  if (readText(environment, 'RECOUNT_METRICS_PUBLIC') === 'true') {
+    throw new ConfigError(
+      'RECOUNT_METRICS_PUBLIC is no more: /metrics has a port of its own. Set RECOUNT_METRICS_PORT, and have Prometheus ask there.',
+    );
+  }
   return {
     ...readServiceConfig(environment),
     host: readText(environment, 'RECOUNT_HOST', '127.0.0.1'),
@@ -89,8 +98,9 @@ export function readApiConfig(environment: Environment): ApiConfig {
       max: 1_000_000,
     }),
     trustProxy: readText(environment, 'RECOUNT_TRUST_PROXY'),
-    metricsPublic: readChoice(environment, 'RECOUNT_METRICS_PUBLIC', ['true', 'false'], 'false') === 'true',
+    metrics: readMetricsConfig(environment, 'RECOUNT_METRICS'),
     isTraced: isTracingWanted(environment),
     live: readLiveConfig(environment),
+    space: readSpaceConfig(environment),
   };
 }

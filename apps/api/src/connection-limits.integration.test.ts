@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { MULTIPART_TYPE, toMultipart } from './testing/multipart-body.ts';
 import { createTestApi, type TestApi } from './testing/test-api.ts';
 import { toTranscript } from './testing/transcript-lines.ts';
@@ -83,6 +84,35 @@ describe('a connection', () => {
     }
   });
 
+  it('stays for a client that still sends what was refused, until it has read why', async () => {
+    const bytes = Buffer.alloc(16 * 1024 * 1024, 'x');
+    const head = [
+      'POST /v1/transcripts HTTP/1.1',
+      'host: test',
+      `authorization: Bearer ${api.keys.ingest}`,
+      'content-encoding: deflate',
+      `content-length: ${bytes.length}`,
+    ];
+    const { socket, answer } = await open(`${head.join('\r\n')}\r\n\r\n`);
+    const failures: Error[] = [];
+    socket.on('error', (error) => failures.push(error));
+    let isEnded = false;
+    socket.once('end', () => {
+      isEnded = true;
+    });
+    // More than the buffers of both sides hold, in pieces, well after the answer and within the time for lingering.
+    for (let start = 0; start < bytes.length; start += bytes.length / 4) {
+      await sleep(50);
+      expect(isEnded).toBe(false);
+      if (!socket.write(bytes.subarray(start, start + bytes.length / 4))) await once(socket, 'drain');
+    }
+    const text = await answer;
+    expect(text).toMatch(/^HTTP\/1.1 415 /);
+    expect(text).toContain('urn:recount:problem:unsupported-encoding');
+    expect(text).toMatch(/connection: close/i);
+    expect(failures).toEqual([]);
+  });
+
   it.each([
     ['one long header', `x: ${'x'.repeat(20_000)}\r\n`, 431],
     ['many headers', 'x: x\r\n'.repeat(4000), 431],
@@ -98,14 +128,16 @@ describe('a connection', () => {
   });
 
   it('is refused where there are too many', async () => {
+    const countConnections = promisify(api.app.server.getConnections.bind(api.app.server));
+    const isAlone = async () => expect(await countConnections()).toBe(0);
     api.app.server.closeAllConnections();
-    await sleep(50);
+    await vi.waitFor(isAlone);
     const head = 'GET /healthz HTTP/1.1\r\nhost: test\r\n';
     const held = await Promise.all(Array.from({ length: MAX_CONNECTIONS }, () => open(head)));
     const refused = await open(`${head}\r\n`);
     expect(await refused.answer).toBe('');
     for (const { socket } of held) socket.destroy();
-    await sleep(50);
+    await vi.waitFor(isAlone);
     const { answer } = await open(`${head}connection: close\r\n\r\n`);
     expect(await answer).toMatch(/^HTTP\/1.1 200 /);
   });

@@ -222,7 +222,7 @@ describe('nothing private', () => {
   });
 
   it('is in the metrics', async () => {
-    expectNothing('metrics', await (await api.fetch('/metrics')).text());
+    expectNothing('metrics', await api.readMetrics());
   });
 
   it('is in an error answer', () => {

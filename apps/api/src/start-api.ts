@@ -1,12 +1,15 @@
 import type { AddressInfo } from 'node:net';
 import { checkSchemaVersion, createDatabasePool } from '@recount/db';
-import { createJobQueue } from '@recount/queue';
+import { createJobQueue } from '@recount/ingest/queue';
+import { noTracing, startTracing, type Tracing } from '@recount/service/telemetry';
+import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
+import { startMetricsServer } from '@recount/service/telemetry/metrics-server';
 import { createRawStore } from '@recount/storage';
-import { noTracing, startTracing, type Tracing } from '@recount/telemetry';
 import type { Logger } from 'pino';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { createApiApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
+import { createMetrics } from './plugins/metrics.ts';
 import { toLogReason } from './problems/log-reason.ts';
 
 export interface RunningApi {
@@ -17,11 +20,12 @@ export interface RunningApi {
 }
 
 /**
- * Starts the API. Throws where the database cannot be reached or has another schema version, and where the port is
+ * Starts the API. Throws where the database cannot be reached or has another schema version, and where a port is
  * taken; later outages are logged, answered with 503, and outlived.
  */
 export async function startApi(config: ApiConfig, log: Logger): Promise<RunningApi> {
-  const onError = (error: Error): void => log.error({ reason: toLogReason(error) }, 'connection error');
+  const logError = limitRepeats((line) => log.error(line, 'connection error'));
+  const onError = (error: Error): void => logError(toLogReason(error));
   const database = createDatabasePool({
     connectionString: config.databaseUrl,
     maxConnections: config.maxConnections,
@@ -34,14 +38,23 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
   const tracing = config.isTraced
     ? await startTracing({ serviceName: 'recount-api', onError: onLostSpans })
     : noTracing;
+  const metrics = createMetrics({ database, log });
+  let metricsServer: { close(): Promise<void> } | undefined;
   const closeConnections = async (): Promise<void> => {
-    await Promise.allSettled([queue.stop(0), database.close(), rawStore.close(), tracing.close()]);
+    await Promise.allSettled([
+      queue.stop(0),
+      database.close(),
+      rawStore.close(),
+      tracing.close(),
+      metricsServer?.close(),
+    ]);
   };
   try {
     await checkSchemaVersion(database.database);
     await queue.start();
     const traced = traceUploads({ rawStore, queue }, tracing);
-    const app = await createApiApp({ database, ...traced, tracing, log }, config);
+    const app = await createApiApp({ database, ...traced, tracing, log, metrics }, config);
+    if (config.metrics) metricsServer = await startMetricsServer(metrics, config.metrics);
     await app.listen({ host: config.host, port: config.port, listenTextResolver: () => 'api listening' });
     const url = toUrl(app.server.address() as AddressInfo);
     log.info({ url }, 'api ready');

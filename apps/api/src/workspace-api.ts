@@ -1,24 +1,26 @@
-import { API_KEY_SCOPES } from '@recount/db';
+import { type Actor, API_KEY_SCOPES } from '@recount/db';
 import { fastify } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import { addProblemAnswers } from './plugins/problem-answers.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
+import { addAuditRoutes } from './routes/audit.ts';
 import { addPriceRoutes } from './routes/prices.ts';
 import { addSearchRoutes } from './routes/search.ts';
 
 /**
- * The routes for reports, search and prices, to be injected into, for a process that has the database itself: without a socket,
- * and without keys, as whoever has the database may see everything.
+ * The routes for reports, search, prices and the audit log, to be injected into, for a process that has the database itself: without a socket,
+ * and without keys, as whoever has the database may see everything. Changes are noted as those of `actor`.
  */
 export async function createWorkspaceApi(
   deps: Pick<ApiDependencies, 'database' | 'log' | 'now'>,
   workspaceId: string,
+  actor: Actor,
 ): Promise<ApiApp> {
   const app: ApiApp = fastify({ logger: false }).withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
-  const keyHolder = { workspaceId, keyId: '', scopes: [...API_KEY_SCOPES] };
+  const keyHolder = { workspaceId, keyId: '', scopes: [...API_KEY_SCOPES], expiresAt: null, actor };
   app.decorateRequest('keyHolder', null);
   app.addHook('onRequest', async (request) => {
     request.keyHolder = keyHolder;
@@ -27,6 +29,7 @@ export async function createWorkspaceApi(
   addAnalyticsRoutes(app, deps);
   addSearchRoutes(app, deps);
   await addPriceRoutes(app, deps);
+  addAuditRoutes(app, deps);
   await app.ready();
   return app;
 }

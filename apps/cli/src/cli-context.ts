@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import type { Environment } from '@recount/config';
+import type { Environment } from '@recount/service/config';
 import { createInterruption } from './interruption.ts';
+import { type CliOutput, guardTerminal } from './terminal/guard-terminal.ts';
 
 /** What a command knows of the process it runs in. */
 export interface CliContext {
@@ -9,15 +10,17 @@ export interface CliContext {
   workingDirectory: string;
   stdin: NodeJS.ReadStream;
   /** Results only. */
-  stdout: NodeJS.WriteStream;
+  stdout: CliOutput;
   /** Progress, notes and errors. */
-  stderr: NodeJS.WriteStream;
+  stderr: CliOutput;
   /** Of the process, where the command ends without an error. Set by the command. */
   exitCode: number;
   /** What the command does is wanted even where nobody reads what it writes. Set by the command. */
   outlivesReader: boolean;
   /** From the first call on, SIGINT, SIGTERM and SIGHUP abort the signal instead of ending the process. */
   listenForInterruption(): AbortSignal;
+  /** Tells the process that started this one with a channel that it does its work now. */
+  reportReady(): void;
 }
 
 /** Of the project, where its samples and its launcher are. */
@@ -29,14 +32,16 @@ export function createCliContext(process: NodeJS.Process): CliContext {
     environment: process.env,
     workingDirectory: toWorkingDirectory(process.env, process.cwd()),
     stdin: process.stdin,
-    stdout: process.stdout,
-    stderr: process.stderr,
+    stdout: guardTerminal(process.stdout),
+    stderr: guardTerminal(process.stderr),
     exitCode: 0,
     outlivesReader: false,
     listenForInterruption() {
       signal ??= createInterruption(process);
       return signal;
     },
+    // Where that process has just gone, the interruption tells.
+    reportReady: () => void process.send?.('ready', () => undefined),
   };
 }
 
@@ -57,4 +62,9 @@ export function note(context: Pick<CliContext, 'stderr'>, line: string): void {
 /** Writes a line of the result. */
 export function print(context: Pick<CliContext, 'stdout'>, line: string): void {
   context.stdout.write(`${line}\n`);
+}
+
+/** Writes a line of the result that has escape sequences for colours and weights. */
+export function printStyled(context: Pick<CliContext, 'stdout'>, line: string): void {
+  context.stdout.writeStyled(`${line}\n`);
 }

@@ -1,4 +1,4 @@
-import type { Environment } from '@recount/config';
+import type { Environment } from '@recount/service/config';
 import { CommanderError } from 'commander';
 import { INTERRUPTED_EXIT_CODE, InterruptedError } from './interruption.ts';
 
@@ -18,6 +18,7 @@ const CLEAR_ERRORS = new Set([
   'CliError',
   'BackfillTargetError',
   'LocalPostgresError',
+  'ProcessLockError',
   'RawStoreError',
   'SchemaVersionError',
   'SourceError',

@@ -1,3 +1,4 @@
+import { isDayOfMonth } from '@recount/core';
 import { InvalidArgumentError } from 'commander';
 
 const UNIT_MS: Readonly<Record<string, number>> = {
@@ -19,14 +20,24 @@ export function parseTimeSpan(text: string): number {
   return spanMs;
 }
 
+/** Milliseconds since 1970 of a date, or of so long from now, or null for `never`. */
+export function parseExpiry(text: string, nowMs = Date.now()): number | null {
+  if (text === 'never') return null;
+  const spanMs = toSpanMs(text);
+  const timestampMs = spanMs === undefined ? parseSince(text, nowMs) : nowMs + spanMs;
+  if (timestampMs <= nowMs) throw new InvalidArgumentError('That is over already.');
+  return timestampMs;
+}
+
 /** Milliseconds since 1970 of a date, or of so long ago: `2026-03-01`, `2026-03-01T12:00Z`, `7d`, `12h`. */
 export function parseSince(text: string, nowMs = Date.now()): number {
   const spanMs = toSpanMs(text);
   if (spanMs !== undefined) return nowMs - spanMs;
   // A date alone means midnight here, not in Greenwich.
-  const timestampMs = /^\d{4}-\d{2}-\d{2}/.test(text)
-    ? Date.parse(text.length === 10 ? `${text}T00:00` : text)
-    : Number.NaN;
+  const [, year, month, day, hour] = /^(\d{4})-(\d{2})-(\d{2})(?:T(\d{2}))?/.exec(text) ?? [];
+  // `Date` would take the 30th of February for the 2nd of March, and the hour 24 for the next day.
+  const isMoment = isDayOfMonth(Number(year), Number(month), Number(day)) && hour !== '24';
+  const timestampMs = isMoment ? Date.parse(text.length === 10 ? `${text}T00:00` : text) : Number.NaN;
   if (Number.isNaN(timestampMs))
     throw new InvalidArgumentError('Give a date as 2026-03-01, or a time span as 7d or 12h.');
   return timestampMs;

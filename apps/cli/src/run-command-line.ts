@@ -4,6 +4,7 @@ import type { CliContext } from './cli-context.ts';
 import { note } from './cli-context.ts';
 import { toExit } from './cli-error.ts';
 import { createApiCommand } from './commands/api.ts';
+import { createAuditCommand } from './commands/audit.ts';
 import { createBackfillCommand } from './commands/backfill.ts';
 import { createDoctorCommand } from './commands/doctor.ts';
 import { createExportCommand } from './commands/export.ts';
@@ -27,7 +28,7 @@ import { createVerifyCommand } from './commands/verify.ts';
 import { createWorkerCommand } from './commands/worker.ts';
 import { createWorkspacesCommand } from './commands/workspaces.ts';
 
-export const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
 /**
  * Runs `recount` with the given arguments and returns its exit code: 0 where all went well, 1 where something failed, 2 where
@@ -45,14 +46,18 @@ export async function runCommandLine(context: CliContext, commandArguments: read
   }
 }
 
+/** What becomes of a log, or of output that is shown besides, is no reason to end: nobody reads it, or its disk is full. */
+const LOST_OUTPUT = new Set(['EPIPE', 'ENOSPC', 'EDQUOT']);
+
 /** `recount parse FILE | head` closes the pipe when it has seen enough. */
 function endQuietlyWithoutReader(context: CliContext): void {
   for (const stream of [context.stdout, context.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       // The terminal was closed: there is nobody to tell, but what was begun is to be ended in order.
       if (error.code === 'EIO') return;
+      if (context.outlivesReader && LOST_OUTPUT.has(error.code ?? '')) return;
       if (error.code !== 'EPIPE') throw error;
-      if (!context.outlivesReader) process.exit(0);
+      process.exit(0);
     });
   }
 }
@@ -82,6 +87,7 @@ function createProgram(context: CliContext): Command {
     createTailCommand(context),
     createLiveCommand(context),
     createKeysCommand(context),
+    createAuditCommand(context),
     createWorkspacesCommand(context),
     createSettingsCommand(context),
     createRetainCommand(context),

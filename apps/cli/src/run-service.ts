@@ -1,19 +1,27 @@
 import { once } from 'node:events';
-import type { ServiceConfig } from '@recount/config';
+import type { ServiceConfig } from '@recount/service/config';
 import { type Logger, pino } from 'pino';
 import type { CliContext } from './cli-context.ts';
 
-/** Runs a program, with a log of JSON lines on stdout, until it is interrupted, and then ends it gracefully. */
+/**
+ * Runs a program, with a log of JSON lines on stdout, until it is interrupted, and then ends it gracefully. Where it says
+ * that it cannot go on, ends it as well, and throws the reason.
+ */
 export async function runService<Config extends ServiceConfig>(
   context: CliContext,
   config: Config,
-  start: (config: Config, log: Logger) => Promise<{ close(): Promise<void> }>,
+  start: (config: Config, log: Logger) => Promise<{ close(): Promise<void>; failed?: Promise<never> }>,
 ): Promise<void> {
   const signal = context.listenForInterruption();
+  context.outlivesReader = true;
   const log = pino({ level: config.logLevel }, context.stdout);
   const service = await start(config, log);
-  if (!signal.aborted) await once(signal, 'abort');
-  log.info('shutting down');
-  await service.close();
-  log.info('stopped');
+  context.reportReady();
+  try {
+    if (!signal.aborted) await Promise.race([once(signal, 'abort'), ...(service.failed ? [service.failed] : [])]);
+  } finally {
+    log.info('shutting down');
+    await service.close();
+    log.info('stopped');
+  }
 }

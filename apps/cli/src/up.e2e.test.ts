@@ -162,9 +162,15 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
     expect(await stop(recount, 'SIGTERM')).toBe(0);
     expect(existsSync(join(home, '.recount/running.json'))).toBe(false);
 
+    // As a full disk or a crash leaves it.
+    await writeFile(join(home, '.recount/credentials.json'), '{"workspaceId"');
     const next = start(home, ['up', '--port', '0'], { account });
     await next.waitForOutput(READY);
-    expect(await readTranscripts(toApi(next.stdout()))).toHaveLength(SAMPLE_COUNT - 1 + 20);
+    const nextApi = toApi(next.stdout());
+    expect(await readTranscripts(nextApi)).toHaveLength(SAMPLE_COUNT - 1 + 20);
+    expect(nextApi.key).not.toBe(api.key);
+    const headers = { authorization: `Bearer ${api.key}` };
+    expect((await fetch(`${nextApi.url}/v1/transcripts`, { headers })).status).toBe(401);
     // As from a terminal and, once more, from the package manager that passes it on.
     expect(await stop(next, 'SIGINT', 'SIGINT')).toBe(0);
     expect(existsSync(join(home, '.recount/running.json'))).toBe(false);
@@ -197,10 +203,25 @@ describe('recount up that is killed', () => {
     expect(await stop(next, 'SIGTERM')).toBe(0);
   });
 
+  it.runIf(process.platform === 'linux')('starts its database again where that is killed, on its port', async () => {
+    const recount = start(home, ['up', '--port', '0']);
+    await recount.waitForOutput(READY);
+    const { databaseUrl } = JSON.parse(await readFile(join(home, '.recount/running.json'), 'utf8'));
+    process.kill(await findChild(recount.child.pid ?? 0, '/postgres\0'), 'SIGKILL');
+    await recount.waitForOutput(/warning: PostgreSQL ended \(SIGKILL\)/);
+    const api = toApi(recount.stdout());
+    await writeFile(join(folder, `${toSessionId(1)}.jsonl`), toTranscript(1));
+    await waitUntil(async () => (await api.get('/v1/transcripts')).status === 200);
+    const backfill = await runRecount(home, ['backfill', folder]);
+    expect(backfill.stdout).toMatch(/ingested +1$/m);
+    expect(JSON.parse(await readFile(join(home, '.recount/running.json'), 'utf8')).databaseUrl).toBe(databaseUrl);
+    expect(await stop(recount, 'SIGTERM')).toBe(0);
+  });
+
   it.runIf(process.platform === 'linux')('starts another worker where that is killed', async () => {
     const recount = start(home, ['up', '--port', '0']);
     await recount.waitForOutput(READY);
-    const worker = await findWorker(recount.child.pid ?? 0);
+    const worker = await findChild(recount.child.pid ?? 0, '\0worker');
     process.kill(worker, 'SIGKILL');
     await recount.waitForOutput(/warning: the worker ended \(SIGKILL\)/);
     await writeFile(join(folder, `${toSessionId(1)}.jsonl`), toTranscript(1));
@@ -220,19 +241,19 @@ async function countRows(lock: string): Promise<number> {
 }
 
 async function waitUntil(isTrue: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = performance.now() + 60_000;
+  const deadlineMs = performance.now() + 240_000;
   while (!(await isTrue())) {
     if (performance.now() > deadlineMs) throw new Error('waited in vain');
     await sleep(10);
   }
 }
 
-async function findWorker(pid: number): Promise<number> {
+async function findChild(pid: number, pattern: string): Promise<number> {
   const children = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).trim().split(' ').map(Number);
   for (const child of children) {
-    if ((await readFile(`/proc/${child}/cmdline`, 'utf8')).includes('\0worker')) return child;
+    if ((await readFile(`/proc/${child}/cmdline`, 'utf8')).includes(pattern)) return child;
   }
-  throw new Error('no worker');
+  throw new Error(`no child ${pattern}`);
 }
 
 function outerAddresses(): string[] {

@@ -1,5 +1,12 @@
-import { type Environment, readInteger, readServiceConfig, readText, type ServiceConfig } from '@recount/config';
-import { isTracingWanted } from '@recount/telemetry';
+import {
+  type Environment,
+  type MetricsConfig,
+  readInteger,
+  readMetricsConfig,
+  readServiceConfig,
+  type ServiceConfig,
+} from '@recount/service/config';
+import { isTracingWanted } from '@recount/service/telemetry';
 
 export interface WorkerConfig extends ServiceConfig {
   /** Transcripts ingested at once by this process. */
@@ -7,7 +14,7 @@ export interface WorkerConfig extends ServiceConfig {
   /** Longer lines are skipped with an error. */
   maxLineBytes: number;
   /** Where /metrics is served; undefined: nowhere. */
-  metrics: { host: string; port: number } | undefined;
+  metrics: MetricsConfig | undefined;
   /** Whether spans are sent to where the variables of OpenTelemetry say. */
   isTraced: boolean;
 }
@@ -16,7 +23,6 @@ const DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** Throws ConfigError. */
 export function readWorkerConfig(environment: Environment): WorkerConfig {
-  const metricsPort = readInteger(environment, 'RECOUNT_WORKER_METRICS_PORT', { fallback: 0, min: 0, max: 65_535 });
   return {
     ...readServiceConfig(environment),
     concurrency: readInteger(environment, 'RECOUNT_WORKER_CONCURRENCY', { fallback: 2, min: 1, max: 64 }),
@@ -25,10 +31,7 @@ export function readWorkerConfig(environment: Environment): WorkerConfig {
       min: 1024,
       max: 256 * 1024 * 1024,
     }),
-    metrics:
-      metricsPort === 0
-        ? undefined
-        : { host: readText(environment, 'RECOUNT_WORKER_METRICS_HOST', '127.0.0.1'), port: metricsPort },
+    metrics: readMetricsConfig(environment, 'RECOUNT_WORKER_METRICS'),
     isTraced: isTracingWanted(environment),
   };
 }

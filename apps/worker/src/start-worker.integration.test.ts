@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDatabasePool, type DatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
 import { receiveTranscript } from '@recount/ingest';
+import { createJobQueue, type JobQueue, MAX_ATTEMPTS } from '@recount/ingest/queue';
 import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
-import { createJobQueue, type JobQueue, MAX_ATTEMPTS } from '@recount/queue';
+import { startCollector } from '@recount/service/telemetry/testing';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
-import { startCollector } from '@recount/telemetry/testing';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { readWorkerConfig, type WorkerConfig } from './config.ts';
@@ -17,7 +17,6 @@ import { type RunningWorker, startWorker } from './start-worker.ts';
 const WORKSPACE = '01J00000000000000000000001';
 const CANARY = 'canary';
 const END_PAUSES = `UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'`;
-const WAIT = { timeout: 20_000, interval: 50 };
 
 let testDatabase: TestDatabase;
 let storeDirectory: string;
@@ -55,7 +54,7 @@ afterAll(async () => {
 
 async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
-  await vi.waitFor(() => expect(server.listening).toBe(true), { timeout: 10_000 });
+  await vi.waitFor(() => expect(server.listening).toBe(true));
   const { port } = server.address() as AddressInfo;
   server.close();
   return port;
@@ -68,7 +67,8 @@ async function receive(text: string): Promise<string> {
   async function* body(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(text);
   }
-  const request = { workspaceId: WORKSPACE, body: body(), path: `/home/${CANARY}/x.jsonl`, maxBytes: 1_000_000 };
+  const path = `/home/${CANARY}/x.jsonl`;
+  const request = { workspaceId: WORKSPACE, uploaderKeyId: null, body: body(), path, maxBytes: 1_000_000 };
   return (await receiveTranscript({ database, rawStore, queue }, request)).transcript.id;
 }
 
@@ -83,9 +83,9 @@ describe('a worker', () => {
   it('logs and counts what it ingests, under the id that the upload was given', async () => {
     const text = toLine({ sessionId: 'counted' }).repeat(3) + toLine({ sessionId: 'counted', message: CANARY });
     const id = await receive(text);
-    await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'), WAIT);
-    await vi.waitFor(() => expect(findReports(id)).toMatchObject([{ outcome: 'done', sizeBytes: text.length }]), WAIT);
-    await vi.waitFor(async () => expect(await readMetrics()).not.toContain('recount_ingested_rows_total 0\n'), WAIT);
+    await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'));
+    await vi.waitFor(() => expect(findReports(id)).toMatchObject([{ outcome: 'done', sizeBytes: text.length }]));
+    await vi.waitFor(async () => expect(await readMetrics()).not.toContain('recount_ingested_rows_total 0\n'));
     const metrics = await readMetrics();
     const row = await findTranscript(database.database, WORKSPACE, id);
     for (const line of [
@@ -107,7 +107,7 @@ describe('a worker', () => {
     await vi.waitFor(async () => {
       await database.pool.query(END_PAUSES);
       expect(await readStatus(id)).toBe('failed');
-    }, WAIT);
+    });
     await database.pool.query('DROP FUNCTION quote_row CASCADE');
     const [first, ...others] = findReports(id).map(({ outcome }) => outcome);
     expect(first).toBe('alone');
@@ -129,7 +129,7 @@ describe('a worker', () => {
     await vi.waitFor(async () => {
       await database.pool.query(END_PAUSES);
       expect(findReports(id).length).toBeGreaterThan(MAX_ATTEMPTS + 1);
-    }, WAIT);
+    });
     const [first, ...others] = findReports(id).map(({ outcome }) => outcome);
     expect(first).toBe('alone');
     expect(others.every((outcome) => outcome === 'outage')).toBe(true);
@@ -138,7 +138,46 @@ describe('a worker', () => {
     await vi.waitFor(async () => {
       await database.pool.query(END_PAUSES);
       expect(await readStatus(id)).toBe('ingested');
-    }, WAIT);
+    });
+  });
+
+  it('stops while the database has no room for anything, and goes on by itself when it has, at the cost of no attempt', async () => {
+    await database.pool.query(`
+      CREATE FUNCTION public.full_row() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+      CREATE FUNCTION public.full_table() RETURNS event_trigger LANGUAGE plpgsql AS $$
+        BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+      CREATE TRIGGER full_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW EXECUTE FUNCTION full_row();
+      CREATE EVENT TRIGGER full_table ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION full_table()`);
+    const ids = [await receive(toLine({ sessionId: 'full' })), await receive(toLine({ sessionId: 'full-too' }))];
+    const findPauses = () => logLines.filter((line) => line.includes('work stops until the resource is back'));
+    await vi.waitFor(() => expect(findPauses()).toHaveLength(1));
+    // Room for a job's own table again, but not for its rows: nothing is taken up before both are there.
+    await database.pool.query('DROP FUNCTION public.full_row CASCADE');
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    for (const id of ids) expect(await readStatus(id)).toBe('queued');
+    await database.pool.query('DROP EVENT TRIGGER full_table; DROP FUNCTION public.full_table');
+    for (const id of ids) await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'));
+    for (const id of ids) {
+      expect(await findTranscript(database.database, WORKSPACE, id)).toMatchObject({ attempt_count: 1 });
+      expect(findReports(id).filter(({ outcome }) => outcome === 'failed')).toEqual([]);
+    }
+    expect(logLines.filter((line) => line.includes('work goes on'))).toHaveLength(1);
+  });
+
+  it('takes nothing up once a newer program has migrated the database, and says so', async () => {
+    await worker.close();
+    const outdated = await startWorker(config, log);
+    const before = `INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('of the future', 9000000000000)`;
+    await database.pool.query(before);
+    const id = await receive(toLine({ sessionId: 'newer' }));
+    await expect(outdated.failed).rejects.toThrow('install the newer recount');
+    await outdated.close();
+    expect(await readStatus(id)).toBe('queued');
+    expect(findReports(id).map(({ outcome }) => outcome)).not.toContain('done');
+    await database.pool.query(`DELETE FROM drizzle.__drizzle_migrations WHERE hash = 'of the future'`);
+    worker = await startWorker(config, log);
+    await vi.waitFor(async () => expect(await readStatus(id)).toBe('ingested'));
   });
 
   it('sends spans of its jobs where the variables of OpenTelemetry say', async () => {
@@ -147,7 +186,7 @@ describe('a worker', () => {
     await worker.close();
     const tracing = await startWorker({ ...config, isTraced: true }, log);
     const id = await receive(toLine({ sessionId: 'traced' }));
-    await vi.waitFor(() => expect(findReports(id)).toHaveLength(1), WAIT);
+    await vi.waitFor(() => expect(findReports(id)).toHaveLength(1));
     await tracing.close();
     vi.unstubAllEnvs();
     collector.close();

@@ -1,35 +1,60 @@
-import { checkSchemaVersion, createDatabasePool, type DatabasePool, findTranscript } from '@recount/db';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  checkSchemaVersion,
+  createDatabasePool,
+  type DatabasePool,
+  findTranscript,
+  SchemaVersionError,
+} from '@recount/db';
+import {
+  createOutageGate,
   handleDeadLetter,
   handleGroup,
   handleJob,
   type JobReport,
   runRetention,
   runSearchIndexer,
+  runWorkspaceRecorder,
   toFailureReason,
 } from '@recount/ingest';
-import { createJobQueue, type GroupedOutcome, type IngestJob, type JobHandler } from '@recount/queue';
+import { createJobQueue, type GroupedOutcome, type IngestJob, type JobHandler } from '@recount/ingest/queue';
+import {
+  noTracing,
+  SIZE_BYTES,
+  startTracing,
+  TRANSCRIPT_ID,
+  type Tracing,
+  WORKSPACE_ID,
+} from '@recount/service/telemetry';
+import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
+import { startMetricsServer } from '@recount/service/telemetry/metrics-server';
 import { createRawStore } from '@recount/storage';
-import { noTracing, SIZE_BYTES, startTracing, TRANSCRIPT_ID, type Tracing, WORKSPACE_ID } from '@recount/telemetry';
 import type { Logger } from 'pino';
 import type { WorkerConfig } from './config.ts';
-import { startMetricsServer } from './metrics-server.ts';
 import type { WorkerMetrics } from './worker-metrics.ts';
 
 export interface RunningWorker {
+  /**
+   * Rejects with SchemaVersionError once another version of recount has migrated the database: this one takes nothing up
+   * any more, as its rows may not be those of that schema. Never resolves.
+   */
+  failed: Promise<never>;
   /** Takes no more jobs, finishes those under way or, when the grace time is over, hands them back. */
   close(): Promise<void>;
 }
 
 /** Jobs that do not end in the grace time are aborted and rolled back; this long is left for handing them back. */
 const HAND_BACK_MS = 3000;
+/** Jobs that are handed back come at once to whoever asks next. */
+const SCHEMA_PAUSE_MS = 1000;
 
 /**
  * Starts taking ingest jobs. Throws where the database cannot be reached or has another schema version, and where the
  * port for metrics is taken; later outages are logged and outlived.
  */
 export async function startWorker(config: WorkerConfig, log: Logger): Promise<RunningWorker> {
-  const onError = (error: Error): void => log.error({ reason: toFailureReason(error) }, 'connection error');
+  const logError = limitRepeats((line) => log.error(line, 'connection error'));
+  const onError = (error: Error): void => logError(toFailureReason(error));
   const database = createDatabasePool({
     connectionString: config.databaseUrl,
     maxConnections: Math.max(config.maxConnections, config.concurrency + 4),
@@ -59,30 +84,55 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   }
 
   const onReport = createReporter({ database, log, metrics, tracing });
-  const deps = { database: traceTransactions(database, tracing), rawStore, onReport };
+  const outages = createOutageGate({
+    database,
+    rawStore,
+    onChange: ({ isOpen, reason }) => {
+      if (isOpen) log.info('work goes on');
+      else log.error({ reason }, 'work stops until the resource is back; no attempt is counted');
+    },
+  });
+  const deps = { database: traceTransactions(database, tracing), rawStore, onReport, outages };
   const options = { maxLineBytes: config.maxLineBytes, signal: shutdown.signal };
   let jobsUnderWay = 0;
-  const work: JobHandler = (job, { handBacksLeft }) => {
+  const { promise: failed, reject: fail } = Promise.withResolvers<never>();
+  // Whoever runs the worker may not look at it.
+  failed.catch(() => undefined);
+  const hasOtherSchema = async (): Promise<boolean> => {
+    try {
+      await checkSchemaVersion(database.database);
+      return false;
+    } catch (error) {
+      if (!(error instanceof SchemaVersionError)) return false;
+      fail(error);
+      // Other workers get the jobs meanwhile.
+      await sleep(SCHEMA_PAUSE_MS, undefined, { signal: shutdown.signal }).catch(() => undefined);
+      return true;
+    }
+  };
+  const work: JobHandler = async (job, { handBacksLeft }) => {
+    if (await hasOtherSchema()) return { status: 'handed-back' };
     jobsUnderWay++;
     const handling = tracing.span('job', { [WORKSPACE_ID]: job.workspaceId, [TRANSCRIPT_ID]: job.transcriptId }, () =>
       handleJob(deps, job, { ...options, handBacksLeft }),
     );
-    return handling.finally(() => jobsUnderWay--);
+    return await handling.finally(() => jobsUnderWay--);
   };
-  const workGroup = (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => {
+  const workGroup = async (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => {
+    if (await hasOtherSchema()) return jobs.map(() => 'handed-back');
     jobsUnderWay++;
     const ids = jobs.map(({ transcriptId }) => transcriptId).join(' ');
     const handling = tracing.span('jobs', { [TRANSCRIPT_ID]: ids }, () => handleGroup(deps, jobs, options));
-    return handling.finally(() => jobsUnderWay--);
+    return await handling.finally(() => jobsUnderWay--);
   };
   await queue.workDeadLetters((job) => handleDeadLetter({ database }, job));
   await queue.work({ concurrency: config.concurrency }, work);
   // Besides: a long transcript holds up no small ones. One loop, as those that wait make its next group larger.
   await queue.workSmall({ concurrency: 1 }, workGroup);
   const endOfIndexing = new AbortController();
-  const onFailure = (reason: string): void => log.warn({ reason }, 'search indexing failed');
+  const onFailure = limitRepeats((line) => log.warn(line, 'search indexing failed'));
   const indexing = runSearchIndexer(
-    { database, isBusy: () => jobsUnderWay > 0, onFailure },
+    { database, isBusy: () => jobsUnderWay > 0, outages, onFailure },
     { signal: endOfIndexing.signal },
   );
   const retention = runRetention(
@@ -94,12 +144,17 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     },
     { signal: endOfIndexing.signal },
   );
+  const recording = runWorkspaceRecorder(
+    { database, rawStore, onFailure: (reason) => log.warn({ reason }, 'workspaces not recorded in the raw store') },
+    { signal: endOfIndexing.signal },
+  );
   log.info({ concurrency: config.concurrency }, 'worker ready');
 
   return {
+    failed,
     async close() {
       endOfIndexing.abort();
-      await Promise.all([indexing, retention]);
+      await Promise.all([indexing, retention, recording]);
       const timer = setTimeout(() => shutdown.abort(), config.shutdownGraceMs);
       await queue.stop(config.shutdownGraceMs + HAND_BACK_MS);
       clearTimeout(timer);

@@ -1,5 +1,5 @@
 import type { JobReport } from '@recount/ingest';
-import { addPoolMetrics, type ConnectionPool } from '@recount/telemetry/pool-metrics';
+import { addPoolMetrics, type ConnectionPool } from '@recount/service/telemetry/pool-metrics';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { toFailureKind } from './failure-kind.ts';
 

@@ -1,3 +1,4 @@
+import { DEFAULT_AGENT_ID } from '@recount/core';
 import { z } from 'zod';
 import { MAX_PATH_LENGTH, sessionIdParameter, text } from './fields.ts';
 
@@ -20,6 +21,7 @@ export const GROUP_KEYS = [
   'agent_version',
   'session',
   'tool',
+  'tool_kind',
 ] as const;
 export type GroupKey = (typeof GROUP_KEYS)[number];
 
@@ -66,7 +68,7 @@ export const reportFilterFields = {
   from: reportMomentField.optional().describe('Only what happened at or after this date or moment'),
   to: reportMomentField.optional().describe('Only what happened before this date or moment'),
   time_zone: timeZoneField,
-  agent: text(MAX_FILTER_LENGTH).optional().describe('Agent, e.g. `claude-code`'),
+  agent: text(MAX_FILTER_LENGTH).optional().describe(`Agent, e.g. \`${DEFAULT_AGENT_ID}\``),
   project: text(MAX_PATH_LENGTH).optional().describe('Working directory of the session, the whole of it'),
   git_branch: text(MAX_FILTER_LENGTH)
     .optional()

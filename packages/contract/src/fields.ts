@@ -51,3 +51,11 @@ export const momentField = z
 
 /** `true` or `false` in a query. */
 export const flagField = z.enum(['true', 'false']).transform((value) => value === 'true');
+
+/** Who brought bytes: the id of an API key, or a word that is none. */
+export const uploaderField = z
+  .string()
+  .nullable()
+  .describe(
+    'Id of the API key that brought it first. `operator`: by direct access to the database. `several`: a stream that several keys brought. Null: unknown, as it came before 0.4 or lost its row',
+  );

@@ -13,7 +13,14 @@ export const figureFields = {
   tokens_out: countField,
   cache_read: countField.describe('Input tokens read from the cache'),
   cache_write: countField.describe('Input tokens written to the cache'),
-  cost_estimate_usd: z.number().describe('US dollars'),
+  cost_estimate_usd: z
+    .number()
+    .nullable()
+    .describe(
+      'US dollars of the API responses that have a price: 0 without any response, null where none of them has one, and until the transcript is ingested',
+    ),
+  api_response_count: countField.describe('API responses, each once'),
+  unpriced_count: countField.describe('API responses without a price, which `cost_estimate_usd` lacks'),
   duration_ms: countField.describe('Last timestamp minus first, in milliseconds'),
   initial_prompt: z.string().nullable().describe('First real user text, 1,000 characters at most, then `...`'),
   project: z.string().nullable().describe('Working directory of the agent'),

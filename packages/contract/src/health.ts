@@ -8,16 +8,25 @@ export const healthSchema = z
 const checkOutcome = z.enum(['ok', 'failed', 'timeout']);
 
 const checksSchema = z.object({
-  database: checkOutcome.describe('Postgres answers, and has the schema of this version'),
-  raw_store: checkOutcome.describe('The raw store can be written to'),
+  database: checkOutcome.describe('Postgres answers, has the schema of this version, and takes writes'),
+  raw_store: checkOutcome.describe('The raw store takes an object and gives it back'),
 });
 
+const roomSchema = z.enum(['ok', 'low', 'full', 'unknown']);
+
+const spaceSchema = z
+  .object({
+    database: roomSchema.describe('Of the disk of RECOUNT_DATABASE_DIRECTORY; unknown where that is not set'),
+    raw_store: roomSchema.describe('Of the disk of a folder; unknown with S3'),
+  })
+  .describe('`low`: below the watermark; `full`: below the minimum, so that uploads are refused');
+
 export const readinessSchema = z
-  .object({ status: z.literal('ready'), checks: checksSchema })
+  .object({ status: z.literal('ready'), checks: checksSchema, space: spaceSchema })
   .meta({ id: 'Readiness', description: 'All that requests need is there' });
 
 export type Readiness = z.infer<typeof readinessSchema>;
 
 export const readinessProblemSchema = z
-  .object({ ...problemFields, checks: checksSchema.optional() })
+  .object({ ...problemFields, checks: checksSchema.optional(), space: spaceSchema.optional() })
   .meta({ id: 'ReadinessProblem', description: 'What is not there' });

@@ -1,14 +1,8 @@
-export {
-  DEFAULT_REPORT_ROWS,
-  GROUP_KEYS,
-  type GroupKey,
-  MAX_REPORT_ROWS,
-  SUBAGENT_FILTERS,
-  TIME_KEYS,
-} from './analytics-query.ts';
+export * from './audit.ts';
 export * from './exports.ts';
 export { MAX_PATH_LENGTH, MAX_SESSION_ID_LENGTH } from './fields.ts';
 export * from './health.ts';
+export * from './keys.ts';
 export * from './live.ts';
 export * from './messages.ts';
 export * from './paging.ts';

@@ -1,12 +1,16 @@
+import { DEFAULT_AGENT_ID, RUNNABLE_AGENTS } from '@recount/core';
 import { z } from 'zod';
 import { countField, MAX_PATH_LENGTH, sessionIdField, sessionIdParameter, text, timestampField } from './fields.ts';
 
-/** Agents whose streams are understood: those of `claude -p`, `codex exec` and `amp -x`. */
-export const LIVE_AGENTS = ['claude-code', 'codex', 'amp'] as const;
-export type LiveAgent = (typeof LIVE_AGENTS)[number];
+const agentField = z.enum(RUNNABLE_AGENTS.map(({ id }) => id));
 
 export const LIVE_MEDIA_TYPE = 'application/x-ndjson';
 export const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream';
+
+/** A Content-Encoding of live streams: each chunk comes behind its length and its SHA-256. */
+export const LIVE_CHUNK_ENCODING = 'recount-chunked';
+/** A longer chunk of that coding is refused; and so is a body with a digest of its own. */
+export const MAX_LIVE_CHUNK_BYTES = 256 * 1024;
 
 const MAX_FORMAT_LENGTH = 100;
 
@@ -19,7 +23,7 @@ export const streamIdField = z
 export const liveParamsSchema = z.object({ session_id: sessionIdParameter });
 
 export const liveQuerySchema = z.strictObject({
-  agent: z.enum(LIVE_AGENTS).default('claude-code').describe('Whose output it is; fixed by the first request'),
+  agent: agentField.default(DEFAULT_AGENT_ID).describe('Whose output it is; fixed by the first request'),
   source_format: text(MAX_FORMAT_LENGTH).optional().describe('What the agent calls it, e.g. `stream-json`'),
   path: z.string().max(MAX_PATH_LENGTH).optional().describe('Where the output also lies, if it does'),
 });
@@ -35,10 +39,20 @@ export const liveHeadersSchema = z.object({
   'recount-stream': streamIdField.optional().describe('Names the run; left out, the server makes a name'),
   'recount-offset': offsetHeader
     .default(0)
-    .describe('Where in the stream this body begins, in bytes. What the server has already is skipped'),
+    .describe('Where in the stream this body begins, in bytes. What the server has already is compared with it'),
   'recount-complete': booleanHeader
     .default(false)
     .describe('`?1`: the agent has ended, and this body is the last of its stream; it may be empty'),
+  'content-encoding': z
+    .string()
+    .optional()
+    .describe(
+      `\`${LIVE_CHUNK_ENCODING}\`: each chunk comes as \`<length, hexadecimal>;sha-256=:<base64>:\`, CR LF, at most ${MAX_LIVE_CHUNK_BYTES} bytes, CR LF, and is stored once it was compared`,
+    ),
+  'content-digest': z
+    .string()
+    .optional()
+    .describe(`Of the body (RFC 9530), which is then stored as a whole and has ${MAX_LIVE_CHUNK_BYTES} bytes at most`),
   'recount-exit-code': z.coerce
     .number()
     .int()
@@ -95,7 +109,7 @@ export const liveStreamSchema = z
   .object({
     stream_id: streamIdField,
     session_id: sessionIdField,
-    agent: z.enum(LIVE_AGENTS),
+    agent: agentField,
     source_format: z.string().nullable(),
     state: liveStreamStateSchema,
     stored_bytes: countField,
@@ -143,7 +157,7 @@ export const liveTotalsSchema = z
     stream_count: countField.describe('Streams that have ended'),
     running_count: countField.describe('Streams that are open'),
     tokens: liveTokensSchema.describe(
-      'Of those that have ended; one that was given up and sent anew, whole, counts once',
+      'Of those that have ended; one that was given up and sent again as a whole, counts once',
     ),
     cost_usd: usdField.nullable().describe('Of those that have ended, as the agents told it'),
     model: z.string().nullable().describe('The first one named'),
@@ -182,6 +196,7 @@ const eventFields = {
   sessionId: z.string(),
   streamId: z.string(),
   timestamp: timestampField.describe('The line’s own time, or when it was received'),
+  isLarge: z.literal(true).optional().describe('The line is longer than 1 MiB: to be shown folded'),
   isCut: z.literal(true).optional().describe('Something was too long for an event; the transcript has the whole'),
 };
 
@@ -199,6 +214,7 @@ const toolResultSchema = z.object({
   isError: z.boolean(),
   error: z.string().nullable(),
   durationMs: z.number().nullable(),
+  isUnpaired: z.literal(true).optional().describe('The call was not seen within 64 events or 2 seconds'),
 });
 
 /** The `data` of each kind of server-sent event, by the name of its `event`. Its `id` is a number that grows. */

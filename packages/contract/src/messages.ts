@@ -1,3 +1,4 @@
+import { TOOL_KINDS } from '@recount/core';
 import { z } from 'zod';
 import { countField, timestampField, transcriptIdField } from './fields.ts';
 import { nextCursorField, pageQueryFields } from './paging.ts';
@@ -19,6 +20,7 @@ export const contentBlockSchema = z
     content_text: z.string().nullable(),
     thinking_text: z.string().nullable(),
     tool_name: z.string().nullable(),
+    tool_kind: z.enum(TOOL_KINDS).nullable().describe('What the tool does, whatever its agent calls it'),
     tool_use_id: z.string().nullable(),
     tool_input: z
       .unknown()

@@ -7,10 +7,13 @@ export const PROBLEMS = {
   'invalid-request': { status: 400, title: 'The request is not valid' },
   'invalid-cursor': { status: 400, title: 'The cursor is not one of this list' },
   'broken-encoding': { status: 400, title: 'The body is not what its Content-Encoding says' },
+  'invalid-digest': { status: 400, title: 'The digest cannot be checked' },
+  'digest-mismatch': { status: 400, title: 'The body is not what its digest says' },
   'upload-aborted': { status: 400, title: 'The body ended before it was complete' },
   'malformed-multipart': { status: 400, title: 'The multipart body cannot be read' },
   'missing-key': { status: 401, title: 'No API key' },
   'invalid-key': { status: 401, title: 'The API key is not valid' },
+  'expired-key': { status: 401, title: 'The API key has expired' },
   'missing-scope': { status: 403, title: 'The API key lacks a scope' },
   'not-found': { status: 404, title: 'Not found' },
   expired: { status: 410, title: 'Deleted, as the workspace keeps it no longer' },
@@ -18,6 +21,7 @@ export const PROBLEMS = {
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'upload-idle': { status: 408, title: 'The upload stood still for too long' },
   'offset-mismatch': { status: 409, title: 'The stream is stored up to another offset' },
+  'stream-conflict': { status: 409, title: 'The stream has other bytes there' },
   'stream-closed': { status: 409, title: 'The stream is closed' },
   'stream-taken-over': { status: 409, title: 'Another request continues the stream' },
   'no-rows': { status: 409, title: 'The transcript has no rows of its own' },
@@ -40,9 +44,11 @@ export const PROBLEMS = {
   'internal-error': { status: 500, title: 'Internal error' },
   'store-unavailable': { status: 503, title: 'The raw store is away' },
   'database-unavailable': { status: 503, title: 'The database is away' },
+  'database-full': { status: 503, title: 'The database has no room left' },
   'report-timeout': { status: 503, title: 'The report takes too long' },
   'search-timeout': { status: 503, title: 'The search takes too long' },
   'not-ready': { status: 503, title: 'Not ready' },
+  'store-full': { status: 507, title: 'The raw store has no room left' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemSlug = keyof typeof PROBLEMS;

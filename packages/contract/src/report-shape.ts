@@ -1,13 +1,14 @@
+import { TOOL_KINDS } from '@recount/core';
 import { z } from 'zod';
 import { GROUP_KEYS, reportFilterFields, reportLimitField, SUBAGENT_FILTERS } from './analytics-query.ts';
 import { countField, timestampField } from './fields.ts';
-import { usageFiguresSchema } from './usage-figures.ts';
+import { costField, usageFiguresSchema } from './usage-figures.ts';
 
 const TIMES = ['hour', 'day', 'week', 'month'] as const;
 export const SESSION_KEYS = [...TIMES, 'project', 'git_branch', 'agent', 'agent_version'] as const;
 export const EVENT_KEYS = [...SESSION_KEYS, 'session'] as const;
 export const USAGE_KEYS = [...TIMES, 'model', 'project', 'git_branch', 'agent', 'agent_version', 'session'] as const;
-export const CALL_KEYS = [...USAGE_KEYS, 'tool'] as const;
+export const CALL_KEYS = [...USAGE_KEYS, 'tool', 'tool_kind'] as const;
 
 export const name = z.string().nullable();
 export const ratio = z.number().min(0).max(1).nullable();
@@ -26,6 +27,18 @@ export const groupFields = {
   agent_version: name.optional(),
   session: z.string().optional().describe('Session id'),
   tool: z.string().optional(),
+  tool_kind: z
+    .string()
+    .optional()
+    .describe(`What the tool does, whatever its agent calls it: ${TOOL_KINDS.join(', ')}`),
+};
+
+/** Responses whose copies disagree. */
+export const disagreementFields = {
+  responses: countField,
+  cost_usd: costField.describe('What they are counted with'),
+  lowest_cost_usd: costField.describe('By the cheapest copy of each'),
+  highest_cost_usd: costField.describe('By the dearest copy of each'),
 };
 
 const filtersSchema = z
@@ -54,10 +67,15 @@ const caveatsSchema = z
     }),
     default_priced_responses: usageFiguresSchema.shape.default_priced_responses,
     without_timestamp: countField.describe('Responses without a timestamp: left out where `from` or `to` is given'),
+    disagreements: z
+      .object(disagreementFields)
+      .describe(
+        'Responses whose copies disagree about model, time or figures, and of which any copy passes the filters: see `GET /v1/analytics/disagreements`',
+      ),
   })
   .meta({
     id: 'ReportCaveats',
-    description: 'What the usage that passes the filters is less than exact about, credited responses only',
+    description: 'What the usage that passes the filters is less than exact about',
   });
 
 export type ReportFilters = z.infer<typeof filtersSchema>;

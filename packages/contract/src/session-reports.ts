@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { groupByField, reportFilterFields, reportLimitField } from './analytics-query.ts';
 import { countField, timestampField } from './fields.ts';
 import { EVENT_KEYS, groupFields, name, querySchema, reportSchema } from './report-shape.ts';
-import { costField, usageFiguresSchema } from './usage-figures.ts';
+import { costField, knownCostField, usageFiguresSchema } from './usage-figures.ts';
 
 const { subagents: _subagents, ...parentFilterFields } = reportFilterFields;
 
@@ -30,7 +30,7 @@ export const subagentsReportSchema = reportSchema(
     session: groupFields.session,
     subagent_type: name.describe('Null where no call tells it'),
     ...subagentFields,
-    mean_cost_usd: costField.nullable().describe('For each of `subagents`'),
+    mean_cost_usd: costField.nullable().describe('For each of `subagents` that has a cost; null where none has'),
   },
   subagentFields,
 );
@@ -73,7 +73,10 @@ const pullRequestCostFields = {
   sessions: countField,
   responses: countField,
   total_tokens: countField,
-  cost_usd: costField.describe('Of the sessions and their sub-agents, from beginning to end, each response once'),
+  cost_usd: knownCostField.describe(
+    'Of the sessions and their sub-agents, from beginning to end, each response once; null where there are responses and none has a price',
+  ),
+  unpriced_responses: countField.describe('Responses that `cost_usd` lacks'),
 };
 
 export const pullRequestsReportSchema = reportSchema(
@@ -87,7 +90,11 @@ export const pullRequestsReportSchema = reportSchema(
     last_linked: timestampField.nullable(),
     ...pullRequestCostFields,
   },
-  { pull_requests: countField, mean_cost_usd: costField.nullable(), ...pullRequestCostFields },
+  {
+    pull_requests: countField,
+    mean_cost_usd: costField.nullable().describe('For each pull request that has a cost'),
+    ...pullRequestCostFields,
+  },
 );
 
 export const blocksReportQuerySchema = querySchema({});

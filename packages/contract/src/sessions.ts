@@ -1,3 +1,4 @@
+import { DEFAULT_AGENT_ID } from '@recount/core';
 import { z } from 'zod';
 import {
   countField,
@@ -9,6 +10,7 @@ import {
   text,
   timestampField,
   transcriptIdField,
+  uploaderField,
 } from './fields.ts';
 import { figureFields } from './figures.ts';
 import { liveTotalsSchema } from './live.ts';
@@ -36,7 +38,7 @@ const sessionPageFields = {
 };
 
 export const sessionListQuerySchema = z.strictObject({
-  agent: text(MAX_FILTER_LENGTH).optional().describe('Agent, e.g. `claude-code`'),
+  agent: text(MAX_FILTER_LENGTH).optional().describe(`Agent, e.g. \`${DEFAULT_AGENT_ID}\``),
   project: text(MAX_PATH_LENGTH).optional().describe('Working directory, the whole of it'),
   branch: text(MAX_FILTER_LENGTH).optional().describe('Git branch'),
   model: text(MAX_FILTER_LENGTH).optional().describe('Sessions that used this model'),
@@ -60,7 +62,11 @@ const sessionFields = {
   parent_session_id: z.string().nullable(),
   agent_id: z.string().nullable().describe('Of a sub-agent'),
   primary_transcript_id: transcriptIdField.describe(
-    'The longest transcript of the session, a stream only where there is no session file; the figures are its own',
+    'The longest transcript of the session that the uploader of its first one brought, a stream only where there is no session file; the figures are its own',
+  ),
+  uploader_key_id: uploaderField,
+  other_uploader_count: countField.describe(
+    'Ingested transcripts that diverge from the primary one, and that neither the uploader of the first one brought nor the operator',
   ),
   transcript_count: countField.describe('Ingested transcripts; more than one where versions diverged'),
   ...figureFields,
@@ -86,6 +92,15 @@ export const sessionDetailSchema = z
     usage: z
       .object(ownAndSharedUsageFields)
       .describe('API responses of all its transcripts: over all sessions, those of `own` add up to the workspace'),
+    uploader_key_ids: z
+      .array(uploaderField)
+      .describe('Of all its transcripts, superseded ones included; in the order of their first upload'),
+    disagreeing_response_count: countField.describe(
+      'Responses of which it holds a copy that disagrees with others, see `GET /v1/analytics/disagreements`',
+    ),
+    other_uploader_subagent_count: countField.describe(
+      'Sub-agents that say they are of this session, and that another uploader brought',
+    ),
     live: liveTotalsSchema.nullable().describe('What its streams came to; null where it had none'),
     transcripts: z
       .array(transcriptSchema)

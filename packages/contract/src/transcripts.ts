@@ -1,14 +1,24 @@
+import { READABLE_FORMATS } from '@recount/core';
 import { z } from 'zod';
 import {
   countField,
   sessionIdField,
   sessionIdParameter,
   sha256Field,
+  text,
   timestampField,
   transcriptIdField,
+  uploaderField,
 } from './fields.ts';
 import { figureFields } from './figures.ts';
 import { nextCursorField, pageQueryFields } from './paging.ts';
+
+const MAX_UPLOADER_LENGTH = 100;
+
+const FORMATS = READABLE_FORMATS.map(({ agent, format }) => {
+  const what = format.kind === 'session' ? 'a session file' : 'the output of a run';
+  return `\`${format.id}\`: ${what} of ${agent.label}.`;
+}).join(' ');
 
 export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
 
@@ -41,13 +51,14 @@ export const transcriptSchema = z
     id: transcriptIdField,
     session_id: sessionIdField,
     agent: z.string(),
-    format: z.string().describe('`claude-code`: a session file. `claude-stream-json`: the output of a run'),
+    format: z.string().describe(FORMATS),
     path: z.string().nullable().describe('Where the file lay, as the uploader said'),
     is_subagent: z.boolean(),
     parent_session_id: z.string().nullable(),
     agent_id: z.string().nullable().describe('Of a sub-agent'),
     sha256: sha256Field,
     size_bytes: countField,
+    uploader_key_id: uploaderField,
     status: transcriptStatusSchema,
     is_diverged: z
       .boolean()
@@ -70,6 +81,9 @@ export const transcriptSchema = z
       .describe('Of the raw transcript, where that is a redacted copy of what was uploaded; else null'),
     rows_deleted_at: timestampField.nullable().describe('When retention deleted its messages; figures stay'),
     raw_deleted_at: timestampField.nullable().describe('When retention deleted its bytes'),
+    raw_damaged_at: timestampField
+      .nullable()
+      .describe('When the doctor found its bytes lost or damaged: uploading them again heals it'),
     ...figureFields,
     created_at: timestampField,
     ingested_at: timestampField.nullable().describe('Null while it has no rows'),
@@ -87,6 +101,9 @@ export const transcriptListQuerySchema = z.strictObject({
     .describe('Only these statuses; may be given several times'),
   session_id: sessionIdParameter.optional(),
   sha256: sha256Field.optional(),
+  uploader_key_id: text(MAX_UPLOADER_LENGTH)
+    .optional()
+    .describe('Only what this uploader brought: id of an API key, `operator` or `several`'),
   ...pageQueryFields,
 });
 

@@ -25,11 +25,34 @@ export const uploadQuerySchema = z.strictObject({
     .string()
     .max(100)
     .optional()
-    .describe('Says that the transcript is of `claude-code`, whatever it looks like'),
+    .describe('Whose transcript it is if its lines do not tell; what its lines tell counts more'),
 });
 
 /** As a client writes it. */
 export type UploadQuery = z.input<typeof uploadQuerySchema>;
+
+const digestField = 'e.g. `sha-256=:…:`; also sha-512. Where it is wrong, nothing is kept';
+
+/** In lower case, as Node gives them. Checked as they come, not by this schema. */
+export const uploadHeadersSchema = z.looseObject({
+  'content-digest': z
+    .string()
+    .optional()
+    .describe(`Of the body as it is sent, before Content-Encoding is undone (RFC 9530), ${digestField}`),
+  'repr-digest': z.string().optional().describe('As Content-Digest, and over the same bytes'),
+  'unencoded-digest': z
+    .string()
+    .optional()
+    .describe(`Of the transcript, after Content-Encoding was undone, ${digestField}`),
+  'x-amz-checksum-sha256': z.string().optional().describe('Of the body as it is sent, in base64'),
+});
+
+/**
+ * What became of the bytes of an upload. `stored`: they are new. `duplicate`: the stored ones were read, and are whole.
+ * `healed`: the stored ones were lost or damaged, and these have taken their place. `expired`: retention had deleted them.
+ */
+export const RAW_OBJECT_OUTCOMES = ['stored', 'duplicate', 'healed', 'expired'] as const;
+export type RawObjectOutcome = (typeof RAW_OBJECT_OUTCOMES)[number];
 
 const receiptFields = {
   transcript_id: transcriptIdField,
@@ -38,6 +61,16 @@ const receiptFields = {
   sha256: sha256Field,
   size_bytes: countField.describe('Decoded'),
   duplicate: z.boolean().describe('The session has the same bytes already; nothing was added'),
+  raw_object: z
+    .enum(RAW_OBJECT_OUTCOMES)
+    .describe(
+      [
+        '`stored`: the bytes are new.',
+        '`duplicate`: the stored ones were read and compared, and are whole.',
+        '`healed`: the stored ones were lost or damaged, and these have taken their place.',
+        '`expired`: retention has deleted the stored ones, and nothing was kept.',
+      ].join(' '),
+    ),
 };
 
 export const uploadReceiptSchema = z

@@ -1,8 +1,12 @@
 import { z } from 'zod';
 import { countField } from './fields.ts';
 
-/** A sum of costs, exact to 1e-10. */
+/** A sum of costs, exact to 1e-10 up to 900,000; beyond, the number nearest to it. */
 export const costField = z.number().describe('In US dollars, or what the workspace calls its currency');
+
+export const knownCostField = costField
+  .nullable()
+  .describe('Of the responses that have a price: 0 without any response, null where none of them has a price');
 
 const ratioField = z.number().min(0).max(1).nullable();
 
@@ -21,7 +25,7 @@ export const usageFiguresSchema = z
       '`cache_read` / (`tokens_in` + `cache_read` + `cache_write`); null without input',
     ),
     web_search_requests: countField,
-    cost_usd: costField.nullable().describe('Of the responses that have a price; null where none of them has'),
+    cost_usd: knownCostField,
     cost_by_class: z
       .object({
         input: costField,
@@ -30,7 +34,10 @@ export const usageFiguresSchema = z
         cache_write: costField,
         web_search: costField,
       })
-      .describe('Parts of `cost_usd`; less than the whole where the agent reported a figure that has no parts'),
+      .nullable()
+      .describe(
+        'Parts of `cost_usd`, null where that is; less than the whole where the agent reported a figure that has no parts',
+      ),
     unfinalised: z
       .object({ responses: countField, tokens_out: countField, estimated_tokens_out: countField })
       .describe(
@@ -38,7 +45,7 @@ export const usageFiguresSchema = z
       ),
     unpriced: z
       .object({ responses: countField, tokens: countField })
-      .describe('Responses of models without a price, and their tokens of all classes'),
+      .describe('Responses without a price, which `cost_usd` lacks, and their tokens of all classes'),
     default_priced_responses: countField.describe('Responses that name no model, priced at the default rates'),
   })
   .meta({ id: 'UsageFigures', description: 'Tokens and cost of API responses' });

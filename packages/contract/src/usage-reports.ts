@@ -1,8 +1,16 @@
 import { z } from 'zod';
 import { groupByField, SUBAGENT_FILTERS } from './analytics-query.ts';
-import { countField, sessionIdField, timestampField } from './fields.ts';
-import { groupFields, name, querySchema, reportSchema, SESSION_KEYS, USAGE_KEYS } from './report-shape.ts';
-import { costField, ownAndSharedUsageFields, usageFiguresSchema } from './usage-figures.ts';
+import { countField, sessionIdField, timestampField, transcriptIdField, uploaderField } from './fields.ts';
+import {
+  disagreementFields,
+  groupFields,
+  name,
+  querySchema,
+  reportSchema,
+  SESSION_KEYS,
+  USAGE_KEYS,
+} from './report-shape.ts';
+import { costField, knownCostField, ownAndSharedUsageFields, usageFiguresSchema } from './usage-figures.ts';
 
 const MAX_TOP_SESSIONS = 100;
 const MAX_IDLE_THRESHOLD_MS = 24 * 60 * 60_000;
@@ -82,8 +90,15 @@ const sessionRowFields = {
   tool_uses: countField,
   duration_ms: countField.describe('First to last timestamp, all sessions together'),
   active_ms: countField.describe('The same without pauses longer than the idle threshold'),
-  cost_usd: costField.describe('Of all sessions; what they share with others is in each of them'),
-  own_cost_usd: costField.describe('The same with every response counted once'),
+  cost_usd: knownCostField.describe(
+    'Of all sessions that have a cost; what they share with others is in each of them. Null where none has',
+  ),
+  unpriced_responses: countField.describe('Responses that `cost_usd` lacks'),
+  unpriced_sessions: countField.describe(
+    'Sessions with responses of which none has a price: `cost_usd` and its distribution are of the others',
+  ),
+  own_cost_usd: knownCostField.describe('The same with every response counted once'),
+  own_unpriced_responses: countField.describe('Responses that `own_cost_usd` lacks'),
   distribution: z.object({
     total_tokens: distributionSchema,
     cost_usd: distributionSchema,
@@ -113,9 +128,10 @@ export const sessionsReportSchema = reportSchema(
           active_ms: countField,
           prompts: countField,
           total_tokens: countField,
-          cost_usd: costField,
-          own_cost_usd: costField,
-          shared_cost_usd: costField,
+          cost_usd: knownCostField,
+          own_cost_usd: knownCostField,
+          shared_cost_usd: knownCostField,
+          unpriced_responses: countField.describe('Own and shared ones, which the costs lack'),
         })
         .meta({ id: 'ExpensiveSession' }),
     ),
@@ -126,10 +142,17 @@ export const reconciliationReportQuerySchema = querySchema({});
 
 const reconciliationFields = {
   reported_cost_usd: costField.describe('The agent’s own last total'),
-  computed_cost_usd: costField.describe('Ours: of the session and of its sub-agents'),
-  subagent_cost_usd: costField.describe('Part of `computed_cost_usd`'),
-  difference_usd: costField.describe('`computed_cost_usd` − `reported_cost_usd`'),
-  difference_ratio: z.number().nullable().describe('`difference_usd` / `reported_cost_usd`; null where that is 0'),
+  computed_cost_usd: knownCostField.describe(
+    'Ours: of the session and of its sub-agents; null where there are responses and none has a price',
+  ),
+  subagent_cost_usd: knownCostField.describe('Part of `computed_cost_usd`'),
+  difference_usd: costField
+    .nullable()
+    .describe('`computed_cost_usd` − `reported_cost_usd`; in totals, of the sessions that have both'),
+  difference_ratio: z
+    .number()
+    .nullable()
+    .describe('`difference_usd` / `reported_cost_usd`, of the same sessions; null where that is 0'),
   unfinalised_responses: countField,
   unpriced_responses: countField,
 };
@@ -147,7 +170,39 @@ export const reconciliationReportSchema = reportSchema(
   { sessions: countField, sessions_within_one_percent: countField, ...reconciliationFields },
 );
 
+export const disagreementsReportQuerySchema = querySchema({});
+
+export const disagreementsReportSchema = reportSchema(
+  'Disagreements',
+  'Copies of API responses that disagree, with where they stand and who brought them; the largest range of costs first. A response is here where any of its copies passes the filters, with all of them',
+  {
+    response_id: z.string().describe('The same in all of its copies'),
+    disagreements: z
+      .array(z.enum(['model', 'time', 'figures']))
+      .describe(
+        '`model`: they name different ones. `time`: they are more than 15 minutes apart. `figures`: tokens or terms of price differ by more than a streaming placeholder does',
+      ),
+    cost_range_usd: costField.describe('Between the cheapest and the dearest copy of the response'),
+    session_id: sessionIdField,
+    transcript_id: transcriptIdField,
+    line_number: countField,
+    uploader_key_id: uploaderField,
+    is_credited: z.boolean().describe('Whether the session of this copy is credited with the response'),
+    has_figures: z.boolean().describe('Whether the figures that count are this copy’s'),
+    model: name,
+    timestamp: timestampField.nullable(),
+    is_unfinalised: z.boolean(),
+    tokens_in: countField,
+    tokens_out: countField,
+    cache_read: countField,
+    cache_write: countField,
+    cost_usd: costField.nullable(),
+  },
+  disagreementFields,
+);
+
 export type UsageReport = z.infer<typeof usageReportSchema>;
 export type ModelsReport = z.infer<typeof modelsReportSchema>;
 export type SessionsReport = z.infer<typeof sessionsReportSchema>;
+export type DisagreementsReport = z.infer<typeof disagreementsReportSchema>;
 export type ReconciliationReport = z.infer<typeof reconciliationReportSchema>;

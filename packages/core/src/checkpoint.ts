@@ -5,9 +5,9 @@ import type { ParserState } from './parser-state.ts';
 import { ResumeError } from './resume-error.ts';
 
 /** To be raised whenever ParserState, or what a part keeps in it, changes: older checkpoints are then not read. */
-const CHECKPOINT_VERSION = 2;
+const CHECKPOINT_VERSION = 5;
 
-/** Sessions with thousands of responses take a few hundred KiB; beyond this, parsing anew is the better bargain. */
+/** Sessions with thousands of responses take a few hundred KiB; beyond this, parsing again is the better bargain. */
 const MAX_CHECKPOINT_BYTES = 4 * 1024 * 1024;
 
 interface Checkpoint {
@@ -17,7 +17,7 @@ interface Checkpoint {
 }
 
 /** Options that rows depend on. Of the price table, whose rates are no part of it, the caller must see to it. */
-type CheckpointOptions = Omit<ReturnType<typeof resolveOptions>, 'prices' | 'maxUnpackedMessages'>;
+type CheckpointOptions = Omit<ReturnType<typeof resolveOptions>, 'prices'>;
 
 /** The state as bytes in the format of `v8.serialize`; undefined where they would be more than 4 MiB. */
 export function writeCheckpoint(state: ParserState, options: ParseOptions): Uint8Array | undefined {
@@ -46,6 +46,6 @@ function parseCheckpoint(bytes: Uint8Array): Checkpoint | undefined {
 }
 
 function toCheckpointOptions(options: ParseOptions): CheckpointOptions {
-  const { prices: _prices, maxUnpackedMessages: _maxUnpackedMessages, ...rest } = resolveOptions(options);
+  const { prices: _prices, ...rest } = resolveOptions(options);
   return rest;
 }

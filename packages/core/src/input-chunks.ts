@@ -38,7 +38,7 @@ async function* toSingleChunk(chunk: Uint8Array | string): AsyncGenerator<Uint8A
 const ABORTED = Symbol('aborted');
 
 /**
- * Listens anew for every chunk. To race the source against one promise that lasts as long as the signal would keep
+ * Listens again for every chunk. To race the source against one promise that lasts as long as the signal would keep
  * every chunk in memory: that promise never forgets who waits for it.
  */
 function nextOrAbort<T>(

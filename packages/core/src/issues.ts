@@ -16,9 +16,12 @@ export type IssueCode =
   | 'missing_final_newline'
   | 'invalid_timestamp'
   | 'invalid_usage'
+  | 'implausible_figure'
   | 'invalid_content'
   | 'identifier_truncated'
   | 'nesting_too_deep'
+  | 'unsupported_version'
+  | 'late_line'
   | 'grouping_window_exceeded'
   | 'secret_redacted';
 

@@ -1,8 +1,10 @@
+import type { Arrival } from './lines/arrivals.ts';
 import { flatDefaultPrices } from './pricing/flat-default-prices.ts';
 import type { PriceTable } from './pricing/price-table.ts';
-import type { Arrival } from './records/claude-code/stream-lines.ts';
 
 export interface ParseOptions {
+  /** Id of the transcript's format, of those in the registry that can be read. Default `claude-code`. */
+  format?: string | undefined;
   /** Longer texts and tool inputs are cut in the rows, in bytes of UTF-8. Default 262,144. */
   maxInlineContentBytes?: number | undefined;
   /** Longer lines are skipped with an error, without being held. Default 5 MiB. */
@@ -27,41 +29,39 @@ export interface ParseOptions {
   resumeFrom?: Uint8Array | undefined;
   /** Let the last batches carry a checkpoint, from which a transcript that grew can be parsed on. Default false. */
   makeCheckpoint?: boolean | undefined;
-  /** API responses that stay open at a checkpoint. Late lines of real sessions come within fifty responses. Default 64. */
-  maxResponsesInCheckpoint?: number | undefined;
-  /** API responses kept open for later lines. Default 50,000. */
+  /** Messages that stay open at a checkpoint. Late lines of real sessions come within fifty responses. Default 128. */
+  maxMessagesInCheckpoint?: number | undefined;
+  /** Messages held back for later lines of their API responses, some two to a response. Default 4,000. */
   maxOpenMessages?: number | undefined;
-  /** API responses of these, the ones seen last, that are kept ready; older ones take less memory, and some time. Default 2,000. */
-  maxUnpackedMessages?: number | undefined;
   /** Tool calls kept open for their results, and results for their calls. Default 10,000. */
   maxOpenToolCalls?: number | undefined;
 }
 
 export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
 export const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
-const DEFAULT_MAX_OPEN_MESSAGES = 50_000;
-const DEFAULT_MAX_UNPACKED_MESSAGES = 2_000;
-const DEFAULT_MAX_RESPONSES_IN_CHECKPOINT = 64;
+const DEFAULT_FORMAT = 'claude-code';
+const DEFAULT_MAX_OPEN_MESSAGES = 4_000;
+const DEFAULT_MAX_MESSAGES_IN_CHECKPOINT = 128;
 const DEFAULT_MAX_OPEN_TOOL_CALLS = 10_000;
 
 export function resolveOptions(options: ParseOptions): {
+  format: string;
   maxInlineContentBytes: number;
   maxLineBytes: number;
   usageFrom: 'first' | 'final';
   prices: PriceTable;
   maxOpenMessages: number;
-  maxUnpackedMessages: number;
   maxOpenToolCalls: number;
-  maxResponsesInCheckpoint: number;
+  maxMessagesInCheckpoint: number;
 } {
   return {
+    format: options.format ?? DEFAULT_FORMAT,
     maxInlineContentBytes: options.maxInlineContentBytes ?? DEFAULT_MAX_INLINE_CONTENT_BYTES,
     maxLineBytes: options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES,
     usageFrom: options.usageFrom ?? 'final',
     prices: options.prices ?? flatDefaultPrices,
     maxOpenMessages: options.maxOpenMessages ?? DEFAULT_MAX_OPEN_MESSAGES,
-    maxUnpackedMessages: options.maxUnpackedMessages ?? DEFAULT_MAX_UNPACKED_MESSAGES,
     maxOpenToolCalls: options.maxOpenToolCalls ?? DEFAULT_MAX_OPEN_TOOL_CALLS,
-    maxResponsesInCheckpoint: options.maxResponsesInCheckpoint ?? DEFAULT_MAX_RESPONSES_IN_CHECKPOINT,
+    maxMessagesInCheckpoint: options.maxMessagesInCheckpoint ?? DEFAULT_MAX_MESSAGES_IN_CHECKPOINT,
   };
 }

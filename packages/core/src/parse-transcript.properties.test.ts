@@ -48,6 +48,7 @@ function expectSoundRows(result: ParseResult): void {
 
   const sum = (values: (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const toolUses = contentBlocks.filter(({ block_type }) => block_type === 'tool_use');
+  const isUnpriced = apiResponses.length > 0 && apiResponses.every(({ cost_usd }) => cost_usd === null);
   const costUnits = apiResponses.map(({ cost_usd }) => BigInt(Math.round((cost_usd ?? 0) * COST_UNITS_PER_USD)));
   expect(stats).toMatchObject({
     total_messages: messages.length,
@@ -60,7 +61,10 @@ function expectSoundRows(result: ParseResult): void {
     tokens_out: sum(apiResponses.map(({ tokens_out }) => tokens_out)),
     cache_read: sum(apiResponses.map(({ cache_read }) => cache_read)),
     cache_write: sum(apiResponses.map(({ cache_write }) => cache_write)),
-    cost_estimate_usd: Number(costUnits.reduce((total, units) => total + units, 0n)) / COST_UNITS_PER_USD,
+    cost_estimate_usd: isUnpriced
+      ? null
+      : Number(costUnits.reduce((total, units) => total + units, 0n)) / COST_UNITS_PER_USD,
+    unpriced_count: apiResponses.filter(({ price_basis }) => price_basis === 'unpriced').length,
     api_response_count: apiResponses.length,
     prompt_count: events.filter(({ kind }) => kind === 'prompt').length,
   });

@@ -89,6 +89,7 @@ describe('a parse result', () => {
       content_text: null,
       thinking_text: null,
       tool_name: 'Task',
+      tool_kind: 'agent',
       tool_use_id: 't1',
       tool_input: { prompt: 'p' },
       tool_result_id: null,
@@ -445,7 +446,7 @@ describe('rules 5 and 6: usage and cost', () => {
       { prices },
     );
     expect(only(messages)).toMatchObject({ tokens_in: 1, cost_usd: null });
-    expect(stats.cost_estimate_usd).toBe(0);
+    expect(stats).toMatchObject({ cost_estimate_usd: null, api_response_count: 1, unpriced_count: 1 });
     expect(prices.price).toHaveBeenLastCalledWith({
       model: 'x',
       timestamp: '2025-06-01T00:00:00.000Z',
@@ -458,25 +459,29 @@ describe('rules 5 and 6: usage and cost', () => {
     const usage = {
       input_tokens: -1,
       output_tokens: 2.5,
-      cache_read_input_tokens: '7',
+      cache_read_input_tokens: 'seven',
       cache_creation_input_tokens: 9,
     };
     const { messages, warnings } = await parse([assistantLine('m', 'a', { usage })]);
     expect(only(messages)).toMatchObject({ tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 9 });
     expect(warnings.map(({ code, error }) => [code, error])).toEqual([
-      ['invalid_usage', 'Usage field input_tokens is no token count'],
-      ['invalid_usage', 'Usage field output_tokens is no token count'],
-      ['invalid_usage', 'Usage field cache_read_input_tokens is no token count'],
+      ['invalid_usage', 'Usage field input_tokens is no plausible figure'],
+      ['invalid_usage', 'Usage field output_tokens is no plausible figure'],
+      ['invalid_usage', 'Usage field cache_read_input_tokens is no plausible figure'],
     ]);
   });
 
-  it('warn once where more responses are open than may be', async () => {
-    const { messages, warnings } = await parse(
-      ['m1', 'm2', 'm3', 'm4', 'm1'].map((id) => assistantLine(id, 'a')),
+  it('name every line that comes after its response was counted', async () => {
+    const { messages, errors, stats } = await parse(
+      ['m1', 'm2', 'm3', 'm4', 'm1', 'm1'].map((id) => assistantLine(id, 'a', { usage: toUsageFields(1, 9) })),
       { maxOpenMessages: 2 },
     );
-    expect(messages).toHaveLength(5);
-    expect(warnings.map(({ code, lineNumber }) => [code, lineNumber])).toEqual([['grouping_window_exceeded', 3]]);
+    expect(messages).toHaveLength(6);
+    expect(stats).toMatchObject({ api_response_count: 4, tokens_out: 36 });
+    expect(errors.map(({ code, lineNumber }) => [code, lineNumber])).toEqual([
+      ['late_line', 5],
+      ['late_line', 6],
+    ]);
   });
 });
 
@@ -498,7 +503,7 @@ describe('rules 7 and 8: the session', () => {
   it('reports a timestamp that is none, but not a missing one', async () => {
     const { messages, warnings } = await parse([
       userLine('a', { timestamp: 'never' }),
-      userLine('b', { timestamp: 1_748_736_000 }),
+      userLine('b', { timestamp: 1_748_736 }),
       userLine('c', { timestamp: null }),
       userLine('d'),
     ]);
@@ -507,6 +512,61 @@ describe('rules 7 and 8: the session', () => {
       ['invalid_timestamp', 1],
       ['invalid_timestamp', 2],
     ]);
+  });
+
+  it('reports a moment that the calendar lacks, on lines of any type, and takes it for no other', async () => {
+    const { messages, warnings, metadata, stats } = await parse([
+      userLine('a', { timestamp: '2026-02-28T12:00:00Z' }),
+      userLine('b', { timestamp: '2026-02-30T00:00:00Z' }),
+      userLine('c', { timestamp: '2026-02-28T24:00:00Z' }),
+      { type: 'ai-title', aiTitle: 'x', timestamp: '2026-02-29T00:00:00.000Z' },
+    ]);
+    expect(messages.map(({ timestamp }) => timestamp)).toEqual(['2026-02-28T12:00:00.000Z', null, null]);
+    expect([metadata.lastTimestamp, stats.duration_ms]).toEqual(['2026-02-28T12:00:00.000Z', 0]);
+    expect(warnings.map(({ code, lineNumber }) => [code, lineNumber])).toEqual([
+      ['invalid_timestamp', 2],
+      ['invalid_timestamp', 3],
+      ['invalid_timestamp', 4],
+    ]);
+  });
+
+  it('reports figures beyond their bounds with their line, and does not count them', async () => {
+    const at = (timestamp: string) => ({ timestamp });
+    const usage = { ...toUsageFields(1e8 + 1, 2), server_tool_use: { web_search_requests: 1001 } };
+    const use = { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} };
+    const { apiResponses, toolCalls, events, warnings, metadata } = await parse([
+      assistantLine('m', [use], { usage }, { ...at('2025-06-01T00:00:00Z'), costUSD: 1e5 + 1 }),
+      userLine([{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' }], at('2025-07-01T00:00:00.001Z')),
+      { type: 'system', subtype: 'api_retry', content: '', retryInMs: 1e300, retryAttempt: -1, maxRetries: 10 },
+      { type: 'cost-state', totalCostUSD: 1e9 },
+    ]);
+    expect(apiResponses).toMatchObject([
+      { tokens_in: 0, tokens_out: 2, web_search_requests: 0, reported_cost_usd: null },
+    ]);
+    expect(toolCalls).toMatchObject([{ duration_ms: null, is_error: false }]);
+    expect(events.find(({ kind }) => kind === 'api_retry')?.details).toEqual({ maxRetries: 10 });
+    expect(metadata.reportedTotals).toBeNull();
+    expect(warnings.map(({ code, lineNumber, error }) => [code, lineNumber, error.split(' ')[2]])).toEqual([
+      ['invalid_usage', 1, 'costUSD'],
+      ['invalid_usage', 1, 'input_tokens'],
+      ['invalid_usage', 1, 'web_search_requests'],
+      ['implausible_figure', 2, 'duration_ms'],
+      ['implausible_figure', 3, 'retryInMs'],
+      ['implausible_figure', 3, 'retryAttempt'],
+      ['invalid_usage', 4, 'totalCostUSD'],
+    ]);
+  });
+
+  it('takes figures at their bounds', async () => {
+    const usage = { ...toUsageFields(1e8, 2), server_tool_use: { web_search_requests: 1000 } };
+    const use = { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: {} };
+    const { apiResponses, toolCalls, warnings } = await parse([
+      assistantLine('m', [use], { usage }, { timestamp: '2025-06-01T00:00:00Z', costUSD: 1e5 }),
+      userLine([{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'x' }], { timestamp: '2025-07-01T00:00:00Z' }),
+    ]);
+    expect(apiResponses).toMatchObject([{ tokens_in: 1e8, web_search_requests: 1000, reported_cost_usd: 1e5 }]);
+    expect(toolCalls).toMatchObject([{ duration_ms: 30 * 86_400_000 }]);
+    expect(warnings).toEqual([]);
   });
 
   it('begins with the first text that the user typed', async () => {

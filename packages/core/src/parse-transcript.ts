@@ -11,6 +11,7 @@ import type {
   TranscriptStats,
 } from './rows.ts';
 import { streamTranscript } from './stream-transcript.ts';
+import type { TranscriptSummary } from './transcript-parser.ts';
 
 /** An issue as a parse result lists it. */
 export interface LineIssue {
@@ -54,19 +55,17 @@ export async function parseTranscript(
   const events: SessionEvent[] = [];
   const errors: LineIssue[] = [];
   const warnings: LineIssue[] = [];
-  const batches = streamTranscript(sessionId, input, options);
-  for (;;) {
-    const next = await batches.next();
-    if (next.done) {
-      const { stats, metadata } = next.value;
-      return { messages, contentBlocks, apiResponses, toolCalls, events, stats, errors, warnings, metadata };
-    }
-    for (const message of next.value.messages) messages.push(message);
-    for (const message of next.value.updatedMessages) messages[message.ordinal] = message;
-    for (const block of next.value.contentBlocks) contentBlocks.push(block);
-    for (const response of next.value.apiResponses) apiResponses.push(response);
-    for (const call of next.value.toolCalls) toolCalls.push(call);
-    for (const event of next.value.events) events.push(event);
-    for (const { severity, ...issue } of next.value.issues) (severity === 'error' ? errors : warnings).push(issue);
+  let summary: TranscriptSummary | undefined;
+  for await (const batch of streamTranscript(sessionId, input, options)) {
+    for (const message of batch.messages) messages.push(message);
+    for (const block of batch.contentBlocks) contentBlocks.push(block);
+    for (const response of batch.apiResponses) apiResponses.push(response);
+    for (const call of batch.toolCalls) toolCalls.push(call);
+    for (const event of batch.events) events.push(event);
+    for (const { severity, ...issue } of batch.issues) (severity === 'error' ? errors : warnings).push(issue);
+    summary = batch.summary;
   }
+  if (summary === undefined) throw new Error('The last batch has no summary');
+  const { stats, metadata } = summary;
+  return { messages, contentBlocks, apiResponses, toolCalls, events, stats, errors, warnings, metadata };
 }

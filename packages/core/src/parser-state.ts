@@ -1,12 +1,11 @@
 import type { UlidState } from './ids/ulid-sequence.ts';
 import type { LinePosition } from './lines/line-splitter.ts';
 import { type AssemblerState, createAssemblerState } from './messages/message-assembler.ts';
+import { createSessionFactsState, type SessionFactsState } from './messages/session-facts.ts';
 import { createTotalsState, type TotalsState } from './messages/transcript-totals.ts';
-import { createSessionFactsState, type SessionFactsState } from './records/claude-code/session-facts.ts';
 
 /**
- * All that a parse remembers between two lines: plain objects, maps and sets, which its parts keep up to date. Objects
- * that several parts refer to are the same object.
+ * All that a parse remembers between two lines: plain objects, maps and sets, which its parts keep up to date.
  */
 export interface ParserState {
   position: LinePosition;
@@ -14,12 +13,13 @@ export interface ParserState {
   totals: TotalsState;
   facts: SessionFactsState;
   assembler: AssemblerState;
-  /** Message ids of responses of a stream, by the tool use of the sub-agent that gets them. */
-  streamResponses: Map<string, string>;
+  /** The reader's own; undefined before the first line. */
+  reader: unknown;
   /** Identities of the session events handed on. */
   eventKeys: Set<string>;
   prompts: { initial: string | undefined; sidechain: string | undefined };
-  isWindowExceeded: boolean;
+  /** Whether lines of the oldest responses would count again. */
+  areKeysForgotten: boolean;
 }
 
 export function createParserState(): ParserState {
@@ -29,9 +29,9 @@ export function createParserState(): ParserState {
     totals: createTotalsState(),
     facts: createSessionFactsState(),
     assembler: createAssemblerState(),
-    streamResponses: new Map(),
+    reader: undefined,
     eventKeys: new Set(),
     prompts: { initial: undefined, sidechain: undefined },
-    isWindowExceeded: false,
+    areKeysForgotten: false,
   };
 }

@@ -55,6 +55,8 @@ export interface ParsedContentBlock {
   content_text: string | null;
   thinking_text: string | null;
   tool_name: string | null;
+  /** Of a block that calls a tool; null for all others. */
+  tool_kind: ToolKind | null;
   tool_use_id: string | null;
   /**
    * The tool's input. Where `metadata.truncated` is true: a string holding the first bytes of its JSON, or null for one
@@ -135,6 +137,22 @@ export interface ApiResponse {
   line_number: number;
 }
 
+/** What a tool does, whatever an agent calls it: decided in the agent's vocabulary. */
+export const TOOL_KINDS = [
+  'read',
+  'edit',
+  'shell',
+  'search',
+  'web',
+  'agent',
+  'skill',
+  'mcp',
+  'plan',
+  'question',
+  'other',
+] as const;
+export type ToolKind = (typeof TOOL_KINDS)[number];
+
 /** One use of a tool with its result. */
 export interface ToolCall {
   /**
@@ -147,7 +165,8 @@ export interface ToolCall {
   session_id: string;
   message_id: string;
   tool_name: string;
-  /** Of `mcp__server__tool`. */
+  tool_kind: ToolKind;
+  /** Server of an MCP tool. */
   mcp_server: string | null;
   /** First program of a shell command, without its path. */
   program: string | null;
@@ -207,17 +226,21 @@ export interface TranscriptStats {
   tool_use_count: number;
   /** Blocks of type `thinking` and `redacted_thinking`. */
   thinking_blocks: number;
-  /** Tool uses named `Task` or `Agent`. */
+  /** Tool uses that start a sub-agent. */
   subagent_count: number;
   tokens_in: number;
   tokens_out: number;
   cache_read: number;
   cache_write: number;
-  cost_estimate_usd: number;
+  /**
+   * US dollars of the responses that have a price: 0 where there are no responses at all, null where none of them has a price, or the
+   * sum is beyond 1e10 dollars. The number nearest to the sum, which is exact up to 900,000 dollars.
+   */
+  cost_estimate_usd: number | null;
   api_response_count: number;
   /** Responses whose output count is a placeholder. */
   unfinalised_count: number;
-  /** Responses of models without a price. */
+  /** Responses without a price, which the cost lacks. */
   unpriced_count: number;
   web_search_count: number;
   /** Real user prompts of the main conversation: no tool results, no text that the agent put in. */

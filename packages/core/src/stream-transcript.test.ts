@@ -7,34 +7,16 @@ import { BATCH_BYTES, BATCH_ROWS, streamTranscript, type TranscriptBatch } from 
 import { toPieces, toReusedChunks } from './testing/chunked-inputs.ts';
 import { expectSame } from './testing/expect-same.ts';
 import { assistantLine, toJsonl, toUsageFields, userLine } from './testing/transcript-lines.ts';
-import type { TranscriptSummary } from './transcript-parser.ts';
 
 async function collect(input: TranscriptInput, options: ParseOptions = {}) {
-  const stream = streamTranscript('s', input, options);
   // Copies, as a writer to a database makes them: rows must be right when they are handed over.
   const batches: TranscriptBatch[] = [];
-  for (;;) {
-    const next = await stream.next();
-    if (next.done) return { batches, summary: next.value satisfies TranscriptSummary };
-    batches.push(structuredClone(next.value));
-  }
+  for await (const batch of streamTranscript('s', input, options)) batches.push(structuredClone(batch));
+  expect(batches.filter(({ summary }) => summary !== undefined)).toEqual(batches.slice(-1));
+  return { batches, summary: batches.at(-1)?.summary };
 }
 
-/** Rows as a table would hold them after every batch. */
-function toTable(batches: readonly TranscriptBatch[]) {
-  const messages = new Map<string, TranscriptBatch['messages'][number]>();
-  for (const batch of batches) {
-    for (const message of batch.messages) {
-      expect(messages.has(message.id)).toBe(false);
-      messages.set(message.id, message);
-    }
-    for (const message of batch.updatedMessages) {
-      expect(messages.has(message.id)).toBe(true);
-      messages.set(message.id, message);
-    }
-  }
-  return [...messages.values()];
-}
+const messagesOf = (batches: readonly TranscriptBatch[]) => batches.flatMap(({ messages }) => messages);
 
 /** 2,500 lines, of which every tenth response comes back much later, with its final usage and another block. */
 const longTranscript = Buffer.from(
@@ -58,7 +40,7 @@ describe('streamTranscript', () => {
       const whole = await parseTranscript('s', longTranscript);
       const { batches, summary } = await collect(toReusedChunks(longTranscript, size));
       expect(batches.length).toBeGreaterThan(1);
-      expectSame(toTable(batches), whole.messages);
+      expectSame(messagesOf(batches), whole.messages);
       expectSame(
         batches.flatMap((batch) => batch.contentBlocks),
         whole.contentBlocks,
@@ -77,58 +59,40 @@ describe('streamTranscript', () => {
     },
   );
 
-  it('hands over the late lines of a message that has left as an update, once a batch', async () => {
-    const { batches } = await collect(toReusedChunks(longTranscript, 100));
-    const updates = batches.flatMap((batch) => batch.updatedMessages);
-    expect(updates.length).toBeGreaterThan(100);
-    // Each has one late line, so each leaves once.
-    expect(new Set(updates.map(({ id }) => id)).size).toBe(updates.length);
-    for (const message of updates) {
+  it('hands over each message once, with its late lines in it', async () => {
+    const { batches } = await collect(toReusedChunks(longTranscript, 100), { maxOpenMessages: 1300 });
+    const messages = messagesOf(batches);
+    expect(messages.map(({ ordinal }) => ordinal)).toEqual(messages.map((_, index) => index));
+    const grown = messages.filter(({ metadata }) => metadata.line_count === 2);
+    expect(grown).toHaveLength(124);
+    for (const message of grown) {
       expect(message).toMatchObject({ tokens_out: 90, has_tool_use: true, stop_reason: 'tool_use' });
     }
-    for (const { messages, updatedMessages } of batches) {
-      const ids = [...messages, ...updatedMessages].map(({ id }) => id);
-      expect(new Set(ids).size).toBe(ids.length);
-    }
-  });
-
-  it('hands over a message that grows before it has left as it is then, not as an update', async () => {
-    const lines = [assistantLine('m1', 'a'), assistantLine('m1', 'b'), userLine('c'), assistantLine('m1', 'd')];
-    const { batches } = await collect(toJsonl(...lines));
-    expect(batches).toMatchObject([{ messages: [{ metadata: { line_count: 3 } }, {}], updatedMessages: [] }]);
-  });
-
-  it('hands over a batch of updates alone', async () => {
-    const lines = Array.from({ length: BATCH_ROWS }, (_, index) => assistantLine(`m${index}`, null));
-    const late = lines.map((line) => ({ ...line, requestId: 'late' }));
-    const { batches } = await collect(toReusedChunks(Buffer.from(toJsonl(...lines, ...late)), 1000));
-    const [first, ...rest] = batches;
-    expect(first?.messages.length).toBeGreaterThanOrEqual(BATCH_ROWS - 20);
-    expect(rest.flatMap((batch) => batch.updatedMessages)).not.toHaveLength(0);
-    expect(toTable(batches).every((message) => message.request_id === 'late')).toBe(true);
+    expect(batches.findIndex((batch) => batch.messages.length > 0)).toBeLessThan(batches.length - 2);
   });
 
   it('bounds a batch by rows', async () => {
     const { batches } = await collect(toReusedChunks(longTranscript, 1000));
-    for (const batch of batches) {
-      expect(sumOf(Object.values(batch).map((rows) => rows.length))).toBeLessThan(BATCH_ROWS + 50);
+    for (const { summary: _summary, checkpoint: _checkpoint, ...rows } of batches) {
+      expect(sumOf(Object.values(rows).map(({ length }) => length))).toBeLessThan(BATCH_ROWS + 50);
     }
-    // All its responses are open to the end.
-    expect(sumOf(batches.slice(-2).map(({ apiResponses }) => apiResponses.length))).toBeGreaterThan(BATCH_ROWS);
   });
 
   it('bounds a batch by the bytes of its lines', async () => {
     const line = Buffer.from(toJsonl(userLine('x'.repeat(100_000))));
     const { batches } = await collect(toPiecesOf(line, 100));
     expect(batches.length).toBeGreaterThanOrEqual(Math.floor((line.length * 100) / (BATCH_BYTES + line.length)));
-    for (const { messages } of batches)
-      expect(messages.length * line.length).toBeLessThan(BATCH_BYTES + line.length * 2);
+    for (const { contentBlocks } of batches)
+      expect(contentBlocks.length * line.length).toBeLessThan(BATCH_BYTES + line.length * 2);
   });
 
-  it('yields nothing for nothing', async () => {
-    expect(await collect('')).toMatchObject({ batches: [], summary: { stats: { total_messages: 0 } } });
+  it('yields a summary alone for nothing', async () => {
+    expect(await collect('')).toMatchObject({
+      batches: [{ messages: [], issues: [] }],
+      summary: { stats: { total_messages: 0 } },
+    });
     expect(await collect('\n\n')).toMatchObject({
-      batches: [],
+      batches: [{ messages: [], issues: [] }],
       summary: { metadata: { lineCount: 2, byteLength: 2 } },
     });
   });
@@ -162,7 +126,7 @@ describe('an abort of the stream', () => {
       yield Buffer.from('never read');
     }
     const { batches, summary } = await collect(source(), { signal: controller.signal });
-    expect(toTable(batches).map(({ ordinal }) => ordinal)).toEqual([0, 1]);
+    expect(messagesOf(batches).map(({ ordinal }) => ordinal)).toEqual([0, 1]);
     expect(batches.flatMap((batch) => batch.issues)).toEqual([]);
     expect(summary).toMatchObject({ stats: { total_messages: 2 }, metadata: { lineCount: 2 } });
   });
@@ -177,7 +141,7 @@ describe('an abort of the stream', () => {
     const { batches, summary } = await collect(source(), { signal: controller.signal });
     expect(batches.flatMap((batch) => batch.apiResponses)).toMatchObject([{ tokens_out: 20 }]);
     expect(batches.flatMap((batch) => batch.toolCalls)).toMatchObject([{ is_error: null }]);
-    expect(summary.stats).toMatchObject({ tokens_out: 20, api_response_count: 1 });
+    expect(summary?.stats).toMatchObject({ tokens_out: 20, api_response_count: 1 });
   });
 
   it('between two batches ends the stream at the next', async () => {
@@ -186,8 +150,8 @@ describe('an abort of the stream', () => {
     const { value } = await stream.next();
     controller.abort();
     const rest: number[] = [];
-    for await (const batch of stream) rest.push(batch.messages.length);
-    expect((value as TranscriptBatch).messages.length).toBeGreaterThan(0);
+    for await (const batch of stream) rest.push(batch.contentBlocks.length);
+    expect((value as TranscriptBatch).contentBlocks.length).toBeGreaterThan(0);
     expect(rest.reduce((sum, count) => sum + count, 0)).toBeLessThan(2000);
   });
 

@@ -4,22 +4,23 @@ import type { ParseOptions } from './parse-options.ts';
 import type { ApiResponse, ParsedContentBlock, SessionEvent, ToolCall, TranscriptMessage } from './rows.ts';
 import { createTranscriptParser, type RowSink, type TranscriptSummary } from './transcript-parser.ts';
 
-/** Rows in the order of the transcript. */
+/** Rows, each once and final: nothing that comes later changes them. */
 export interface TranscriptBatch {
+  /** In the order of the transcript; a message comes when no later line is expected to belong to it. */
   messages: TranscriptMessage[];
-  /** Messages of earlier batches as they are after later lines of the same response: each replaces its row. */
-  updatedMessages: TranscriptMessage[];
+  /** In the order of the transcript, as their lines are read: earlier than their messages. */
   contentBlocks: ParsedContentBlock[];
-  /** Each response, call and event once, when nothing can change it any more: at the latest in the last batch. */
   apiResponses: ApiResponse[];
   toolCalls: ToolCall[];
   events: SessionEvent[];
   issues: Issue[];
   /**
-   * In one batch at most, and only if asked for: what `resumeFrom` takes once the transcript has grown. API responses and
-   * tool calls of this batch and later ones then come again, as they are by then.
+   * In one batch at most, and only if asked for: what `resumeFrom` takes once the transcript has grown. Messages, API
+   * responses and tool calls of later batches then come again, as they are by then.
    */
   checkpoint?: Uint8Array | undefined;
+  /** In the last batch: what the parse found out about the whole, or about what was read when `options.signal` aborted. */
+  summary?: TranscriptSummary | undefined;
 }
 
 /** A batch is handed over once it holds this many rows, or rows of lines of this many bytes. */
@@ -27,14 +28,14 @@ export const BATCH_ROWS = 1000;
 export const BATCH_BYTES = 256 * 1024;
 
 /**
- * Parses a transcript in bounded memory. Yields batches of rows; returns statistics and metadata of the whole, or of
- * what was read when `options.signal` aborted. Throws only what the input throws, and ResumeError.
+ * Parses a transcript in bounded memory. Yields batches of rows, the last one with the summary. Throws only what the input
+ * throws, and ResumeError.
  */
 export async function* streamTranscript(
   sessionId: string,
   input: TranscriptInput,
   options: ParseOptions = {},
-): AsyncGenerator<TranscriptBatch, TranscriptSummary> {
+): AsyncGenerator<TranscriptBatch, void> {
   const batcher = createBatcher(options.onLineError);
   const parser = createTranscriptParser(sessionId, options, batcher);
   let bytesInBatch = 0;
@@ -57,8 +58,7 @@ export async function* streamTranscript(
   }
   if (!options.signal?.aborted) parser.finish();
   while (parser.closeOldest()) if (batcher.rowCount >= BATCH_ROWS) yield batcher.takeBatch();
-  if (batcher.rowCount > 0) yield batcher.takeBatch();
-  return parser.toSummary();
+  yield { ...batcher.takeBatch(), summary: parser.toSummary() };
 }
 
 interface Batcher extends RowSink {
@@ -69,23 +69,13 @@ interface Batcher extends RowSink {
 function createBatcher(onLineError: ParseOptions['onLineError']): Batcher {
   let batch = createBatch();
   let rowCount = 0;
-  let firstOrdinal = 0;
-  let updated = new Map<number, TranscriptMessage>();
   const add = <T>(rows: T[], row: T): void => {
     rows.push(row);
     rowCount++;
   };
   return {
-    addMessage(message) {
-      if (batch.messages.length === 0) firstOrdinal = message.ordinal;
-      add(batch.messages, message);
-    },
+    addMessage: (message) => add(batch.messages, message),
     addBlock: (block) => add(batch.contentBlocks, block),
-    changeMessage(message) {
-      // Not always the object of before.
-      if (batch.messages.length === 0 || message.ordinal < firstOrdinal) updated.set(message.ordinal, message);
-      else batch.messages[message.ordinal - firstOrdinal] = message;
-    },
     addApiResponse: (response) => add(batch.apiResponses, response),
     addToolCall: (call) => add(batch.toolCalls, call),
     addEvent: (event) => add(batch.events, event),
@@ -94,13 +84,12 @@ function createBatcher(onLineError: ParseOptions['onLineError']): Batcher {
       if (issue.severity === 'error') onLineError?.(issue.lineNumber, issue.error);
     },
     get rowCount() {
-      return rowCount + updated.size;
+      return rowCount;
     },
     takeBatch() {
-      const full = { ...batch, updatedMessages: [...updated.values()] };
+      const full = batch;
       batch = createBatch();
       rowCount = 0;
-      updated = new Map();
       return full;
     },
   };
@@ -109,7 +98,6 @@ function createBatcher(onLineError: ParseOptions['onLineError']): Batcher {
 function createBatch(): TranscriptBatch {
   return {
     messages: [],
-    updatedMessages: [],
     contentBlocks: [],
     apiResponses: [],
     toolCalls: [],

@@ -13,25 +13,25 @@ export {
   type StoredTranscript,
 } from './backfill/backfill-target.ts';
 export { createDirectTarget } from './backfill/direct-target.ts';
-export {
-  type BackfillDeps,
-  type BackfillOptions,
-  DEFAULT_BACKFILL_CONCURRENCY,
-  MAX_BACKFILL_CONCURRENCY,
-  runBackfill,
-} from './backfill/run-backfill.ts';
+export { type BackfillDeps, type BackfillOptions, runBackfill } from './backfill/run-backfill.ts';
 export type { IngestDependencies } from './ingest-dependencies.ts';
 export { LiveError, type LiveErrorCode } from './live/live-error.ts';
 export type { LiveDependencies, LiveEnding, LiveWriter } from './live/live-writer.ts';
 export { type LiveLimits, type LiveRequest, newStreamId, openLiveWriter } from './live/open-live-writer.ts';
+export { createOverlap, type Overlap, readStoredStream } from './live/overlap.ts';
 export { type TendOptions, tendLiveStreams } from './live/tend-live-streams.ts';
 export { deleteSession } from './maintain/delete-session.ts';
+export { deleteTranscript } from './maintain/delete-transcript.ts';
 export { deleteWorkspace } from './maintain/delete-workspace.ts';
+export { createDoctorCounts, type DoctorCounts } from './maintain/doctor-counts.ts';
+export type { Finding } from './maintain/finding.ts';
+export { type RebuildFinding, type RebuildProgress, rebuildDatabase } from './maintain/rebuild-database.ts';
 export { rebuildUsage } from './maintain/rebuild-usage.ts';
 export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-workspace.ts';
 export { requeueOutdated } from './maintain/requeue-outdated.ts';
-export { requeueTranscript } from './maintain/requeue-transcript.ts';
-export { type DoctorOptions, type Finding, runDoctor } from './maintain/run-doctor.ts';
+export { type RequeueAudit, requeueTranscript } from './maintain/requeue-transcript.ts';
+export { type DoctorOptions, runDoctor } from './maintain/run-doctor.ts';
+export { runWorkspaceRecorder } from './maintain/workspace-records.ts';
 export {
   changePriceSettings,
   type PriceSettings,
@@ -42,8 +42,10 @@ export { readWorkspacePrices } from './prices/read-workspace-prices.ts';
 export { toFailureReason } from './process/failure-reason.ts';
 export { handleGroup } from './process/handle-group.ts';
 export { handleDeadLetter, handleJob, type JobReport } from './process/handle-job.ts';
+export { createOutageGate, type OutageGate, type OutageGateDeps } from './process/outage-gate.ts';
 export { MAX_GROUPED_BYTES } from './process/process-group.ts';
-export { PARSER_VERSION, type ProcessOptions, processTranscript } from './process/process-transcript.ts';
+export type { ProcessOptions } from './process/process-transcript.ts';
+export type { DuplicateOutcome } from './raw-objects/settle-duplicate.ts';
 export { ReceiveError, type ReceiveErrorCode } from './receive/receive-error.ts';
 export {
   DEFAULT_MAX_TRANSCRIPT_BYTES,
@@ -51,7 +53,7 @@ export {
   type ReceiveResult,
   receiveTranscript,
 } from './receive/receive-transcript.ts';
-export { createUploadRecorder, type RecordUpload } from './receive/record-uploads.ts';
+export type { RecordUpload } from './receive/record-uploads.ts';
 export { type RetentionOptions, type RetentionResult, retainWorkspace } from './retain/retain-workspace.ts';
 export { type RetentionDeps, type RetentionReport, runRetention } from './retain/run-retention.ts';
 export {

@@ -1,6 +1,6 @@
 import type { DatabasePool } from '@recount/db';
-import type { JobQueue } from '@recount/queue';
 import type { RawStore } from '@recount/storage';
+import type { JobQueue } from './queue/index.ts';
 
 /** What the composition root hands to everything that moves transcripts. */
 export interface IngestDependencies {

@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { readCommandLine } from './read-command-line.ts';
 
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const;
 
 async function removeAbandonedBuilds(path: string): Promise<void> {
+  const prefix = `${basename(path)}.`;
   for (const entry of await readdir(dirname(path))) {
-    if (!entry.startsWith(`${basename(path)}.`)) continue;
-    const builderPid = /\.(\d+)-[0-9a-f]+\.tmp$/.exec(entry)?.[1];
-    if (builderPid === undefined || (await readCommandLine(Number(builderPid))) !== undefined) continue;
-    await rm(join(dirname(path), entry), removal);
+    if (entry.startsWith(prefix) && entry.endsWith('.tmp')) await rm(join(dirname(path), entry), removal);
   }
 }
 
@@ -23,22 +20,10 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-/** Whether the directory took this name; false where another process was first. */
-async function tookName(temporaryPath: string, path: string): Promise<boolean> {
-  try {
-    await rename(temporaryPath, path);
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOTEMPTY' || code === 'EEXIST') return false;
-    throw error;
-  }
-}
-
 /**
  * Builds a directory under a temporary name and renames it, so that `path` is either absent or complete, whenever the
- * process is killed. Of several processes that build it at once the first wins and the others drop their own.
- * What killed builders left beside it is removed. The parent directory must exist.
+ * process is killed. What killed builders left beside it is removed. The caller holds a lock, so that no other process
+ * builds it, and has looked that `path` is absent. The parent directory must exist.
  */
 export async function buildDirectory(path: string, build: (temporaryPath: string) => Promise<void>): Promise<void> {
   await removeAbandonedBuilds(path);
@@ -46,7 +31,8 @@ export async function buildDirectory(path: string, build: (temporaryPath: string
   try {
     await mkdir(temporaryPath);
     await build(temporaryPath);
-    if (await tookName(temporaryPath, path)) await syncDirectory(dirname(path));
+    await rename(temporaryPath, path);
+    await syncDirectory(dirname(path));
   } finally {
     await rm(temporaryPath, removal);
   }

@@ -1,13 +1,17 @@
 import { chmod, cp, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isUsable } from './account-access.ts';
 import { buildDirectory } from './build-directory.ts';
 import { systemDirectory } from './choose-postgres-directory.ts';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 import { createSystemDirectory } from './prepare-postgres-directory.ts';
+import { takeProcessLock } from './process-lock.ts';
 import type { ServerAccount } from './server-account.ts';
 
+const copyTimeoutMs = 120_000;
+const pollIntervalMs = 50;
 const supportedPlatforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
 
 export interface NativePackage {
@@ -62,18 +66,31 @@ export async function provideUsablePrograms(
   const needed = ['bin/initdb', 'bin/postgres', 'lib', 'share/postgresql'].map((path) => join(nativeDirectory, path));
   const usable = await Promise.all(needed.map((path) => isUsable(stat, path, account)));
   if (usable.every(Boolean)) return nativeDirectory;
-  const copied = await stat(copyPath).then(
+  for (const deadline = performance.now() + copyTimeoutMs; ; await sleep(pollIntervalMs)) {
+    if (await isThere(copyPath)) return copyPath;
+    const lock = takeProcessLock(`${copyPath}.lock`);
+    try {
+      if (lock !== undefined && !(await isThere(copyPath))) await copyPrograms(nativeDirectory, copyPath);
+    } finally {
+      lock?.release();
+    }
+    if (performance.now() > deadline) throw new LocalPostgresError(`Another process does not finish ${copyPath}.`);
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
     () => true,
     () => false,
   );
-  if (!copied) {
-    await buildDirectory(copyPath, async (temporaryPath) => {
-      // The libraries link to one another by relative symbolic links.
-      await cp(nativeDirectory, temporaryPath, { recursive: true, verbatimSymlinks: true });
-      await makeReadableForAll(temporaryPath);
-    });
-  }
-  return copyPath;
+}
+
+async function copyPrograms(nativeDirectory: string, copyPath: string): Promise<void> {
+  await buildDirectory(copyPath, async (temporaryPath) => {
+    // The libraries link to one another by relative symbolic links.
+    await cp(nativeDirectory, temporaryPath, { recursive: true, verbatimSymlinks: true });
+    await makeReadableForAll(temporaryPath);
+  });
 }
 
 /** The folder whose bin/initdb and bin/postgres the account can run. */

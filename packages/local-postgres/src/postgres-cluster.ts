@@ -6,9 +6,10 @@ import { promisify } from 'node:util';
 import { buildDirectory } from './build-directory.ts';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 import { containerMode } from './prepare-postgres-directory.ts';
-import type { ServerAccount } from './server-account.ts';
+import { chooseInitdbAccount, type ServerAccount } from './server-account.ts';
 import { serverEnvironment } from './server-environment.ts';
 import { toLogTail } from './server-log.ts';
+import { takeOverFiles } from './take-over-files.ts';
 
 export const superuser = 'recount';
 const passwordBytes = 24;
@@ -53,7 +54,7 @@ async function runInitdb(clusterDirectory: string, options: CreateClusterOptions
 }
 
 async function createCluster(clusterDirectory: string, options: CreateClusterOptions): Promise<void> {
-  const { account } = options;
+  const account = options.account && (await chooseInitdbAccount(options.account));
   await buildDirectory(clusterDirectory, async (temporaryDirectory) => {
     const passwordPath = join(temporaryDirectory, 'password');
     const dataDirectory = join(temporaryDirectory, 'data');
@@ -64,23 +65,33 @@ async function createCluster(clusterDirectory: string, options: CreateClusterOpt
       await chown(passwordPath, account.uid, account.gid);
       await chown(dataDirectory, account.uid, account.gid);
     }
-    await runInitdb(temporaryDirectory, options);
+    await runInitdb(temporaryDirectory, { ...options, account });
     if (account !== undefined) await chown(passwordPath, 0, 0);
   });
 }
 
-/**
- * Finds the cluster in `directory`, or creates it there: UTF-8 with the builtin locale C.UTF-8, data checksums,
- * SCRAM with a random password. An initdb that was killed leaves nothing that passes for a cluster.
- * @throws LocalPostgresError with the end of initdb's output
- */
-export async function provideCluster(directory: string, options: CreateClusterOptions): Promise<PostgresCluster> {
+/** The cluster in `directory`; undefined where none was created yet. */
+export async function readCluster(directory: string): Promise<PostgresCluster | undefined> {
   const clusterDirectory = join(directory, 'cluster');
-  const passwordPath = join(clusterDirectory, 'password');
   const exists = await stat(clusterDirectory).then(
     () => true,
     () => false,
   );
-  if (!exists) await createCluster(clusterDirectory, options);
-  return { dataDirectory: join(clusterDirectory, 'data'), password: await readFile(passwordPath, 'utf8') };
+  if (!exists) return undefined;
+  const password = await readFile(join(clusterDirectory, 'password'), 'utf8');
+  return { dataDirectory: join(clusterDirectory, 'data'), password };
+}
+
+/**
+ * Finds the cluster in `directory`, or creates it there: UTF-8 with the builtin locale C.UTF-8, data checksums,
+ * SCRAM with a random password. An initdb that was killed leaves nothing that passes for a cluster. Its files are the
+ * account's afterwards. The caller holds the cluster's lock, so no server runs on it.
+ * @throws LocalPostgresError with the end of initdb's output
+ */
+export async function provideCluster(directory: string, options: CreateClusterOptions): Promise<PostgresCluster> {
+  if ((await readCluster(directory)) === undefined) await createCluster(join(directory, 'cluster'), options);
+  const cluster = await readCluster(directory);
+  if (cluster === undefined) throw new LocalPostgresError(`${directory} was removed while PostgreSQL was started.`);
+  if (options.account !== undefined) await takeOverFiles(cluster.dataDirectory, options.account);
+  return cluster;
 }

@@ -14,6 +14,8 @@ export async function isPostmasterOf(dataDirectory: string, pid: number): Promis
   return `${await readCommandLine(pid)} `.includes(`/postgres -D ${dataDirectory} `);
 }
 
+const toPidFile = (dataDirectory: string) => join(dataDirectory, 'postmaster.pid');
+
 async function readPidFile(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
@@ -23,28 +25,36 @@ async function readPidFile(path: string): Promise<string | undefined> {
   }
 }
 
-/**
- * The server that runs on a data directory, whoever started it. A `postmaster.pid` that names any other process is
- * removed: PostgreSQL would take a process that got the number by chance, say after a reboot, for a running server.
- */
+/** The server that runs on a data directory, where this process can see it. */
 export async function findPostmaster(dataDirectory: string): Promise<PostmasterPid | undefined> {
-  const path = join(dataDirectory, 'postmaster.pid');
-  const text = await readPidFile(path);
-  if (text === undefined) return undefined;
-  const postmaster = parsePostmasterPid(text);
-  if (postmaster !== undefined && (await isPostmasterOf(dataDirectory, postmaster.pid))) return postmaster;
-  // Another process may be starting a server this very moment, and its file be new or half written.
-  await sleep(pollIntervalMs);
-  if ((await readPidFile(path)) === text) await rm(path, { force: true });
-  return undefined;
+  const text = await readPidFile(toPidFile(dataDirectory));
+  const postmaster = text === undefined ? undefined : parsePostmasterPid(text);
+  if (postmaster === undefined || !(await isPostmasterOf(dataDirectory, postmaster.pid))) return undefined;
+  return postmaster;
+}
+
+/**
+ * Removes the `postmaster.pid` of a server that is gone: PostgreSQL would take a process that got its number by chance,
+ * say after a reboot, for a running server. Only for a process that holds the cluster's lock. A server without the lock,
+ * which 0.3 or a person started, is stopped first.
+ */
+export async function clearPostmaster(dataDirectory: string): Promise<void> {
+  const unlocked = await findPostmaster(dataDirectory);
+  if (unlocked !== undefined) await stopPostmaster(dataDirectory, unlocked.pid);
+  await rm(toPidFile(dataDirectory), { force: true });
 }
 
 /** Waits until the process is gone; false where it still runs after `timeoutMs`. */
-export async function waitForExit(dataDirectory: string, pid: number, timeoutMs: number): Promise<boolean> {
+export async function waitForExit(
+  dataDirectory: string,
+  pid: number,
+  timeoutMs: number,
+  intervalMs = pollIntervalMs,
+): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (await isPostmasterOf(dataDirectory, pid)) {
     if (performance.now() > deadline) return false;
-    await sleep(pollIntervalMs);
+    await sleep(intervalMs, undefined, { ref: Number.isFinite(timeoutMs) });
   }
   return true;
 }

@@ -1,11 +1,16 @@
-import { chmod, mkdir, readdir, realpath, stat, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { chmod, mkdir, readdir, realpath, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { choosePostgresDirectory, systemDirectory } from './choose-postgres-directory.ts';
+import { noteName, recordName, writeInstallation } from './installation-note.ts';
 import { LocalPostgresError } from './local-postgres-error.ts';
 import type { ServerAccount } from './server-account.ts';
 
-const noteName = 'where-the-data-are.txt';
-const ownEntries = [/^cluster(\.\d+-[0-9a-f]+\.tmp)?$/, /^owner\.pid$/, new RegExp(`^${noteName}$`)];
+const ownEntries = [
+  /^cluster(\.\d+-[0-9a-f]+\.tmp)?$/,
+  /^(owner|cluster)\.lock$/,
+  /^owner\.pid$/,
+  new RegExp(`^(${noteName}|${recordName})$`),
+];
 
 /**
  * Mode of a directory that holds what PostgreSQL's account needs. It stays the property of this process's user even
@@ -34,21 +39,27 @@ async function refuseForeignDirectory(directory: string): Promise<void> {
   }
 }
 
-/** Creates the directory for a cluster where its account can reach it, and returns its real path. */
+/**
+ * Creates the directory for a cluster where its account can reach it, and returns its real path. `root` is where it lies
+ * if the requested one is out of reach.
+ *
+ * @throws LocalPostgresError where the directory is another user's, or holds something else, or a note of an earlier
+ * start points to a cluster that is not there or belongs to another directory
+ */
 export async function preparePostgresDirectory(
   requestedDirectory: string,
   account: ServerAccount | undefined,
+  root = systemDirectory,
 ): Promise<string> {
   await mkdir(resolve(requestedDirectory), { recursive: true });
   const requested = await realpath(requestedDirectory);
-  const directory = await choosePostgresDirectory(stat, { requestedDirectory: requested, account });
-  if (directory !== requested) {
-    await createSystemDirectory();
+  const { directory, record } = await choosePostgresDirectory(requested, account, root);
+  if (record !== undefined && account !== undefined) {
+    if (root === systemDirectory) await createSystemDirectory();
     await mkdir(directory, { recursive: true });
-    const note = `PostgreSQL cannot reach this directory, since root runs it as user ${account?.uid}.\nIts data are in ${directory}\n`;
-    await writeFile(join(requested, noteName), note);
   }
   await refuseForeignDirectory(directory);
   await chmod(directory, containerMode(account));
+  if (record !== undefined && account !== undefined) await writeInstallation(directory, record, account.uid);
   return directory;
 }

@@ -14,6 +14,8 @@ export interface SpawnPostgresOptions {
   account: ServerAccount | undefined;
   dataDirectory: string;
   port: number;
+  /** Of the cluster's lock. Every process of the server inherits it, and so holds the lock. */
+  lockFd: number;
   settings: Readonly<Record<string, string>>;
   onLog: (line: string) => void;
 }
@@ -22,6 +24,8 @@ export interface PostgresProcess {
   pid: number;
   /** The end of what the server logged so far. */
   logTail(): string;
+  /** Resolves to what ended it, such as `SIGKILL` or `code 1`. */
+  exited: Promise<string>;
 }
 
 /**
@@ -47,9 +51,12 @@ export async function spawnPostgres(options: SpawnPostgresOptions): Promise<Post
       env: serverEnvironment,
       // A process group of its own: Ctrl-C reaches recount alone, which stops the server when its own work is done.
       detached: true,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'ignore', 'pipe', options.lockFd],
     },
   );
+  const exited = new Promise<string>((resolve) => {
+    child.once('exit', (exitCode, signal) => resolve(signal ?? `code ${exitCode}`));
+  });
   const log = createServerLog(options.onLog);
   child.stderr?.setEncoding('utf8').on('data', (text: string) => log.append(text));
   try {
@@ -63,5 +70,5 @@ export async function spawnPostgres(options: SpawnPostgresOptions): Promise<Post
   process.once('exit', stopAtExit);
   child.once('exit', () => process.off('exit', stopAtExit));
   if (child.pid === undefined) throw new LocalPostgresError(`postgres cannot be run. ${useYourOwnDatabase}`);
-  return { pid: child.pid, logTail: log.tail };
+  return { pid: child.pid, logTail: log.tail, exited };
 }

@@ -1,18 +1,35 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  link,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isUsable } from './account-access.ts';
 import { withClient } from './databases.ts';
 import { LocalPostgresError } from './local-postgres-error.ts';
-import { findNativePackage, provideUsablePrograms } from './postgres-binaries.ts';
+import { findNativePackage, providePostgresPrograms, provideUsablePrograms } from './postgres-binaries.ts';
 import { provideCluster } from './postgres-cluster.ts';
 import { findPostmaster, waitForExit } from './postmaster.ts';
-import { chooseServerAccount } from './server-account.ts';
+import { isProcessLockHeld } from './process-lock.ts';
+import { provideServerAccount } from './server-account.ts';
+import { spawnPostgres } from './spawn-postgres.ts';
 import { type LocalPostgres, startLocalPostgres } from './start-local-postgres.ts';
 
 const isRoot = process.getuid?.() === 0;
@@ -61,6 +78,14 @@ async function end(holder: ChildProcess, signal: NodeJS.Signals): Promise<void> 
 async function readValue(connectionString: string, sql: string): Promise<unknown> {
   const { rows } = await withClient(connectionString, (client) => client.query<{ value: unknown }>(sql));
   return rows[0]?.value;
+}
+
+function tryKill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It is gone, as it should be.
+  }
 }
 
 const dataOf = (server: Pick<LocalPostgres, 'directory'>) => join(server.directory, 'cluster', 'data');
@@ -117,6 +142,18 @@ describe('startLocalPostgres', () => {
     expect(lines.join('\n')).not.toContain('secret');
   });
 
+  test('is started again where it was killed, also by the process that started it', async () => {
+    const directory = await createDirectory();
+    const first = await start(directory);
+    const postmaster = await findPostmaster(dataOf(first));
+    process.kill(postmaster?.pid ?? 0, 'SIGKILL');
+    expect(await first.waitForExit()).toBe('SIGKILL');
+    const second = await startLocalPostgres({ directory, settings: unsafe, port: first.port });
+    onTestFinished(() => second.stop());
+    expect(second.connectionString).toBe(first.connectionString);
+    expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);
+  });
+
   test('lets two starts at once share one server', async () => {
     const directory = await createDirectory();
     const [one, other] = await Promise.all([start(directory), start(directory)]);
@@ -130,17 +167,18 @@ describe('startLocalPostgres', () => {
     const partial = /^cluster\..*\.tmp$/;
     while (!(await readdir(directory)).some((entry) => partial.test(entry))) await sleep(5);
     await end(holder, 'SIGKILL');
-    expect(await readdir(directory)).toEqual([expect.stringMatching(partial)]);
+    expect(await readdir(directory)).toContainEqual(expect.stringMatching(partial));
+    expect(await readdir(directory)).not.toContain('cluster');
     const server = await start(directory);
     expect(await readValue(server.connectionString, 'SELECT 1 AS value')).toBe(1);
-    expect((await readdir(directory)).sort()).toEqual(['cluster', 'owner.pid']);
+    expect((await readdir(directory)).sort()).toEqual(['cluster', 'cluster.lock', 'owner.lock']);
   });
 
   test('starts where postmaster.pid is of a process that is no server of this cluster', async () => {
     const directory = await createDirectory();
     const first = await start(directory);
     await first.stop();
-    const stranger = spawn('sleep', ['60'], { ...chooseServerAccount(process.getuid?.()), stdio: 'ignore' });
+    const stranger = spawn('sleep', ['60'], { ...(await provideServerAccount(process.getuid?.())), stdio: 'ignore' });
     onTestFinished(() => void stranger.kill());
     const lockFile = `${stranger.pid}\n${dataOf(first)}\n1795300883\n${first.port}\n\n127.0.0.1\n`;
     await writeFile(join(dataOf(first), 'postmaster.pid'), lockFile);
@@ -170,6 +208,62 @@ describe('a server of another process', () => {
     await expect(readValue(adopted.connectionString, 'SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
     await adopted.stop();
     expect(await findPostmaster(dataOf(adopted))).toBeUndefined();
+  });
+
+  test('is waited for until the last of its processes is gone', async () => {
+    const directory = await createDirectory();
+    const holder = spawnHolder(directory);
+    const held = await readServer(holder);
+    const client = new Client({ connectionString: held.connectionString });
+    client.on('error', () => {});
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const backend = rows[0]?.pid ?? 0;
+    // A process that stands still does not notice that its server is gone, as one in a long computation.
+    process.kill(backend, 'SIGSTOP');
+    onTestFinished(() => tryKill(backend));
+    const postmaster = await findPostmaster(dataOf(held));
+    await end(holder, 'SIGKILL');
+    process.kill(postmaster?.pid ?? 0, 'SIGKILL');
+    expect(await waitForExit(dataOf(held), postmaster?.pid ?? 0, 10_000)).toBe(true);
+    expect(isProcessLockHeld(join(held.directory, 'cluster.lock'))).toBe(true);
+    const impatient = startLocalPostgres({ directory, settings: unsafe, startTimeoutMs: 500 });
+    await expect(impatient).rejects.toThrow(/Some process still has .*cluster\.lock open.*fuser/s);
+    const starting = start(directory);
+    process.kill(backend, 'SIGCONT');
+    expect(await readValue((await starting).connectionString, 'SELECT 1 AS value')).toBe(1);
+    await client.end();
+  });
+
+  test('is stopped where it has no lock, as 0.3 and pg_ctl start it', async () => {
+    const directory = await createDirectory();
+    const first = await start(directory);
+    await first.stop();
+    const account = await provideServerAccount(process.getuid?.());
+    const options = { account, dataDirectory: dataOf(first), port: first.port, settings: unsafe, onLog: () => {} };
+    const programsDirectory = await providePostgresPrograms(account);
+    const elsewhere = await open(join(directory, 'elsewhere.lock'), 'w');
+    const unlocked = await spawnPostgres({ ...options, programsDirectory, lockFd: elsewhere.fd });
+    await elsewhere.close();
+    onTestFinished(() => tryKill(unlocked.pid));
+    while ((await findPostmaster(dataOf(first))) === undefined) await sleep(5);
+    const second = await start(directory);
+    expect(await unlocked.exited).toBe('code 0');
+    expect(await readValue(second.connectionString, 'SELECT 1 AS value')).toBe(1);
+  });
+
+  test('is refused where it cannot be seen from here, and its postmaster.pid left alone', async () => {
+    const directory = await createDirectory();
+    const server = await start(directory);
+    const pidFile = await readFile(join(dataOf(server), 'postmaster.pid'), 'utf8');
+    const note = join(server.directory, 'owner.lock');
+    const elsewhere = { pid: 7, hostName: 'elsewhere', bootId: 'another', pidNamespace: 'pid:[1]' };
+    await writeFile(note, JSON.stringify(elsewhere));
+    await expect(startLocalPostgres({ directory })).rejects.toThrow(
+      /is in use by process 7 on host elsewhere \(boot another, PID namespace pid:\[1\]\), which cannot be seen from here.*RECOUNT_DATA_DIR/,
+    );
+    expect(await readFile(join(dataOf(server), 'postmaster.pid'), 'utf8')).toBe(pidFile);
+    expect(await readValue(server.connectionString, 'SELECT 1 AS value')).toBe(1);
   });
 
   test('is shared and left running while that process lives', async () => {
@@ -231,10 +325,44 @@ describe.runIf(isRoot)('as root', () => {
     onTestFinished(() => rm(server.directory, removal));
     expect(server.directory).toMatch(/^\/var\/lib\/recount\/postgres-[0-9a-f]{12}$/);
     expect(await readFile(join(directory, 'where-the-data-are.txt'), 'utf8')).toContain(server.directory);
-    expect((await stat(dataOf(server))).uid).toBe(65_534);
+    expect(await stat(dataOf(server))).toMatchObject({ uid: (await provideServerAccount(0))?.uid, mode: 0o40700 });
     await server.stop();
     const again = await start(directory);
     expect(again.directory).toBe(server.directory);
+  });
+
+  test('finds the database of a directory that was moved', async () => {
+    const home = await createDirectory();
+    const server = await start(join(home, 'before', 'postgres'));
+    onTestFinished(() => rm(server.directory, removal));
+    await withClient(server.connectionString, (client) => client.query('CREATE TABLE kept AS SELECT 42 AS value'));
+    await server.stop();
+    await rename(join(home, 'before'), join(home, 'after'));
+    const moved = await start(join(home, 'after', 'postgres'));
+    expect(await readValue(moved.connectionString, 'SELECT value FROM kept')).toBe(42);
+  });
+
+  test('takes over a cluster that 0.3 ran as nobody, and runs as a user of its own', async () => {
+    const directory = await createDirectory();
+    const first = await start(directory);
+    onTestFinished(() => rm(first.directory, removal));
+    await withClient(first.connectionString, (client) => client.query('CREATE TABLE kept AS SELECT 42 AS value'));
+    await first.stop();
+    await promisify(execFile)('chown', ['-R', '65534:65534', dataOf(first)]);
+    const secret = join(directory, 'secret');
+    await writeFile(secret, '', { mode: 0o600 });
+    await symlink(secret, join(dataOf(first), 'link'));
+    await link(secret, join(dataOf(first), 'other-name'));
+
+    const second = await start(directory);
+    expect(await readValue(second.connectionString, 'SELECT value FROM kept')).toBe(42);
+    const account = await provideServerAccount(0);
+    expect(account?.uid).not.toBe(65_534);
+    for (const entry of ['base', 'PG_VERSION', 'global/pg_control']) {
+      expect(await stat(join(dataOf(second), entry))).toMatchObject({ ...account });
+    }
+    expect((await stat(dataOf(second))).mode & 0o777).toBe(0o700);
+    expect((await stat(secret)).uid).toBe(0);
   });
 
   test('copies programs that its own account cannot reach', async () => {
@@ -253,7 +381,7 @@ describe.runIf(isRoot)('as root', () => {
       cwd: '/',
     });
     expect(stdout).toContain('postgres (PostgreSQL)');
-    expect(await readdir(copyDirectory)).toEqual(['native']);
+    expect((await readdir(copyDirectory)).sort()).toEqual(['native', 'native.lock']);
   });
 
   test('an ordinary user gets everything in place', async (context) => {

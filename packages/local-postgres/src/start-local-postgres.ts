@@ -3,18 +3,22 @@ import { createDatabase, toDatabaseUrl, withClient } from './databases.ts';
 import { findFreePort } from './free-port.ts';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 import { providePostgresPrograms } from './postgres-binaries.ts';
-import { type PostgresCluster, provideCluster, superuser } from './postgres-cluster.ts';
-import { findPostmaster, isPostmasterOf, stopPostmaster } from './postmaster.ts';
+import { type PostgresCluster, provideCluster, readCluster, superuser } from './postgres-cluster.ts';
+import { createInvisibleHolderError, hasVisibleHolder, takePostgresLock } from './postgres-locks.ts';
+import { clearPostmaster, findPostmaster, isPostmasterOf, stopPostmaster, waitForExit } from './postmaster.ts';
 import { preparePostgresDirectory } from './prepare-postgres-directory.ts';
-import { chooseServerAccount } from './server-account.ts';
-import { becomeOwner, hasLivingOwner } from './server-owner.ts';
-import { type SpawnPostgresOptions, spawnPostgres } from './spawn-postgres.ts';
+import type { ProcessLock } from './process-lock.ts';
+import { provideServerAccount, type ServerAccount } from './server-account.ts';
+import { spawnPostgres } from './spawn-postgres.ts';
 
 const databaseName = 'recount';
 const defaultStartTimeoutMs = 60_000;
 const startAttempts = 4;
 const retryDelayMs = 250;
 const pollIntervalMs = 20;
+const watchIntervalMs = 500;
+/** A lock that changes hands has the note of its earlier holder for a moment. */
+const noteGraceMs = 2_000;
 const authenticationFailures = ['28P01', '28000'];
 /** duplicate_database, and unique_violation in the catalogue where two create it at the same moment. */
 const alreadyThere = ['42P04', '23505'];
@@ -26,7 +30,12 @@ export interface StartLocalPostgresOptions {
   onLog?: (line: string) => void;
   /** Server settings by name, such as `{ fsync: 'off' }`. They do not apply to a server that was found running. */
   settings?: Readonly<Record<string, string>>;
-  /** Bound of initdb, and again of the wait for the first connection. Default 60,000. */
+  /** The port to listen on. By default any that is free; one of a server that was found running stays as it is. */
+  port?: number;
+  /**
+   * Bound of initdb, again of the wait for what an earlier server left running, and again of that for the first
+   * connection. Default 60,000.
+   */
   startTimeoutMs?: number;
 }
 
@@ -42,35 +51,57 @@ export interface LocalPostgres {
    * A server that another living process started is left running.
    */
   stop(): Promise<void>;
+  /** Resolves once the server is gone, whatever ended it, to what is known of that, such as `SIGKILL`. */
+  waitForExit(): Promise<string>;
 }
 
 interface RunningServer {
+  cluster: PostgresCluster;
   pid: number;
   port: number;
-  /** False for a server that was found running. */
-  isOurs: boolean;
+  /** Undefined for a server that was found running. */
+  exited?: Promise<string>;
   logTail(): string;
+}
+
+interface ServerOptions {
+  programsDirectory: string;
+  account: ServerAccount | undefined;
+  settings: Readonly<Record<string, string>>;
+  onLog: (line: string) => void;
+  port: number | undefined;
+  timeoutMs: number;
 }
 
 function toServerUrl(port: number, password: string): string {
   return `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`;
 }
 
-async function findOrSpawn(directory: string, options: Omit<SpawnPostgresOptions, 'port'>): Promise<RunningServer> {
-  const found = await findPostmaster(options.dataDirectory);
-  if (found !== undefined) return { ...found, isOurs: false, logTail: () => '' };
-  const port = await findFreePort();
-  const spawned = await spawnPostgres({ ...options, port });
-  await becomeOwner(directory);
-  return { ...spawned, port, isOurs: true };
+/** Starts a server, which takes the lock over. Whoever holds it knows that no process has the cluster's files open. */
+async function spawnServer(directory: string, lock: ProcessLock, options: ServerOptions): Promise<RunningServer> {
+  const { programsDirectory, account, settings, onLog, timeoutMs } = options;
+  try {
+    const syncToDisk = settings.fsync !== 'off';
+    const cluster = await provideCluster(directory, { programsDirectory, account, timeoutMs, syncToDisk });
+    const { dataDirectory } = cluster;
+    await clearPostmaster(dataDirectory);
+    const port = options.port ?? (await findFreePort());
+    const spawnOptions = { programsDirectory, account, dataDirectory, port, settings, onLog, lockFd: lock.fd };
+    return { ...(await spawnPostgres(spawnOptions)), cluster, port };
+  } finally {
+    lock.release();
+  }
+}
+
+async function findServer(directory: string): Promise<RunningServer | undefined> {
+  const cluster = await readCluster(directory);
+  const found = cluster && (await findPostmaster(cluster.dataDirectory));
+  return found && { ...found, cluster, logTail: () => '' };
 }
 
 /** Waits for the first connection. False where the server ended instead. */
-async function acceptsConnections(
-  cluster: PostgresCluster,
-  server: RunningServer,
-  timeoutMs: number,
-): Promise<boolean> {
+async function acceptsConnections(server: RunningServer, timeoutMs: number): Promise<boolean> {
+  const { cluster } = server;
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {
@@ -81,30 +112,52 @@ async function acceptsConnections(
       if (!(await isPostmasterOf(cluster.dataDirectory, server.pid))) return false;
       const isRefused = authenticationFailures.includes(String((cause as { code?: unknown }).code));
       if (!isRefused && performance.now() < deadline) continue;
-      if (server.isOurs) await stopPostmaster(cluster.dataDirectory, server.pid);
+      if (server.exited !== undefined) await stopPostmaster(cluster.dataDirectory, server.pid);
       const reason = isRefused ? 'does not accept its password' : `accepts no connection within ${timeoutMs} ms`;
       throw new LocalPostgresError(`PostgreSQL in ${cluster.dataDirectory} ${reason}.\n${server.logTail()}`, { cause });
     }
   }
 }
 
-/** Tries again where the port was taken, or another process starts or stops a server on the same data, at this moment. */
+/**
+ * Finds a server that runs on the directory, or starts one. Tries again where the port was taken, where another process
+ * starts or stops a server at this moment, and while backends outlive their server.
+ */
 async function provideServer(
   directory: string,
-  cluster: PostgresCluster,
-  options: Omit<SpawnPostgresOptions, 'port' | 'dataDirectory'>,
-  timeoutMs: number,
-): Promise<RunningServer> {
-  let logTail = '';
-  for (let attempt = 1; attempt <= startAttempts; attempt += 1) {
-    const server = await findOrSpawn(directory, { ...options, dataDirectory: cluster.dataDirectory });
-    if (await acceptsConnections(cluster, server, timeoutMs)) return server;
-    logTail = server.logTail();
-    await sleep(retryDelayMs);
+  options: ServerOptions,
+): Promise<{ server: RunningServer; owner: ProcessLock | undefined }> {
+  const startedAt = performance.now();
+  let owner: ProcessLock | undefined;
+  let failedStarts = 0;
+  try {
+    for (;;) {
+      owner ??= takePostgresLock(directory, 'owner.lock');
+      const lock = owner && takePostgresLock(directory, 'cluster.lock');
+      const heldLock = owner === undefined ? 'owner.lock' : 'cluster.lock';
+      const isHidden = lock === undefined && !hasVisibleHolder(directory, heldLock);
+      let server: RunningServer | undefined;
+      if (lock !== undefined) server = await spawnServer(directory, lock, options);
+      else if (!isHidden) server = await findServer(directory);
+      if (server !== undefined && (await acceptsConnections(server, options.timeoutMs))) return { server, owner };
+      if (lock !== undefined) failedStarts += 1;
+      const elapsedMs = performance.now() - startedAt;
+      if (isHidden && elapsedMs > noteGraceMs) throw createInvisibleHolderError(directory, heldLock);
+      if (failedStarts === startAttempts) throw toStartError(directory, server?.logTail() ?? '');
+      if (server === undefined && elapsedMs > options.timeoutMs) {
+        const note = `Some process still has ${directory}/${heldLock} open; \`fuser\` or \`lsof\` on that file finds it.`;
+        throw toStartError(directory, note);
+      }
+      await sleep(retryDelayMs);
+    }
+  } catch (error) {
+    owner?.release();
+    throw error;
   }
-  throw new LocalPostgresError(
-    `PostgreSQL in ${cluster.dataDirectory} does not start:\n${logTail}\n${useYourOwnDatabase}`,
-  );
+}
+
+function toStartError(directory: string, reason: string): LocalPostgresError {
+  return new LocalPostgresError(`PostgreSQL in ${directory} does not start:\n${reason}\n${useYourOwnDatabase}`);
 }
 
 async function provideDatabase(serverUrl: string): Promise<string> {
@@ -126,34 +179,45 @@ async function provideDatabase(serverUrl: string): Promise<string> {
  *
  * A server that still runs on the directory is used: one whose starter was killed becomes this process's to stop, one
  * whose starter lives is shared. Where this process ends without stop(), the server is told to stop, except that a
- * process killed by SIGKILL leaves it running.
+ * process killed by SIGKILL leaves it running. Locks of the kernel see to it that a cluster never has two servers.
  *
- * @throws LocalPostgresError on a platform without bundled programs, and where the programs, initdb or the server fail
+ * @throws LocalPostgresError on a platform without bundled programs, where the programs, initdb or the server fail, and
+ * where the cluster is used by a server that this process cannot see, such as one in another container
+ * @throws ProcessLockError where the file system has no locks
  */
 export async function startLocalPostgres(options: StartLocalPostgresOptions): Promise<LocalPostgres> {
-  const { onLog = () => {}, settings = {}, startTimeoutMs = defaultStartTimeoutMs } = options;
-  const account = chooseServerAccount(process.getuid?.());
+  const { onLog = () => {}, settings = {}, startTimeoutMs = defaultStartTimeoutMs, port } = options;
+  const account = await provideServerAccount(process.getuid?.());
   const programsDirectory = await providePostgresPrograms(account);
   const directory = await preparePostgresDirectory(options.directory, account);
-  const cluster = await provideCluster(directory, {
-    programsDirectory,
-    account,
-    timeoutMs: startTimeoutMs,
-    syncToDisk: settings.fsync !== 'off',
-  });
-  const spawnOptions = { programsDirectory, account, settings, onLog };
-  const server = await provideServer(directory, cluster, spawnOptions, startTimeoutMs);
-  const isShared = !server.isOurs && (await hasLivingOwner(directory));
-  if (!isShared) await becomeOwner(directory);
-  const stopServer = async () => (isShared ? undefined : stopPostmaster(cluster.dataDirectory, server.pid));
+  const serverOptions = { programsDirectory, account, settings, onLog, port, timeoutMs: startTimeoutMs };
+  const { server, owner } = await provideServer(directory, serverOptions);
+  const { password, dataDirectory } = server.cluster;
+  // There is nothing left to stop: the next server may be anyone's.
+  server.exited?.then(() => owner?.release());
+  const stopServer = async () => {
+    if (owner === undefined) return;
+    await stopPostmaster(dataDirectory, server.pid);
+    owner.release();
+  };
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= stopServer();
     return stopped;
   };
+  const waitUntilGone = async () => {
+    await waitForExit(dataDirectory, server.pid, Number.POSITIVE_INFINITY, watchIntervalMs);
+    return 'gone';
+  };
   try {
-    const connectionString = await provideDatabase(toServerUrl(server.port, cluster.password));
-    return { connectionString, port: server.port, directory, stop };
+    const connectionString = await provideDatabase(toServerUrl(server.port, password));
+    return {
+      connectionString,
+      port: server.port,
+      directory,
+      stop,
+      waitForExit: () => server.exited ?? waitUntilGone(),
+    };
   } catch (error) {
     await stop();
     throw error;

@@ -16,7 +16,7 @@ import { BATCH_MULTIPLIER, toFastModeMultiplier, toRegionMultiplier, VENDOR_RULE
 /** Models whose rates are kept resolved; a workspace meets a few dozen. */
 export const MAX_CACHED_MODELS = 256;
 /** A longer name is no model's. */
-export const MAX_MODEL_NAME_CHARACTERS = 256;
+const MAX_MODEL_NAME_CHARACTERS = 256;
 
 /** What rates are multiplied by, searches excepted. */
 export interface Multipliers {

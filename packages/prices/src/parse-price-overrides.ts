@@ -1,9 +1,9 @@
 import type { OverrideRates, PriceOverride } from './price-overrides.ts';
 
 export const MAX_PRICE_OVERRIDES = 1_000;
-export const MAX_OVERRIDE_MODEL_CHARACTERS = 256;
+const MAX_OVERRIDE_MODEL_CHARACTERS = 256;
 /** Far above any price; keeps the costs of real requests exact integers in units of 1e-10 dollars. */
-export const MAX_OVERRIDE_USD = 10_000;
+const MAX_OVERRIDE_USD = 10_000;
 export const MAX_PRICE_OVERRIDE_ISSUES = 100;
 
 /** What is wrong, and where: `[2].longContext.inputUsdPerMillion`; an empty path is the whole value. */
@@ -27,7 +27,8 @@ const OVERRIDE_FIELDS = [
   ...CACHE_RATES,
 ];
 const LONG_CONTEXT_FIELDS = ['thresholdTokens', ...REQUIRED_RATES, ...CACHE_RATES];
-const ISO_DATE_TIME = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
+const ISO_DATE_TIME =
+  /^(\d{4}-\d{2}-\d{2})(?:T(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /**
  * Checks an array of overrides, as a file or a request has it. All or nothing: with an issue, none is taken.

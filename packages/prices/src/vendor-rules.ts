@@ -7,7 +7,7 @@ export const VENDOR_RULES_VERSION = 1;
 export const BATCH_MULTIPLIER = 0.5;
 
 /** Of the list price, for inference that is bound to a region: `inference_geo: us`, regional Bedrock profiles. */
-export const REGION_MULTIPLIER = 1.1;
+const REGION_MULTIPLIER = 1.1;
 
 /** Older models cost the same everywhere. */
 const MODELS_WITHOUT_REGION_PREMIUM = /^claude-(?:v?[123]|opus-4-[01]$|sonnet-4-0$)/;

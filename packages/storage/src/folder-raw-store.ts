@@ -5,11 +5,15 @@ import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { assertByteRange } from './byte-range.ts';
+import { checkStore } from './check-store.ts';
 import { createCheckedDownload } from './checked-download.ts';
+import { withDescriptions } from './described-objects.ts';
 import { createDurableDirectories } from './durable-directories.ts';
 import { isAbsent, toFolderError } from './folder-errors.ts';
 import { assertKeyPrefix, assertObjectKey, isKeySegment } from './object-key-rules.ts';
+import { peekChunks } from './peek-chunks.ts';
 import { type ByteRange, type RawObjectInfo, type RawStore, RawStoreError } from './raw-store.ts';
+import { readDiskSpace } from './read-disk-space.ts';
 import { writeBody } from './write-body.ts';
 
 /** What a put gathers while the last write is under way: one writev call a megabyte is as fast as one buffer. */
@@ -110,14 +114,6 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
     }
   }
 
-  async function check(): Promise<void> {
-    await withFolderErrors(root, async () => {
-      const path = newTemporaryPath();
-      await (await openTemporary(path)).close();
-      await unlink(path);
-    });
-  }
-
   async function abortStaleUploads(olderThanMs: number): Promise<number> {
     let removed = 0;
     for await (const entry of readEntries(incoming)) {
@@ -130,7 +126,12 @@ export function createFolderRawStore({ directory }: { directory: string }): RawS
     return removed;
   }
 
-  return { put, get, stat, delete: deleteObject, list, check, abortStaleUploads, close: async () => {} };
+  return withDescriptions({
+    ...{ put, get, stat, delete: deleteObject, list, abortStaleUploads },
+    check: () => checkStore({ put, get }),
+    readSpace: () => withFolderErrors(root, () => readDiskSpace(root)),
+    close: async () => {},
+  });
 }
 
 async function withFolderErrors<T>(subject: string, operation: () => Promise<T>): Promise<T> {
@@ -147,33 +148,17 @@ async function withFolderErrors<T>(subject: string, operation: () => Promise<T>)
  */
 async function writeDurably(handle: FileHandle, chunks: AsyncGenerator<Uint8Array>): Promise<void> {
   try {
-    const { held, isWhole } = await holdBeginning(chunks);
+    const { held, isWhole, chunks: all } = await peekChunks(chunks, MAX_WHOLE_BYTES + 1);
     if (isWhole) {
       await handle.writeFile(Buffer.concat(held));
       await handle.sync();
       return;
     }
     const stream = handle.createWriteStream({ flush: true, highWaterMark: WRITE_BUFFER_BYTES });
-    await pipeline(resume(held, chunks), stream);
+    await pipeline(all, stream);
   } finally {
     await handle.close();
   }
-}
-
-async function holdBeginning(chunks: AsyncGenerator<Uint8Array>): Promise<{ held: Uint8Array[]; isWhole: boolean }> {
-  const held: Uint8Array[] = [];
-  for (let heldBytes = 0; heldBytes <= MAX_WHOLE_BYTES; ) {
-    const next = await chunks.next();
-    if (next.done) return { held, isWhole: true };
-    held.push(next.value);
-    heldBytes += next.value.byteLength;
-  }
-  return { held, isWhole: false };
-}
-
-async function* resume(held: Uint8Array[], rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  for (let chunk = held.shift(); chunk !== undefined; chunk = held.shift()) yield chunk;
-  yield* rest;
 }
 
 async function openExisting(path: string, key: string): Promise<FileHandle> {

@@ -1,21 +1,28 @@
+export { READINESS_OBJECT_KEY } from './check-store.ts';
 export { createRawStore } from './create-raw-store.ts';
 export { createFolderRawStore } from './folder-raw-store.ts';
+export { peekChunks } from './peek-chunks.ts';
 export {
   parseRawObjectKey,
   parseRedactedObjectKey,
   parseStreamObjectKey,
+  parseWorkspaceRecordKey,
   type RawObjectKeyParts,
   rawObjectKey,
   redactedObjectKey,
   streamObjectKey,
   workspacePrefix,
+  workspaceRecordKey,
 } from './raw-object-key.ts';
 export {
   type ByteRange,
+  type ObjectDescription,
   type RawObjectInfo,
   type RawStore,
   RawStoreError,
   type RawStoreErrorCode,
+  type StoreSpace,
 } from './raw-store.ts';
+export { readDiskSpace } from './read-disk-space.ts';
 export type { S3ClientOptions, S3Credentials } from './s3-client.ts';
 export type { S3RawStoreOptions } from './s3-raw-store.ts';

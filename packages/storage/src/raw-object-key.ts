@@ -5,6 +5,7 @@ const ULID = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
 const WORKSPACE_ID_PATTERN = new RegExp(`^${WORKSPACE_ID}$`);
 const ULID_PATTERN = new RegExp(`^${ULID}$`);
 const KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/transcripts/(${ULID})\\.jsonl$`);
+const RECORD_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/workspace\\.json$`);
 const STREAM_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/streams/(${ULID})\\.jsonl$`);
 const REDACTED_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/redacted/(${ULID})/${ULID}\\.jsonl$`);
 
@@ -42,6 +43,11 @@ export function redactedObjectKey({
   return `${workspacePrefix(workspaceId)}redacted/${transcriptId}/${copyId}.jsonl`;
 }
 
+/** The key of what a workspace is called and has chosen. Throws RawStoreError `invalid-key`. */
+export function workspaceRecordKey(workspaceId: string): string {
+  return `${workspacePrefix(workspaceId)}workspace.json`;
+}
+
 /** What the keys of a workspace, and of no other, start with. Throws RawStoreError `invalid-key`. */
 export function workspacePrefix(workspaceId: string): string {
   if (!WORKSPACE_ID_PATTERN.test(workspaceId)) throw new RawStoreError('invalid-key', 'The workspace id is not safe');
@@ -52,6 +58,11 @@ export function workspacePrefix(workspaceId: string): string {
 export function parseRawObjectKey(key: string): RawObjectKeyParts | undefined {
   const [, workspaceId, transcriptId] = KEY_PATTERN.exec(key) ?? [];
   return workspaceId !== undefined && transcriptId !== undefined ? { workspaceId, transcriptId } : undefined;
+}
+
+/** Whose record the key is of; undefined for a key that `workspaceRecordKey` did not build. */
+export function parseWorkspaceRecordKey(key: string): string | undefined {
+  return RECORD_KEY_PATTERN.exec(key)?.[1];
 }
 
 /** The inverse of `streamObjectKey`; undefined for a key that it did not build. */

@@ -29,6 +29,7 @@ export function describeRawStoreContract(name: string, createStore: () => Promis
     describeRoundTrips(store);
     describeRanges(store);
     describeDeleteAndList(store);
+    describeDescriptions(store);
     describeUnfinishedPuts(() => fixture);
     describeRefusals(store);
   });
@@ -167,6 +168,51 @@ function describeDeleteAndList(store: () => RawStore): void {
       expect(sizeBytes).toBe(1);
       break;
     }
+  });
+}
+
+function describeDescriptions(store: () => RawStore): void {
+  const description = { path: `/home/ä/${'x'.repeat(4096)}`, sizes: [1, null], 'odd key': '\n' };
+
+  test('keeps what an object is described as, the last one', async () => {
+    const key = newKey();
+    expect(await store().readDescription(key)).toBeUndefined();
+    await store().put(key, chunksOf(Buffer.from('x')));
+    expect(await store().readDescription(key)).toBeUndefined();
+    await store().describe(key, { path: 'first' });
+    await store().describe(key, description);
+    expect(await store().readDescription(key)).toEqual(description);
+    expect(await readSha256(await store().get(key))).toBe(sha256(Buffer.from('x')));
+  });
+
+  test('lists no descriptions, and deletes them with their objects', async () => {
+    const workspaceId = newWorkspaceId();
+    const keys = [newKey(workspaceId), newKey(workspaceId)] as const;
+    for (const key of keys) {
+      await store().put(key, chunksOf(Buffer.from('x')));
+      await store().describe(key, description);
+    }
+    const prefix = workspacePrefix(workspaceId);
+    expect((await listAll(store(), prefix)).map(({ key }) => key)).toEqual([...keys].sort());
+    expect(await listAll(store(), keys[0])).toHaveLength(1);
+    await store().delete(keys[0]);
+    expect(await store().readDescription(keys[0])).toBeUndefined();
+    expect(await store().readDescription(keys[1])).toEqual(description);
+  });
+
+  test('takes something else in the place of a description for none', async () => {
+    const key = newKey();
+    for (const bytes of ['', '{', '"text"', 'null']) {
+      await store().put(`${key}.about.json`, chunksOf(Buffer.from(bytes)));
+      expect(await store().readDescription(key)).toBeUndefined();
+    }
+    await store().delete(key);
+  });
+
+  test('refuses a description that is too large', async () => {
+    const key = newKey();
+    const tooLarge = { path: 'x'.repeat(MIB) };
+    await expect(store().describe(key, tooLarge)).rejects.toMatchObject({ code: 'too-large', retryable: false });
   });
 }
 

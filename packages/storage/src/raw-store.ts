@@ -15,6 +15,16 @@ export interface ByteRange {
   endByteExclusive?: number;
 }
 
+/** What an object's bytes do not tell, read from JSON. */
+export type ObjectDescription = Readonly<Record<string, unknown>>;
+
+/** Of the disk that something lies on. */
+export interface StoreSpace {
+  /** What an ordinary user may still write. */
+  freeBytes: number;
+  totalBytes: number;
+}
+
 /**
  * Where raw transcript bytes live. Keys come from `rawObjectKey`: unique to an upload, so nothing is overwritten on
  * purpose (a put to a key in use replaces the object).
@@ -44,12 +54,24 @@ export interface RawStore {
    */
   get(key: string, options?: { range?: ByteRange | undefined; signal?: AbortSignal | undefined }): Promise<Readable>;
   stat(key: string): Promise<RawObjectInfo | undefined>;
-  /** Deletes the object if it is there. */
+  /**
+   * Stores what is to be known of the object beside its bytes, in place of what was there, and resolves once that is
+   * durable. It goes where the object is deleted, and is not listed. Rejects with `too-large` beyond 1 MiB.
+   */
+  describe(key: string, description: object): Promise<void>;
+  /** Undefined where nobody has described the object, or something else lies in the description's place. */
+  readDescription(key: string): Promise<ObjectDescription | undefined>;
+  /** Deletes the object if it is there, with its description. */
   delete(key: string): Promise<void>;
   /** The objects whose key starts with `prefix` (`''`: all), in no particular order, read page by page. */
   list(prefix: string): AsyncIterable<RawObjectInfo>;
-  /** For readiness: one cheap call that fails where a put would fail for want of a bucket, a folder or credentials. */
+  /**
+   * For readiness: puts a small object and reads it back, so that it fails where an upload would fail for want of a
+   * bucket, a folder, credentials or room. The object stays at READINESS_OBJECT_KEY, which every check writes again.
+   */
   check(): Promise<void>;
+  /** The room that the store has; undefined where it cannot be known, as with S3. */
+  readSpace(): Promise<StoreSpace | undefined>;
   /**
    * Removes what puts cut off by a crash left behind (temporary files, unfinished multipart uploads), where nothing
    * was written for `olderThanMs`; on S3, where the upload began that long ago. Resolves to the number removed.
@@ -60,7 +82,7 @@ export interface RawStore {
 
 /**
  * - `not-found`: no object under the key
- * - `invalid-key`, `invalid-range`, `invalid-location`: the argument is at fault
+ * - `invalid-key`, `invalid-range`, `invalid-location`, `too-large`: the argument is at fault
  * - `denied`: credentials or permissions
  * - `store-missing`: the bucket or folder itself is not there
  * - `out-of-space`: the disk or quota is full
@@ -71,6 +93,7 @@ export type RawStoreErrorCode =
   | 'invalid-key'
   | 'invalid-range'
   | 'invalid-location'
+  | 'too-large'
   | 'denied'
   | 'store-missing'
   | 'out-of-space'
@@ -81,6 +104,7 @@ const FINAL_CODES: ReadonlySet<RawStoreErrorCode> = new Set([
   'invalid-key',
   'invalid-range',
   'invalid-location',
+  'too-large',
 ]);
 
 /** The one error class of the port. Messages name keys, buckets and folders, never content. */

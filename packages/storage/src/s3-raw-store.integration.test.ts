@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import {
+  AbortMultipartUploadCommand,
   CreateBucketCommand,
   CreateMultipartUploadCommand,
   DeleteBucketCommand,
@@ -34,6 +35,9 @@ async function createBucket({ endpoint, region, credentials }: S3TestServer) {
   const options: S3RawStoreOptions = { bucket, region, credentials, endpoint: proxy.url };
   const stop = async () => {
     await proxy.stop();
+    for (const UploadId of proxy.openUploads) {
+      await client.send(new AbortMultipartUploadCommand({ Bucket: bucket, Key: KEY, UploadId }));
+    }
     const store = createS3RawStore({ ...options, endpoint });
     for await (const { key } of store.list('')) await store.delete(key);
     await store.close();
@@ -116,14 +120,17 @@ describe('S3 over a bad network', () => {
   let bucket: Awaited<ReturnType<typeof createBucket>>;
   let proxy: S3Proxy;
   let store: RawStore;
+  /** Gives up soon, where the server is to be silent. */
+  let impatient: RawStore;
   beforeAll(async () => {
     const [emulator] = servers;
     if (!emulator) throw new Error('The emulator always runs');
     bucket = await createBucket(emulator);
     proxy = bucket.proxy;
-    store = createS3RawStore({ ...bucket.options, maxAttempts: 2, requestTimeoutMs: 500 });
+    store = createS3RawStore({ ...bucket.options, maxAttempts: 2 });
+    impatient = createS3RawStore({ ...bucket.options, maxAttempts: 2, requestTimeoutMs: 500 });
     return async () => {
-      await store.close();
+      await Promise.all([store.close(), impatient.close()]);
       await bucket.stop();
     };
   });
@@ -172,8 +179,46 @@ describe('S3 over a bad network', () => {
     ['a lost answer', { kind: 'lose-answer' } as const, 'unavailable'],
   ])('%s is a retryable error', async (_label, fault, code) => {
     proxy.onRequest(() => fault);
-    await expect(store.check()).rejects.toMatchObject({ name: 'RawStoreError', code, retryable: true });
+    await expect((fault.kind === 'ignore' ? impatient : store).check()).rejects.toMatchObject({
+      name: 'RawStoreError',
+      code,
+      retryable: true,
+    });
   });
+
+  test.each(['reset', 'lose-answer'] as const)(
+    'a put whose machine dies at any request shows nothing or everything, and leaves what can be removed: %s',
+    async (lastFault) => {
+      const old = Buffer.from('the object of before');
+      const bytes = randomBytes(11 * MIB);
+      const outcomes = new Set<string>();
+      const healthy = createS3RawStore(bucket.options);
+      for (let deadFrom = 1; !outcomes.has('acknowledged'); deadFrom += 1) {
+        proxy.onRequest(() => undefined);
+        await healthy.put(KEY, bodyOf(old));
+        let count = 0;
+        proxy.onRequest(() => {
+          count += 1;
+          if (count < deadFrom) return undefined;
+          return { kind: count === deadFrom ? lastFault : 'reset' };
+        });
+        const dying = createS3RawStore({ ...bucket.options, maxAttempts: 1, requestTimeoutMs: 20_000 });
+        const isAcknowledged = await dying.put(KEY, bodyOf(bytes)).then(
+          () => true,
+          () => false,
+        );
+        await dying.close();
+        proxy.onRequest(() => undefined);
+        const found = await buffer(await healthy.get(KEY));
+        expect(found.equals(bytes) || (!isAcknowledged && found.equals(old))).toBe(true);
+        outcomes.add(isAcknowledged ? 'acknowledged' : found.equals(bytes) ? 'whole' : 'nothing');
+        expect(deadFrom).toBeLessThan(20);
+      }
+      expect(outcomes).toContain('nothing');
+      await healthy.delete(KEY);
+      await healthy.close();
+    },
+  );
 
   test('nobody listening is a retryable error', async () => {
     const lonely = createS3RawStore({ ...bucket.options, endpoint: 'http://127.0.0.1:1', maxAttempts: 1 });
@@ -198,6 +243,18 @@ describe('S3 over a bad network', () => {
     expect(bytes.equals(await buffer(await store.get(KEY)))).toBe(true);
   });
 
+  test('an older object at the key is not taken for an upload that went missing', async () => {
+    const older = randomBytes(9 * MIB);
+    await store.put(KEY, bodyOf(older));
+    proxy.onRequest((request) => {
+      const isComplete = request.startsWith('POST') && request.includes('uploadId=');
+      return isComplete ? s3ErrorAnswer(404, 'NoSuchUpload') : undefined;
+    });
+    await expect(store.put(KEY, bodyOf(randomBytes(10 * MIB)))).rejects.toMatchObject({ code: 'unavailable' });
+    proxy.onRequest(() => undefined);
+    expect(older.equals(await buffer(await store.get(KEY)))).toBe(true);
+  });
+
   test.each([
     ['PutObject', MIB, (request: string) => request.startsWith('PUT')],
     [
@@ -207,6 +264,7 @@ describe('S3 over a bad network', () => {
     ],
   ])('an abort during %s leaves nothing', async (_label, sizeBytes, isLastRequest) => {
     await store.delete(KEY);
+    const openBefore = [...proxy.openUploads];
     const abort = new AbortController();
     const reason = new Error('shutting down');
     proxy.onRequest((request) => {
@@ -215,13 +273,13 @@ describe('S3 over a bad network', () => {
     });
     await expect(store.put(KEY, bodyOf(randomBytes(sizeBytes)), { signal: abort.signal })).rejects.toBe(reason);
     expect(await store.stat(KEY)).toBeUndefined();
-    expect([...proxy.openUploads]).toEqual([]);
+    expect([...proxy.openUploads]).toEqual(openBefore);
   });
 
   test.each(['cut-body', 'stall-body'] as const)('a download with %s fails on the stream', async (kind) => {
     await store.put(KEY, bodyOf(randomBytes(3 * MIB)));
     proxy.onRequest(() => ({ kind }));
-    const stream = await store.get(KEY);
+    const stream = await impatient.get(KEY);
     await expect(buffer(stream)).rejects.toMatchObject({ name: 'RawStoreError', code: 'unavailable', retryable: true });
   });
 

@@ -6,15 +6,16 @@ import {
   GetObjectCommand,
   type GetObjectCommandOutput,
   HeadObjectCommand,
-  ListObjectsV2Command,
   paginateListObjectsV2,
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
 import { assertByteRange } from './byte-range.ts';
+import { checkStore } from './check-store.ts';
 import { createCheckedDownload } from './checked-download.ts';
+import { withDescriptions } from './described-objects.ts';
 import { assertKeyPrefix, assertObjectKey, isObjectKey } from './object-key-rules.ts';
-import { parseRawObjectKey } from './raw-object-key.ts';
+import { parseRawObjectKey, parseRedactedObjectKey, parseStreamObjectKey } from './raw-object-key.ts';
 import { type ByteRange, type RawObjectInfo, type RawStore, RawStoreError } from './raw-store.ts';
 import { createS3Client, type S3ClientOptions } from './s3-client.ts';
 import { isS3Error, toS3Error } from './s3-errors.ts';
@@ -123,18 +124,12 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
     }
   }
 
-  /** Listing names the bucket or the credentials as the cause, where the bodiless answer of HeadBucket cannot. */
-  async function check(): Promise<void> {
-    const command = new ListObjectsV2Command({ Bucket, Prefix: keyPrefix, MaxKeys: 1 });
-    await withS3Errors(`bucket ${Bucket}`, undefined, () => client.send(command));
-  }
-
   async function abortStaleUploads(olderThanMs: number): Promise<number> {
     let aborted = 0;
     await withS3Errors(`bucket ${Bucket}`, undefined, async () => {
       for await (const { Key, UploadId, Initiated } of listMultipartUploads(client, Bucket, keyPrefix)) {
         // Other programs may have uploads in the bucket.
-        const isOurs = Key !== undefined && parseRawObjectKey(Key.slice(keyPrefix.length)) !== undefined;
+        const isOurs = Key !== undefined && isTranscriptKey(Key.slice(keyPrefix.length));
         if (!isOurs || Initiated === undefined || Date.now() - Initiated.getTime() < olderThanMs) continue;
         aborted += await abortUpload({ Bucket, Key, UploadId });
       }
@@ -153,7 +148,12 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
     }
   }
 
-  return { put, get, stat, delete: deleteObject, list, check, abortStaleUploads, close: async () => client.destroy() };
+  return withDescriptions({
+    ...{ put, get, stat, delete: deleteObject, list, abortStaleUploads },
+    check: () => checkStore({ put, get }),
+    readSpace: async () => undefined,
+    close: async () => client.destroy(),
+  });
 }
 
 /** Rethrows the signal's reason after an abort, and anything else as a RawStoreError. */
@@ -192,6 +192,10 @@ async function upload(
     },
   }).done();
 }
+
+/** Whether the object may be large enough to be put in parts. */
+const isTranscriptKey = (key: string): boolean =>
+  [parseRawObjectKey, parseRedactedObjectKey, parseStreamObjectKey].some((parse) => parse(key) !== undefined);
 
 const toRangeHeader = ({ startByte, endByteExclusive }: ByteRange): string =>
   `bytes=${startByte}-${endByteExclusive === undefined ? '' : endByteExclusive - 1}`;

@@ -6,7 +6,7 @@ export interface TableHash {
 }
 
 /** What names a workspace, a transcript, an upload or a moment, and so differs from one run to the next. */
-const ACCIDENTAL = ['workspace_id', 'created_at', 'updated_at'];
+const ACCIDENTAL = ['workspace_id', 'uploader_key_id', 'created_at', 'updated_at'];
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   transcripts: [
     'id',
@@ -30,7 +30,6 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   tool_calls: ['row_set_id', 'call_number'],
   usage_ledger: ['row_set_id', 'entry_number'],
   usage_rollup: [],
-  tool_rollup: [],
   message_rollup: [],
   usage_day_rollup: [],
   tool_day_rollup: [],
@@ -53,4 +52,17 @@ export async function hashWorkspace({ pool }: DatabasePool, workspaceId: string)
     hashes[table] = rows[0] ?? { rows: 0, hash: null };
   }
   return hashes;
+}
+
+/** The tables whose rows differ from those of `origin`, in words. */
+export function compareHashes(
+  found: Record<string, TableHash>,
+  expected: Record<string, TableHash>,
+  origin: string,
+): string[] {
+  return Object.entries(expected).flatMap(([table, { rows, hash }]) =>
+    found[table]?.rows === rows && found[table].hash === hash
+      ? []
+      : [`${table}: ${found[table]?.rows} rows differ from the ${rows} of ${origin}`],
+  );
 }

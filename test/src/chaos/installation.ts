@@ -1,9 +1,10 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace } from '@recount/db';
 import { createRawStore, type RawStore } from '@recount/storage';
 import { type S3Proxy, startS3Proxy } from '@recount/storage/testing/s3-proxy';
 import { startFauxqs } from 'fauxqs';
+import { mountSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { type Program, prepareDatabase, superviseProgram } from '../test-backend.ts';
 import { type KillablePostgres, startKillablePostgres } from './killable-postgres.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
@@ -12,16 +13,23 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 export type StoreKind = 's3' | 'folder';
 
 export interface Installation {
+  /** Where `recount up` would look for this PostgreSQL. */
+  directory: string;
   apiUrl: string;
   api: SupervisedProcess;
   workers: SupervisedProcess[];
   postgres: KillablePostgres;
+  /** That the database lies on; undefined where none could be mounted. */
+  databaseDisk: SmallDisk | undefined;
   databaseProxy: TcpProxy;
   /** Only with an S3 store. */
   storeProxy: S3Proxy | undefined;
   /** What `recount` commands need to work on it, by way of the proxies. */
   environment: Record<string, string>;
+  /** Straight to the store, without faults. */
   rawStore: RawStore;
+  /** Of a folder store. */
+  rawDirectory: string | undefined;
   /** A pool straight to the server; stale after a kill of PostgreSQL. */
   openDatabase(): DatabasePool;
   createWorkspace(id: string, name: string): Promise<{ key: string }>;
@@ -29,6 +37,8 @@ export interface Installation {
 }
 
 const WORKER_COUNT = 2;
+/** Room for a long run: of memory only what is written is taken. */
+const DATABASE_DISK_BYTES = 8 * 1024 ** 3;
 const BUCKET = 'recount-chaos';
 
 /** API and workers as processes of their own, behind proxies to a PostgreSQL of their own and to the raw store. */
@@ -41,6 +51,7 @@ export async function startInstallation(
   const postgres = await startKillablePostgres(join(directory, 'postgres'), (port) =>
     databaseProxy.setTargetPort(port),
   );
+  const databaseDisk = await moveToSmallDisk(postgres);
   await prepareDatabase(postgres.connectionString());
   const rawStore = store === 's3' ? await startS3() : undefined;
   const location = rawStore?.location ?? join(directory, 'raw');
@@ -59,6 +70,9 @@ export async function startInstallation(
   const workers = Array.from({ length: WORKER_COUNT }, (_, index) => supervise(`worker ${index + 1}`, 'worker'));
   const openDatabase = (): DatabasePool => createDatabasePool({ connectionString: postgres.connectionString() });
   return {
+    directory,
+    databaseDisk,
+    rawDirectory: store === 'folder' ? location : undefined,
     apiUrl: `http://127.0.0.1:${apiPort}`,
     api,
     workers,
@@ -79,9 +93,25 @@ export async function startInstallation(
       await Promise.all([api, ...workers].map((program) => program.stop()));
       await databaseProxy.stop();
       await postgres.stop();
+      await databaseDisk?.unmount();
       await rawStore?.stop();
     },
   };
+}
+
+/** Puts its database on a disk that can be filled; the WAL stays where it is. */
+async function moveToSmallDisk({ directory, connectionString }: KillablePostgres): Promise<SmallDisk | undefined> {
+  const { uid } = await stat(join(directory, 'cluster/data'));
+  const disk = await mountSmallDisk(DATABASE_DISK_BYTES, uid);
+  if (disk === undefined) return undefined;
+  const url = new URL(connectionString());
+  const name = url.pathname.slice(1);
+  url.pathname = '/postgres';
+  const { pool, close } = createDatabasePool({ connectionString: url.href });
+  await pool.query(`CREATE TABLESPACE small LOCATION '${disk.directory}'`);
+  await pool.query(`ALTER DATABASE "${name}" SET TABLESPACE small`);
+  await close();
+  return disk;
 }
 
 async function startS3() {
@@ -93,7 +123,7 @@ async function startS3() {
   return {
     location: `s3://${BUCKET}/raw`,
     proxy,
-    options: { endpoint: proxy.url, region, credentials },
+    options: { endpoint: server.address, region, credentials },
     environment: {
       S3_ENDPOINT: proxy.url,
       S3_REGION: region,

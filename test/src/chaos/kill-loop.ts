@@ -7,6 +7,9 @@ import type { Tally } from './tally.ts';
 
 const MAX_BETWEEN_KILLS_MS = 2000;
 const MAX_DOWN_MS = 1500;
+/** Each kind comes at least once in a run with a few kills. */
+const ALWAYS_ATTACKED = 3;
+const ATTACK_CHANCE = 0.4;
 const MAX_WAIT_FOR_PROGRESS_MS = 2000;
 
 export interface KillLoop {
@@ -16,6 +19,8 @@ export interface KillLoop {
   backfill: BackfillClient;
   random: Random;
   victims: Tally;
+  /** Made after a kill, and over before the next one. */
+  attack: () => Promise<void>;
   onKill: (count: number, victim: string) => void;
 }
 
@@ -31,6 +36,7 @@ export async function killProcesses(kills: number, loop: KillLoop): Promise<void
     if (victim === undefined) continue;
     victims.add(victim);
     loop.onKill(victims.total(), victim);
+    if (random.chance(ATTACK_CHANCE) || victims.total() <= ALWAYS_ATTACKED) await loop.attack();
   }
 }
 

@@ -54,6 +54,11 @@ export async function startKillablePostgres(
     longestStartMs: () => longestStartMs,
     async kill(victim, pauseMs) {
       const postmaster = await readPostmaster(running.directory);
+      if (postmaster === undefined) {
+        // A full disk has ended it while it recovered from the kill before; `recount up` would start it again as well.
+        running = await start();
+        return;
+      }
       const children = await listChildren(postmaster);
       const backend = children.at(-1);
       if (victim === 'backend' && backend !== undefined) return killProcess(backend);
@@ -66,8 +71,14 @@ export async function startKillablePostgres(
   };
 }
 
-async function readPostmaster(directory: string): Promise<number> {
-  return Number.parseInt(await readFile(join(directory, 'cluster/data/postmaster.pid'), 'utf8'), 10);
+/** Undefined if no server runs: one that ends by itself takes the file away. */
+async function readPostmaster(directory: string): Promise<number | undefined> {
+  try {
+    return Number.parseInt(await readFile(join(directory, 'cluster/data/postmaster.pid'), 'utf8'), 10);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return undefined;
+  }
 }
 
 /** Oldest first, so that those which serve connections come last. None where the system does not tell. */

@@ -6,7 +6,9 @@ import { runChaos } from './run-chaos.ts';
 const HELP = `Usage: pnpm chaos [--kills N] [--seed N] [--store s3|folder]
 
 Kills API, workers, PostgreSQL and a backfill at random while several clients upload, breaks their connections and the
-raw store's answers, then compares every row with an undisturbed run. Exit code 1 where anything is lost, doubled or stuck.
+raw store's answers, starts rivals on the cluster, damages raw objects and fills the database's disk. Then compares every row
+with an undisturbed run, and with the database made again from the raw store. Exit code 1 where anything is lost, doubled,
+damaged or stuck.
 
   --kills N    SIGKILLs, default 200
   --seed N     of victims, faults and uploads; the order of events in time remains the machine's. Default 1

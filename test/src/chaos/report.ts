@@ -1,10 +1,25 @@
 import type { Afterwards } from './check-afterwards.ts';
-import type { ChaosOptions } from './run-chaos.ts';
+import type { StoreKind } from './installation.ts';
+
+export interface ChaosOptions {
+  kills: number;
+  /** Of victims, faults and uploads. When things happen remains the machine's affair. */
+  seed: number;
+  store: StoreKind;
+  /** Folder or archives of transcripts; undefined: the samples. */
+  corpus: string | undefined;
+  /** Leaves logs and data behind. */
+  keep?: boolean;
+  onProgress?: (text: string) => void;
+}
 
 export interface ChaosReport extends Afterwards {
   options: ChaosOptions;
   kills: Record<string, number>;
   faults: Record<string, number>;
+  attacks: Record<string, number>;
+  /** Damaged raw objects that an upload healed while the faults went on, of those whose answer arrived. */
+  healedByClients: number;
   /** Answers that the clients got, by status. */
   answers: Record<string, number>;
   uploads: number;
@@ -24,16 +39,19 @@ const toText = (counts: Record<string, number>): string =>
 const toSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 export function formatReport(report: ChaosReport): string {
-  const { options, kills, faults, answers, tables, failures } = report;
+  const { options, kills, faults, attacks, answers, tables, failures } = report;
   const lines: (readonly [string, string])[] = [
     ['seed, store', `${options.seed}, ${options.store}`],
     ['kills', `${toTotal(kills)}: ${toText(kills)}`],
     ['faults', `${toTotal(faults)}: ${toText(faults)}`],
+    ['attacks', `${toTotal(attacks)}: ${toText(attacks)}`],
+    ['healed by uploads', `${report.healedByClients} under fire, ${report.healedAfterwards} afterwards`],
     [
       'uploads',
       `${report.uploads}, of which ${report.acknowledged} acknowledged; ${report.unacknowledgedThere} of the others there`,
     ],
     ['answers', toText(answers)],
+    ['put off by a full disk', `${report.putOffByFullDisk} jobs`],
     ['backfill runs', String(report.backfillRuns)],
     ['chaos', toSeconds(report.chaosMs)],
     ['until no job left', toSeconds(report.settleMs)],
@@ -42,12 +60,13 @@ export function formatReport(report: ChaosReport): string {
     ['transcripts', toText(report.statuses)],
     ['cut off at least once', `${report.repeatedTranscripts}; most attempts at one ${report.mostAttempts}`],
     ['doctor --fix', toText(report.findings)],
+    ['rebuild and ingestion', toSeconds(report.rebuildMs)],
     ['requeue --failed', String(report.requeued)],
     ['rows compared', toText(Object.fromEntries(Object.entries(tables).map(([name, { rows }]) => [name, rows])))],
   ];
   const width = Math.max(...lines.map(([name]) => name.length));
   const table = lines.map(([name, text]) => `${name.padEnd(width)}  ${text}`);
   const verdict =
-    failures.length === 0 ? ['nothing lost, doubled or stuck'] : failures.map((text) => `FAILED: ${text}`);
+    failures.length === 0 ? ['nothing lost, doubled, damaged or stuck'] : failures.map((text) => `FAILED: ${text}`);
   return ['', ...table, '', ...verdict].join('\n');
 }

@@ -4,35 +4,18 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../find-free-port.ts';
+import { createAttacks } from './attacks.ts';
 import { startBackfillClient } from './backfill-client.ts';
 import { checkAfterwards } from './check-afterwards.ts';
 import { injectDatabaseFaults, injectStoreFaults } from './faults.ts';
-import { type Installation, type StoreKind, startInstallation } from './installation.ts';
+import { type Installation, startInstallation } from './installation.ts';
 import { killProcesses } from './kill-loop.ts';
 import { createRandom } from './random.ts';
-import type { ChaosReport } from './report.ts';
+import type { ChaosOptions, ChaosReport } from './report.ts';
 import { createTally } from './tally.ts';
-import { type UploadResult, upload } from './upload-client.ts';
+import { type Attempted, CHAOS_WORKSPACE, type UploadResult, upload } from './upload-client.ts';
 import { createUploadPlan, type PlannedUpload, readTranscriptFiles, type UploadPlan } from './uploads.ts';
 
-export interface ChaosOptions {
-  kills: number;
-  /** Of victims, faults and uploads. When things happen remains the machine's affair. */
-  seed: number;
-  store: StoreKind;
-  /** Folder or archives of transcripts; undefined: the samples. */
-  corpus: string | undefined;
-  /** Leaves logs and data behind. */
-  keep?: boolean;
-  onProgress?: (text: string) => void;
-}
-
-/** One that a client sent, and what it was told of it. */
-export interface Attempted extends UploadResult {
-  planned: PlannedUpload;
-}
-
-export const CHAOS_WORKSPACE = '01J0000000000000000000000A';
 const CLIENT_COUNT = 4;
 const MAX_CLIENT_PAUSE_MS = 500;
 const SAMPLES = fileURLToPath(new URL('../../../samples', import.meta.url));
@@ -48,18 +31,26 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const installation = await startInstallation(directory, { store: options.store, apiPort: await findFreePort() });
   try {
     const { key } = await installation.createWorkspace(CHAOS_WORKSPACE, 'default');
-    const tallies = { victims: createTally(), faults: createTally(), answers: createTally() };
+    const tallies = { victims: createTally(), faults: createTally(), answers: createTally(), attacks: createTally() };
     const startedAtMs = performance.now();
     await Promise.all([installation.api, ...installation.workers].map((program) => program.waitUntilReady()));
     const environment = { ...installation.environment, RECOUNT_SERVER: installation.apiUrl, RECOUNT_API_KEY: key };
     const backfill = startBackfillClient(source, environment);
-    const clients = startClients(createUploadPlan(files, random.fork()), (planned) =>
+    const plan = createUploadPlan(files, random.fork());
+    const clients = startClients(plan, (planned) =>
       upload({ baseUrl: installation.apiUrl, key, answers: tallies.answers }, planned),
     );
     const faults = [injectDatabaseFaults(installation.databaseProxy, random.fork(), tallies.faults)];
     if (installation.storeProxy) {
       faults.push(injectStoreFaults(installation.storeProxy, random.fork(), tallies.faults));
     }
+    const attacks = createAttacks({
+      installation,
+      random: random.fork(),
+      tally: tallies.attacks,
+      attempted: clients.attempted,
+      repeat: plan.repeat,
+    });
     await Promise.race([
       clients.failed,
       killProcesses(options.kills, {
@@ -67,6 +58,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
         backfill,
         random: random.fork(),
         victims: tallies.victims,
+        attack: attacks.next,
         countAcknowledged: () => clients.attempted.length,
         onKill: (count, victim) =>
           onProgress(`${count}/${options.kills}: ${victim}; ${clients.attempted.length} uploads`),
@@ -78,6 +70,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     onProgress('Faults off, every upload acknowledged');
     const results = await checkAfterwards(installation, {
       attempted: clients.attempted,
+      damaged: attacks.damaged,
       source,
       key,
       onProgress,
@@ -93,7 +86,10 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       chaosMs,
       longestPostgresStartMs: installation.postgres.longestStartMs(),
       failedPostgresStarts: installation.postgres.failedStarts,
+      attacks: tallies.attacks.toObject(),
+      healedByClients: clients.attempted.filter(({ receipt }) => receipt?.rawObject === 'healed').length,
       ...results,
+      failures: [...attacks.failures, ...results.failures],
     };
   } finally {
     await installation.stop();

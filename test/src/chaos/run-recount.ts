@@ -12,13 +12,15 @@ export interface RecountResult {
   stderr: string;
 }
 
-/** Runs `recount …` to its end. */
+/** Runs `recount …` to its end. `launcher`: a command that runs it. */
 export async function runRecount(
   commandArguments: readonly string[],
   environment: Record<string, string>,
   onStart: (pid: number | undefined) => void = () => {},
+  launcher: readonly string[] = [],
 ): Promise<RecountResult> {
-  const child = spawn(process.execPath, [CLI, ...commandArguments], {
+  const [command = process.execPath, ...parameters] = [...launcher, process.execPath, CLI, ...commandArguments];
+  const child = spawn(command, parameters, {
     env: { PATH: process.env.PATH, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

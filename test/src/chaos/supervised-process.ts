@@ -17,6 +17,8 @@ export interface SupervisedProcess {
   kill(pauseMs: number): Promise<boolean>;
   /** SIGTERM, for good; resolves to its exit code, or the signal that ended it. */
   stop(): Promise<number | string | undefined>;
+  /** Of the process that runs now. */
+  pid(): number | undefined;
   /** What it said last, each time it ended by itself after it had been ready. */
   crashes: string[];
   /** Ends before it was ready, as while the database is away. */
@@ -26,6 +28,8 @@ export interface SupervisedProcess {
 export interface SupervisedProcessOptions {
   name: string;
   commandArguments: readonly string[];
+  /** A command that runs the program, e.g. with limits. */
+  launcher?: readonly string[] | undefined;
   environment: Record<string, string>;
   /** In its output, once it works. */
   readyPattern: RegExp;
@@ -43,7 +47,13 @@ export function superviseProcess(options: SupervisedProcessOptions): SupervisedP
   let current: { child: ChildProcess; exited: Promise<number | string> } | undefined;
 
   const start = (): void => {
-    const child = spawn(process.execPath, [CLI, ...options.commandArguments], {
+    const [command = process.execPath, ...parameters] = [
+      ...(options.launcher ?? []),
+      process.execPath,
+      CLI,
+      ...options.commandArguments,
+    ];
+    const child = spawn(command, parameters, {
       env: { PATH: process.env.PATH, ...options.environment },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -86,6 +96,7 @@ export function superviseProcess(options: SupervisedProcessOptions): SupervisedP
     crashes,
     failedStarts: () => failedStarts,
     isReady: () => isReady,
+    pid: () => current?.child.pid,
     async waitUntilReady() {
       while (!isReady) await sleep(20);
     },

@@ -19,6 +19,8 @@ export interface ClientOptions {
 export interface Receipt {
   transcriptId: string;
   sessionId: string;
+  /** What became of the bytes: `stored`, or for those that were there `duplicate` or `healed`. */
+  rawObject: string | undefined;
 }
 
 export interface UploadResult {
@@ -44,9 +46,9 @@ export async function upload(options: ClientOptions, planned: PlannedUpload): Pr
     options.answers.add(answer === undefined ? 'broken off' : String(answer.status));
     if (planned.givesUpAfter !== undefined) return { sha256, receipt: undefined };
     if (answer?.status === 200 || answer?.status === 202) {
-      const { transcript_id, session_id } = JSON.parse(answer.body) as Record<string, string>;
+      const { transcript_id, session_id, raw_object } = JSON.parse(answer.body) as Record<string, string>;
       if (transcript_id !== undefined && session_id !== undefined) {
-        return { sha256, receipt: { transcriptId: transcript_id, sessionId: session_id } };
+        return { sha256, receipt: { transcriptId: transcript_id, sessionId: session_id, rawObject: raw_object } };
       }
     }
     if (answer !== undefined && !RETRYABLE.has(answer.status)) {
@@ -99,4 +101,11 @@ async function send(
     if (!outgoing.writableFinished) outgoing.destroy();
     await sending;
   }
+}
+
+export const CHAOS_WORKSPACE = '01J0000000000000000000000A';
+
+/** One that a client sent, and what it was told of it. */
+export interface Attempted extends UploadResult {
+  planned: PlannedUpload;
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { generateTranscript } from '@recount/bench/generate-transcript';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
-import { readSources } from '@recount/sources';
+import { readSources } from '@recount/storage/sources';
 import type { Random } from './random.ts';
 
 /** Something to upload; its bytes can be had again at any time. */
@@ -14,11 +14,15 @@ export interface PlannedUpload {
   pauseMs: number;
   /** The client breaks off after this share of the bytes and does not come back; 1: it does not wait for the answer. */
   givesUpAfter: number | undefined;
+  /** No other version of its session comes. */
+  isOnlyVersion: boolean;
   read(): Buffer;
 }
 
 export interface UploadPlan {
   next(): PlannedUpload;
+  /** Plans the same bytes once more, as the next. */
+  repeat(planned: PlannedUpload): void;
 }
 
 interface File {
@@ -52,9 +56,9 @@ export async function readTranscriptFiles(root: string): Promise<File[]> {
  * any order, and twice at once; some under a session id that the client names; some that the client gives up.
  */
 export function createUploadPlan(files: readonly File[], random: Random): UploadPlan {
-  const waiting: Pick<PlannedUpload, 'path' | 'sessionId' | 'read'>[] = random
+  const waiting: Pick<PlannedUpload, 'path' | 'sessionId' | 'isOnlyVersion' | 'read'>[] = random
     .shuffle(files)
-    .map(({ path, bytes }) => ({ path, sessionId: undefined, read: () => bytes }));
+    .map(({ path, bytes }) => ({ path, sessionId: undefined, isOnlyVersion: false, read: () => bytes }));
   let generatedCount = 0;
 
   const planSession = (): typeof waiting => {
@@ -66,15 +70,18 @@ export function createUploadPlan(files: readonly File[], random: Random): Upload
         : Math.round(MIN_BYTES * (MAX_BYTES / MIN_BYTES) ** random.next());
     const sizes = Array.from({ length: random.integer(1, 3) }, (_, index) => Math.ceil(largest / 2 ** index));
     if (random.chance(0.1)) sizes.push(largest);
+    const isOnlyVersion = new Set(sizes).size === 1;
     const sessionId = random.chance(0.1) ? `named-by-the-client-${seed}` : undefined;
     return random.shuffle(sizes).map((targetBytes) => ({
       path: undefined,
       sessionId,
+      isOnlyVersion,
       read: () => Buffer.concat([...generateTranscript({ seed, targetBytes })]),
     }));
   };
 
   return {
+    repeat: (planned) => void waiting.unshift(planned),
     next() {
       if (waiting.length === 0 || random.chance(0.5)) waiting.unshift(...planSession());
       const upload = waiting.shift();

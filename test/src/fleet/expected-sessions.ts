@@ -1,10 +1,14 @@
-import { type Report, toTokens, UNITS_PER_USD } from './expected-usage.ts';
-import { type FleetFacts, type SessionFact, sumUnits } from './facts.ts';
+import { isUnpriced, type Report, toKnownUnits, toTokens, toUsdOrNull, UNITS_PER_USD } from './expected-usage.ts';
+import type { FleetFacts, ResponseFact, SessionFact } from './facts.ts';
 import { countDistinct, groupItems, type Item, type Question, sum, toPercentile } from './question.ts';
 
 const IDLE_MS = 5 * 60_000;
 
-const toCost = ({ responses }: SessionFact): number => sum(responses, ({ costs }) => sumUnits(costs));
+const toCost = ({ responses }: SessionFact): number | null => toKnownUnits(responses);
+const listCosts = (sessions: readonly SessionFact[]): number[] => sessions.flatMap((session) => toCost(session) ?? []);
+/** Null where there are some, and none is known. */
+const sumKnown = (all: readonly unknown[], known: readonly number[]): number | null =>
+  all.length > 0 && known.length === 0 ? null : sum(known, (units) => units);
 const toSessionTokens = ({ responses }: SessionFact): number => sum(responses, toTokens);
 const toDuration = ({ firstMs, lastMs }: SessionFact): number => lastMs - firstMs;
 
@@ -26,8 +30,8 @@ const listSessions = ({ sessions }: FleetFacts): Item[] =>
   }));
 
 /** A response that only another version of the session holds is credited to it all the same. */
-const toCreditedCost = ({ responses }: FleetFacts, { id }: SessionFact): number =>
-  sum(responses, ({ sessionId, costs }) => (sessionId === id ? sumUnits(costs) : 0));
+const listCredited = ({ responses }: FleetFacts, sessions: readonly SessionFact[]): ResponseFact[] =>
+  responses.filter(({ sessionId }) => sessions.some(({ id }) => id === sessionId));
 
 export function expectSessions(facts: FleetFacts, question: Question, idleMs = IDLE_MS): Report {
   const toRow = (sessions: readonly SessionFact[]): object => ({
@@ -38,11 +42,14 @@ export function expectSessions(facts: FleetFacts, question: Question, idleMs = I
     tool_uses: sum(sessions, ({ toolUseCount }) => toolUseCount),
     duration_ms: sum(sessions, toDuration),
     active_ms: sum(sessions, (session) => toActiveMs(session, idleMs)),
-    cost_usd: sum(sessions, toCost) / UNITS_PER_USD,
-    own_cost_usd: sum(sessions, (session) => toCreditedCost(facts, session)) / UNITS_PER_USD,
+    cost_usd: toUsdOrNull(sumKnown(sessions, listCosts(sessions))),
+    unpriced_responses: sum(sessions, ({ responses }) => responses.filter(isUnpriced).length),
+    unpriced_sessions: sessions.filter((session) => toCost(session) === null).length,
+    own_cost_usd: toUsdOrNull(toKnownUnits(listCredited(facts, sessions))),
+    own_unpriced_responses: listCredited(facts, sessions).filter(isUnpriced).length,
     distribution: {
       total_tokens: toDistribution(sessions.map(toSessionTokens)),
-      cost_usd: toDistribution(sessions.map(toCost), UNITS_PER_USD),
+      cost_usd: toDistribution(listCosts(sessions), UNITS_PER_USD),
       duration_ms: toDistribution(sessions.map(toDuration)),
       active_ms: toDistribution(sessions.map((session) => toActiveMs(session, idleMs))),
     },
@@ -70,7 +77,7 @@ function toDistribution(values: readonly number[], divisor = 1): object | null {
 export function expectMostExpensive({ sessions }: FleetFacts, top: number): object[] {
   return sessions
     .filter(({ parentId }) => parentId === null)
-    .sort((a, b) => toCost(b) - toCost(a) || (a.id < b.id ? -1 : 1))
+    .sort((a, b) => (toCost(b) ?? -1) - (toCost(a) ?? -1) || (a.id < b.id ? -1 : 1))
     .slice(0, top)
     .map((session) => ({
       session_id: session.id,
@@ -82,7 +89,8 @@ export function expectMostExpensive({ sessions }: FleetFacts, top: number): obje
       active_ms: toActiveMs(session, IDLE_MS),
       prompts: session.promptCount,
       total_tokens: toSessionTokens(session),
-      cost_usd: toCost(session) / UNITS_PER_USD,
+      cost_usd: toUsdOrNull(toCost(session)),
+      unpriced_responses: session.responses.filter(isUnpriced).length,
     }));
 }
 
@@ -90,23 +98,36 @@ export function expectReconciliation({ sessions }: FleetFacts): Report {
   const toRow = (reported: readonly SessionFact[]): object => {
     const children = sessions.filter(({ parentId }) => reported.some(({ id }) => id === parentId));
     const reportedUnits = sum(reported, (session) => session.reportedUnits ?? 0);
-    const childUnits = sum(children, toCost);
-    const computedUnits = sum(reported, toCost) + childUnits;
+    const toFamily = (session: SessionFact) => [session, ...children.filter(({ parentId }) => parentId === session.id)];
+    const toUnits = (family: readonly SessionFact[]) => toKnownUnits(family.flatMap((session) => session.responses));
+    const compared = reported.filter((session) => toUnits(toFamily(session)) !== null);
+    const computed = sumKnown(
+      reported,
+      compared.flatMap((session) => toUnits(toFamily(session)) ?? []),
+    );
+    const ofChildren = reported.map((session) => toUnits(toFamily(session).slice(1)));
+    const comparedUnits = sum(compared, (session) => session.reportedUnits ?? 0);
+    const difference = computed === null ? null : computed - comparedUnits;
     const responses = [...reported, ...children].flatMap((session) => session.responses);
     return {
       reported_cost_usd: reportedUnits / UNITS_PER_USD,
-      computed_cost_usd: computedUnits / UNITS_PER_USD,
-      subagent_cost_usd: childUnits / UNITS_PER_USD,
-      difference_usd: (computedUnits - reportedUnits) / UNITS_PER_USD,
-      difference_ratio: reportedUnits === 0 ? null : (computedUnits - reportedUnits) / reportedUnits,
+      computed_cost_usd: toUsdOrNull(computed),
+      subagent_cost_usd: toUsdOrNull(
+        sumKnown(
+          ofChildren,
+          ofChildren.flatMap((units) => units ?? []),
+        ),
+      ),
+      difference_usd: toUsdOrNull(difference),
+      difference_ratio: difference === null || comparedUnits === 0 ? null : difference / comparedUnits,
       unfinalised_responses: responses.filter(({ estimatedOutput }) => estimatedOutput !== null).length,
-      unpriced_responses: responses.filter(({ basis }) => basis === 'unpriced').length,
+      unpriced_responses: responses.filter(isUnpriced).length,
     };
   };
   const reported = sessions.filter(({ reportedUnits }) => reportedUnits !== null);
   const isClose = (session: SessionFact): boolean => {
-    const { difference_usd: difference, reported_cost_usd: cost } = toRow([session]) as Record<string, number>;
-    return Math.abs(difference ?? 0) <= 0.01 * (cost ?? 0);
+    const row = toRow([session]) as Record<'difference_usd' | 'reported_cost_usd', number | null>;
+    return row.difference_usd !== null && Math.abs(row.difference_usd) <= 0.01 * (row.reported_cost_usd ?? 0);
   };
   return {
     rows: reported.map((session) => ({
@@ -125,14 +146,15 @@ export function expectReconciliation({ sessions }: FleetFacts): Report {
 
 export function expectPullRequests(facts: FleetFacts): Report {
   const links = facts.events.filter(({ kind }) => kind === 'pull_request');
-  const toCosts = (sessionIds: ReadonlySet<string>): { responses: number; total_tokens: number; units: number } => {
+  const toCosts = (sessionIds: ReadonlySet<string>) => {
     const children = facts.sessions.filter(({ parentId }) => parentId !== null && sessionIds.has(parentId));
     const members = new Set([...sessionIds, ...children.map(({ id }) => id)]);
     const responses = facts.responses.filter(({ sessionId }) => members.has(sessionId));
     return {
       responses: responses.length,
       total_tokens: sum(responses, toTokens),
-      units: sum(responses, ({ costs }) => sumUnits(costs)),
+      unpriced_responses: responses.filter(isUnpriced).length,
+      units: toKnownUnits(responses),
     };
   };
   const rows = [...Map.groupBy(links, ({ name }) => name)].map(([url, events]) => {
@@ -146,7 +168,7 @@ export function expectPullRequests(facts: FleetFacts): Report {
       last_linked: new Date(Math.max(...times)).toISOString(),
       sessions: countDistinct(events, ({ sessionId }) => sessionId),
       ...figures,
-      cost_usd: units / UNITS_PER_USD,
+      cost_usd: toUsdOrNull(units),
     };
   });
   const { units, ...figures } = toCosts(new Set(links.map(({ sessionId }) => sessionId)));
@@ -154,10 +176,10 @@ export function expectPullRequests(facts: FleetFacts): Report {
     rows,
     totals: {
       pull_requests: rows.length,
-      mean_cost_usd: Math.round(units / rows.length) / UNITS_PER_USD,
+      mean_cost_usd: Math.round((units ?? 0) / rows.filter((row) => row.cost_usd !== null).length) / UNITS_PER_USD,
       sessions: countDistinct(links, ({ sessionId }) => sessionId),
       ...figures,
-      cost_usd: units / UNITS_PER_USD,
+      cost_usd: toUsdOrNull(units),
     },
   };
 }

@@ -1,4 +1,4 @@
-import { listOwn, type Report, toFigures, UNITS_PER_USD } from './expected-usage.ts';
+import { isUnpriced, listOwn, type Report, toFigures, UNITS_PER_USD } from './expected-usage.ts';
 import type { EventFact, FleetFacts, SessionFact, ToolCallFact } from './facts.ts';
 import { countDistinct, groupItems, type Item, type Question, sum, toPercentile } from './question.ts';
 
@@ -145,6 +145,10 @@ export function expectSubagents(facts: FleetFacts): Report {
   const toRow = (calls: readonly ToolCallFact[], made: typeof responses): object => {
     const named = made.filter(({ response }) => response.agentId !== null);
     const subagents = countDistinct(named, ({ parent, response }) => `${parent} ${response.agentId}`);
+    const priced = countDistinct(
+      named.filter(({ response }) => !isUnpriced(response)),
+      ({ parent, response }) => `${parent} ${response.agentId}`,
+    );
     const figures = toFigures(made.map(({ response }) => response)) as { cost_usd: number | null };
     const units = Math.round((figures.cost_usd ?? 0) * UNITS_PER_USD);
     return {
@@ -153,7 +157,7 @@ export function expectSubagents(facts: FleetFacts): Report {
       denied: calls.filter(({ isDenied }) => isDenied).length,
       parents: countDistinct(calls, ({ sessionId }) => sessionId),
       subagents,
-      mean_cost_usd: subagents === 0 ? null : Math.round(units / subagents) / UNITS_PER_USD,
+      mean_cost_usd: priced === 0 ? null : Math.round(units / priced) / UNITS_PER_USD,
       ...figures,
     };
   };

@@ -34,13 +34,21 @@ export const listOwn = (facts: FleetFacts): Copy[] => listCopies(facts).filter((
 export const toTokens = ({ usage }: ResponseFact): number =>
   usage.input + usage.output + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h;
 
+/** Cost of those that have a price: null where there are some, and none has one. */
+export const toKnownUnits = (responses: readonly ResponseFact[]): number | null =>
+  responses.length > 0 && responses.every(isUnpriced) ? null : sum(responses, ({ costs }) => sumUnits(costs));
+
+export const toUsdOrNull = (units: number | null): number | null => (units === null ? null : units / UNITS_PER_USD);
+
+export const isUnpriced = ({ basis }: ResponseFact): boolean => basis === 'unpriced';
+
 export function toFigures(responses: readonly ResponseFact[]): object {
   const tokensIn = sum(responses, ({ usage }) => usage.input);
   const cacheRead = sum(responses, ({ usage }) => usage.cacheRead);
   const cacheWrite = sum(responses, ({ usage }) => usage.cacheWrite5m + usage.cacheWrite1h);
   const input = tokensIn + cacheRead + cacheWrite;
   const unfinalised = responses.filter(({ estimatedOutput }) => estimatedOutput !== null);
-  const unpriced = responses.filter(({ basis }) => basis === 'unpriced');
+  const unpriced = responses.filter(isUnpriced);
   const toUsd = (name: keyof NonNullable<ResponseFact['costs']>): number =>
     sum(responses, ({ costs }) => costs?.[name] ?? 0) / UNITS_PER_USD;
   return {
@@ -54,17 +62,17 @@ export function toFigures(responses: readonly ResponseFact[]): object {
     total_tokens: sum(responses, toTokens),
     cache_hit_ratio: input === 0 ? null : cacheRead / input,
     web_search_requests: sum(responses, ({ usage }) => usage.webSearches),
-    cost_usd:
-      responses.length > 0 && unpriced.length === responses.length
+    cost_usd: toUsdOrNull(toKnownUnits(responses)),
+    cost_by_class:
+      toKnownUnits(responses) === null
         ? null
-        : sum(responses, ({ costs }) => sumUnits(costs)) / UNITS_PER_USD,
-    cost_by_class: {
-      input: toUsd('input'),
-      output: toUsd('output'),
-      cache_read: toUsd('cacheRead'),
-      cache_write: toUsd('cacheWrite'),
-      web_search: toUsd('webSearch'),
-    },
+        : {
+            input: toUsd('input'),
+            output: toUsd('output'),
+            cache_read: toUsd('cacheRead'),
+            cache_write: toUsd('cacheWrite'),
+            web_search: toUsd('webSearch'),
+          },
     unfinalised: {
       responses: unfinalised.length,
       tokens_out: sum(unfinalised, ({ usage }) => usage.output),
@@ -158,6 +166,8 @@ export function expectCaveats(facts: FleetFacts, question: Question): object {
       models: [...new Set(unpriced.map(({ model }) => model))],
     },
     default_priced_responses,
+    // The fleet's copies are placeholders and resumed sessions, none of them forged.
+    disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
     without_timestamp: 0,
   };
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { type ApiApp, createApiApp, readApiConfig } from '@recount/api';
 import { createApiKey, createDatabasePool, ensureWorkspace } from '@recount/db';
 import { handleJob, receiveTranscript } from '@recount/ingest';
+import type { IngestJob } from '@recount/ingest/queue';
 import { createTestDatabase } from '@recount/local-postgres/testing';
-import type { IngestJob } from '@recount/queue';
 import { createFolderRawStore } from '@recount/storage';
 import { pino } from 'pino';
 import type { FleetFile } from './facts.ts';
@@ -38,7 +38,7 @@ export async function ingestFleet(files: readonly FleetFile[]): Promise<FleetIns
   await ensureWorkspace(database.database, WORKSPACE, 'fleet');
   for (const { path, text } of files) {
     const body = toBody(text);
-    await receiveTranscript(deps, { workspaceId: WORKSPACE, path, body, maxBytes: MAX_BYTES });
+    await receiveTranscript(deps, { workspaceId: WORKSPACE, uploaderKeyId: null, path, body, maxBytes: MAX_BYTES });
   }
   for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
     const outcome = await handleJob(deps, job, { maxLineBytes: MAX_BYTES });

@@ -3,7 +3,7 @@ import type { PlannedUsage } from './facts.ts';
 /** Lines as Claude Code writes them. */
 export type Line = Record<string, unknown>;
 
-export const NO_USAGE: PlannedUsage = {
+const NO_USAGE: PlannedUsage = {
   input: 0,
   output: 0,
   cacheRead: 0,

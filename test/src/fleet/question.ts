@@ -39,7 +39,7 @@ export interface Item {
 
 export const AGENT = 'claude-code';
 
-export function passes(question: Question, item: Item): boolean {
+function passes(question: Question, item: Item): boolean {
   const { fromMs, toMs, project, branch, model, sessionId, subagents = 'include' } = question;
   return (
     (fromMs === undefined || item.atMs >= fromMs) &&

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createApiKey, createDatabasePool, ensureWorkspace, migrateDatabase } from '@recount/db';
+import { migrateQueue } from '@recount/ingest/queue';
 import { startLocalPostgres } from '@recount/local-postgres';
-import { migrateQueue } from '@recount/queue';
 import { findFreePort } from '../find-free-port.ts';
 
 const CLI = fileURLToPath(new URL('../../../apps/cli/bin/recount.mjs', import.meta.url));

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSources } from '@recount/sources';
+import { readSources } from '@recount/storage/sources';
 import { countTranscriptMembers, toBombs, writeChunks, writeTarGz, writeZip } from './write-archives.ts';
 
 export interface ArchiveCheck {

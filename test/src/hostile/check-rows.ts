@@ -50,6 +50,8 @@ export function createRowChecker(): RowChecker {
   const sums = { responses: 0, unfinalised: 0, unpriced: 0, costUnits: 0 };
   const counts = Object.fromEntries(COUNTS.map((name) => [name, 0])) as Record<(typeof COUNTS)[number], number>;
   const messageIds = new Set<string>();
+  /** Of blocks and calls, whose messages may come later. */
+  const namedIds = new Set<string>();
   let rowCount = 0;
 
   const addResponse = (response: ApiResponse): void => {
@@ -72,7 +74,7 @@ export function createRowChecker(): RowChecker {
         messageIds.add(message.id);
       }
       for (const block of batch.contentBlocks) {
-        check(messageIds.has(block.message_id), 'ParsedContentBlock.message_id');
+        namedIds.add(block.message_id);
         for (const name of ['content_text', 'thinking_text', 'result_text'] as const) {
           const isBounded = Buffer.byteLength(block[name] ?? '') <= DEFAULT_MAX_INLINE_CONTENT_BYTES;
           check(isBounded, `ParsedContentBlock.${name}: its length`);
@@ -81,20 +83,22 @@ export function createRowChecker(): RowChecker {
       for (const response of batch.apiResponses) addResponse(response);
       for (const call of batch.toolCalls) {
         checkToolCall(call);
-        check(messageIds.has(call.message_id), 'ToolCall.message_id');
+        namedIds.add(call.message_id);
       }
       for (const event of batch.events) {
         checkKey(event.event_key, 'SessionEvent.event_key');
         checkTimestamp(event.timestamp, 'SessionEvent.timestamp');
         check(JSON.stringify(event.details).length <= MAX_DETAILS_LENGTH, 'SessionEvent.details: their length');
       }
-      for (const [name, rows] of Object.entries(batch)) {
+      const { summary: _summary, checkpoint: _checkpoint, ...rowsByName } = batch;
+      for (const [name, rows] of Object.entries(rowsByName)) {
         rowCount += rows.length;
         for (const row of rows) checkStorable(row, name);
       }
       check(!('polluted' in {}), 'Object.prototype');
     },
     finish({ stats, metadata }) {
+      for (const id of namedIds) check(messageIds.has(id), 'message_id of a block or call');
       checkStorable({ stats, metadata }, 'summary');
       checkTotals(stats, { ...sums, ...counts, messages: messageIds.size });
     },
@@ -153,6 +157,8 @@ function checkTotals(stats: TranscriptStats, sums: Record<string, number>): void
     ['unpriced_count', sums.unpriced],
   ];
   for (const [name, sum] of pairs) check(stats[name] === sum, `TranscriptStats.${name}: the sum of the rows`);
+  const isUnpriced = stats.api_response_count > 0 && stats.unpriced_count === stats.api_response_count;
+  check((stats.cost_estimate_usd === null) === isUnpriced, 'cost_estimate_usd: null where nothing has a price');
   check(toUnits(stats.cost_estimate_usd) === toUnits((sums.costUnits ?? 0) / COST_UNITS_PER_USD), 'cost_estimate_usd');
 }
 

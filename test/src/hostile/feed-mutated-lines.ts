@@ -92,16 +92,14 @@ async function feedTranscript(
 
 async function parse(input: AsyncIterable<Uint8Array>): Promise<{ summary: TranscriptSummary; rowCount: number }> {
   const checker = createRowChecker();
-  const batches = streamTranscript('session', input);
-  for (;;) {
-    const next = await batches.next();
-    if (next.done) {
-      checker.finish(next.value);
-      return { summary: next.value, rowCount: checker.rowCount };
-    }
-    // A message that changes within its batch is among `messages`; its number depends on where batches end.
-    checker.addBatch({ ...next.value, updatedMessages: [] });
+  let summary: TranscriptSummary | undefined;
+  for await (const batch of streamTranscript('session', input)) {
+    checker.addBatch(batch);
+    summary = batch.summary;
   }
+  if (summary === undefined) throw new Error('The last batch has no summary');
+  checker.finish(summary);
+  return { summary, rowCount: checker.rowCount };
 }
 
 async function* toSingleBytes(bytes: Buffer): AsyncGenerator<Uint8Array> {

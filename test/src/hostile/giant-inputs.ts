@@ -55,16 +55,13 @@ async function parse(chunks: Iterable<Uint8Array>): Promise<GiantCheck> {
   async function* source(): AsyncGenerator<Uint8Array> {
     yield* chunks;
   }
-  const batches = streamTranscript('session', source());
   let summary: TranscriptSummary | undefined;
-  while (summary === undefined) {
-    const next = await batches.next();
-    if (next.done) summary = next.value;
-    else {
-      for (const { code } of next.value.issues) issues[code] = (issues[code] ?? 0) + 1;
-      checker.addBatch(next.value);
-    }
+  for await (const batch of streamTranscript('session', source())) {
+    for (const { code } of batch.issues) issues[code] = (issues[code] ?? 0) + 1;
+    checker.addBatch(batch);
+    summary = batch.summary;
   }
+  if (summary === undefined) throw new Error('The last batch has no summary');
   checker.finish(summary);
   const seconds = (performance.now() - startedAtMs) / 1000;
   const { byteLength } = summary.metadata;

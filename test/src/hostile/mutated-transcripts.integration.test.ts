@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { verifyUsage } from '@recount/db';
 import { createDirectTarget, indexWaitingSessions, ReceiveError, runBackfill } from '@recount/ingest';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '@recount/ingest/testing';
-import { readSources } from '@recount/sources';
+import { readSources } from '@recount/storage/sources';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createRandom, type Random } from '../chaos/random.ts';
 import { findCorpus } from '../corpus.ts';
@@ -40,7 +40,7 @@ async function expectAllIngested(): Promise<void> {
 }
 
 describe('mutated transcripts', () => {
-  it('are all ingested and indexed, and their usage adds up', { timeout: 120_000 }, async () => {
+  it('are all ingested and indexed, and their usage adds up', async () => {
     const seeds = await readSeedLines(findCorpus(), { maxArchiveBytes: 100_000, maxBytes: 4_000_000 });
     const random = createRandom(11);
     const nextLine = createLineMutator(seeds, random);
@@ -110,7 +110,7 @@ describe('mutated transcripts', () => {
 });
 
 describe('a backfill of bombs', () => {
-  it('fails each with its reason and keeps nothing', { timeout: 120_000 }, async () => {
+  it('fails each with its reason and keeps nothing', async () => {
     const before = await installation.listObjectKeys();
     await inTemporaryFolder(async (folder) => {
       const bombs = toBombs(512 * 1024 ** 2);

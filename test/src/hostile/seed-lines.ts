@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { generateTranscript } from '@recount/bench/generate-transcript';
-import { readSources } from '@recount/sources';
+import { readSources } from '@recount/storage/sources';
 
 /** Of each transcript, so that a long one does not crowd out the others. */
 const MAX_LINES_PER_TRANSCRIPT = 400;

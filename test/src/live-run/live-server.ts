@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { decodeChunks } from '@recount/api/live/decode-chunks';
 
 export interface ReceivedStream {
   sessionId: string;
@@ -71,7 +72,9 @@ export async function startLiveServer(): Promise<LiveServer> {
     if (closed.has(id)) return reply(request, response, 409, 'stream-closed', stream.bytes.length);
     let position = Number(offset);
     if (position > stream.bytes.length) return reply(request, response, 409, 'offset-mismatch', stream.bytes.length);
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    const sent = request as AsyncIterable<Buffer>;
+    const isChunked = request.headers['content-encoding'] === 'recount-chunked';
+    for await (const chunk of isChunked ? decodeChunks(sent) : sent) {
       if (closed.has(id)) return reply(request, response, 409, 'stream-closed', stream.bytes.length);
       const known = Math.max(0, stream.bytes.length - position);
       stream.bytes = Buffer.concat([stream.bytes, chunk.subarray(known)]);

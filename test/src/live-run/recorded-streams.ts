@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import type { AgentName } from '@recount/core/live';
 
-const AGENTS: readonly (readonly [prefix: string, agent: AgentName])[] = [
+const AGENTS: readonly (readonly [prefix: string, agent: 'claude' | 'codex' | 'amp'])[] = [
   ['claude-stream-json__', 'claude'],
   ['codex-exec__', 'codex'],
   ['amp__', 'amp'],
 ];
 
 export interface RecordedStream {
-  agent: AgentName;
+  /** The command that wrote it. */
+  agent: 'claude' | 'codex' | 'amp';
   /** For people. */
   name: string;
   path: string;

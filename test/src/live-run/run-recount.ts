@@ -35,7 +35,7 @@ export async function holdAgents(
   return { environment: { FAKE_HOLD: path, FAKE_DELAY_MS: '10' }, letGo: () => rm(path) };
 }
 
-/** Starts `recount` in a home of its own, where the fake agents are the first in PATH. */
+/** Starts `recount` in a home of its own, where the fake agents are the first in PATH. `stdin` is a file, or `pipe`. */
 export function startRecount(
   home: string,
   commandArguments: readonly string[],
@@ -49,7 +49,7 @@ export function startRecount(
     // In the foreground of a terminal it would leave it to that to tell the agent of SIGINT.
     detached: true,
   });
-  if (stdin !== undefined && child.stdin !== null) createReadStream(stdin).pipe(child.stdin);
+  if (stdin !== undefined && stdin !== 'pipe' && child.stdin !== null) createReadStream(stdin).pipe(child.stdin);
   const text = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]?.setEncoding('utf8').on('data', (chunk: string) => {

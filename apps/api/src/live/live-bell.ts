@@ -54,7 +54,7 @@ export function createLiveBell({ pool }: DatabasePool, onFailure: (error: unknow
     }
   };
   const connect = async (): Promise<void> => {
-    nextAttemptMs = Date.now() + DEAF_INTERVAL_MS;
+    nextAttemptMs = performance.now() + DEAF_INTERVAL_MS;
     try {
       connection = await open();
       ringAll();
@@ -67,7 +67,7 @@ export function createLiveBell({ pool }: DatabasePool, onFailure: (error: unknow
 
   return {
     wait(session, timeoutMs, signal) {
-      if (connection === undefined && !isClosed && Date.now() >= nextAttemptMs) connecting ??= connect();
+      if (connection === undefined && !isClosed && performance.now() >= nextAttemptMs) connecting ??= connect();
       const bell = toLiveBell(session);
       const { promise, resolve } = Promise.withResolvers<void>();
       const wakers = waiting.get(bell) ?? new Set();

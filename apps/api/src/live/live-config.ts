@@ -1,4 +1,4 @@
-import { type Environment, readInteger } from '@recount/config';
+import { type Environment, readInteger } from '@recount/service/config';
 
 export interface LiveConfig {
   /** Open streams of a workspace at once; further ones are asked to come back. */

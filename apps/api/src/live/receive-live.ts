@@ -1,14 +1,24 @@
 import type { Readable } from 'node:stream';
 import { findLiveStream, type LiveStreamRow } from '@recount/db';
-import { type LiveDependencies, LiveError, type LiveRequest, type LiveWriter, openLiveWriter } from '@recount/ingest';
+import {
+  createOverlap,
+  type LiveDependencies,
+  LiveError,
+  type LiveRequest,
+  type LiveWriter,
+  openLiveWriter,
+  readStoredStream,
+} from '@recount/ingest';
 import { ProblemError } from '../problems/problem-error.ts';
 import { toAborted } from '../uploads/read-body.ts';
+import type { LiveDecoder } from './choose-live-decoder.ts';
 import type { LiveConfig } from './live-config.ts';
 import { readLiveBody, SilentBodyError } from './read-live-body.ts';
 import { toLiveProblem } from './to-live-problem.ts';
 
 export interface LiveUpload extends LiveRequest {
   body: Readable;
+  decode: LiveDecoder;
   /** The agent has ended, and how, where that is known. */
   completion: { exitCode?: number | undefined; exitSignal?: string | undefined } | undefined;
 }
@@ -84,29 +94,24 @@ async function openOrAnswer(
   } catch (error) {
     if (!(error instanceof LiveError) || error.code !== 'closed' || upload.completion === undefined) throw error;
     const stream = await findLiveStream(deps.database.database, upload);
-    let endOffset = upload.offset;
-    for await (const chunk of upload.body) {
-      endOffset += (chunk as Buffer).length;
-      if (stream === undefined || endOffset > stream.stored_bytes) throw error;
+    if (stream === undefined || upload.offset > stream.stored_bytes) throw error;
+    const overlap = createOverlap(readStoredStream(deps, stream, upload.offset), stream.stored_bytes - upload.offset);
+    for await (const chunk of upload.decode(upload.body)) {
+      if ((await overlap.take(chunk)).length > 0) throw error;
     }
-    if (stream === undefined || endOffset !== stream.stored_bytes) throw error;
+    if (overlap.leftBytes > 0) throw error;
     return stream;
   }
 }
 
-/** Without the bytes that are stored already. Those that came before a failure are stored. */
+/** What came before a failure is stored. */
 async function appendAll(
-  { body, offset }: LiveUpload,
+  { body, decode }: LiveUpload,
   writer: LiveWriter,
   options: Parameters<typeof readLiveBody>[1],
 ): Promise<void> {
-  let skippedBytes = writer.storedBytes - offset;
   try {
-    for await (const chunk of readLiveBody(body, options)) {
-      const isNew = chunk.length > skippedBytes;
-      if (isNew) await writer.append(chunk.subarray(skippedBytes));
-      skippedBytes = isNew ? 0 : skippedBytes - chunk.length;
-    }
+    for await (const chunk of decode(readLiveBody(body, options))) await writer.append(chunk);
   } catch (error) {
     if (error instanceof LiveError || error instanceof SilentBodyError) throw error;
     await writer.flush();

@@ -6,6 +6,7 @@ const SLUGS: Record<LiveErrorCode, ProblemSlug> = {
   'too-many-streams': 'too-many-streams',
   'wrong-session': 'invalid-request',
   'offset-mismatch': 'offset-mismatch',
+  'different-bytes': 'stream-conflict',
   closed: 'stream-closed',
   'taken-over': 'stream-taken-over',
   'too-large': 'stream-too-large',

@@ -1,14 +1,29 @@
-import { API_KEY_PATTERN, type ApiKeyScope, findKeyHolder, hashApiKey, type KeyHolder, touchApiKey } from '@recount/db';
+import {
+  type Actor,
+  API_KEY_PATTERN,
+  type ApiKeyScope,
+  findKeyHolder,
+  hashApiKey,
+  type KeyHolder,
+  toKeyActor,
+  touchApiKey,
+} from '@recount/db';
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
 import { toLogReason } from '../problems/log-reason.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
+/** Who asks, and until when that may last. */
+export interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'expiresAt'> {
+  /** Left out: the key. */
+  actor?: Actor;
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /** Null on routes without a scope. */
-    keyHolder: KeyHolder | null;
+    keyHolder: RequestHolder | null;
   }
   interface FastifyContextConfig {
     /** What a key needs to use the route; left out, the route needs no key. */
@@ -20,16 +35,28 @@ declare module 'fastify' {
 
 const RATE_WINDOW_MS = 60_000;
 const TOUCH_INTERVAL_MS = 60_000;
-/** Keys seen valid by this process, at most; then it starts anew. */
+/** Keys seen valid by this process, at most; then it starts again. */
 const MAX_KNOWN_KEYS = 10_000;
-/** All that may be had without a key; /metrics only where the configuration says so. */
-const PUBLIC_PATHS = /^\/(healthz|readyz|metrics|openapi\.json|docs(\/.*)?)$/;
+/** All that may be had without a key. */
+const PUBLIC_PATHS = /^\/(healthz|readyz|openapi\.json|docs(\/.*)?)$/;
 const CHALLENGE = 'Bearer realm="recount"';
 
 /** The workspace whose rows a request may see: that of its key. */
 export function workspaceOf(request: FastifyRequest): string {
   if (request.keyHolder === null) throw new Error('The route has no scope');
   return request.keyHolder.workspaceId;
+}
+
+/** Id of the key that a request brings something with. */
+export function uploaderOf(request: FastifyRequest): string {
+  if (request.keyHolder === null) throw new Error('The route has no scope');
+  return request.keyHolder.keyId;
+}
+
+/** Who is to be named where the request changes something. */
+export function actorOf({ keyHolder }: FastifyRequest): Actor {
+  if (keyHolder === null) throw new Error('The route has no scope');
+  return keyHolder.actor ?? toKeyActor(keyHolder.keyId);
 }
 
 /** Checks the key of every route that names a scope. Throws where a route names none and is not among PUBLIC_PATHS. */
@@ -77,7 +104,8 @@ function createHolderLookup(
   const lastTouchedMs = new Map<string, number>();
 
   const touch = (keyHash: string, { workspaceId, keyId }: KeyHolder): void => {
-    if (now() - (lastTouchedMs.get(keyHash) ?? 0) < TOUCH_INTERVAL_MS) return;
+    // Either way: the clock may have been set back.
+    if (Math.abs(now() - (lastTouchedMs.get(keyHash) ?? 0)) < TOUCH_INTERVAL_MS) return;
     if (lastTouchedMs.size >= MAX_KNOWN_KEYS) lastTouchedMs.clear();
     lastTouchedMs.set(keyHash, now());
     touchApiKey(database.database, workspaceId, keyId).catch((error: unknown) =>
@@ -104,6 +132,12 @@ function createHolderLookup(
       await countFailure(request);
       const headers = { 'www-authenticate': `${CHALLENGE}, error="invalid_token"` };
       throw new ProblemError('invalid-key', 'The key is unknown, or revoked', { headers });
+    }
+    if (holder.isExpired) {
+      lastTouchedMs.delete(keyHash);
+      await countFailure(request);
+      const headers = { 'www-authenticate': `${CHALLENGE}, error="invalid_token", error_description="expired"` };
+      throw new ProblemError('expired-key', `The key ${holder.keyId} expired at ${holder.expiresAt}`, { headers });
     }
     touch(keyHash, holder);
     return holder;

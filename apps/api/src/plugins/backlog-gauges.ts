@@ -1,10 +1,15 @@
 import { countTranscriptsByStatus, countWaitingBlocks, readSearchBacklog, TRANSCRIPT_STATUSES } from '@recount/db';
-import { readBacklog } from '@recount/queue';
+import type { IngestDependencies } from '@recount/ingest';
+import { readBacklog } from '@recount/ingest/queue';
+import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
-import type { ApiDependencies } from '../api-dependencies.ts';
 import { toLogReason } from '../problems/log-reason.ts';
 
-type Deps = Required<Pick<ApiDependencies, 'database' | 'log' | 'now'>>;
+export interface BacklogGaugeDependencies extends Pick<IngestDependencies, 'database'> {
+  log: Logger;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
 
 /** Scrapes in between are given the last answer. */
 const MIN_INTERVAL_MS = 10_000;
@@ -12,7 +17,7 @@ const MIN_INTERVAL_MS = 10_000;
 const MAX_SHARE = 0.01;
 
 /** Gauges that the database knows, of all workspaces; they have no value while it is away. */
-export function addBacklogGauges(registry: Registry, deps: Deps): void {
+export function addBacklogGauges(registry: Registry, deps: BacklogGaugeDependencies): void {
   const registers = [registry];
   const { database } = deps.database;
   const readCounts = createSampler(deps, () => countTranscriptsByStatus(database));
@@ -55,7 +60,7 @@ export function addBacklogGauges(registry: Registry, deps: Deps): void {
   addSearchGauges(registry, deps);
 }
 
-function addSearchGauges(registry: Registry, deps: Deps): void {
+function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): void {
   const registers = [registry];
   const { database } = deps.database;
   const readSearch = createSampler(deps, async () => ({
@@ -101,23 +106,28 @@ function addSearchGauges(registry: Registry, deps: Deps): void {
   });
 }
 
-/** Asks seldom, and never twice at once. Undefined where the last query failed, which is logged. */
-function createSampler<T>({ log, now }: Deps, read: () => Promise<T>): () => Promise<T | undefined> {
+/**
+ * Asks seldom, by a clock that nobody sets, and never twice at once. Undefined where the last query failed, which is logged.
+ */
+function createSampler<T>(
+  { log }: Pick<BacklogGaugeDependencies, 'log'>,
+  read: () => Promise<T>,
+): () => Promise<T | undefined> {
   let nextMs = Number.NEGATIVE_INFINITY;
   let latest: Promise<T | undefined> = Promise.resolve(undefined);
   const sample = async (): Promise<T | undefined> => {
-    const startedAtMs = now();
+    const startedAtMs = performance.now();
     try {
       return await read();
     } catch (error) {
       log.warn({ reason: toLogReason(error) }, 'gauges not read');
       return undefined;
     } finally {
-      nextMs = now() + Math.max(MIN_INTERVAL_MS, (now() - startedAtMs) / MAX_SHARE);
+      nextMs = performance.now() + Math.max(MIN_INTERVAL_MS, (performance.now() - startedAtMs) / MAX_SHARE);
     }
   };
   return () => {
-    if (now() < nextMs) return latest;
+    if (performance.now() < nextMs) return latest;
     nextMs = Number.POSITIVE_INFINITY;
     latest = sample();
     return latest;

@@ -1,12 +1,11 @@
-import { addPoolMetrics } from '@recount/telemetry/pool-metrics';
+import { addPoolMetrics } from '@recount/service/telemetry/pool-metrics';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
-import type { ApiDependencies } from '../api-dependencies.ts';
-import { addBacklogGauges } from './backlog-gauges.ts';
+import { addBacklogGauges, type BacklogGaugeDependencies } from './backlog-gauges.ts';
 
 export interface ApiMetrics {
   registry: Registry;
   observeRequest(labels: { method: string; route: string; status: number }, seconds: number): void;
-  /** `outcome` is `accepted`, `duplicate` or a problem's slug; `bytes` are decoded ones. */
+  /** `outcome` is `accepted`, `duplicate`, `healed` or a problem's slug; `bytes` are decoded ones. */
   observeUpload(outcome: string, bytes: number): void;
 }
 
@@ -18,7 +17,7 @@ export function createMetrics({
   database,
   log,
   now = Date.now,
-}: Omit<ApiDependencies, 'rawStore' | 'queue'>): ApiMetrics {
+}: Omit<BacklogGaugeDependencies, 'now'> & { now?: () => number }): ApiMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });

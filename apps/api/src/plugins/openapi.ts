@@ -1,9 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '@recount/contract';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { ZodType } from 'zod';
 import type { ApiApp } from '../api-dependencies.ts';
-import { ProblemError } from '../problems/problem-error.ts';
-import type { DocumentedRoute } from './documentation.ts';
+import { DOCS_CONTENT_SECURITY_POLICY } from './security-headers.ts';
 
 /** The documentation of an answer that is not JSON. */
 export const toResponse = (description: string, mediaType: string, schema: ZodType) => ({
@@ -15,39 +16,52 @@ export const toResponse = (description: string, mediaType: string, schema: ZodTy
 export const problemResponse = (description: string, schema: ZodType = problemSchema) =>
   toResponse(description, PROBLEM_MEDIA_TYPE, schema);
 
-/** Of the connection, or said of the answer by whoever sends it on. */
-const HEADERS_OF_ONE_HOP = ['connection', 'keep-alive', 'date', 'transfer-encoding'];
+const DOCUMENT = new URL('../../openapi.json', import.meta.url);
 
-/**
- * Serves /openapi.json and the pages at /docs, which need nothing from elsewhere. Before any route is added. What makes
- * them is loaded and run when they are first asked for: few API processes ever are, and it takes 10 MB.
- */
-export function addOpenapi(app: ApiApp, version: string): void {
-  const routes: DocumentedRoute[] = [];
-  app.addHook('onRoute', ({ method, url, schema, config }) => {
-    if (schema?.hide !== true) routes.push({ method, url, ...(schema && { schema }), ...(config && { config }) });
-  });
-  const create = async (): Promise<FastifyInstance> => {
-    const { createDocumentation } = await import('./documentation.ts');
-    return await createDocumentation({ routes, version, log: app.log });
-  };
-  let documentation: Promise<FastifyInstance> | undefined;
-  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    documentation ??= create().catch((error: unknown) => {
-      documentation = undefined;
-      throw error;
-    });
-    const { 'if-none-match': etags, 'if-modified-since': since } = request.headers;
-    const headers = { ...(etags && { 'if-none-match': etags }), ...(since && { 'if-modified-since': since }) };
-    const response = await (await documentation).inject({ method: 'GET', url: request.url, headers });
-    const { statusCode, rawPayload } = response;
-    if (statusCode >= 500) throw new Error(`The documentation failed with status ${statusCode}`);
-    if (statusCode >= 400) throw new ProblemError('not-found', 'There is nothing at this path');
-    for (const name of HEADERS_OF_ONE_HOP) delete response.headers[name];
-    return reply
-      .code(statusCode)
-      .headers(response.headers)
-      .send(rawPayload.length > 0 ? rawPayload : undefined);
-  };
-  for (const path of ['/openapi.json', '/docs', '/docs/*']) app.get(path, { schema: { hide: true } }, answer);
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>recount API</title>
+<link rel="stylesheet" href="./swagger-ui.css">
+<link rel="icon" type="image/png" href="./favicon-32x32.png">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="./swagger-ui-bundle.js"></script>
+<script src="./start.js"></script>
+</body>
+</html>
+`;
+
+const START_SCRIPT = `SwaggerUIBundle({ url: '../openapi.json', dom_id: '#swagger-ui', deepLinking: true, tryItOutEnabled: true });
+`;
+
+/** The files of `@fastify/swagger-ui` that the page needs. */
+const FILES = {
+  'swagger-ui.css': 'text/css',
+  'swagger-ui-bundle.js': 'text/javascript',
+  'favicon-32x32.png': 'image/png',
+} as const;
+
+/** Serves /openapi.json, which the test of openapi-document.ts keeps, and pages at /docs, which need nothing from elsewhere. */
+export function addOpenapi(app: ApiApp): void {
+  const { resolve } = createRequire(import.meta.url);
+  const sendPage = (reply: FastifyReply, mediaType: string, content: string | Buffer): FastifyReply =>
+    reply
+      .header('content-security-policy', DOCS_CONTENT_SECURITY_POLICY)
+      .type(`${mediaType}; charset=utf-8`)
+      .send(content);
+  const options = { schema: { hide: true } };
+  app.get('/openapi.json', options, async (_request, reply) =>
+    reply.type('application/json; charset=utf-8').send(await readFile(DOCUMENT)),
+  );
+  app.get('/docs', options, (_request, reply) => reply.redirect('docs/'));
+  app.get('/docs/', options, (_request, reply) => sendPage(reply, 'text/html', PAGE));
+  app.get('/docs/start.js', options, (_request, reply) => sendPage(reply, 'text/javascript', START_SCRIPT));
+  for (const [name, mediaType] of Object.entries(FILES)) {
+    app.get(`/docs/${name}`, options, async (_request, reply) =>
+      sendPage(reply, mediaType, await readFile(resolve(`@fastify/swagger-ui/static/${name}`))),
+    );
+  }
 }

@@ -3,7 +3,12 @@ import { type FieldError, type FileResult, PROBLEMS, type ProblemSlug, type Read
 export interface ProblemOptions {
   headers?: Record<string, string>;
   /** Members of the answer beyond those of every problem. */
-  extensions?: { errors?: FieldError[]; results?: FileResult[]; checks?: Readiness['checks'] };
+  extensions?: {
+    errors?: FieldError[];
+    results?: FileResult[];
+    checks?: Readiness['checks'];
+    space?: Readiness['space'];
+  };
   cause?: unknown;
 }
 

@@ -22,21 +22,33 @@ describe('toProblemError', () => {
     expect(toProblemError(new ReceiveError(code, 'why'))).toMatchObject({ slug, message: 'why' });
   });
 
-  it.each(['unavailable', 'out-of-space', 'denied', 'store-missing'] as const)(
-    'asks to come back: store %s',
-    (code) => {
-      expect(toProblemError(new RawStoreError(code, 'at /srv/secret'))).toMatchObject({
-        slug: 'store-unavailable',
-        headers: { 'retry-after': '5' },
-        message: expect.not.stringContaining('secret'),
-      });
-    },
-  );
+  it.each(['unavailable', 'denied', 'store-missing'] as const)('asks to come back: store %s', (code) => {
+    expect(toProblemError(new RawStoreError(code, 'at /srv/secret'))).toMatchObject({
+      slug: 'store-unavailable',
+      headers: { 'retry-after': '5' },
+      message: expect.not.stringContaining('secret'),
+    });
+  });
+
+  it.each([
+    [new RawStoreError('out-of-space', 'ENOSPC at /srv/secret'), 'store-full', 507],
+    [failedQuery(withCode('could not extend file "secret"', '53100')), 'database-full', 503],
+  ] as const)('says what is full: %s', (error, slug, statusCode) => {
+    expect(toProblemError(error)).toMatchObject({
+      slug,
+      statusCode,
+      headers: { 'retry-after': '30' },
+      message: expect.not.stringContaining('secret'),
+    });
+  });
 
   it.each([
     withCode('connect ECONNREFUSED 10.0.0.1:5432', 'ECONNREFUSED'),
     failedQuery(withCode('terminating connection', '57P01')),
     failedQuery(withCode('too many clients', '53300')),
+    failedQuery(withCode('out of memory', '53200')),
+    failedQuery(withCode('could not read block', '58030')),
+    failedQuery(withCode('cannot execute INSERT in a read-only transaction', '25006')),
     failedQuery(new Error('Connection terminated unexpectedly')),
     new Error('timeout exceeded when trying to connect'),
     failedQuery(new Error('Connection terminated due to connection timeout')),

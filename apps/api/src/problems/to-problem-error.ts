@@ -1,5 +1,5 @@
 import type { FieldError, ProblemSlug } from '@recount/contract';
-import { isDatabaseUnavailable } from '@recount/db';
+import { isDatabaseFull, isDatabaseUnavailable } from '@recount/db';
 import { ReceiveError, type ReceiveErrorCode } from '@recount/ingest';
 import { RawStoreError } from '@recount/storage';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
@@ -24,6 +24,20 @@ const FRAMEWORK_DETAILS: Partial<Record<ProblemSlug, string>> = {
 };
 
 const RETRY_AFTER = { 'retry-after': '5' };
+/** Room is made by people. */
+const RETRY_AFTER_FULL = { 'retry-after': '30' };
+
+/** 507: the raw store has no room. */
+export function createStoreFull(cause?: unknown): ProblemError {
+  const detail = 'The raw store has no room for it: whoever runs the server must make some; then try again';
+  return new ProblemError('store-full', detail, { headers: RETRY_AFTER_FULL, cause });
+}
+
+/** 503: the database has no room. */
+export function createDatabaseFull(cause?: unknown): ProblemError {
+  const detail = 'The disk of the database is full: whoever runs the server must make room; then try again';
+  return new ProblemError('database-full', detail, { headers: RETRY_AFTER_FULL, cause });
+}
 
 /** What to tell the client of any error at all; unknown ones become `internal-error` without details. */
 export function toProblemError(error: unknown): ProblemError {
@@ -31,9 +45,11 @@ export function toProblemError(error: unknown): ProblemError {
   if (error instanceof ReceiveError) return new ProblemError(RECEIVE_SLUGS[error.code], error.message);
   if (error instanceof RawStoreError) {
     if (!error.retryable) return toInternalError(error);
+    if (error.code === 'out-of-space') return createStoreFull(error);
     const detail = 'The raw store cannot be used at the moment; try again';
     return new ProblemError('store-unavailable', detail, { headers: RETRY_AFTER, cause: error });
   }
+  if (isDatabaseFull(error)) return createDatabaseFull(error);
   if (isDatabaseUnavailable(error)) {
     const detail = 'The database cannot be used at the moment; try again';
     return new ProblemError('database-unavailable', detail, { headers: RETRY_AFTER, cause: error });

@@ -5,6 +5,8 @@ import {
   blocksReportSchema,
   compactionsReportQuerySchema,
   compactionsReportSchema,
+  disagreementsReportQuerySchema,
+  disagreementsReportSchema,
   filesReportQuerySchema,
   filesReportSchema,
   mcpServersReportQuerySchema,
@@ -35,6 +37,7 @@ import {
   readApiErrorsReport,
   readBlocksReport,
   readCompactionsReport,
+  readDisagreementsReport,
   readFilesReport,
   readMcpServersReport,
   readModelsReport,
@@ -86,6 +89,8 @@ function addUsageReports(app: ApiApp, deps: Deps): void {
       Date.parse(start) <= nowMs && nowMs < Date.parse(end);
     return { ...report, rows: report.rows.map((block) => ({ ...block, is_active: isActive(block) })) };
   });
+
+  addReport('disagreements', disagreementsReportQuerySchema, disagreementsReportSchema, readDisagreementsReport);
 
   addReport('reconciliation', reconciliationReportQuerySchema, reconciliationReportSchema, readReconciliationReport);
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { PassThrough, type Readable } from 'node:stream';
 import { EXPORT_DATASETS, exportQuerySchema } from '@recount/contract';
 import type { ExportDataset } from '@recount/db';
-import { toFileEnding, toMediaType, writeExport } from '@recount/export';
+import { toFileEnding, toMediaType, writeExport } from '@recount/db/export';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';

@@ -6,7 +6,9 @@ import {
   liveEventQuerySchema,
   liveParamsSchema,
 } from '@recount/contract';
-import { findLiveSession, findSession } from '@recount/db';
+import { createCheckpointRegistry } from '@recount/core/live';
+import { findLiveSession, findSession, listCheckpoints } from '@recount/db';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { toEventStream } from '../live/event-stream.ts';
@@ -20,6 +22,7 @@ import { ProblemError } from '../problems/problem-error.ts';
 type Deps = Pick<ApiDependencies, 'database' | 'log'>;
 
 const RETRY_AFTER_SECONDS = '5';
+const MAX_CHECKPOINTS = 100;
 
 const DESCRIPTION = [
   'Server-sent events: `stream:init`, `stream:chunk`, `stream:tool`, `stream:prompt`, `stream:progress`,',
@@ -76,12 +79,12 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
         { database, bell },
         {
           session,
-          // An id from before the session was deleted, and began anew.
+          // An id from before the session was deleted, and began again.
           afterId: lastId > (live?.last_event_id ?? 0) ? 0 : lastId,
           isFollowing: request.query.follow,
           heartbeatMs: config.heartbeatMs,
           slowReaderTimeoutMs: config.slowReaderTimeoutMs,
-          signal: AbortSignal.any([gone.signal, closing.signal]),
+          signal: AbortSignal.any([gone.signal, closing.signal, ...untilExpiry(request)]),
           onSlowReader: () => {
             request.log.info('slow reader of live events dropped');
             reply.raw.destroy();
@@ -103,7 +106,10 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
       schema: {
         operationId: 'listCheckpoints',
         summary: 'List the points that a session can be rewound to',
-        description: 'Those that its streams told of: user messages of agents started with `--replay-user-messages`.',
+        description: [
+          'User messages: of its transcript, then of what its streams have told since. `recount run` lets the agent repeat them',
+          'in its stream if it is spoken to through its stdin.',
+        ].join(' '),
         tags: ['live'],
         params: liveParamsSchema,
         response: { 200: checkpointListSchema, 404: notFound },
@@ -113,7 +119,10 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
       const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
       const live = await findLiveSession(database, session);
       if (live === undefined) await requireSession(session.workspaceId, session.sessionId);
-      return { session_id: session.sessionId, checkpoints: live?.checkpoints ?? [] };
+      const stored = await listCheckpoints(database, session, MAX_CHECKPOINTS);
+      const registry = createCheckpointRegistry({ maxPerSession: MAX_CHECKPOINTS });
+      for (const uuid of [...stored, ...(live?.checkpoints ?? [])]) registry.addCheckpoint(session.sessionId, uuid);
+      return { session_id: session.sessionId, checkpoints: registry.getCheckpoints(session.sessionId) };
     },
   );
 
@@ -121,6 +130,16 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
     if ((await findSession(database, workspaceId, sessionId)) !== undefined) return;
     throw new ProblemError('not-found', 'There is no such session, nor a stream of it');
   }
+}
+
+/** The longest that a timer of Node takes: 24 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A reader may stay for days: it ends with its key, and is refused when it comes again. */
+function untilExpiry({ keyHolder }: FastifyRequest): AbortSignal[] {
+  if (keyHolder?.expiresAt == null) return [];
+  const leftMs = Date.parse(keyHolder.expiresAt) - Date.now();
+  return leftMs > MAX_TIMER_MS ? [] : [AbortSignal.timeout(Math.max(0, leftMs))];
 }
 
 /** 0 for what is no id of an event here: the story from its beginning. */

@@ -1,5 +1,5 @@
+import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   liveListSchema,
   type Problem,
@@ -85,17 +85,12 @@ describe('a stream', () => {
     const streamId = newTestStreamId();
     const live = openLive(sender, 'running', { 'recount-stream': streamId });
     await live.write(lines[0] ?? '');
-    await vi.waitFor(
-      async () => expect((await api.fetch('/v1/sessions/running/events?follow=true')).status).toBe(200),
-      { timeout: 10_000 },
-    );
+    await vi.waitFor(async () => expect((await api.fetch('/v1/sessions/running/events?follow=true')).status).toBe(200));
     const follower = await followEvents(reader, 'running');
     await follower.waitFor('stream:init');
     const bytes = Buffer.from(lines.slice(1).join(''));
     for (let at = 0; at < bytes.length; at += 97) await live.write(bytes.subarray(at, at + 97));
-    const startedAt = performance.now();
     await follower.waitFor('stream:result');
-    expect(performance.now() - startedAt).toBeLessThan(5000);
     const running = liveListSchema.parse(await (await api.fetch('/v1/live')).json());
     expect(running.streams).toMatchObject([{ stream_id: streamId, state: 'open', tokens: LIVE_TOKENS, success: null }]);
     live.end();
@@ -178,7 +173,9 @@ describe('a stream', () => {
         usage: { input_tokens: 5, output_tokens: 120, cache_read_input_tokens: 1000, cache_creation_input_tokens: 10 },
       },
     };
-    const { transcript_id: fileId } = (await (await api.upload(`${JSON.stringify(file)}\n`)).json()) as {
+    // By the key that sent the stream: another uploader's version would stand beside it.
+    const init = { headers: { authorization: `Bearer ${api.keys.ingest}` } };
+    const { transcript_id: fileId } = (await (await api.upload(`${JSON.stringify(file)}\n`, {}, init)).json()) as {
       transcript_id: string;
     };
     await api.work();
@@ -253,6 +250,82 @@ describe('a stream', () => {
   });
 });
 
+/** As the encoding recount-chunked has it. */
+function toChunk(bytes: string | Uint8Array, digestOf: string | Uint8Array = bytes): Buffer {
+  const digest = createHash('sha256').update(digestOf).digest('base64');
+  const header = `${Buffer.byteLength(bytes).toString(16)};sha-256=:${digest}:\r\n`;
+  return Buffer.concat([Buffer.from(header), Buffer.from(bytes), Buffer.from('\r\n')]);
+}
+
+describe('bytes of a stream', () => {
+  const chunked = { 'content-encoding': 'recount-chunked' };
+  const newName = () => ({ 'recount-stream': newTestStreamId() });
+
+  it('come with their digests, and are stored once they were compared', async () => {
+    const name = newName();
+    const lines = toStreamLines('digests');
+    const bytes = Buffer.from(lines.join(''));
+    const half = bytes.length >> 1;
+    const beginning = Buffer.concat([toChunk(bytes.subarray(0, half)), toChunk('evil', 'even'), toChunk('late')]);
+    const broken = await sendLive(sender, 'digests', beginning, { ...name, ...chunked });
+    expect([broken.status, slugOf(broken.body)]).toEqual([400, 'digest-mismatch']);
+    const head = await api.fetch(`/v1/sessions/digests/live?stream=${name['recount-stream']}`, { method: 'HEAD' });
+    expect(head.headers.get('recount-offset')).toBe(String(half));
+
+    const rest = toChunk(bytes.subarray(half));
+    const headers = { ...name, ...chunked, ...complete, 'recount-offset': String(half) };
+    const sent = await sendLive(sender, 'digests', rest, headers);
+    expect(sent).toMatchObject({ status: 200, body: { state: 'closed', stored_bytes: bytes.length } });
+    const raw = await api.fetch(`/v1/transcripts/${sent.body.transcript_id}/raw`);
+    expect(Buffer.from(await raw.arrayBuffer())).toEqual(bytes);
+  });
+
+  it('may come with one digest for all of a body', async () => {
+    const name = newName();
+    const [line = ''] = toStreamLines('whole-body');
+    const toHeaders = (text: string) => ({
+      'content-digest': `sha-256=:${createHash('sha256').update(text).digest('base64')}:`,
+    });
+    const wrong = await sendLive(sender, 'whole-body', line, { ...name, ...toHeaders('else') });
+    expect([wrong.status, slugOf(wrong.body)]).toEqual([400, 'digest-mismatch']);
+    const right = await sendLive(sender, 'whole-body', line, { ...name, ...toHeaders(line) });
+    expect(right).toMatchObject({ status: 200, body: { stored_bytes: Buffer.byteLength(line) } });
+    const both = await sendLive(sender, 'whole-body', toChunk('x'), { ...name, ...chunked, ...toHeaders('x') });
+    expect([both.status, slugOf(both.body)]).toEqual([400, 'invalid-digest']);
+    const packed = await sendLive(sender, 'whole-body', 'x', { ...name, 'content-encoding': 'gzip' });
+    expect([packed.status, slugOf(packed.body)]).toEqual([415, 'unsupported-encoding']);
+  });
+
+  it.each([
+    ['claude-code', 'open'],
+    ['claude-code', 'closed'],
+    ['codex', 'closed'],
+  ])('of %s that differ from those that are stored are refused, where the stream is %s', async (agent, state) => {
+    const name = newName();
+    const session = `differing-${agent}-${state}`;
+    const lines = agent === 'codex' ? toCodexLines(session) : toStreamLines(session);
+    const text = lines.join('');
+    const end = state === 'closed' ? complete : {};
+    const send = (bytes: Uint8Array, offset: number) =>
+      sendLive(sender, session, bytes, { ...name, ...end, 'recount-offset': String(offset) }, { agent });
+    const bytes = Buffer.from(text);
+    expect((await send(bytes, 0)).status).toBe(200);
+
+    const other = Buffer.from(bytes);
+    other[200] = (other[200] ?? 0) ^ 1;
+    for (const [offset, length] of [
+      [0, bytes.length],
+      [150, bytes.length],
+      ...(state === 'open' ? [[200, 201]] : []),
+    ] as const) {
+      const refused = await send(other.subarray(offset, length), offset);
+      expect([refused.status, slugOf(refused.body)]).toEqual([409, 'stream-conflict']);
+      const again = await send(bytes.subarray(offset, length), offset);
+      expect(again).toMatchObject({ status: 200, body: { stored_bytes: bytes.length } });
+    }
+  });
+});
+
 describe('a connection that breaks', () => {
   it('leaves the stream open, to be resumed at its offset at any process', async () => {
     const lines = toStreamLines('broken');
@@ -269,7 +342,7 @@ describe('a connection that breaks', () => {
     const cut = bytes.indexOf('👩') + 2;
     const first = openLive(sender, 'broken', name);
     await first.write(bytes.subarray(0, cut));
-    await vi.waitFor(async () => expect(await askOffset()).toBe(cut), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await askOffset()).toBe(cut));
     first.destroy();
 
     const gap = await sendLive(sender, 'broken', 'x', { ...name, 'recount-offset': String(cut + 1) });
@@ -307,7 +380,7 @@ describe('a connection that breaks', () => {
       const { headers } = await api.fetch(`/v1/sessions/taken/live?stream=${streamId}`, { method: 'HEAD' });
       expect(headers.get('recount-offset')).toBe(String(line.length));
     };
-    await vi.waitFor(isStored, { timeout: 10_000 });
+    await vi.waitFor(isStored);
     for (const url of [api.url, other.url]) {
       const target = { url, key: api.keys.ingest };
       expect(await sendLive(target, 'taken', line, { ...name })).toMatchObject({ body: { stored_bytes: line.length } });
@@ -394,13 +467,12 @@ describe('a reader', () => {
     const live = openLive({ url: stopping.url, key: api.keys.ingest }, 'stopping', { 'recount-stream': streamId });
     await live.write(line);
     const path = `/v1/sessions/stopping/live?stream=${streamId}`;
-    await vi.waitFor(async () => expect((await api.fetch(path, { method: 'HEAD' })).status).toBe(200), {
-      timeout: 10_000,
-    });
+    await vi.waitFor(async () => expect((await api.fetch(path, { method: 'HEAD' })).status).toBe(200));
     const follower = await followEvents({ url: stopping.url, key: api.keys.read }, 'stopping');
     await follower.waitFor('stream:init');
+    const seenCount = follower.events.length;
     await live.write(next);
-    await sleep(50);
+    await vi.waitFor(() => expect(follower.events.length).toBeGreaterThan(seenCount));
     const stopped = stopping.stop();
     expect(slugOf((await live.answer).body)).toBe('not-ready');
     await follower.ended;
@@ -461,12 +533,12 @@ describe('limits', () => {
     socket.on('error', () => undefined);
     socket.write(`GET /v1/sessions/slow/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.keys.read}\r\n\r\n`);
     socket.pause();
-    await vi.waitFor(() => expect(api.logLines.join('')).toContain('slow reader'), { timeout: 10_000 });
+    await vi.waitFor(() => expect(api.logLines.join('')).toContain('slow reader'));
     socket.resume();
     await dropped;
 
     const follower = await followEvents({ url: api.url, key: api.keys.read }, 'resumed', { lastEventId: 1000 });
-    await vi.waitFor(() => expect(follower.comments.length).toBeGreaterThanOrEqual(2), { timeout: 10_000 });
+    await vi.waitFor(() => expect(follower.comments.length).toBeGreaterThanOrEqual(2));
     follower.close();
   });
 });

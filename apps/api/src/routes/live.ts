@@ -1,6 +1,4 @@
 import {
-  LIVE_AGENTS,
-  type LiveAgent,
   type LiveStream,
   liveHeadersSchema,
   liveListQuerySchema,
@@ -15,12 +13,14 @@ import { findLiveStream, type ListedLiveStream, listLiveStreams } from '@recount
 import { newStreamId, tendLiveStreams } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { chooseLiveDecoder } from '../live/choose-live-decoder.ts';
 import type { LiveConfig } from '../live/live-config.ts';
 import { createLiveReceiver } from '../live/receive-live.ts';
-import { workspaceOf } from '../plugins/authentication.ts';
+import { uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { toLogReason } from '../problems/log-reason.ts';
 import { ProblemError } from '../problems/problem-error.ts';
+import type { SpaceWatch } from '../space/space-watch.ts';
 import { addLiveEventRoutes } from './live-events.ts';
 
 const MAX_TEND_INTERVAL_MS = 30_000;
@@ -29,13 +29,16 @@ const OFFSET_HEADER = 'recount-offset';
 const DESCRIPTION = [
   'The body is the agent’s output as it comes, line by line, for as long as the agent runs.',
   'Bytes are stored within a second; a connection that breaks leaves the stream open.',
+  'Send the encoding `recount-chunked`, or a Content-Digest, to have the bytes compared before they are stored.',
   'To go on, ask with HEAD where the stored bytes end, and send from there, with `Recount-Offset`.',
   'The request with `Recount-Complete: ?1` ends the stream, which then becomes a transcript of the session;',
   'it may be repeated until it is answered.',
 ].join(' ');
 
+type Deps = ApiDependencies & { space: Pick<SpaceWatch, 'assertRoom'> };
+
 /** Streams of running agents, in and out. */
-export function addLiveRoutes(app: ApiApp, deps: ApiDependencies, config: LiveConfig): void {
+export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void {
   const { database } = deps.database;
   const receiver = createLiveReceiver(deps, config);
   app.addHook('preClose', async () => receiver.stop());
@@ -56,9 +59,10 @@ export function addLiveRoutes(app: ApiApp, deps: ApiDependencies, config: LiveCo
         headers: liveHeadersSchema,
         response: {
           200: liveReceiptSchema,
+          400: problemResponse('A chunk is not what its digest says; what came before it is stored'),
           408: problemResponse('Nothing came for too long; the stream is closed'),
           409: problemResponse(
-            'Bytes are missing, see Recount-Offset; or the stream is closed, or another request has it',
+            'Bytes are missing, see Recount-Offset; or the stream has other bytes there; or it is closed, or another request has it',
           ),
           413: problemResponse('The stream has as many bytes as it may; what came before is stored'),
         },
@@ -66,9 +70,8 @@ export function addLiveRoutes(app: ApiApp, deps: ApiDependencies, config: LiveCo
     },
     async (request, reply) => {
       const { query, headers, params } = request;
-      if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity') {
-        throw new ProblemError('unsupported-encoding', 'A stream is taken without Content-Encoding only');
-      }
+      const decode = chooseLiveDecoder(headers);
+      await deps.space.assertRoom();
       if (headers.expect !== undefined) reply.raw.writeContinue();
       // The stream has a limit of its own for silence.
       request.raw.socket.setTimeout(2 * config.idleTimeoutMs);
@@ -76,6 +79,7 @@ export function addLiveRoutes(app: ApiApp, deps: ApiDependencies, config: LiveCo
       const workspaceId = workspaceOf(request);
       const received = await receiver.receive({
         workspaceId,
+        uploaderKeyId: uploaderOf(request),
         streamId,
         sessionId: params.session_id,
         agent: query.agent,
@@ -83,6 +87,7 @@ export function addLiveRoutes(app: ApiApp, deps: ApiDependencies, config: LiveCo
         path: query.path,
         offset: headers['recount-offset'],
         body: request.raw,
+        decode,
         completion: headers['recount-complete']
           ? { exitCode: headers['recount-exit-code'], exitSignal: headers['recount-exit-signal'] }
           : undefined,
@@ -181,13 +186,11 @@ function addTending(app: ApiApp, deps: ApiDependencies, config: LiveConfig): voi
   });
 }
 
-const toAgent = (agent: string): LiveAgent => LIVE_AGENTS.find((known) => known === agent) ?? 'claude-code';
-
 function toLiveStream(row: ListedLiveStream): LiveStream {
   return {
     stream_id: row.id,
     session_id: row.session_id,
-    agent: toAgent(row.agent),
+    agent: row.agent,
     source_format: row.source_format,
     state: row.state,
     stored_bytes: row.stored_bytes,

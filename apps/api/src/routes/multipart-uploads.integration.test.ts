@@ -151,14 +151,14 @@ describe('a multipart upload', () => {
     const upload = openUpload({ url: api.url, key: api.keys.ingest }, headers, body);
     if (how === 'goes away') {
       // The first file is there, and the second under way.
-      await vi.waitFor(async () => expect(await api.listStore()).toHaveLength(objectCount + 2), { timeout: 10_000 });
+      await vi.waitFor(async () => expect(await api.listStore()).toHaveLength(objectCount + 2));
       upload.destroy();
     } else {
       const answer = await upload.answer;
       expect(answer).toMatch(/^HTTP\/1.1 408 /);
       expect(answer).toContain(`"session_id":"${session}-1"`);
     }
-    await vi.waitFor(async () => expect(await api.listStore()).toHaveLength(objectCount + 1), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await api.listStore()).toHaveLength(objectCount + 1));
   });
 
   it('stops where the store is away', async () => {

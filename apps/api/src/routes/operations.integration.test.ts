@@ -18,6 +18,7 @@ describe('health', () => {
     expect(await (await get('/readyz')).json()).toEqual({
       status: 'ready',
       checks: { database: 'ok', raw_store: 'ok' },
+      space: { database: 'unknown', raw_store: expect.stringMatching(/^(ok|low|full)$/) },
     });
   });
 
@@ -72,9 +73,7 @@ describe('metrics', () => {
     await api.upload('{}', { session_id: '\n' });
     await api.fetch('/v1/sessions/secret-session');
     await get('/secret-path');
-    const response = await api.fetch('/metrics');
-    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
-    const metrics = await response.text();
+    const metrics = await api.readMetrics();
     for (const line of [
       'recount_uploads_total{outcome="accepted"} 1',
       'recount_uploads_total{outcome="duplicate"} 1',
@@ -98,7 +97,7 @@ describe('metrics', () => {
   });
 
   it('tell what search does not find yet', async () => {
-    const searched = await createTestApi({ metricsPublic: true });
+    const searched = await createTestApi();
     try {
       await searched.upload(toTranscript('waiting', 10));
       await searched.upload(toTranscript('failing', 4));
@@ -108,7 +107,7 @@ describe('metrics', () => {
         UPDATE recount.search_index_state SET waiting_since = now() - interval '1 hour',
           failure_count = CASE session_id WHEN 'failing' THEN 1 ELSE 0 END,
           indexed_at = CASE session_id WHEN 'indexed' THEN now() END`);
-      const metrics = await (await fetch(`${searched.url}/metrics`)).text();
+      const metrics = await searched.readMetrics();
       expect(metrics).toContain('recount_search_sessions{state="waiting"} 2\n');
       expect(metrics).toContain('recount_search_sessions{state="failing"} 1\n');
       expect(metrics).toContain('recount_search_waiting_blocks 14\n');
@@ -118,12 +117,17 @@ describe('metrics', () => {
     }
   });
 
-  it('may be open where the configuration says so, and outlive the database', async () => {
-    const open = await createTestApi({ metricsPublic: true });
+  it('are not for tenants, whatever key they have', async () => {
+    for (const key of Object.values(api.keys)) {
+      const response = await get('/metrics', { headers: { authorization: `Bearer ${key}` } });
+      await expectProblem(response, 404, 'not-found');
+    }
+  });
+
+  it('outlive the database', async () => {
+    const open = await createTestApi();
     await open.database.close();
-    const response = await fetch(`${open.url}/metrics`);
-    expect(response.status).toBe(200);
-    const metrics = await response.text();
+    const metrics = await open.readMetrics();
     expect(metrics).toContain('recount_database_connections');
     expect(metrics).not.toMatch(/^recount_(transcripts|queue_\w+|search_\w+)[ {]/m);
     open.database.close = async () => undefined;

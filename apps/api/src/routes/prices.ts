@@ -6,7 +6,7 @@ import {
 } from '@recount/contract';
 import { changePriceSettings, type PriceSettings, type PriceSettingsChange, readPriceSettings } from '@recount/ingest';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { workspaceOf } from '../plugins/authentication.ts';
+import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 /** Far more than the overrides that a workspace may have. */
@@ -52,7 +52,7 @@ export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDepen
       },
       async (request) => {
         const change = await toChange(request.body);
-        return toAnswer(await changePriceSettings({ database }, workspaceOf(request), change));
+        return toAnswer(await changePriceSettings({ database }, workspaceOf(request), change, actorOf(request)));
       },
     );
   });

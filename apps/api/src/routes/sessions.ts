@@ -7,14 +7,21 @@ import {
   sessionParamsSchema,
   subagentListQuerySchema,
 } from '@recount/contract';
-import { type Database, findLiveSession, findSession, readSessionUsage, type SessionRow } from '@recount/db';
+import {
+  type Database,
+  findLiveSession,
+  findSession,
+  readSessionTrust,
+  readSessionUsage,
+  type SessionRow,
+} from '@recount/db';
 import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { toLiveTotals } from '../live/to-live-totals.ts';
 import { listMessagePage } from '../paging/list-message-page.ts';
 import { listSessionPage } from '../paging/list-session-page.ts';
-import { workspaceOf } from '../plugins/authentication.ts';
+import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import { listTranscriptPage, requireTranscript } from './transcripts.ts';
@@ -66,10 +73,12 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       const { workspace_id, session_id: sessionId } = session;
       const page = await listTranscriptPage(deps, workspace_id, { sessionId }, { limit: TRANSCRIPTS_OF_SESSION });
       const usage = await readSessionUsage(database, workspace_id, sessionId);
+      const trust = await readSessionTrust(database, workspace_id, sessionId);
       const live = await findLiveSession(database, { workspaceId: workspace_id, sessionId });
       return {
         ...session,
         usage,
+        ...trust,
         live: live === undefined ? null : toLiveTotals(live),
         transcripts: page.transcripts,
         transcripts_next_cursor: page.next_cursor,
@@ -146,7 +155,7 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       },
     },
     async (request, reply) => {
-      const isDeleted = await deleteSession(deps, workspaceOf(request), request.params.session_id);
+      const isDeleted = await deleteSession(deps, workspaceOf(request), request.params.session_id, actorOf(request));
       if (!isDeleted) throw noSuchSession();
       return reply.code(204).send();
     },

@@ -5,14 +5,14 @@ import {
 } from '@recount/contract';
 import { changeWorkspaceSettings, readWorkspaceSettings, type WorkspaceSettings } from '@recount/db';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { workspaceOf } from '../plugins/authentication.ts';
+import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULTS: WorkspaceSettings = { redaction: 'off', rowsMaxAgeDays: null, rawMaxAgeDays: null };
 
 export async function addSettingsRoutes(
   parent: ApiApp,
-  { database: { database } }: Pick<ApiDependencies, 'database'>,
+  { database: pool }: Pick<ApiDependencies, 'database'>,
 ): Promise<void> {
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
@@ -33,7 +33,7 @@ export async function addSettingsRoutes(
           response: { 200: workspaceSettingsSchema },
         },
       },
-      async (request) => toAnswer((await readWorkspaceSettings(database, workspaceOf(request))) ?? DEFAULTS),
+      async (request) => toAnswer((await readWorkspaceSettings(pool.database, workspaceOf(request))) ?? DEFAULTS),
     );
 
     app.put(
@@ -53,7 +53,10 @@ export async function addSettingsRoutes(
       async (request) => {
         const { redaction, rows_max_age_days: rowsMaxAgeDays, raw_max_age_days: rawMaxAgeDays } = request.body;
         const change = { redaction, rowsMaxAgeDays, rawMaxAgeDays };
-        return toAnswer(await changeWorkspaceSettings(database, workspaceOf(request), change));
+        const settings = await pool.withTransaction((transaction) =>
+          changeWorkspaceSettings(transaction, workspaceOf(request), change, actorOf(request)),
+        );
+        return toAnswer(settings);
       },
     );
   });

@@ -9,18 +9,18 @@ import {
   transcriptSchema,
 } from '@recount/contract';
 import { type Database, findTranscript, listIssues, listTranscripts, type TranscriptRow } from '@recount/db';
-import { requeueTranscript } from '@recount/ingest';
+import { deleteTranscript, requeueTranscript } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { parseCursor, toCursor } from '../paging/cursor.ts';
-import { workspaceOf } from '../plugins/authentication.ts';
+import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 const transcriptCursorSchema = z.strictObject({ transcript: z.string().regex(/^[0-9A-Z]{26}$/) });
 const issueCursorSchema = z.strictObject({ issue: z.int32() });
 
-/** What is over, and may be begun anew; the others wait or are under way. */
+/** What is over, and may be begun again; the others wait or are under way. */
 const FINISHED = ['ingested', 'superseded', 'failed'] as const;
 
 const notFound = problemResponse('The workspace has no such transcript');
@@ -42,8 +42,8 @@ export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'lo
       },
     },
     async (request) => {
-      const { status, session_id: sessionId, sha256, limit, cursor } = request.query;
-      const filter = { sessionId, sha256, statuses: status === undefined ? undefined : [status].flat() };
+      const { status, session_id: sessionId, sha256, uploader_key_id: uploaderKeyId, limit, cursor } = request.query;
+      const filter = { sessionId, sha256, uploaderKeyId, statuses: status === undefined ? undefined : [status].flat() };
       return await listTranscriptPage(deps, workspaceOf(request), filter, { limit, cursor });
     },
   );
@@ -114,11 +114,32 @@ export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'lo
     },
     async (request, reply) => {
       const job = { workspaceId: workspaceOf(request), transcriptId: request.params.transcript_id };
-      await requeueTranscript(deps, job, FINISHED);
+      await requeueTranscript(deps, job, FINISHED, { actor: actorOf(request) });
       const row = await requireTranscript(deps.database.database, job.workspaceId, job.transcriptId);
       const { id, session_id, status, raw_deleted_at: deletedAt } = row;
       if (deletedAt !== null) throw new ProblemError('expired', `The bytes were deleted at ${deletedAt}, by their age`);
       return reply.code(202).send({ transcript_id: id, session_id, status });
+    },
+  );
+
+  app.delete(
+    '/v1/transcripts/:transcript_id',
+    {
+      config: { scope: 'admin' },
+      schema: {
+        operationId: 'deleteTranscript',
+        summary: 'Delete a transcript',
+        description:
+          'Its rows and its raw bytes, for good. What it had taken from other transcripts goes back to them: credit for responses, the place of the primary version, and rows of shorter versions, which are ingested again. Its key may upload it again: revoke that first.',
+        tags: ['transcripts'],
+        params: transcriptParamsSchema,
+        response: { 204: z.undefined().describe('Deleted'), 404: notFound },
+      },
+    },
+    async (request, reply) => {
+      const isDeleted = await deleteTranscript(deps, workspaceOf(request), request.params.transcript_id);
+      if (!isDeleted) throw noSuchTranscript();
+      return reply.code(204).send();
     },
   );
 }
@@ -144,9 +165,11 @@ export async function requireTranscript(
   transcriptId: string,
 ): Promise<TranscriptRow> {
   const transcript = await findTranscript(database, workspaceId, transcriptId);
-  if (transcript === undefined) throw new ProblemError('not-found', 'There is no such transcript');
+  if (transcript === undefined) throw noSuchTranscript();
   return transcript;
 }
+
+const noSuchTranscript = (): ProblemError => new ProblemError('not-found', 'There is no such transcript');
 
 /** Columns that the contract does not name are dropped when the answer is written. */
 function toTranscript(row: TranscriptRow): Transcript {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
-import { uploadReceiptSchema } from '@recount/contract';
+import { type UploadReceipt, uploadReceiptSchema } from '@recount/contract';
 import { RawStoreError } from '@recount/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
@@ -10,7 +12,7 @@ import { toTranscript } from '../testing/transcript-lines.ts';
 import { openUpload, type UploadUnderWay, waitUntilStoring } from '../testing/upload-under-way.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
-const IDLE_TIMEOUT_MS = 300;
+const IDLE_TIMEOUT_MS = 3000;
 
 const compressBrotli = (bytes: string | Uint8Array): Buffer =>
   brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } });
@@ -69,6 +71,22 @@ describe('an upload', () => {
     expect(second.headers.get('location')).toBe(`/v1/transcripts/${first.transcript_id}`);
     expect(await second.json()).toMatchObject({ transcript_id: first.transcript_id, duplicate: true });
     expect((await api.listStore()).length).toBe(before.objects.length + 1);
+  });
+
+  it('says what became of its bytes, and heals those that were damaged', async () => {
+    const text = toTranscript(session, 10);
+    const send = async () => (await (await api.upload(text)).json()) as UploadReceipt;
+    const first = await send();
+    expect(first).toMatchObject({ duplicate: false, raw_object: 'stored' });
+    const [key = ''] = (await api.listStore()).filter((name) => name.includes(first.transcript_id));
+    const path = join(api.storeDirectory, key);
+    const bytes = await readFile(path);
+    bytes[5] = (bytes[5] ?? 0) ^ 1;
+    await writeFile(path, bytes);
+    expect(await send()).toMatchObject({ ...first, duplicate: true, raw_object: 'healed' });
+    expect(await send()).toMatchObject({ ...first, duplicate: true, raw_object: 'duplicate' });
+    const raw = await api.fetch(`/v1/transcripts/${first.transcript_id}/raw`);
+    expect(await raw.text()).toBe(text);
   });
 
   it('is there once, however many of it arrive at the same time', async () => {
@@ -212,6 +230,9 @@ describe('an upload that is refused leaves nothing behind', () => {
       '{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","originator":"codex"}}\n';
     await expectProblem(await api.upload(codex), 422, 'unsupported-format');
     await expectProblem(await api.upload(toTranscript(session, 2), { agent: 'codex' }), 422, 'unsupported-format');
+    const named = await api.upload(codex, { agent: 'claude-code', session_id: session });
+    const { detail } = await expectProblem(named, 422, 'unsupported-format');
+    expect(detail).toContain('This is a codex-rollout transcript; recount reads claude-code');
     await expectNothingBehind();
   });
 
@@ -236,8 +257,8 @@ describe('an upload that is refused leaves nothing behind', () => {
     const upload = open(headers, chunkHead + toTranscript(session, 10));
     await waitUntilStoring(api.storeDirectory);
     upload.destroy();
-    await vi.waitFor(() => expect(api.logLines.slice(logged).join('')).toContain('"status":499'), { timeout: 10_000 });
-    await vi.waitFor(expectNothingBehind, { timeout: 10_000 });
+    await vi.waitFor(() => expect(api.logLines.slice(logged).join('')).toContain('"status":499'));
+    await vi.waitFor(expectNothingBehind);
   });
 
   it('whose client closes its side before the last chunk', async () => {
@@ -245,7 +266,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     await waitUntilStoring(api.storeDirectory);
     upload.end();
     await upload.answer;
-    await vi.waitFor(expectNothingBehind, { timeout: 10_000 });
+    await vi.waitFor(expectNothingBehind);
   });
 
   it('with chunks that are none', async () => {
@@ -256,7 +277,7 @@ describe('an upload that is refused leaves nothing behind', () => {
     const answer = await upload.answer;
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).toContain('urn:recount:problem:invalid-request');
-    await vi.waitFor(expectNothingBehind, { timeout: 10_000 });
+    await vi.waitFor(expectNothingBehind);
   });
 
   it('whose client falls silent', async () => {
@@ -287,7 +308,7 @@ describe('a slow upload', () => {
     const upload = open({ 'content-length': String(body.length), connection: 'close' });
     for (const line of body.split(/(?<=\n)/)) {
       upload.send(line);
-      await sleep(30);
+      await sleep(IDLE_TIMEOUT_MS / 15);
     }
     expect(await upload.answer).toMatch(/^HTTP\/1.1 202 /);
     expect(Date.now() - startedAtMs).toBeGreaterThan(IDLE_TIMEOUT_MS);
@@ -384,5 +405,77 @@ describe('what is private', () => {
     expect(log).toContain(HOME_WORKSPACE);
     for (const secret of ['secret', 'prompt 0', ...Object.values(api.keys)]) expect(log).not.toContain(secret);
     expect(log).not.toMatch(/\\n +at /);
+  });
+});
+
+describe('a digest', () => {
+  const digestOf = (bytes: string | Uint8Array, algorithm: 'sha256' | 'sha512' = 'sha256'): string =>
+    `${algorithm === 'sha256' ? 'sha-256' : 'sha-512'}=:${createHash(algorithm).update(bytes).digest('base64')}:`;
+  const amazonOf = (bytes: string | Uint8Array): string => createHash('sha256').update(bytes).digest('base64');
+
+  it.each([
+    ['Content-Digest', (text: string) => ({ 'content-digest': digestOf(text) })],
+    ['Content-Digest of SHA-512', (text: string) => ({ 'content-digest': digestOf(text, 'sha512') })],
+    ['Repr-Digest', (text: string) => ({ 'repr-digest': digestOf(text) })],
+    ['Unencoded-Digest', (text: string) => ({ 'unencoded-digest': digestOf(text) })],
+    ['x-amz-checksum-sha256', (text: string) => ({ 'x-amz-checksum-sha256': amazonOf(text) })],
+  ])('%s is compared, and where it is wrong nothing is kept', async (_name, toHeaders) => {
+    const text = toTranscript(session, 10);
+    await expectProblem(await api.upload(`${text} `, {}, { headers: toHeaders(text) }), 400, 'digest-mismatch');
+    await expectNothingBehind();
+    expect((await api.upload(text, {}, { headers: toHeaders(text) })).status).toBe(202);
+  });
+
+  it('is over the bytes as they are sent, or over the decoded ones, as its name says', async () => {
+    const text = toTranscript(session, 10);
+    const packed = gzipSync(text);
+    const send = (headers: Record<string, string>) =>
+      api.upload(packed, {}, { headers: { 'content-encoding': 'gzip', ...headers } });
+    for (const headers of [
+      { 'content-digest': digestOf(text) },
+      { 'repr-digest': digestOf(text) },
+      { 'x-amz-checksum-sha256': amazonOf(text) },
+      { 'unencoded-digest': digestOf(packed) },
+    ]) {
+      await expectProblem(await send(headers), 400, 'digest-mismatch');
+    }
+    await expectNothingBehind();
+    const right = { 'content-digest': digestOf(packed), 'unencoded-digest': digestOf(text) };
+    expect((await send(right)).status).toBe(202);
+  });
+
+  it('that cannot be read is refused before the body', async () => {
+    const headers = { 'content-digest': 'sha-256=deadbeef' };
+    await expectProblem(await api.upload(toTranscript(session, 2), {}, { headers }), 400, 'invalid-digest');
+    await expectNothingBehind();
+  });
+
+  it('of a multipart body is refused rather than passed over', async () => {
+    const form = new FormData();
+    form.append('file', new Blob([toTranscript(session, 2)]), `${session}.jsonl`);
+    const response = await api.fetch('/v1/transcripts', {
+      method: 'POST',
+      body: form,
+      headers: { 'content-digest': digestOf('x') },
+    });
+    await expectProblem(response, 400, 'invalid-digest');
+    await expectNothingBehind();
+  });
+
+  it.each([
+    ['content-digest', 400],
+    ['unencoded-digest', 400],
+    ['content-digest', 202],
+    ['unencoded-digest', 202],
+  ])('may come behind the body: %s, answered with %i', async (field, status) => {
+    const text = toTranscript(session, 4);
+    const upload = open({ 'transfer-encoding': 'chunked', trailer: field, connection: 'close' });
+    upload.send(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n0\r\n`);
+    upload.send(`${field}: ${digestOf(status === 202 ? text : 'x')}\r\n\r\n`);
+    const answer = await upload.answer;
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    if (status === 202) return;
+    expect(answer).toContain('digest-mismatch');
+    await expectNothingBehind();
   });
 });

@@ -3,6 +3,7 @@ import {
   MAX_UPLOAD_FILES,
   multipartReceiptSchema,
   type UploadQuery,
+  uploadHeadersSchema,
   uploadProblemSchema,
   uploadQuerySchema,
   uploadReceiptSchema,
@@ -11,18 +12,23 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
-import { workspaceOf } from '../plugins/authentication.ts';
+import { uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import type { ApiMetrics } from '../plugins/metrics.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
+import type { SpaceWatch } from '../space/space-watch.ts';
 import { parseContentEncoding } from '../uploads/content-encoding.ts';
 import { decodeBody } from '../uploads/decode-body.ts';
+import { hasDigests, parseDigests, verifyDigests } from '../uploads/digests.ts';
 import { type BodyLimits, MAX_PATIENCE_MS, readBody } from '../uploads/read-body.ts';
 import { receiveFile } from '../uploads/receive-file.ts';
 import { receiveMultipart } from '../uploads/receive-multipart.ts';
 import { createUploadSlots } from '../uploads/upload-slots.ts';
 
-type Deps = ApiDependencies & { metrics: Pick<ApiMetrics, 'observeUpload'> };
+type Deps = ApiDependencies & {
+  metrics: Pick<ApiMetrics, 'observeUpload'>;
+  space: Pick<SpaceWatch, 'assertRoom' | 'noteFailure'>;
+};
 type Config = Pick<ApiConfig, 'maxTranscriptBytes' | 'maxConcurrentUploads' | 'uploadIdleTimeoutMs'>;
 
 /** What a request may be larger than its transcripts: multipart headers, or compression that made it longer. */
@@ -36,13 +42,21 @@ const schema = {
   description: [
     'When the answer is 200 or 202, the transcript is stored for good and will be ingested.',
     'The same bytes of the same session again are a duplicate and add nothing, so it is safe to repeat an upload.',
+    'The stored ones are read and compared then: where they are lost or damaged, the upload heals them.',
+    'With a digest (`Content-Digest`, `Unencoded-Digest`, `x-amz-checksum-sha256`) the upload itself is checked;',
+    'Content-Digest and Unencoded-Digest may also come as trailers, with sha-256.',
     'Whose transcript it is follows from `session_id`, else from the path, else from the lines.',
     'A request that fails leaves nothing behind; of a multipart request, the files before the failure stay.',
   ].join(' '),
   tags: ['transcripts'],
   querystring: uploadQuerySchema,
+  headers: uploadHeadersSchema,
   response: {
     200: z.union([uploadReceiptSchema, multipartReceiptSchema]).describe('All of it was there already'),
+    400: problemResponse(
+      'The body is not what its encoding or its digest says; nothing of it is kept',
+      uploadProblemSchema,
+    ),
     202: z
       .union([uploadReceiptSchema, multipartReceiptSchema])
       .describe('Stored; Location is the transcript where it is one'),
@@ -50,6 +64,7 @@ const schema = {
     408: problemResponse('The client was silent for too long', uploadProblemSchema),
     413: problemResponse('Larger than the limit, decoded', uploadProblemSchema),
     415: problemResponse('An encoding, or a kind of multipart, that is not supported; see Accept-Encoding'),
+    507: problemResponse('The raw store has no room; see Retry-After', uploadProblemSchema),
     422: problemResponse('Not a transcript that can be read, or one whose session cannot be told'),
   },
 };
@@ -73,9 +88,14 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
     // The body is left in the socket: the handler streams it.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
     app.post('/v1/transcripts', { schema, config: { scope: 'ingest', isRateLimited: false } }, (request, reply) =>
-      slots.run(() => {
-        if (request.isMultipart()) return handleMultipart(deps, config, request, request.query, reply);
-        return handleSingle(deps, config, request, request.query, reply);
+      slots.run(async () => {
+        // Before anything of the body is read, or asked for by 100-continue.
+        await deps.space.assertRoom(Number(request.headers['content-length'] ?? 0));
+        const handle = request.isMultipart() ? handleMultipart : handleSingle;
+        return await handle(deps, config, request, request.query, reply).catch((error: unknown) => {
+          deps.space.noteFailure(error);
+          throw error;
+        });
       }),
     );
   });
@@ -92,12 +112,18 @@ async function handleSingle(
     throw new ProblemError('unsupported-media-type', 'Of the multipart types, only multipart/form-data is accepted');
   }
   const encoding = parseContentEncoding(request.headers['content-encoding']);
-  const bytes = readBody(request.raw, openBody(config, request, reply));
+  const digests = parseDigests(request.headers);
+  const limits = openBody(config, request, reply);
+  const trailers = hasDigestTrailers(request) ? () => parseDigests(request.raw.trailers) : undefined;
+  const sent = readBody(request.raw, limits);
+  const bytes = verifyDigests(sent, digests.sent, trailers && (() => trailers().sent));
+  const decoded = encoding === undefined ? bytes : decodeBody(bytes, encoding);
   const receipt = await receiveFile(
     { ...deps, log: request.log },
     {
       workspaceId: workspaceOf(request),
-      body: encoding === undefined ? bytes : decodeBody(bytes, encoding),
+      uploaderKeyId: uploaderOf(request),
+      body: verifyDigests(decoded, digests.decoded, trailers && (() => trailers().decoded)),
       sessionId: query.session_id,
       path: query.path,
       agent: query.agent,
@@ -107,6 +133,9 @@ async function handleSingle(
   reply.header('location', `/v1/transcripts/${receipt.transcript_id}`);
   return reply.code(receipt.duplicate ? 200 : 202).send(receipt);
 }
+
+/** Where the client says that it sends digests behind the body. A proxy may drop them. */
+const hasDigestTrailers = ({ headers }: FastifyRequest): boolean => /-digest\b/i.test(headers.trailer ?? '');
 
 async function handleMultipart(
   deps: Deps,
@@ -118,7 +147,12 @@ async function handleMultipart(
   if (parseContentEncoding(request.headers['content-encoding']) !== undefined) {
     throw new ProblemError('unsupported-encoding', 'A multipart body is taken without Content-Encoding only');
   }
+  if (hasDigests(parseDigests(request.headers))) {
+    const detail = 'A digest is checked of a body that is one transcript: a multipart body is stored file by file';
+    throw new ProblemError('invalid-digest', detail);
+  }
   const workspaceId = workspaceOf(request);
+  const uploaderKeyId = uploaderOf(request);
   const results = await receiveMultipart({
     limits: openBody(config, request, reply),
     parts: request.parts(),
@@ -127,7 +161,7 @@ async function handleMultipart(
     receive: (file) =>
       receiveFile(
         { ...deps, log: request.log },
-        { ...file, workspaceId, agent: query.agent, maxBytes: config.maxTranscriptBytes },
+        { ...file, workspaceId, uploaderKeyId, agent: query.agent, maxBytes: config.maxTranscriptBytes },
       ),
   });
   const hasFailures = results.some((result) => 'error' in result);

@@ -22,7 +22,6 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   // none, malformed, wrong, revoked, ingest, read, admin, other
   'GET /healthz': [200, 200, 200, 200, 200, 200, 200, 200],
   'GET /readyz': [200, 200, 200, 200, 200, 200, 200, 200],
-  'GET /metrics': [401, 401, 401, 401, 403, 403, 200, 200],
   'POST /v1/transcripts': [401, 401, 401, 401, 202, 403, 202, 202],
   'GET /v1/transcripts': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 403, 200, 200, 404],
@@ -48,10 +47,13 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'PUT /v1/prices': [401, 401, 401, 401, 403, 403, 200, 200],
   'GET /v1/settings': [401, 401, 401, 401, 403, 200, 200, 200],
   'PUT /v1/settings': [401, 401, 401, 401, 403, 403, 200, 200],
+  'GET /v1/audit': [401, 401, 401, 401, 403, 403, 200, 200],
+  'GET /v1/keys': [401, 401, 401, 401, 403, 403, 200, 200],
   'GET /v1/analytics/usage': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/models': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/sessions': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/blocks': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/disagreements': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/reconciliation': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/tools': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/files': [401, 401, 401, 401, 403, 200, 200, 200],
@@ -63,6 +65,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/analytics/compactions': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/api-errors': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/pull-requests': [401, 401, 401, 401, 403, 200, 200, 200],
+  'DELETE /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 403, 403, 204, 404],
   'DELETE /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 403, 204, 404],
 };
 

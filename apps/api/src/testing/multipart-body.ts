@@ -1,4 +1,4 @@
-export const BOUNDARY = 'boundary-of-the-test';
+const BOUNDARY = 'boundary-of-the-test';
 export const MULTIPART_TYPE = `multipart/form-data; boundary=${BOUNDARY}`;
 
 export interface TestPart {

@@ -11,13 +11,14 @@ import {
   ensureWorkspace,
 } from '@recount/db';
 import { handleDeadLetter, handleGroup, handleJob, type JobReport } from '@recount/ingest';
+import { createJobQueue } from '@recount/ingest/queue';
 import { createTestDatabase } from '@recount/local-postgres/testing';
-import { createJobQueue } from '@recount/queue';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { pino } from 'pino';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { createApiApp } from '../app.ts';
 import { type ApiConfig, readApiConfig } from '../config.ts';
+import { createMetrics } from '../plugins/metrics.ts';
 import { listUploadsUnderWay } from './upload-under-way.ts';
 
 export const HOME_WORKSPACE = '01J00000000000000000000001';
@@ -40,10 +41,12 @@ export interface TestApi {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   upload(body: string | Uint8Array, query?: Record<string, string>, init?: RequestInit): Promise<Response>;
   /** Ingests what waits; pauses between attempts are left out. */
-  work(changes?: Partial<Pick<WorkDeps, 'database' | 'rawStore'>>): Promise<void>;
+  work(changes?: Partial<Pick<WorkDeps, 'database' | 'rawStore'>> & { maxLineBytes?: number }): Promise<void>;
   /** Keys of objects, and names of what puts have under way. */
   listStore(): Promise<string[]>;
   countTranscripts(): Promise<number>;
+  /** What the port for metrics would show. */
+  readMetrics(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -68,7 +71,8 @@ export async function createTestApi(
   const log = pino({ level: 'trace' }, { write: (line) => void logLines.push(line) });
   const environment = { DATABASE_URL: connectionString, RECOUNT_RAW_STORE: storeDirectory };
   const config = { ...readApiConfig(environment), ...overrides };
-  const deps: ApiDependencies = { database, rawStore, queue, log };
+  const metrics = createMetrics({ database, log });
+  const deps: ApiDependencies = { database, rawStore, queue, log, metrics };
   const app = await createApiApp({ ...deps, ...replace(deps) }, config);
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
   const keys = await createKeys(database);
@@ -93,14 +97,14 @@ export async function createTestApi(
         ...init,
         headers: { 'content-type': 'application/x-ndjson', ...init.headers },
       }),
-    work: (changes = {}) =>
-      ingestAll(connectionString, {
-        database,
-        rawStore,
-        ...changes,
-        onReport: (report) => void jobReports.push(report),
-      }),
+    work: ({ maxLineBytes = 1024 * 1024, ...changes } = {}) =>
+      ingestAll(
+        connectionString,
+        { database, rawStore, ...changes, onReport: (report) => void jobReports.push(report) },
+        maxLineBytes,
+      ),
     listStore: () => listStore(storeDirectory, rawStore),
+    readMetrics: () => metrics.registry.metrics(),
     async countTranscripts() {
       const counts = await countTranscriptsByStatus(database.database);
       return Object.values(counts).reduce((sum, count) => sum + count, 0);
@@ -130,17 +134,13 @@ async function createKeys({ database }: DatabasePool): Promise<TestApi['keys']> 
   };
 }
 
-async function ingestAll(connectionString: string, deps: WorkDeps): Promise<void> {
+async function ingestAll(connectionString: string, deps: WorkDeps, maxLineBytes: number): Promise<void> {
   const queue = createJobQueue({ connectionString, role: 'worker', onError: () => undefined });
   await queue.start();
   try {
     await queue.workDeadLetters((job) => handleDeadLetter(deps, job));
-    await queue.work({ concurrency: 2, pollIntervalMs: 500 }, (job) =>
-      handleJob(deps, job, { maxLineBytes: 1024 * 1024 }),
-    );
-    await queue.workSmall({ concurrency: 2, pollIntervalMs: 500 }, (jobs) =>
-      handleGroup(deps, jobs, { maxLineBytes: 1024 * 1024 }),
-    );
+    await queue.work({ concurrency: 2, pollIntervalMs: 500 }, (job) => handleJob(deps, job, { maxLineBytes }));
+    await queue.workSmall({ concurrency: 2, pollIntervalMs: 500 }, (jobs) => handleGroup(deps, jobs, { maxLineBytes }));
     const deadlineMs = Date.now() + WORK_TIMEOUT_MS;
     for (;;) {
       const { queued, processing } = await countTranscriptsByStatus(deps.database.database);

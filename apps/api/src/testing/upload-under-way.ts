@@ -41,7 +41,7 @@ export function openUpload(
 
 /** Waits until the folder store writes an upload. */
 export async function waitUntilStoring(storeDirectory: string): Promise<void> {
-  await vi.waitFor(async () => expect(await listUploadsUnderWay(storeDirectory)).not.toEqual([]), { timeout: 10_000 });
+  await vi.waitFor(async () => expect(await listUploadsUnderWay(storeDirectory)).not.toEqual([]));
 }
 
 /** What the folder store has under way, or left behind. */

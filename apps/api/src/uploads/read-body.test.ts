@@ -1,6 +1,14 @@
 import { PassThrough, Readable } from 'node:stream';
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readBody } from './read-body.ts';
+
+/** Times pass as the tests say, and not as fast as the machine happens to be. */
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe('readBody', () => {
   it('gives up on a silent client, without destroying its stream', async () => {
@@ -8,7 +16,9 @@ describe('readBody', () => {
     stream.write('first');
     const chunks = readBody(stream, { idleTimeoutMs: 20, remainingBytes: 1000, patienceMs: 60_000 });
     expect((await chunks.next()).value?.toString()).toBe('first');
-    await expect(chunks.next()).rejects.toMatchObject({ slug: 'upload-idle' });
+    const silence = expect(chunks.next()).rejects.toMatchObject({ slug: 'upload-idle' });
+    await vi.advanceTimersByTimeAsync(20);
+    await silence;
     expect(stream.destroyed).toBe(false);
   });
 
@@ -19,10 +29,11 @@ describe('readBody', () => {
       clearInterval(timer);
       stream.end();
     }, 150);
-    const chunks = await Readable.from(
+    const chunks = Readable.from(
       readBody(stream, { idleTimeoutMs: 100, remainingBytes: 1000, patienceMs: 60_000 }),
     ).toArray();
-    expect(Buffer.concat(chunks).length).toBeGreaterThan(3);
+    await vi.advanceTimersByTimeAsync(150);
+    expect(Buffer.concat(await chunks)).toHaveLength(9);
   });
 
   it('gives up on a client that trickles, and not on one whose bytes nobody takes', async () => {
@@ -30,11 +41,16 @@ describe('readBody', () => {
     const timer = setInterval(() => stream.write('x'), 5);
     const limits = { idleTimeoutMs: 1000, remainingBytes: 1000, patienceMs: 60 };
     const read = Readable.from(readBody(stream, limits)).toArray();
-    await expect(read).rejects.toMatchObject({ slug: 'upload-idle', message: expect.stringContaining('a second') });
+    const trickle = expect(read).rejects.toMatchObject({
+      slug: 'upload-idle',
+      message: expect.stringContaining('a second'),
+    });
+    await vi.advanceTimersByTimeAsync(1000);
+    await trickle;
     clearInterval(timer);
 
     const chunks = readBody(Readable.from([Buffer.alloc(1), Buffer.alloc(1)]), { ...limits, patienceMs: 60 });
-    for await (const _chunk of chunks) await new Promise((resolve) => setTimeout(resolve, 80));
+    for await (const _chunk of chunks) await vi.advanceTimersByTimeAsync(80);
   });
 
   it('counts bytes over all streams that share its limits', async () => {
@@ -61,6 +77,10 @@ describe('readBody', () => {
     const stream = new PassThrough();
     setTimeout(() => stream.destroy(new Error('aborted')), 5);
     const limits = { idleTimeoutMs: 1000, remainingBytes: 10, patienceMs: 60_000 };
-    await expect(Readable.from(readBody(stream, limits)).toArray()).rejects.toMatchObject({ slug: 'upload-aborted' });
+    const read = expect(Readable.from(readBody(stream, limits)).toArray()).rejects.toMatchObject({
+      slug: 'upload-aborted',
+    });
+    await vi.advanceTimersByTimeAsync(5);
+    await read;
   });
 });

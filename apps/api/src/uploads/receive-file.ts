@@ -1,14 +1,18 @@
-import type { UploadReceipt } from '@recount/contract';
+import type { RawObjectOutcome, UploadReceipt } from '@recount/contract';
 import { type ReceiveRequest, receiveTranscript } from '@recount/ingest';
-import { noTracing, SIZE_BYTES, TRANSCRIPT_ID, WORKSPACE_ID } from '@recount/telemetry';
+import { noTracing, SIZE_BYTES, TRANSCRIPT_ID, WORKSPACE_ID } from '@recount/service/telemetry';
 import type { FastifyBaseLogger } from 'fastify';
 import type { ApiDependencies } from '../api-dependencies.ts';
 import type { ApiMetrics } from '../plugins/metrics.ts';
-import { ProblemError } from '../problems/problem-error.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
 
-/** The agent whose transcripts are read so far. */
-const AGENT = 'claude-code';
+/** As they are counted. */
+const OUTCOMES: Readonly<Record<RawObjectOutcome, string>> = {
+  stored: 'accepted',
+  duplicate: 'duplicate',
+  healed: 'healed',
+  expired: 'duplicate',
+};
 
 export type ReceiveFileDeps = Omit<ApiDependencies, 'log'> & {
   /** Of the request, so that its id stands beside the transcript's. */
@@ -28,17 +32,21 @@ export async function receiveFile(deps: ReceiveFileDeps, request: ReceiveRequest
     }
   }
   try {
-    if (request.agent !== undefined && request.agent !== AGENT) {
-      throw new ProblemError('unsupported-format', `recount reads the transcripts of ${AGENT} so far`);
-    }
-    const { transcript, isDuplicate } = await tracing.span('upload', { [WORKSPACE_ID]: workspaceId }, async () => {
-      const result = await receiveTranscript(deps, { ...request, body: counted() });
-      tracing.annotate({ [TRANSCRIPT_ID]: result.transcript.id, [SIZE_BYTES]: sizeBytes });
-      return result;
-    });
-    deps.metrics.observeUpload(isDuplicate ? 'duplicate' : 'accepted', sizeBytes);
+    const { transcript, isDuplicate, rawObject } = await tracing.span(
+      'upload',
+      { [WORKSPACE_ID]: workspaceId },
+      async () => {
+        const result = await receiveTranscript(deps, { ...request, body: counted() });
+        tracing.annotate({ [TRANSCRIPT_ID]: result.transcript.id, [SIZE_BYTES]: sizeBytes });
+        return result;
+      },
+    );
+    deps.metrics.observeUpload(OUTCOMES[rawObject], sizeBytes);
     // The id under which the worker logs what becomes of it.
-    deps.log.info({ workspaceId, transcriptId: transcript.id, sizeBytes, isDuplicate }, 'transcript received');
+    deps.log.info(
+      { workspaceId, transcriptId: transcript.id, sizeBytes, isDuplicate, rawObject },
+      'transcript received',
+    );
     return {
       transcript_id: transcript.id,
       session_id: transcript.session_id,
@@ -46,6 +54,7 @@ export async function receiveFile(deps: ReceiveFileDeps, request: ReceiveRequest
       sha256: transcript.sha256,
       size_bytes: transcript.size_bytes,
       duplicate: isDuplicate,
+      raw_object: rawObject,
     };
   } catch (error) {
     deps.metrics.observeUpload(toProblemError(error).slug, sizeBytes);

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { type BackfillOptions, type BackfillReport, type BackfillTarget, runBackfill } from '@recount/ingest';
-import { measureInput, type ReadSourcesOptions, readSources } from '@recount/sources';
+import { measureInput, type ReadSourcesOptions, readSources } from '@recount/storage/sources';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import { formatCount, formatDuration } from '../terminal/format-values.ts';
@@ -61,7 +61,7 @@ export async function backfillWithProgress(
 }
 
 /** A path of the user's. Throws UsageError for a remote place that is no S3 one. */
-export function toAbsolutePath(workingDirectory: string, path: string): string {
+function toAbsolutePath(workingDirectory: string, path: string): string {
   if (isS3Location(path)) return path;
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) throw new UsageError(`${path}: only files, folders and s3:// are read`);
   return resolve(workingDirectory, path);
@@ -73,7 +73,7 @@ const isS3Location = (path: string): boolean => /^s3:\/\//i.test(path);
 async function loadSourceClient({ environment }: CliContext) {
   const [{ createS3Client }, { readS3Config }] = await Promise.all([
     import('@recount/storage/s3-client'),
-    import('@recount/config'),
+    import('@recount/service/config'),
   ]);
   return createS3Client(readS3Config(environment));
 }

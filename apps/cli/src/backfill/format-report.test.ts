@@ -8,6 +8,7 @@ const report: BackfillReport = {
   ingested: 1000,
   superseded: 30,
   alreadyThere: 200,
+  healed: 0,
   new: 0,
   failed: 4,
   failures: [{ location: '/a/b.jsonl', reason: 'the gzip data ends too early' }],
@@ -61,6 +62,12 @@ it('tells of a dry run what would be done', () => {
 it('accounts for what an interruption left', () => {
   const text = formatReport({ ...report, ingested: 990, isInterrupted: true }, 2000, false).join('\n');
   expect(text).toMatch(/interrupted, left for the next run +10/);
+});
+
+it('says that damaged copies were replaced', () => {
+  const lines = formatReport({ ...report, alreadyThere: 197, healed: 3 }, 2000, false);
+  expect(lines).toContain('  stored again, as what was there had been damaged      3');
+  expect(lines.join('\n')).not.toContain('interrupted');
 });
 
 it('shows what is stored and waits', () => {

@@ -28,10 +28,17 @@ export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun
         ['ingested', report.ingested, true],
         ['beginning of a longer one', report.superseded, false],
         ['already there', report.alreadyThere, true],
+        ['stored again, as what was there had been damaged', report.healed, false],
         ['stored, not yet ingested', report.queued, false],
       ];
   const settled =
-    report.queued + report.ingested + report.superseded + report.alreadyThere + report.new + report.failed;
+    report.queued +
+    report.ingested +
+    report.superseded +
+    report.alreadyThere +
+    report.healed +
+    report.new +
+    report.failed;
   outcomes.push(['interrupted, left for the next run', report.found - settled, false]);
   const skipped = Object.entries(report.skippedByReason).sort(([, a], [, b]) => b - a);
   const rows = [

@@ -1,14 +1,17 @@
-import type { Finding } from '@recount/ingest';
+import type { DoctorCounts, Finding, RebuildFinding, RebuildProgress } from '@recount/ingest';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { parseTimeSpan } from '../option-values.ts';
-import { formatBytes, formatCount } from '../terminal/format-values.ts';
+import { formatBytes, formatCount, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar } from '../terminal/progress-bar.ts';
+import { describeRebuildFinding } from './describe-rebuild-finding.ts';
 
 interface DoctorCommandOptions {
   checksums?: boolean;
+  deep?: boolean;
   fix?: boolean;
   json?: boolean;
+  rebuild?: boolean;
   minAge: number;
 }
 
@@ -21,10 +24,15 @@ export function createDoctorCommand(context: CliContext): Command {
       '--fix',
       'ingest orphan objects, give streams their rows back, enqueue lost jobs, delete remains of uploads',
     )
+    .option('--rebuild', 'make workspaces and transcripts again of what the raw store holds, then do as --fix')
     .option('--checksums', 'read every raw object and compare its SHA-256: takes as long as the store takes to read')
     .option(
+      '--deep',
+      'read every table and index of the database, and find what is damaged: needs the extension amcheck',
+    )
+    .option(
       '--min-age <span>',
-      'leave alone what is younger: it may belong to an upload under way',
+      'leave objects alone that no row names, and jobs, where they are younger: their upload may be under way',
       parseTimeSpan,
       HOUR_MS,
     )
@@ -32,80 +40,147 @@ export function createDoctorCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Works on DATABASE_URL and RECOUNT_RAW_STORE, else on the local installation, which must be running. Leaves alone
-what is younger than an hour (--min-age 0m where no upload is under way). Ends with 1 where something needs attention.
+Works on DATABASE_URL and RECOUNT_RAW_STORE, else on the local installation, which must be running. Looks for the raw
+object of every transcript, however young. Objects that no row names, and jobs, are left alone where they are younger than an
+hour (--min-age 0m where no upload is under way). Ends with 1 where something needs attention.
+
+A damaged or lost raw object is healed by uploading the same file again (recount upload). With --fix it is marked, so
+that the next recount backfill of the folder brings it by itself.
 
 Examples:
   $ recount doctor
   $ recount doctor --fix
-  $ recount doctor --checksums`,
+  $ recount doctor --rebuild          # after the database was lost, on an empty one that is migrated
+  $ recount doctor --checksums --deep`,
     )
     .action((options: DoctorCommandOptions) => examine(context, options));
 }
 
 async function examine(
   context: CliContext,
-  { checksums = false, fix = false, json = false, minAge: minAgeMs }: DoctorCommandOptions,
+  {
+    checksums = false,
+    deep = false,
+    rebuild = false,
+    fix = rebuild,
+    json = false,
+    minAge: minAgeMs,
+  }: DoctorCommandOptions,
 ): Promise<void> {
-  const [{ runDoctor }, { findInstallationConfig, openInstallation }] = await Promise.all([
+  const [
+    { createDoctorCounts, rebuildDatabase, runDoctor },
+    { findInstallationConfig, openInstallation },
+    { toOperator },
+  ] = await Promise.all([
     import('@recount/ingest'),
     import('../connection/open-installation.ts'),
+    import('../connection/operator.ts'),
   ]);
   const signal = context.listenForInterruption();
   const installation = await openInstallation(await findInstallationConfig(context));
-  const findings: Finding[] = [];
+  const findings: (Finding | RebuildFinding)[] = [];
+  let rebuilt: RebuildProgress | undefined;
   const bar = createProgressBar(context.stderr);
-  const read = { files: 0, doneBytes: 0 };
-  const onRead = (sizeBytes: number): void => {
-    read.files += 1;
-    read.doneBytes += sizeBytes;
+  const counts = createDoctorCounts();
+  const onRead = (): void => {
+    const read = { files: counts.checksums, doneBytes: counts.checksumBytes };
     bar.update({ ...read, totalBytes: undefined, remark: 'comparing checksums' });
   };
+  const report = (finding: Finding | RebuildFinding): void => {
+    findings.push(finding);
+    bar.end();
+    if (!json) print(context, describeFinding(finding));
+  };
+  const onObject = (progress: RebuildProgress): void => {
+    rebuilt = progress;
+    const { objects: files, registered, registeredBytes: doneBytes } = progress;
+    bar.update({ files, doneBytes, totalBytes: undefined, remark: `${formatCount(registered)} made again` });
+  };
   try {
-    const options = { fix, checksums, onRead, minAgeMs, nowMs: Date.now(), signal };
-    for await (const finding of runDoctor(installation, options)) {
-      findings.push(finding);
-      bar.end();
-      if (!json) print(context, describeFinding(finding));
-    }
+    const options = { fix, checksums, deep, onRead, minAgeMs, nowMs: Date.now(), actor: toOperator(), signal };
+    if (rebuild) for await (const finding of rebuildDatabase(installation, { ...options, onObject })) report(finding);
+    for await (const finding of runDoctor(installation, { ...options, counts })) report(finding);
   } finally {
     bar.end();
     await installation.close();
   }
   const serious = findings.filter(isSerious);
   if (serious.length > 0) context.exitCode = 1;
-  if (json) print(context, JSON.stringify({ findings, needAttention: serious.length }, null, 2));
-  else note(context, findings.length === 0 ? 'Everything fits together.' : toSummary(findings, serious.length, fix));
-  if (checksums && !json) note(context, `${formatCount(read.files)} raw objects read, ${formatBytes(read.doneBytes)}.`);
+  if (json)
+    print(context, JSON.stringify({ findings, needAttention: serious.length, rebuilt, ...toJson(counts) }, null, 2));
+  else {
+    note(context, findings.length === 0 ? 'Everything fits together.' : toSummary(findings, serious.length, fix));
+    if (rebuilt !== undefined) note(context, toRebuildSummary(rebuilt));
+    for (const line of describeCounts(counts, { checksums, minAgeMs })) note(context, line);
+    if (deep && !findings.some(({ kind }) => kind === 'unchecked-database')) {
+      note(context, 'All tables and B-tree indexes of the database were read.');
+    }
+  }
 }
 
-/** An orphan object takes up room, and what search lacks it gets in time, where it does not fail. */
-export function isSerious(finding: Finding): boolean {
+function toJson({ skipped, ...checked }: DoctorCounts) {
+  return { checked, skipped };
+}
+
+/** What was looked at, and what was left out and why: one line each, for people. */
+function describeCounts(
+  { skipped, ...checked }: DoctorCounts,
+  { checksums, minAgeMs }: { checksums: boolean; minAgeMs: number },
+): string[] {
+  const looked = [`${formatCount(checked.transcripts)} transcripts`, `${formatCount(checked.streams)} streams`];
+  const read = `${formatCount(checked.checksums)} raw objects read, ${formatBytes(checked.checksumBytes)}`;
+  const age = formatDuration(minAgeMs);
+  const left: [count: number, what: string][] = [
+    [skipped.youngObjects, `raw objects that nothing names, younger than ${age}: their upload may be under way`],
+    [skipped.youngJobs, `jobs of transcripts younger than ${age}: they may be on their way`],
+    [skipped.expiredObjects, 'raw objects that retention has deleted'],
+    [skipped.streamsWithoutChecksum, 'checksums of streams that an older version stored without one'],
+  ];
+  return [
+    `Checked: ${looked.join(', ')}, ${formatCount(checked.objects)} objects in the store; ${checksums ? read : 'no checksums (--checksums)'}.`,
+    ...left.filter(([count]) => count > 0).map(([count, what]) => `Not checked: ${formatCount(count)} ${what}.`),
+  ];
+}
+
+function toRebuildSummary({ objects, registered, registeredBytes }: RebuildProgress): string {
+  return (
+    `${formatCount(registered)} of ${formatCount(objects)} transcripts in the raw store made again, ` +
+    `${formatBytes(registeredBytes)}: workers ingest them now. \`recount verify\` when the queue is empty.`
+  );
+}
+
+/** An orphan object that could be received takes up room, and what search lacks it gets in time, where it does not fail. */
+function isSerious(finding: Finding | RebuildFinding): boolean {
   if (finding.kind === 'search-behind') return finding.failingSessions > 0;
+  if (finding.kind === 'orphan-object' && finding.obstacle !== undefined) return true;
   return !finding.fixed && !isOrphan(finding);
 }
 
-const isOrphan = ({ kind }: Finding): boolean => kind === 'orphan-object' || kind === 'orphan-stream';
+/** What nothing names takes up room, and no more; what was to be deleted, a worker deletes within the hour. */
+const isOrphan = ({ kind }: Finding | RebuildFinding): boolean =>
+  kind === 'orphan-object' || kind === 'orphan-stream' || kind === 'unfinished-deletion';
 
-function toSummary(findings: readonly Finding[], seriousCount: number, fix: boolean): string {
+function toSummary(findings: readonly (Finding | RebuildFinding)[], seriousCount: number, fix: boolean): string {
   const isFixable = findings.some((finding) => !finding.fixed && (isOrphan(finding) || finding.kind === 'lost-job'));
   const advice = isFixable && !fix ? ' `recount doctor --fix` mends some of it.' : '';
   return `${findings.length} findings, ${seriousCount} of which need attention.${advice}`;
 }
 
+const HEALING = 'upload the same file again (`recount upload FILE`), which puts it in its place, or put a backup there';
+
 /** One line for people. */
-export function describeFinding(finding: Finding): string {
+function describeFinding(finding: Finding | RebuildFinding): string {
   switch (finding.kind) {
     case 'orphan-object':
-      return `orphan object ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'received as an upload' : 'no transcript names it'}`;
+      return `orphan object ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${toOrphanState(finding)}`;
     case 'missing-object':
-      return `missing object ${finding.objectKey} of transcript ${finding.transcriptId}: its bytes are lost, or RECOUNT_RAW_STORE names another store`;
+      return `missing object ${finding.objectKey} of transcript ${finding.transcriptId}: its bytes are lost, or RECOUNT_RAW_STORE names another store. If lost: ${HEALING}`;
     case 'wrong-size':
-      return `transcript ${finding.transcriptId}: its object has ${finding.sizeBytes} bytes, which is not what was uploaded`;
+      return `transcript ${finding.transcriptId}: its object has ${finding.sizeBytes} bytes, which is not what was uploaded: ${HEALING}`;
     case 'wrong-content':
-      return `transcript ${finding.transcriptId}: the bytes of its object ${finding.objectKey} have changed since they were stored: put a backup in its place, or delete it and upload the file again`;
+      return `transcript ${finding.transcriptId}: the bytes of its object ${finding.objectKey} have changed since they were stored: ${HEALING}`;
     case 'unreadable-object':
-      return `transcript ${finding.transcriptId}: its object ${finding.objectKey} cannot be read to its end; where it stays so, put a backup in its place, or delete it and upload the file again`;
+      return `transcript ${finding.transcriptId}: its object ${finding.objectKey} cannot be read to its end; where it stays so, ${HEALING}`;
     case 'lost-job':
       return `transcript ${finding.transcriptId} waits for a job that is not in the queue${finding.fixed ? ': enqueued again' : ''}`;
     case 'failed-transcript':
@@ -116,9 +191,33 @@ export function describeFinding(finding: Finding): string {
       return `missing object ${finding.objectKey} of stream ${finding.streamId}: its bytes are lost, or RECOUNT_RAW_STORE names another store`;
     case 'wrong-stream-size':
       return `stream ${finding.streamId}: its object has ${finding.sizeBytes} bytes, which is not what was sent`;
+    case 'wrong-stream-content':
+      return `stream ${finding.streamId}: the bytes of its object ${finding.objectKey} have changed since they were stored, or cannot be read: put a backup in its place`;
+    case 'unfinished-deletion':
+      return `${finding.objectKey} was to be deleted, and that was cut short: ${finding.fixed ? 'deleted' : 'a worker deletes it within the hour'}`;
     case 'search-behind':
       return `search: ${finding.waitingSessions} sessions wait to be indexed, after a failure ${finding.failingSessions} of them`;
+    case 'damaged-relation':
+      return `damaged ${finding.relation}: ${finding.reason}; \`REINDEX\` rebuilds an index, a table needs a backup`;
+    case 'unchecked-database':
+      return `tables and indexes were not checked: ${finding.reason}`;
     case 'stale-uploads':
       return `remains of ${finding.count} uploads that were cut off: deleted`;
+    case 'undescribed-objects':
+      return `${formatCount(finding.count)} objects had no description in the raw store, from which the database could be rebuilt: they have one now`;
+    default:
+      return describeRebuildFinding(finding);
   }
+}
+
+const OBSTACLES = {
+  'no-workspace': 'its workspace is not in the database: `recount doctor --rebuild` makes it again',
+  damaged:
+    'its bytes are not those that were stored: put a backup in its place, or upload the file again and delete it',
+  unreadable: 'it is no transcript that can be read',
+} as const;
+
+function toOrphanState({ fixed, obstacle }: { fixed: boolean; obstacle?: keyof typeof OBSTACLES }): string {
+  if (obstacle !== undefined) return OBSTACLES[obstacle];
+  return fixed ? 'received as an upload' : 'no transcript names it';
 }

@@ -88,7 +88,7 @@ async function writeRows(
     await Promise.all([
       import('@recount/contract'),
       import('@recount/db'),
-      import('@recount/export'),
+      import('@recount/db/export'),
       import('../connection/open-installation.ts'),
     ]);
   const { success, data, error } = exportQuerySchema.safeParse({ ...query, format: options.format });

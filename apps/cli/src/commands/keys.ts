@@ -2,6 +2,7 @@ import type { ApiKeyRow, ApiKeyScope } from '@recount/db';
 import { Command, InvalidArgumentError } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
+import { parseExpiry, parseTimeSpan } from '../option-values.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable } from '../terminal/table.ts';
@@ -11,24 +12,33 @@ const SCOPES = ['ingest', 'read', 'admin'] as const satisfies readonly ApiKeySco
 const DEFAULT_SCOPES: ApiKeyScope[] = ['ingest', 'read'];
 const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
 const JSON_OPTION = ['--json', 'print JSON'] as const;
+const EXPIRES_OPTION = ['--expires <when>', '90d, 12h, 2027-01-31 or never: from then on it is refused'] as const;
+/** Commander gives the value before as a second argument. */
+const parseExpiryOption = (text: string): number | null => parseExpiry(text);
 
 interface KeyOptions {
   workspace: string;
   name: string;
   scopes: ApiKeyScope[];
+  /** Milliseconds since 1970; null: never. */
+  expires?: number | null;
+  /** Milliseconds. */
+  grace?: number;
   json?: boolean;
   utc?: boolean;
 }
 
 export function createKeysCommand(context: CliContext): Command {
-  const keys = new Command('keys').description('Create, list and revoke API keys').addHelpText(
+  const keys = new Command('keys').description('Create, list, rotate and revoke API keys').addHelpText(
     'after',
     `
 Works on the database of DATABASE_URL, else on the local installation, which must be running.
 Scopes: ingest uploads, read reads, admin does everything, deleting sessions included.
+A rotated key keeps id, name and scopes, and gets a new secret. Last uses are exact to a minute.
 
 Examples:
-  $ recount keys create --name ci --scopes ingest
+  $ recount keys create --name ci --scopes ingest --expires 90d
+  $ recount keys rotate 01JCZ8Q4M2V7T3N5R9W0XYABCD --grace 1d
   $ recount keys list --workspace research
   $ recount keys revoke 01JCZ8Q4M2V7T3N5R9W0XYABCD`,
   );
@@ -38,6 +48,7 @@ Examples:
     .requiredOption('--name <name>', 'what the key is for')
     .option(...WORKSPACE_OPTION)
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')}`, parseScopes, DEFAULT_SCOPES)
+    .option(...EXPIRES_OPTION, parseExpiryOption)
     .option(...JSON_OPTION)
     .action((options: KeyOptions) => createKey(context, options));
   keys
@@ -47,6 +58,19 @@ Examples:
     .option('--utc', 'show times in UTC')
     .option(...JSON_OPTION)
     .action((options: KeyOptions) => listKeys(context, options));
+  keys
+    .command('rotate')
+    .description('Give a key a new secret, which is printed, this once')
+    .argument('<id>', 'id of the key, as `recount keys list` shows it')
+    .option(
+      '--grace <span>',
+      'for how long the old secret is valid besides: 1d, 12h (default: no longer)',
+      parseTimeSpan,
+    )
+    .option(...EXPIRES_OPTION, parseExpiryOption)
+    .option(...WORKSPACE_OPTION)
+    .option(...JSON_OPTION)
+    .action((id: string, options: KeyOptions) => rotateKey(context, id, options));
   keys
     .command('revoke')
     .description('Revoke a key by its id: it is refused from now on')
@@ -64,15 +88,30 @@ export function parseScopes(text: string): ApiKeyScope[] {
 }
 
 async function createKey(context: CliContext, { workspace: name, ...key }: KeyOptions): Promise<void> {
-  const [{ createApiKey, ensureWorkspace }, { withDatabase }, { ulid }] = await loadModules();
-  const { id, key: secret } = await withDatabase(context, async ({ database }) => {
-    const newId = ulid();
-    const workspace = await ensureWorkspace(database, newId, name);
-    if (workspace.id === newId) note(context, `The workspace ${name} is new.`);
-    return await createApiKey(database, { workspaceId: workspace.id, name: key.name, scopes: key.scopes });
-  });
-  if (key.json)
-    return print(context, JSON.stringify({ id, name: key.name, workspace: name, scopes: key.scopes, key: secret }));
+  const [{ createApiKey, ensureWorkspace }, { withDatabase }, { toOperator }, { ulid }] = await loadModules();
+  const actor = toOperator();
+  const expiresAt = toIso(key.expires) ?? null;
+  const newId = ulid();
+  const {
+    workspaceId,
+    id,
+    key: secret,
+  } = await withDatabase(context, (database) =>
+    database.withTransaction(async (transaction) => {
+      const workspace = await ensureWorkspace(transaction, newId, name, actor);
+      const { name: keyName, scopes } = key;
+      const request = { workspaceId: workspace.id, name: keyName, scopes, expiresAt, actor };
+      return { workspaceId: workspace.id, ...(await createApiKey(transaction, request)) };
+    }),
+  );
+  if (workspaceId === newId) note(context, `The workspace ${name} is new.`);
+  if (key.json) {
+    const { name: keyName, scopes } = key;
+    return print(
+      context,
+      JSON.stringify({ id, name: keyName, workspace: name, scopes, expires_at: expiresAt, key: secret }),
+    );
+  }
   note(context, `Key ${id} of the workspace ${name} (${key.scopes.join(', ')}). It is shown this once:`);
   print(context, secret);
 }
@@ -88,7 +127,7 @@ async function listKeys(context: CliContext, { workspace, json, utc = false }: K
 
 function formatKeys(keys: readonly ApiKeyRow[], utc: boolean, maxWidth: number): string[] {
   if (keys.length === 0) return ['No keys.'];
-  const columns = ['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'LAST USED', 'REVOKED'].map((header) => ({
+  const columns = ['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'LAST USED', 'EXPIRES', 'REVOKED'].map((header) => ({
     header,
     ...(header === 'NAME' && { minWidth: 12 }),
   }));
@@ -99,21 +138,54 @@ function formatKeys(keys: readonly ApiKeyRow[], utc: boolean, maxWidth: number):
     key.scopes.join(','),
     formatTimestamp(key.created_at, utc),
     formatTimestamp(key.last_used_at, utc),
+    formatTimestamp(key.expires_at, utc),
     formatTimestamp(key.revoked_at, utc),
   ]);
   return formatTable(columns, rows, maxWidth);
 }
 
+const toIso = (ms: number | null | undefined): string | null | undefined =>
+  typeof ms === 'number' ? new Date(ms).toISOString() : ms;
+
+async function rotateKey(context: CliContext, id: string, options: KeyOptions): Promise<void> {
+  const [{ rotateApiKey }, { findWorkspace, withDatabase }, { toOperator }] = await loadModules();
+  const { workspace, grace: graceMs = 0, expires, json, utc = false } = options;
+  const rotation = { graceMs, expiresAt: toIso(expires), actor: toOperator() };
+  const rotated = await withDatabase(context, async (pool) => {
+    const workspaceId = await findWorkspace(pool, workspace);
+    return await pool.withTransaction((transaction) => rotateApiKey(transaction, workspaceId, id, rotation));
+  });
+  if (rotated === undefined) {
+    const hint = 'or it is revoked, or has expired: then --expires gives it a later end';
+    throw new CliError(`The workspace ${workspace} has no key ${id}, ${hint}.`);
+  }
+  const { key, expiresAt, previousExpiresAt } = rotated;
+  if (json) {
+    const answer = { id, workspace, expires_at: expiresAt, previous_expires_at: previousExpiresAt, key };
+    return print(context, JSON.stringify(answer));
+  }
+  const end =
+    previousExpiresAt === null ? 'is refused from now on' : `is valid until ${formatTimestamp(previousExpiresAt, utc)}`;
+  note(context, `The old secret of key ${id} ${end}. The new one is shown this once:`);
+  print(context, key);
+}
+
 async function revokeKey(context: CliContext, id: string, { workspace }: KeyOptions): Promise<void> {
-  const [{ revokeApiKey }, { findWorkspace, withDatabase }] = await loadModules();
-  const isRevoked = await withDatabase(context, async (pool) =>
-    revokeApiKey(pool.database, await findWorkspace(pool, workspace), id),
-  );
+  const [{ revokeApiKey }, { findWorkspace, withDatabase }, { toOperator }] = await loadModules();
+  const isRevoked = await withDatabase(context, async (pool) => {
+    const workspaceId = await findWorkspace(pool, workspace);
+    return await pool.withTransaction((transaction) => revokeApiKey(transaction, workspaceId, id, toOperator()));
+  });
   if (!isRevoked) throw new CliError(`The workspace ${workspace} has no key ${id}, or it is revoked already.`);
   note(context, `Key ${id} is revoked.`);
 }
 
 /** Loaded when needed: `recount --help` should not wait for the database's libraries. */
 function loadModules() {
-  return Promise.all([import('@recount/db'), import('../connection/open-installation.ts'), import('ulid')]);
+  return Promise.all([
+    import('@recount/db'),
+    import('../connection/open-installation.ts'),
+    import('../connection/operator.ts'),
+    import('ulid'),
+  ]);
 }

@@ -1,4 +1,4 @@
-import { requireText } from '@recount/config';
+import { requireText } from '@recount/service/config';
 import { Command } from 'commander';
 import { type CliContext, note } from '../cli-context.ts';
 
@@ -17,7 +17,7 @@ Example:
       const databaseUrl = requireText(context.environment, 'DATABASE_URL', 'It names the database to migrate.');
       const [{ migrateDatabase }, { migrateQueue }] = await Promise.all([
         import('@recount/db'),
-        import('@recount/queue'),
+        import('@recount/ingest/queue'),
       ]);
       await migrateDatabase(databaseUrl);
       await migrateQueue(databaseUrl);

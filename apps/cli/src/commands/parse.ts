@@ -62,11 +62,13 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
       import('../parse/format-result.ts'),
     ]);
   const { identity, chunks } = await openInput(context, file);
-  const { format = 'claude-code' } = identity;
-  if (format !== 'claude-code') throw new CliError(`${file}: a ${format} transcript, which recount does not know yet.`);
+  const { format } = identity;
+  if (format !== undefined && !identity.isReadable) {
+    throw new CliError(`${file}: recount recognises this ${format} transcript, but cannot read the format yet.`);
+  }
   const sessionId = options.sessionId ?? identity.sessionId ?? UNNAMED_SESSION;
   const { usageFrom, maxLineBytes } = options;
-  const parseOptions: ParseOptions = { usageFrom, maxLineBytes, prices: createListPrices() };
+  const parseOptions: ParseOptions = { format, usageFrom, maxLineBytes, prices: createListPrices() };
   const output = options.format ?? (context.stdout.isTTY ? 'table' : 'json');
   if (output === 'ndjson') return await writeChunks(context.stdout, toNdjson(sessionId, chunks, parseOptions));
   const result = await parseTranscript(sessionId, chunks, parseOptions);

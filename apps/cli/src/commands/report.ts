@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { SessionsReport } from '@recount/contract';
 import { Command, Option } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
+import { type CliContext, note, print, printStyled } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
@@ -10,6 +10,7 @@ import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { addFilterOptions, type FilterOptions, type ReportQuery, toFilterQuery } from '../report/report-query.ts';
 import type { StyledLine } from '../report/report-table.ts';
+import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
 
@@ -115,7 +116,10 @@ async function showTable(
   ]);
   const maxWidth = toPrintWidth(context.stdout);
   const write = ({ text, style }: StyledLine): void =>
-    print(context, style === undefined ? text : styleText(style, text, { stream: context.stdout }));
+    printStyled(
+      context,
+      style === undefined ? text : styleText(style, toTerminalText(text), { stream: context.stdout }),
+    );
   write({ text: toTitle(kind, answer), style: 'bold' });
   write({ text: '' });
   for (const line of formatReportTable(kind, answer, { maxWidth, details })) write(line);
@@ -127,7 +131,7 @@ async function showTable(
   if (caveats.length > 0) note(context, '');
   for (const caveat of caveats) {
     for (const line of wrapToWidth(caveat, toPrintWidth(context.stderr))) {
-      note(context, styleText('dim', line, { stream: context.stderr }));
+      context.stderr.writeStyled(`${styleText('dim', toTerminalText(line), { stream: context.stderr })}\n`);
     }
   }
 }

@@ -7,7 +7,7 @@ interface RepriceOptions {
 
 export function createRepriceCommand(context: CliContext): Command {
   return new Command('reprice')
-    .description('Price all usage anew, after rates or overrides changed; nothing is parsed again')
+    .description('Price all usage again, after rates or overrides changed; nothing is parsed again')
     .option('--workspace <name>', 'workspace', 'default')
     .addHelpText(
       'after',
@@ -23,13 +23,14 @@ Examples:
 
 async function reprice(context: CliContext, { workspace }: RepriceOptions): Promise<void> {
   const { findWorkspace, withDatabase } = await import('../connection/open-installation.ts');
+  const { toOperator } = await import('../connection/operator.ts');
   const { readWorkspacePrices, repriceWorkspace } = await import('@recount/ingest');
   await withDatabase(context, async (database) => {
     const workspaceId = await findWorkspace(database, workspace);
     const signal = context.listenForInterruption();
     const prices = await readWorkspacePrices(database.database, workspaceId);
     let count = 0;
-    for await (const _done of repriceWorkspace({ database }, workspaceId, prices, signal)) count += 1;
+    for await (const _done of repriceWorkspace({ database }, workspaceId, prices, signal, toOperator())) count += 1;
     note(context, `${count} transcripts priced at ${prices.version}.`);
   });
 }

@@ -1,4 +1,4 @@
-import type { TranscriptStatus } from '@recount/db';
+import type { RequeueAudit } from '@recount/ingest';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
@@ -42,16 +42,17 @@ async function requeue(context: CliContext, ids: readonly string[], options: Req
   const { findInstallationConfig, findWorkspace, openInstallation } = await import(
     '../connection/open-installation.ts'
   );
+  const { toOperator } = await import('../connection/operator.ts');
   const { requeueOutdated } = await import('@recount/ingest');
   const installation = await openInstallation(await findInstallationConfig(context));
   let requeuedCount = 0;
   try {
     const workspaceId = await findWorkspace(installation.database, options.workspace);
     const requeued = options.outdated
-      ? requeueOutdated(installation, workspaceId)
+      ? requeueOutdated(installation, workspaceId, toOperator())
       : options.failed
-        ? requeueEach(installation, workspaceId, listFailed(installation, workspaceId), ['failed'])
-        : requeueEach(installation, workspaceId, ids, REQUEUEABLE, (id) => {
+        ? requeueEach(installation, workspaceId, listFailed(installation, workspaceId), 'failed')
+        : requeueEach(installation, workspaceId, ids, 'one', (id) => {
             context.exitCode = 1;
             note(
               context,
@@ -72,13 +73,18 @@ async function* requeueEach(
   installation: OpenInstallation,
   workspaceId: string,
   ids: Iterable<string> | AsyncIterable<string>,
-  from: readonly TranscriptStatus[],
+  of: 'one' | 'failed',
   onRefused?: (transcriptId: string) => void,
 ): AsyncGenerator<string> {
+  const { toOperator } = await import('../connection/operator.ts');
   const { requeueTranscript } = await import('@recount/ingest');
+  const from = of === 'failed' ? (['failed'] as const) : REQUEUEABLE;
+  let audit: RequeueAudit | undefined = { actor: toOperator(), of };
   for await (const transcriptId of ids) {
-    if (await requeueTranscript(installation, { workspaceId, transcriptId }, from)) yield transcriptId;
-    else onRefused?.(transcriptId);
+    if (await requeueTranscript(installation, { workspaceId, transcriptId }, from, audit)) {
+      if (of === 'failed') audit = undefined;
+      yield transcriptId;
+    } else onRefused?.(transcriptId);
   }
 }
 

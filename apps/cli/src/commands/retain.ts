@@ -30,6 +30,7 @@ async function retain(context: CliContext, { workspace, dryRun = false, json }: 
     '../connection/open-installation.ts'
   );
   const { listRetainingWorkspaces } = await import('@recount/db');
+  const { toOperator } = await import('../connection/operator.ts');
   const { retainWorkspace } = await import('@recount/ingest');
   const installation = await openInstallation(await findInstallationConfig(context));
   const signal = context.listenForInterruption();
@@ -39,7 +40,8 @@ async function retain(context: CliContext, { workspace, dryRun = false, json }: 
     const chosen = all.filter(({ name }) => workspace === undefined || name === workspace);
     if (chosen.length === 0) note(context, 'Nothing is deleted by its age: see `recount settings`.');
     for (const { id: workspaceId, name, settings } of chosen) {
-      const result = await retainWorkspace(installation, { workspaceId, settings, nowMs: Date.now(), dryRun, signal });
+      const request = { workspaceId, settings, nowMs: Date.now(), actor: toOperator(), dryRun, signal };
+      const result = await retainWorkspace(installation, request);
       if (json) print(context, JSON.stringify({ workspace: name, dryRun, ...result }));
       else {
         const { sessions, rawObjects, rawBytes, busy } = result;

@@ -1,6 +1,6 @@
 import { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS, type SearchQuery, type SearchResultList } from '@recount/contract';
 import { Command, Option } from 'commander';
-import { type CliContext, print } from '../cli-context.ts';
+import { type CliContext, print, printStyled } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
@@ -74,7 +74,7 @@ async function search(context: CliContext, q: string, options: SearchOptions): P
   const { formatSearchResults } = await import('../search/format-search-results.ts');
   const { NO_COLOR, TERM } = context.environment;
   const isColored = context.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
-  for (const line of formatSearchResults(list, { inUtc: options.utc ?? false, isColored })) print(context, line);
+  for (const line of formatSearchResults(list, { inUtc: options.utc ?? false, isColored })) printStyled(context, line);
 }
 
 function toQuery(q: string, options: SearchOptions): SearchQuery {

@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createDatabasePool, type DatabasePool, findWorkspaceByName } from '@recount/db';
 import { handleJob, receiveTranscript } from '@recount/ingest';
+import type { IngestJob } from '@recount/ingest/queue';
 import { createTestDatabase } from '@recount/local-postgres/testing';
-import type { IngestJob } from '@recount/queue';
 import { createFolderRawStore } from '@recount/storage';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { runCommandLine } from '../run-command-line.ts';
@@ -44,7 +44,10 @@ async function ingest(workspaceId: string): Promise<void> {
   async function* body() {
     yield Buffer.from(`${JSON.stringify(line)}\n`);
   }
-  await receiveTranscript({ database, rawStore, queue }, { workspaceId, body: body(), maxBytes: 1000 });
+  await receiveTranscript(
+    { database, rawStore, queue },
+    { workspaceId, uploaderKeyId: null, body: body(), maxBytes: 1000 },
+  );
   for (const job of jobs)
     await handleJob({ database, rawStore, onReport: () => undefined }, job, { maxLineBytes: 1000 });
 }
@@ -80,4 +83,32 @@ it('creates a workspace, sets what it keeps, deletes by age, and deletes it', as
   expect((await run('workspaces', 'list', '--json')).out).toBe('[]\n');
   const left = await readdir(directory, { recursive: true, withFileTypes: true });
   expect(left.filter((entry) => entry.isFile())).toEqual([]);
+});
+
+it('names the operator in the audit log, and rotates keys that end', async () => {
+  const place = ['--workspace', 'audited'];
+  const created = await run('keys', 'create', '--name', 'ci', '--expires', '90d', '--json', ...place);
+  const { id, key, expires_at: expiresAt } = JSON.parse(created.out);
+  expect(Date.parse(expiresAt) - Date.now()).toBeGreaterThan(89 * 86_400_000);
+  const rotated = await run('keys', 'rotate', id, '--grace', '1d', '--json', ...place);
+  expect(JSON.parse(rotated.out)).toMatchObject({ id, expires_at: expiresAt, previous_expires_at: expect.any(String) });
+  expect((await run('keys', 'list', ...place)).out).toContain(`…${JSON.parse(rotated.out).key.slice(-4)}`);
+  await run('settings', 'set', '--redaction', 'rows', ...place);
+  await run('prices', 'set', '--currency', 'EUR', ...place);
+  await run('keys', 'revoke', id, ...place);
+  expect(await run('keys', 'rotate', id, ...place)).toMatchObject({ exitCode: 1, out: '' });
+  const { entries } = JSON.parse((await run('audit', '--json', ...place)).out) as {
+    entries: Record<string, unknown>[];
+  };
+  expect(entries.map(({ action }) => action)).toEqual([
+    'key.revoke',
+    'prices.change',
+    'settings.change',
+    'key.rotate',
+    'key.create',
+    'workspace.create',
+  ]);
+  expect(new Set(entries.map(({ actor }) => actor))).toEqual(new Set([`operator:${userInfo().username}`]));
+  expect((await run('audit', '--subject', id, ...place)).out).not.toContain(key);
+  expect((await run('keys', 'create', '--name', 'late', '--expires', '2020-01-01', ...place)).exitCode).toBe(2);
 });

@@ -78,10 +78,13 @@ async function changeSettings(context: CliContext, options: SettingsOptions): Pr
   const { workspace, redaction } = options;
   const change = { redaction, rowsMaxAgeDays: toDays(options.rowsMaxAge), rawMaxAgeDays: toDays(options.rawMaxAge) };
   const { findWorkspace, withDatabase } = await import('../connection/open-installation.ts');
+  const { toOperator } = await import('../connection/operator.ts');
   const { changeWorkspaceSettings } = await import('@recount/db');
   const settings = await withDatabase(context, async (pool) => {
     const workspaceId = await findWorkspace(pool, workspace);
-    return await changeWorkspaceSettings(pool.database, workspaceId, change);
+    return await pool.withTransaction((transaction) =>
+      changeWorkspaceSettings(transaction, workspaceId, change, toOperator()),
+    );
   });
   printSettings(context, settings, options.json);
   if (redaction === undefined) return;

@@ -48,7 +48,7 @@ async function up(context: CliContext, paths: string[], options: UpOptions): Pro
   const directory = toDataDirectory(context);
   await createDataDirectory(directory);
   let lock = await acquireLock(directory.lock);
-  while (!('release' in lock)) {
+  while (lock === undefined) {
     const { joinRunning } = await import('../local/join-running.ts');
     if (await joinRunning(context, directory, { paths, inUtc })) return;
     lock = await acquireLock(directory.lock);

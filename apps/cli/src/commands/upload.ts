@@ -49,8 +49,9 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
     signal,
     onEvent: (event) => showOutcome(context, event, options.json ?? false),
   });
-  const { queued, alreadyThere, skipped, failed } = report;
-  note(context, `${queued} uploaded, ${alreadyThere} there already, ${skipped} skipped, ${failed} failed`);
+  const { queued, alreadyThere, healed, skipped, failed } = report;
+  const healedText = healed > 0 ? `${healed} there already, damaged, and stored again, ` : '';
+  note(context, `${queued} uploaded, ${alreadyThere} there already, ${healedText}${skipped} skipped, ${failed} failed`);
   if (failed > 0) context.exitCode = 1;
   if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
 }

@@ -9,8 +9,8 @@ interface VerifyOptions {
 
 export function createVerifyCommand(context: CliContext): Command {
   return new Command('verify')
-    .description('Count everything that is derived anew from its sources and compare every row')
-    .option('--rebuild', 'make sessions, ledger and roll-ups anew first')
+    .description('Recount everything that is derived from its sources and compare every row')
+    .option('--rebuild', 'rebuild sessions, ledger and roll-ups first')
     .option('--json', 'print JSON')
     .option('--workspace <name>', 'workspace', 'default')
     .addHelpText(
@@ -33,10 +33,11 @@ async function verify(context: CliContext, options: VerifyOptions): Promise<void
   const checks = await withDatabase(context, async (database) => {
     const workspaceId = await findWorkspace(database, options.workspace);
     if (options.rebuild) {
+      const { toOperator } = await import('../connection/operator.ts');
       const { rebuildUsage } = await import('@recount/ingest');
       let count = 0;
-      for await (const _sessionId of rebuildUsage({ database }, workspaceId)) count += 1;
-      note(context, `${count} sessions made anew.`);
+      for await (const _sessionId of rebuildUsage({ database }, workspaceId, toOperator())) count += 1;
+      note(context, `${count} sessions rebuilt.`);
     }
     return await database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId));
   });

@@ -41,11 +41,14 @@ async function listWorkspaces(context: CliContext, json: boolean): Promise<void>
 
 async function createWorkspace(context: CliContext, name: string): Promise<void> {
   const { withDatabase } = await import('../connection/open-installation.ts');
+  const { toOperator } = await import('../connection/operator.ts');
   const { ensureWorkspace } = await import('@recount/db');
   const { ulid } = await import('ulid');
   if (name.trim() === '') throw new UsageError('A workspace needs a name.');
   const newId = ulid();
-  const { id } = await withDatabase(context, ({ database }) => ensureWorkspace(database, newId, name));
+  const { id } = await withDatabase(context, (database) =>
+    database.withTransaction((transaction) => ensureWorkspace(transaction, newId, name, toOperator())),
+  );
   if (id !== newId) throw new CliError(`There is a workspace ${name} already.`);
   print(context, id);
 }
@@ -54,12 +57,13 @@ async function deleteWorkspace(context: CliContext, name: string, isSure: boolea
   if (!isSure) throw new UsageError(`This deletes everything in ${name}, for good: say --yes if that is wanted.`);
   const { findInstallationConfig, openInstallation } = await import('../connection/open-installation.ts');
   const { findWorkspaceByName } = await import('@recount/db');
+  const { toOperator } = await import('../connection/operator.ts');
   const ingest = await import('@recount/ingest');
   const installation = await openInstallation(await findInstallationConfig(context));
   try {
     const workspace = await findWorkspaceByName(installation.database.database, name);
     if (workspace === undefined) throw new CliError(`There is no workspace ${name}.`);
-    await ingest.deleteWorkspace(installation, workspace.id);
+    await ingest.deleteWorkspace(installation, workspace.id, toOperator());
   } finally {
     await installation.close();
   }

@@ -1,4 +1,4 @@
-import { PROBLEM_MEDIA_TYPE, type Problem } from '@recount/contract';
+import { PROBLEM_MEDIA_TYPE, type Problem, toProblemType } from '@recount/contract';
 import { BackfillTargetError } from '@recount/ingest';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
 
@@ -14,6 +14,8 @@ export interface ApiRequest {
   query?: Record<string, string | number | readonly string[] | undefined>;
   headers?: Record<string, string>;
   body?: AsyncIterable<Uint8Array>;
+  /** Sent behind the body. */
+  trailers?: (() => Record<string, string>) | undefined;
   /** In place of a body: sent as JSON. */
   json?: unknown;
   signal?: AbortSignal | undefined;
@@ -27,13 +29,18 @@ export interface ApiClient {
 
 const DENIED_STATUSES = new Set([401, 403]);
 const PASSING_STATUSES = new Set([408, 425, 429]);
-/** The connection broke off, rather than anything being wrong with what was sent. */
-const PASSING_PROBLEM = 'urn:recount:problem:upload-aborted';
+/** The connection broke off or changed the bytes, rather than anything being wrong with what was sent. */
+const PASSING_PROBLEMS: ReadonlySet<string | undefined> = new Set(
+  (['upload-aborted', 'digest-mismatch'] as const).map(toProblemType),
+);
 
 export function createApiClient(place: ApiPlace): ApiClient {
   return {
     place,
-    async request<Answer>(path: string, { method = 'GET', query = {}, headers, body, json, signal }: ApiRequest = {}) {
+    async request<Answer>(
+      path: string,
+      { method = 'GET', query = {}, headers, body, trailers, json, signal }: ApiRequest = {},
+    ) {
       let answer: HttpAnswer;
       try {
         answer = await sendRequest(toUrl(place.url, path, query), {
@@ -45,6 +52,7 @@ export function createApiClient(place: ApiPlace): ApiClient {
             ...headers,
           },
           body: json === undefined ? body : toJsonBody(json),
+          trailers,
           signal,
         });
       } catch (cause) {
@@ -83,7 +91,7 @@ export function readAnswer({ status, headers, text }: HttpAnswer, url: string): 
   const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
   if (status === 404 && problem !== undefined) return undefined;
   const message = problem === undefined ? `${url} answers ${status}` : toProblemMessage(problem);
-  if (PASSING_STATUSES.has(status) || status >= 500 || problem?.type === PASSING_PROBLEM) {
+  if (PASSING_STATUSES.has(status) || status >= 500 || PASSING_PROBLEMS.has(problem?.type)) {
     throw new BackfillTargetError('unavailable', message, { retryAfterMs: toMilliseconds(headers['retry-after']) });
   }
   if (problem === undefined) throw new BackfillTargetError('denied', `${message}, not as a recount API does`);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
@@ -62,6 +63,7 @@ describe('an upload', () => {
   const delivery = {
     path: `${'x'.repeat(5000)}/s.jsonl`,
     sizeBytes: 5,
+    sha256: createHash('sha256').update('hello').digest('hex') as string | undefined,
     async *open() {
       yield Buffer.from('hello');
     },
@@ -85,10 +87,42 @@ describe('an upload', () => {
     expect(await createApiTarget(client).receive(delivery, undefined)).toEqual({
       transcript: { transcriptId: toId(1), sessionId: 's', status: 'queued', failureReason: null },
       isDuplicate: true,
+      isHealed: false,
+    });
+    const digest = `sha-256=:${createHash('sha256').update('hello').digest('base64')}:`;
+    expect(asked[0]?.request.headers).toMatchObject({
+      [isCompressed ? 'unencoded-digest' : 'content-digest']: digest,
     });
     expect(asked[0]?.request.headers?.['content-encoding']).toBe(isCompressed ? 'gzip' : undefined);
     expect(asked[0]?.request.query?.path).toMatch(/^x{4088}\/s\.jsonl$/);
     expect((isCompressed ? gunzipSync(sent) : sent).toString()).toBe('hello');
+  });
+
+  it.each([
+    ['http://127.0.0.1:7878', 'content-digest'],
+    ['https://recount.example.com', 'unencoded-digest'],
+  ])('to %s has its digest behind it where that is not known before', async (url, field) => {
+    const { client } = createFakeClient([], url);
+    let trailers: Record<string, string> | undefined;
+    client.request = async <Answer>(_path: string, request: ApiRequest = {}) => {
+      expect(request.headers?.trailer).toBe(field);
+      await buffer(request.body ?? Readable.from([]));
+      trailers = request.trailers?.();
+      return { ...receipt, raw_object: 'healed' } as Answer;
+    };
+    const received = await createApiTarget(client).receive({ ...delivery, sha256: undefined }, undefined);
+    expect(received.isHealed).toBe(true);
+    expect(trailers).toEqual({ [field]: `sha-256=:${createHash('sha256').update('hello').digest('base64')}:` });
+  });
+
+  it('is wanted of what the server has damaged', async () => {
+    const { client } = createFakeClient([]);
+    const found = { ...toTranscript(1, 'ingested'), raw_damaged_at: null as string | null };
+    client.request = async <Answer>() => ({ transcripts: [found], next_cursor: null }) as Answer;
+    const find = () => createApiTarget(client).find({ sessionId: 's', sha256: 'x' }, undefined);
+    expect(await find()).toMatchObject({ transcriptId: toId(1) });
+    found.raw_damaged_at = '2026-01-01T00:00:00.000Z';
+    expect(await find()).toBeUndefined();
   });
 
   it('that cannot be read is no shorter upload', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { MAX_PATH_LENGTH, type Transcript, type TranscriptList, type UploadReceipt } from '@recount/contract';
@@ -15,20 +16,34 @@ export function createApiTarget(client: ApiClient): BackfillTarget {
       const query = { session_id: sessionId, sha256, limit: 1 };
       const list = await client.request<TranscriptList>('/v1/transcripts', { query, signal });
       const transcript = list?.transcripts[0];
-      return transcript && toStoredTranscript(transcript);
+      // An older server does not say.
+      const isDamaged = (transcript?.raw_damaged_at ?? null) !== null;
+      return transcript === undefined || isDamaged ? undefined : toStoredTranscript(transcript);
     },
-    async receive({ path, open }, signal) {
+    async receive({ path, open, sha256 }, signal) {
+      // Content-Digest would be of the compressed bytes, which nobody knows before they are sent.
+      const digestField = isNear ? 'content-digest' : 'unencoded-digest';
+      const { body, trailers } =
+        sha256 === undefined ? withDigest(open(), digestField) : { body: open(), trailers: undefined };
       const receipt = await client.request<UploadReceipt>('/v1/transcripts', {
         method: 'POST',
         // The end of a path tells whose transcript it is.
         query: { path: path.slice(-MAX_PATH_LENGTH) },
-        headers: { 'content-type': 'application/x-ndjson', ...(!isNear && { 'content-encoding': 'gzip' }) },
-        body: isNear ? open() : compress(open()),
+        headers: {
+          'content-type': 'application/x-ndjson',
+          ...(!isNear && { 'content-encoding': 'gzip' }),
+          ...(sha256 === undefined
+            ? { trailer: digestField }
+            : { [digestField]: toDigest(Buffer.from(sha256, 'hex')) }),
+        },
+        body: isNear ? body : compress(body),
+        trailers,
         signal,
       });
       if (receipt === undefined) throw new BackfillTargetError('denied', `${client.place.url} takes no uploads`);
       const { transcript_id: transcriptId, session_id: sessionId, status, duplicate: isDuplicate } = receipt;
-      return { transcript: { transcriptId, sessionId, status, failureReason: null }, isDuplicate };
+      const transcript = { transcriptId, sessionId, status, failureReason: null };
+      return { transcript, isDuplicate, isHealed: receipt.raw_object === 'healed' };
     },
     async readStatuses(ids, signal) {
       const findPending = await readPending(client, signal);
@@ -70,6 +85,21 @@ async function readPending(
 
 function toStoredTranscript({ id, session_id, status, failure_reason }: Transcript): StoredTranscript {
   return { transcriptId: id, sessionId: session_id, status, failureReason: failure_reason };
+}
+
+/** As RFC 9530 writes it. */
+const toDigest = (sha256: Buffer): string => `sha-256=:${sha256.toString('base64')}:`;
+
+/** The bytes, unchanged, whose digest is known when they have been sent. */
+function withDigest(body: AsyncIterable<Uint8Array>, field: string) {
+  const hash = createHash('sha256');
+  async function* hashed(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of body) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  return { body: hashed(), trailers: () => ({ [field]: toDigest(hash.digest()) }) };
 }
 
 /** What goes wrong with `body` destroys the result, and with it the request. */

@@ -1,4 +1,3 @@
-import { type RawStoreConfig, readRawStoreConfig, readServiceConfig } from '@recount/config';
 import {
   checkSchemaVersion,
   createDatabasePool,
@@ -7,7 +6,8 @@ import {
   findWorkspaceByName,
 } from '@recount/db';
 import type { IngestDependencies } from '@recount/ingest';
-import { createJobQueue, type JobQueue } from '@recount/queue';
+import { createJobQueue, type JobQueue } from '@recount/ingest/queue';
+import { type RawStoreConfig, readRawStoreConfig, readServiceConfig } from '@recount/service/config';
 import { createRawStore, type RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
 import { type CliContext, note } from '../cli-context.ts';
@@ -39,7 +39,7 @@ export async function findInstallationConfig(context: CliContext): Promise<Insta
 }
 
 /** As `findInstallationConfig`, for what needs the database alone. */
-export async function findDatabaseUrl(context: CliContext): Promise<string> {
+async function findDatabaseUrl(context: CliContext): Promise<string> {
   return context.environment.DATABASE_URL || (await findLocalPlace(context)).databaseUrl;
 }
 

@@ -17,14 +17,15 @@ export async function withReadingClient<Result>(
 ): Promise<Result> {
   const place = await findApi(context, options);
   if (place !== undefined) return await run(createApiClient(place));
-  const [{ createWorkspaceApi }, { findWorkspace, withDatabase }, { pino }] = await Promise.all([
+  const [{ createWorkspaceApi }, { findWorkspace, withDatabase }, { toOperator }, { pino }] = await Promise.all([
     import('@recount/api'),
     import('./open-installation.ts'),
+    import('./operator.ts'),
     import('pino'),
   ]);
   return await withDatabase(context, async (database) => {
     const workspaceId = await findWorkspace(database, options.workspace);
-    const app = await createWorkspaceApi({ database, log: pino({ enabled: false }) }, workspaceId);
+    const app = await createWorkspaceApi({ database, log: pino({ enabled: false }) }, workspaceId, toOperator());
     return await run(createInProcessClient(app));
   });
 }

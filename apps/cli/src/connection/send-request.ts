@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
+import { type ClientRequest, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -14,6 +14,8 @@ export interface HttpRequest {
   method: string;
   headers: Record<string, string>;
   body: AsyncIterable<Uint8Array> | undefined;
+  /** Sent behind the body; called after its last byte. The header `trailer` must name them. */
+  trailers?: (() => Record<string, string>) | undefined;
   signal: AbortSignal | undefined;
 }
 
@@ -25,13 +27,16 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
  * Sends a request, whose body goes no faster than the server reads: `fetch` would take it all into memory. An answer that comes
  * before the body is sent ends the sending. Rejects where the connection breaks off, the body too, or the signal aborts.
  */
-export async function sendRequest(url: URL, { method, headers, body, signal }: HttpRequest): Promise<HttpAnswer> {
+export async function sendRequest(
+  url: URL,
+  { method, headers, body, trailers, signal }: HttpRequest,
+): Promise<HttpAnswer> {
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const request = send(url, { method, headers, timeout: IDLE_TIMEOUT_MS, ...(signal && { signal }) });
   request.on('timeout', () => request.destroy(new Error(`nothing came for ${IDLE_TIMEOUT_MS / 1000} s`)));
   const answering = once(request, 'response') as Promise<[IncomingMessage]>;
   // What goes wrong with the body destroys the request, which `answering` notices.
-  const sending = body === undefined ? request.end() : pipeline(toReadable(body), request).catch(() => undefined);
+  const sending = body === undefined ? request.end() : sendBody(request, body, trailers).catch(() => undefined);
   try {
     const [response] = await answering;
     const text = await readText(response);
@@ -42,6 +47,17 @@ export async function sendRequest(url: URL, { method, headers, body, signal }: H
     if (!request.writableFinished) request.destroy();
     await sending;
   }
+}
+
+async function sendBody(
+  request: ClientRequest,
+  body: AsyncIterable<Uint8Array>,
+  trailers: HttpRequest['trailers'],
+): Promise<void> {
+  if (trailers === undefined) return await pipeline(toReadable(body), request);
+  await pipeline(toReadable(body), request, { end: false });
+  request.addTrailers(trailers());
+  request.end();
 }
 
 function toReadable(body: AsyncIterable<Uint8Array>): Readable {

@@ -1,50 +1,104 @@
-import { identifyTranscript } from '@recount/core';
-import type { AgentName } from '@recount/core/live';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DEFAULT_AGENT_ID, identifyTranscript } from '@recount/core';
+import { agentOf, type RunnableAgent } from '@recount/core/live';
 
-const AGENTS = new Map<string | undefined, AgentName>([
-  ['claude-stream-json', 'claude'],
-  ['codex-exec', 'codex'],
-  ['amp-stream-json', 'amp'],
-]);
-/** Beyond this nothing is waited for: agents whose first lines are longer are the default one. */
-const MAX_HEAD_BYTES = 64 * 1024;
-const DEFAULT_AGENT = 'claude';
+/** Beyond this no bytes are kept: a stream whose first lines are longer is taken for the default agent's. */
+const MAX_KEPT_BYTES = 256 * 1024;
+/** A line longer than this is not searched for its agent. */
+const MAX_LINE_BYTES = 64 * 1024;
+/** So long nothing is shown while it is not known how to show it. */
+const MAX_WAIT_MS = 500;
 const LINE_FEED = 0x0a;
+const OPENING_BRACE = 0x7b;
+
+export interface DetectOptions {
+  /** Shows bytes as they are while no line has told whose they are; undefined if that cannot be shown. */
+  showRaw?: ((bytes: Uint8Array) => Promise<void>) | undefined;
+  /** Let the result have what was shown raw, of MAX_KEPT_BYTES at most. */
+  keepsShown?: boolean;
+  onActivity?: () => void;
+}
+
+export interface DetectedStream {
+  agent: RunnableAgent | undefined;
+  /** Bytes that have been shown as they are, if they were to be kept. */
+  shown: Uint8Array;
+  /** The bytes after those. */
+  chunks: AsyncIterable<Uint8Array>;
+}
 
 /**
- * Whose stream it is, by its first lines; Claude Code's where they do not tell. No byte is held back for longer than it
- * takes to decide.
+ * Whose stream it is, by the first line that tells; the default agent's if none does. What came before that line is shown
+ * with it, or raw after 500 ms.
  */
 export async function detectAgent(
-  chunks: AsyncIterable<Uint8Array>,
-): Promise<{ agent: AgentName; chunks: AsyncIterable<Uint8Array> }> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  let head: Buffer = Buffer.alloc(0);
-  let agent: AgentName | undefined;
+  source: AsyncIterable<Uint8Array>,
+  { showRaw, keepsShown, onActivity }: DetectOptions = {},
+): Promise<DetectedStream> {
+  const iterator = source[Symbol.asyncIterator]();
+  const pause = new AbortController();
+  const waited = sleep(MAX_WAIT_MS, 'waited' as const, { signal: pause.signal }).catch(() => 'waited' as const);
+  let kept: Buffer = Buffer.alloc(0);
+  let searchedBytes = 0;
+  let shownBytes = 0;
+  let isRaw = false;
+  let agent: RunnableAgent | undefined;
+  let next = iterator.next();
   let isEnded = false;
-  let checkedBytes = 0;
-  while (agent === undefined && head.length <= MAX_HEAD_BYTES) {
-    const next = await iterator.next();
-    isEnded = next.done === true;
-    if (next.done) break;
-    head = Buffer.concat([head, next.value]);
-    const unchecked = head.subarray(checkedBytes, Math.min(head.lastIndexOf(LINE_FEED) + 1, MAX_HEAD_BYTES));
-    // Lines that are no JSON cost as much as those that are.
-    if (unchecked.includes('{')) agent = AGENTS.get(identifyTranscript({ head: unchecked }).format);
-    checkedBytes += unchecked.length;
+  try {
+    while (agent === undefined && !isEnded && kept.length <= MAX_KEPT_BYTES) {
+      const result = isRaw || showRaw === undefined ? await next : await Promise.race([next, waited]);
+      if (result === 'waited') isRaw = true;
+      else if (result.done) isEnded = true;
+      else {
+        onActivity?.();
+        kept = Buffer.concat([kept, result.value]);
+        next = iterator.next();
+        // Waited for below; until then a failure has no other listener.
+        next.catch(() => undefined);
+        const linesEnd = kept.lastIndexOf(LINE_FEED) + 1;
+        const found = findAgent(kept, searchedBytes, linesEnd);
+        searchedBytes = Math.max(searchedBytes, found?.lineStart ?? linesEnd);
+        agent = found?.agent;
+      }
+      if (!isRaw || showRaw === undefined) continue;
+      // Only what may yet be the line that tells is held back.
+      const end = agent !== undefined || kept[searchedBytes] === OPENING_BRACE ? searchedBytes : kept.length;
+      if (end > shownBytes) await showRaw(kept.subarray(shownBytes, end));
+      shownBytes = Math.max(shownBytes, end);
+      if (keepsShown) continue;
+      kept = kept.subarray(shownBytes);
+      searchedBytes = Math.max(0, searchedBytes - shownBytes);
+      shownBytes = 0;
+    }
+  } finally {
+    pause.abort();
   }
-  return { agent: agent ?? DEFAULT_AGENT, chunks: resume(head, isEnded, iterator) };
+  return {
+    agent: agent ?? agentOf(DEFAULT_AGENT_ID),
+    shown: kept.subarray(0, shownBytes),
+    chunks: resume(kept.subarray(shownBytes), isEnded ? undefined : next, iterator),
+  };
+}
+
+/** The first of the lines between `start` and `end` that tells its agent. */
+function findAgent(bytes: Buffer, start: number, end: number): { agent: RunnableAgent; lineStart: number } | undefined {
+  for (let lineStart = start; lineStart < end; ) {
+    const lineEnd = bytes.indexOf(LINE_FEED, lineStart) + 1;
+    const line = bytes.subarray(lineStart, Math.min(lineEnd, lineStart + MAX_LINE_BYTES));
+    // Lines that are no JSON would cost as much as those that are.
+    const agent = line.includes(OPENING_BRACE) ? agentOf(identifyTranscript({ head: line }).agent ?? '') : undefined;
+    if (agent !== undefined) return { agent, lineStart };
+    lineStart = lineEnd;
+  }
+  return undefined;
 }
 
 async function* resume(
-  head: Uint8Array,
-  isEnded: boolean,
+  kept: Uint8Array,
+  pending: Promise<IteratorResult<Uint8Array>> | undefined,
   rest: AsyncIterator<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
-  if (head.length > 0) yield head;
-  while (!isEnded) {
-    const next = await rest.next();
-    if (next.done) return;
-    yield next.value;
-  }
+  if (kept.length > 0) yield kept;
+  for (let next = await pending; next?.done === false; next = await rest.next()) yield next.value;
 }

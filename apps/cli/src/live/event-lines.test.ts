@@ -154,13 +154,17 @@ describe('toEventLine', () => {
       message: null,
     };
     expect(show({ ...line, type: 'prompt', prompt: denial } as unknown as AgentEvent)).toBe('[claude] DENIED: Bash');
-    const warn = (code: 'stream_corrupted' | 'invalid_json'): AgentEvent => ({
+    const warn = (
+      code: 'stream_corrupted' | 'invalid_json' | 'buffer_overflow' | 'unsupported_version',
+    ): AgentEvent => ({
       type: 'warning',
-      warning: { code, message: 'Look', lineNumber: 7, byteOffset: 0, field: null },
+      warning: { code, message: 'Look', lineNumber: 7, byteOffset: 0 },
     });
     expect(show(warn('invalid_json'))).toBe(undefined);
     expect(show(warn('invalid_json'), { isVerbose: true })).toBe('[claude] WARNING: Look (line 7)');
-    expect(show(warn('stream_corrupted'))).toBe('[claude] WARNING: Look (line 7)');
+    for (const code of ['stream_corrupted', 'buffer_overflow', 'unsupported_version'] as const) {
+      expect(show(warn(code))).toBe('[claude] WARNING: Look (line 7)');
+    }
   });
 });
 
@@ -183,14 +187,14 @@ it('toEndLines says how it ended where no event did, and counts', () => {
     error: null,
     stopReason: 'end_turn',
   };
-  const counts = { events: 1200, errors: 1, warnings: 0 };
+  const counts = { events: 1200, errors: 1, warnings: 0, unreadableLines: 0 };
   expect(toEndLines(outcome, counts, false, layout)).toEqual(['[claude] Complete']);
   expect(toEndLines(outcome, counts, true, layout)).toEqual([]);
   expect(toEndLines({ ...outcome, error: 'The agent exited with code 3' }, counts, false, layout)).toEqual([
     '[claude] ERROR: The agent exited with code 3',
   ]);
   expect(toEndLines(outcome, counts, true, { ...layout, isVerbose: true })).toEqual(['[claude] 1,200 events, 1 error']);
-  const withWarnings = { events: 1, errors: 0, warnings: 2 };
+  const withWarnings = { events: 1, errors: 0, warnings: 2, unreadableLines: 0 };
   expect(toEndLines(outcome, withWarnings, true, { ...layout, isVerbose: true })).toEqual([
     '[claude] 1 event, 0 errors, 2 warnings',
   ]);

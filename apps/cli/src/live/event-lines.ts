@@ -1,6 +1,7 @@
-import type { AgentEvent, Prompt, StreamOutcome, ToolEndEvent } from '@recount/core/live';
+import type { AgentEvent, LiveWarning, Prompt, StreamOutcome, ToolEndEvent } from '@recount/core/live';
+import toTextWidth from 'string-width';
 import { formatCount, formatDuration } from '../terminal/format-values.ts';
-import { cutToWidth, toTextWidth } from '../terminal/text-width.ts';
+import { cutToWidth } from '../terminal/text-width.ts';
 import { toFirstLine, toShownOutput, toShownText } from './shown-text.ts';
 
 export interface EventLayout {
@@ -19,17 +20,26 @@ export interface EventCounts {
   events: number;
   errors: number;
   warnings: number;
+  /** Lines that are no JSON and no plain words. */
+  unreadableLines: number;
 }
 
-export const MAX_TEXT_CHARACTERS = 80;
-export const MAX_OUTPUT_CHARACTERS = 100;
+const MAX_TEXT_CHARACTERS = 80;
+const MAX_OUTPUT_CHARACTERS = 100;
 const MAX_ERROR_CHARACTERS = 200;
 const MAX_NAME_CHARACTERS = 60;
 const MAX_INPUT_CHARACTERS = 1000;
 /** Shorter ones are no news; in a stream without times they are not even durations. */
 const MIN_DURATION_MS = 50;
 
+/** Faults by which something is missing from what is shown. */
+const SHOWN_WARNINGS: ReadonlySet<string> = new Set(['stream_corrupted', 'buffer_overflow', 'unsupported_version']);
+/** JSON, or what was JSON, and bytes that are no text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they tell binary data from words.
+const LOOKS_UNREADABLE = /^[[{"]|[\u0000-\u0008\uFFFD]/;
+
 const ARROW = '  -> ';
+const UNPAIRED = ' (of a call not seen)';
 
 const STYLES = { prefix: '36', tool: '1', error: '31', done: '32', aside: '2', prompt: '33' } as const;
 type Style = keyof typeof STYLES;
@@ -62,13 +72,29 @@ export function toEventLine(event: AgentEvent, layout: EventLayout): string | un
       return toAside(event.text === '' ? event.name : `${event.name}: ${event.text}`, layout);
     case 'unknown':
       return showsProgress ? toAside(`unknown: ${event.name}`, layout) : undefined;
-    case 'warning': {
-      const { code, message, lineNumber } = event.warning;
-      return isVerbose || code === 'stream_corrupted'
-        ? withPrefix(paint(`WARNING: ${message} (line ${lineNumber})`, 'prompt', layout), layout)
-        : undefined;
-    }
+    case 'warning':
+      return isVerbose || SHOWN_WARNINGS.has(event.warning.code) ? toWarningLine(event.warning, layout) : undefined;
   }
+}
+
+function toWarningLine({ message, lineNumber, quote }: LiveWarning, layout: EventLayout): string {
+  const quoted = quote === undefined ? '' : `: ${toShownText(quote, MAX_OUTPUT_CHARACTERS)}`;
+  return withPrefix(paint(`WARNING: ${message} (line ${lineNumber})${quoted}`, 'prompt', layout), layout);
+}
+
+/** Whether a line that is no JSON is words, such as an agent's own message. */
+export function isPlainText(line: string): boolean {
+  return !LOOKS_UNREADABLE.test(line);
+}
+
+/** A line that is no JSON: what an agent says in plain words is shown as it is, of all others the first is quoted. */
+export function toUnreadableLine(warning: LiveWarning, isFirst: boolean, layout: EventLayout): string | undefined {
+  if (warning.quote !== undefined && isPlainText(warning.quote)) {
+    return withPrefix(toShownText(warning.quote, MAX_OUTPUT_CHARACTERS), layout);
+  }
+  if (isFirst) return toWarningLine({ ...warning, message: 'Unreadable line' }, layout);
+  const { quote: _quote, ...told } = warning;
+  return layout.isVerbose ? toWarningLine(told, layout) : undefined;
 }
 
 /** Whether an event counts as an error. */
@@ -90,20 +116,27 @@ export function toEndLines(
   const ending = outcome.error === null ? paint('Complete', 'done', layout) : undefined;
   const line = ending === undefined ? toErrorLine(outcome.error ?? '', layout) : withPrefix(ending, layout);
   const plural = (count: number, noun: string): string => `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
-  const { events, errors, warnings } = counts;
+  const { events, errors, warnings, unreadableLines } = counts;
   const figures = [
     plural(events, 'event'),
     plural(errors, 'error'),
     ...(warnings > 0 ? [plural(warnings, 'warning')] : []),
   ];
-  return [...(isEndShown ? [] : [line]), ...(layout.isVerbose ? [toAside(figures.join(', '), layout)] : [])];
+  const lost = `WARNING: ${plural(unreadableLines, 'line')} could not be read`;
+  return [
+    ...(unreadableLines > 1 ? [withPrefix(paint(lost, 'prompt', layout), layout)] : []),
+    ...(isEndShown ? [] : [line]),
+    ...(layout.isVerbose ? [toAside(figures.join(', '), layout)] : []),
+  ];
 }
 
-function toToolEndLine({ toolOutput, toolError, durationMs }: ToolEndEvent, layout: EventLayout): string | undefined {
+function toToolEndLine(event: ToolEndEvent, layout: EventLayout): string | undefined {
+  const { toolOutput, toolError, durationMs, isUnpaired = false } = event;
   const isSlow = layout.isVerbose && durationMs !== null && durationMs >= MIN_DURATION_MS;
-  const duration = isSlow ? ` (${toShortDuration(durationMs)})` : '';
+  const duration = isUnpaired ? UNPAIRED : isSlow ? ` (${toShortDuration(durationMs)})` : '';
   if (toolError !== null) return toErrorLine(toolError, layout, duration);
-  if (!layout.isVerbose) return undefined;
+  // No other line shows this call.
+  if (!layout.isVerbose && !isUnpaired) return undefined;
   const room = layout.maxWidth - ARROW.length - duration.length;
   const output = cutToWidth(toShownOutput(toolOutput, MAX_OUTPUT_CHARACTERS), room);
   return output + duration === '' ? undefined : paint(`${ARROW}${`${output}${duration}`.trim()}`, 'aside', layout);

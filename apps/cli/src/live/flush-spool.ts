@@ -1,5 +1,5 @@
+import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import { ulid } from 'ulid';
-import { acquireLock } from '../local/installation-lock.ts';
 import type { RecordTarget } from './record-target.ts';
 import { LiveSendError } from './send/live-client.ts';
 import { sendStream } from './send/send-stream.ts';
@@ -41,13 +41,13 @@ export async function* flushSpool(
   for (const streamId of await listSpool(folder)) {
     signal.throwIfAborted();
     const place = toSpoolPlace(folder, streamId);
-    const lock = await acquireLock(place.lock);
-    if (!('release' in lock)) continue;
+    const lock = takeProcessLock(place.lock);
+    if (lock === undefined) continue;
     try {
       const flushed = await flushStream(streamId, place, target, unreachable, signal);
       if (flushed !== undefined) yield flushed;
     } finally {
-      await lock.release();
+      lock.remove();
     }
   }
 }

@@ -14,6 +14,8 @@ import type { StreamView } from './stream-view.ts';
 export interface FollowOptions {
   /** The agent's stdout. */
   chunks: AsyncIterable<Uint8Array>;
+  /** What came before and has been shown already: it is only recorded. */
+  shown?: Uint8Array | undefined;
   /** Undefined for streams that are not understood. */
   parser: AgentParser | undefined;
   view: StreamView;
@@ -32,28 +34,42 @@ export interface FollowedStream {
   isAsExpected: boolean | undefined;
 }
 
+/** So often it is asked what has waited long enough. */
+const POLL_MS = 500;
 /** More than the longest line that is read, in which the answer may stand. */
 const ANSWER_BYTES = 16 * 1024 * 1024;
 const UNKNOWN: Pick<StreamSummary, 'lastResult' | 'stopReason'> = { lastResult: null, stopReason: null };
 
 /** Records and shows a stream as it comes: every byte is in the spool before anything of it is shown. */
 export async function followStream(options: FollowOptions): Promise<FollowedStream> {
-  const { chunks, parser, view, recording, expectedAnswer, onActivity, waitForExit } = options;
+  const { chunks, shown, parser, view, recording, expectedAnswer, onActivity, waitForExit } = options;
   const answer = expectedAnswer === undefined ? undefined : createByteTail(ANSWER_BYTES);
-  const show = async (events: readonly AgentEvent[]): Promise<void> => {
+  const showAll = async (events: readonly AgentEvent[]): Promise<void> => {
     for (const event of events) {
       if (event.type === 'session-start' && event.sessionId !== '') recording?.nameSession(event.sessionId);
       await view.showEvent(event);
     }
   };
-  for await (const chunk of chunks) {
-    onActivity();
-    await recording?.write(chunk);
-    answer?.push(chunk);
-    await view.showBytes(chunk);
-    await show(parser?.push(chunk) ?? []);
+  let showing = Promise.resolve();
+  const show = (events: readonly AgentEvent[] = []): Promise<void> => {
+    showing = showing.then(() => showAll(events));
+    return showing;
+  };
+  // A failure is thrown by the next `show` of the loop below.
+  const poll = setInterval(() => void show(parser?.poll()).catch(() => undefined), POLL_MS);
+  try {
+    if (shown !== undefined && shown.length > 0) await recording?.write(shown);
+    for await (const chunk of chunks) {
+      onActivity();
+      await recording?.write(chunk);
+      answer?.push(chunk);
+      await view.showBytes(chunk);
+      await show(parser?.push(chunk));
+    }
+    await show(parser?.finish());
+  } finally {
+    clearInterval(poll);
   }
-  await show(parser?.finish() ?? []);
   const exit = await waitForExit();
   const summary = parser?.toSummary();
   const outcome = toStreamOutcome(summary ?? UNKNOWN, exit);

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { LiveAgent } from '@recount/contract';
-import { type AgentName, type AgentParser, parserFor } from '@recount/core/live';
+import { type AgentParser, parserFor, type RunnableAgent } from '@recount/core/live';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
@@ -14,13 +13,6 @@ import { createJsonView, createLineView, createRawView, type StreamView } from '
 
 /** Of all streams that wait, in bytes. */
 const MAX_SPOOL_BYTES = 1024 * 1024 * 1024;
-
-/** As the API names them, and their output. */
-const RECORDED: Record<AgentName, { agent: LiveAgent; sourceFormat: string }> = {
-  claude: { agent: 'claude-code', sourceFormat: 'stream-json' },
-  codex: { agent: 'codex', sourceFormat: 'exec-json' },
-  amp: { agent: 'amp', sourceFormat: 'stream-json' },
-};
 
 export const toSpoolFolder = (context: CliContext): string => join(toDataDirectory(context).path, 'live-spool');
 
@@ -38,7 +30,7 @@ export async function readRecordTarget(context: CliContext, options: LiveOptions
 export async function startRecordingOf(
   context: CliContext,
   screen: Screen,
-  agent: AgentName | undefined,
+  agent: RunnableAgent | undefined,
   target: RecordTarget | undefined,
   options: LiveOptions,
 ): Promise<Recording | undefined> {
@@ -47,7 +39,8 @@ export async function startRecordingOf(
     folder: toSpoolFolder(context),
     maxSpoolBytes: MAX_SPOOL_BYTES,
     target,
-    ...RECORDED[agent],
+    agent: agent.id,
+    sourceFormat: agent.program.sourceFormat,
     isVerbose: options.verbose ?? false,
     tell: screen.note,
   });
@@ -57,7 +50,7 @@ export async function startRecordingOf(
 export function createView(
   context: CliContext,
   screen: Screen,
-  agent: AgentName | undefined,
+  agent: RunnableAgent | undefined,
   options: LiveOptions,
 ): StreamView {
   if (agent === undefined || !options.stream) return createRawView(screen);
@@ -65,8 +58,9 @@ export function createView(
   return createLineView(screen, toLayout(context, agent, options));
 }
 
-export function createParser(agent: AgentName | undefined): AgentParser | undefined {
-  return agent === undefined ? undefined : parserFor(agent, { now: Date.now });
+export function createParser(agent: RunnableAgent | undefined, { json }: LiveOptions): AgentParser | undefined {
+  // What is printed as JSON may well go to a log, where lines are never quoted.
+  return agent === undefined ? undefined : parserFor(agent.id, { now: Date.now, quotesLines: json !== true });
 }
 
 export function watchForStall(screen: Screen, name: string, seconds: number | undefined): StallWatch | undefined {
@@ -77,10 +71,10 @@ export function watchForStall(screen: Screen, name: string, seconds: number | un
   });
 }
 
-function toLayout({ stdout, environment }: CliContext, agent: AgentName, options: LiveOptions): EventLayout {
+function toLayout({ stdout, environment }: CliContext, agent: RunnableAgent, options: LiveOptions): EventLayout {
   const isTerminal = stdout.isTTY === true;
   return {
-    agent,
+    agent: agent.program.command,
     isVerbose: options.verbose ?? false,
     showsText: options.text,
     showsProgress: options.progress ?? false,

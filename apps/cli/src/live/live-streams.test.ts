@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createByteTail } from './byte-tail.ts';
 import { detectAgent } from './detect-agent.ts';
 import { createStallWatch } from './stall-watch.ts';
@@ -17,7 +17,7 @@ it.each([
   const { agent, chunks } = await detectAgent(toChunks(...texts));
   let text = '';
   for await (const chunk of chunks) text += chunk.toString();
-  expect({ agent, text }).toEqual({ agent: expected, text: texts.join('') });
+  expect({ agent: agent?.program.command, text }).toEqual({ agent: expected, text: texts.join('') });
 });
 
 it('waits for no more than it takes to tell the agent', async () => {
@@ -25,8 +25,53 @@ it('waits for no more than it takes to tell the agent', async () => {
     for (;;) yield Buffer.alloc(100_000, 'x\n');
   }
   const { agent, chunks } = await detectAgent(endless());
-  expect(agent).toBe('claude');
+  expect(agent?.id).toBe('claude-code');
   expect((await chunks[Symbol.asyncIterator]().next()).done).toBe(false);
+});
+
+describe('a stream that does not tell at once whose it is', () => {
+  const init = '{"type":"thread.started","thread_id":"x"}\n';
+  /** Gives each text after a pause of so many milliseconds. */
+  async function* slowly(...texts: [afterMs: number, text: string][]): AsyncGenerator<Uint8Array> {
+    for (const [afterMs, text] of texts) {
+      await new Promise((resolve) => setTimeout(resolve, afterMs));
+      yield Buffer.from(text);
+    }
+  }
+  const detect = async (stream: AsyncIterable<Uint8Array>, keepsShown: boolean) => {
+    let raw = '';
+    const showRaw = async (bytes: Uint8Array): Promise<void> => {
+      raw += Buffer.from(bytes).toString();
+    };
+    const { agent, chunks, shown } = await detectAgent(stream, { showRaw, keepsShown });
+    let rest = '';
+    for await (const chunk of chunks) rest += chunk.toString();
+    return { agent: agent?.id, raw, shown: Buffer.from(shown).toString(), rest };
+  };
+
+  it('is shown raw after half a second, until a line tells', async () => {
+    const stream = () => slowly([0, 'Loading…\n'], [700, 'still '], [0, `loading\n${init}`], [0, 'rest']);
+    expect(await detect(stream(), false)).toEqual({
+      agent: 'codex',
+      raw: 'Loading…\nstill loading\n',
+      shown: '',
+      rest: `${init}rest`,
+    });
+    expect(await detect(stream(), true)).toMatchObject({ shown: 'Loading…\nstill loading\n', rest: `${init}rest` });
+  });
+
+  it('is held back where it may be the line that tells', async () => {
+    const stream = slowly([0, 'Loading…\n{"type":"thread.'], [700, 'started","thread_id":"x"}\n']);
+    expect(await detect(stream, false)).toEqual({ agent: 'codex', raw: 'Loading…\n', shown: '', rest: init });
+  });
+
+  it('is shown whole where it tells in time', async () => {
+    expect(await detect(slowly([0, 'Loading…\n'], [10, init]), false)).toMatchObject({
+      agent: 'codex',
+      raw: '',
+      rest: `Loading…\n${init}`,
+    });
+  });
 });
 
 it('keeps the end of an output, and little more', () => {

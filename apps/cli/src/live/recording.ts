@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { LiveAgent } from '@recount/contract';
 import { ulid } from 'ulid';
 import { formatBytes } from '../terminal/format-values.ts';
 import { flushSpool } from './flush-spool.ts';
@@ -25,7 +24,8 @@ export interface RecordingOptions {
   folder: string;
   maxSpoolBytes: number;
   target: RecordTarget;
-  agent: LiveAgent;
+  /** Id of the agent. */
+  agent: string;
   sourceFormat: string;
   isVerbose: boolean;
   /** A line for people. */

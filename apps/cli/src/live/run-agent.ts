@@ -5,6 +5,7 @@ import { followStream } from './follow-stream.ts';
 import type { LiveOptions } from './live-options.ts';
 import { createParser, createView, readRecordTarget, startRecordingOf, watchForStall } from './live-setup.ts';
 import { createScreen, type Screen } from './screen.ts';
+import { createJsonView } from './stream-view.ts';
 
 export interface RunOptions extends LiveOptions {
   completeWith?: string;
@@ -38,7 +39,7 @@ export async function runAgent(
     });
     const { exit, isAsExpected } = await followStream({
       chunks: started.output ?? nothing(),
-      parser: createParser(agent),
+      parser: createParser(agent, options),
       view: createView(context, screen, agent, options),
       recording: await startRecordingOf(context, screen, agent, target, options),
       expectedAnswer: options.completeWith,
@@ -51,6 +52,12 @@ export async function runAgent(
     if (!(error instanceof AgentStartError)) throw error;
     screen.note(error.message);
     context.exitCode = error.exitCode;
+    if (!options.json) return;
+    await createJsonView(screen).showEnd({
+      outcome: { state: 'error', success: false, aborted: false, error: error.message, stopReason: null },
+      exit: { exitCode: error.exitCode, signal: null },
+      summary: undefined,
+    });
   } finally {
     watch?.stop();
     await screen.close();

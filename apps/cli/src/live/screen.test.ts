@@ -1,16 +1,17 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type CliOutput, guardTerminal } from '../terminal/guard-terminal.ts';
 import { createScreen } from './screen.ts';
 
 /** A terminal, or a pipe, that both streams write to. */
 function createOutput({ isTTY }: { isTTY: boolean }) {
   let text = '';
-  const open = (): NodeJS.WriteStream => {
+  const open = (): CliOutput => {
     const stream = new PassThrough().on('data', (chunk) => {
       text += chunk;
     });
-    return Object.assign(stream, { isTTY }) as unknown as NodeJS.WriteStream;
+    return guardTerminal(Object.assign(stream, { isTTY }) as unknown as NodeJS.WriteStream);
   };
   return { stdout: open(), stderr: open(), text: () => text };
 }
@@ -58,7 +59,7 @@ describe('createScreen', () => {
 
   it('goes no faster than its reader, and on without one', async () => {
     const output = createOutput({ isTTY: false });
-    const stdout = new PassThrough({ highWaterMark: 4 }) as unknown as NodeJS.WriteStream;
+    const stdout = guardTerminal(new PassThrough({ highWaterMark: 4 }) as unknown as NodeJS.WriteStream);
     stdout.on('error', () => undefined);
     const screen = createScreen({ ...output, stdout });
     let isWritten = false;

@@ -2,9 +2,9 @@ import type { CliContext } from '../cli-context.ts';
 
 /** The one writer of a command's stdout and stderr: a line of one is never put into a line of the other. */
 export interface Screen {
-  /** A line of the result; no faster than the reader takes it. */
+  /** A line of the result, which recount may have styled; no faster than the reader takes it. */
   writeLine(line: string): Promise<void>;
-  /** Bytes of the result, as they are. */
+  /** Bytes of the result; as they are where that is no terminal. */
   writeBytes(bytes: Uint8Array): Promise<void>;
   /** The agent's stderr, as it is; what is no whole line yet waits a moment. */
   passStderr(bytes: Uint8Array): Promise<void>;
@@ -31,7 +31,7 @@ export function createScreen({ stdout, stderr }: Pick<CliContext, 'stdout' | 'st
 
   const writeStderr = (bytes: Uint8Array): Promise<void> => {
     isWithinLine = bytes.length > 0 ? bytes.at(-1) !== LINE_FEED : isWithinLine;
-    return people.write(bytes);
+    return people.send(() => stderr.writeUnguarded(bytes));
   };
   const flush = (): Promise<void> => {
     clearTimeout(timer);
@@ -46,8 +46,8 @@ export function createScreen({ stdout, stderr }: Pick<CliContext, 'stdout' | 'st
   };
 
   return {
-    writeLine: (line) => result.write(`${endLine()}${line}\n`),
-    writeBytes: (bytes) => result.write(bytes),
+    writeLine: (line) => result.send(() => stdout.writeStyled(`${endLine()}${line}\n`)),
+    writeBytes: (bytes) => result.send(() => stdout.write(bytes)),
     async passStderr(bytes) {
       const whole = bytes.lastIndexOf(LINE_FEED) + 1;
       const lines = Buffer.concat([unfinished, bytes.subarray(0, whole)]);
@@ -59,8 +59,9 @@ export function createScreen({ stdout, stderr }: Pick<CliContext, 'stdout' | 'st
       else if (unfinished.length > 0) timer = setTimeout(flush, UNFINISHED_LINE_MS);
     },
     note(line) {
-      void people.write(`${isWithinLine ? '\n' : ''}recount: ${line}\n`);
+      const start = isWithinLine ? '\n' : '';
       isWithinLine = false;
+      void people.send(() => stderr.write(`${start}recount: ${line}\n`));
     },
     async close() {
       await flush();
@@ -71,7 +72,8 @@ export function createScreen({ stdout, stderr }: Pick<CliContext, 'stdout' | 'st
 }
 
 interface Writer {
-  write(data: string | Uint8Array): Promise<void>;
+  /** `write` returns whether the stream takes more. */
+  send(write: () => boolean): Promise<void>;
   close(): void;
 }
 
@@ -89,8 +91,8 @@ function createWriter(stream: NodeJS.WriteStream): Writer {
   stream.on('error', giveUp).on('drain', go);
   let draining: Promise<void> = Promise.resolve();
   return {
-    write(data) {
-      if (isGone || stream.write(data)) return Promise.resolve();
+    send(write) {
+      if (isGone || write()) return Promise.resolve();
       // A stream without a reader says so later, and drains never.
       if (resume === undefined) {
         draining = new Promise((resolve) => {

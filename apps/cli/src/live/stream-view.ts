@@ -1,5 +1,13 @@
 import type { AgentEvent, AgentExit, StreamOutcome, StreamSummary } from '@recount/core/live';
-import { type EventCounts, type EventLayout, isErrorEvent, toEndLines, toEventLine } from './event-lines.ts';
+import {
+  type EventCounts,
+  type EventLayout,
+  isErrorEvent,
+  isPlainText,
+  toEndLines,
+  toEventLine,
+  toUnreadableLine,
+} from './event-lines.ts';
 import type { Screen } from './screen.ts';
 
 /** Shows a running agent's stream. */
@@ -22,10 +30,15 @@ const nothing = (): Promise<void> => Promise.resolve();
 
 /** One line an event, for people. */
 export function createLineView(screen: Screen, layout: EventLayout): StreamView {
-  const counts: EventCounts = { events: 0, errors: 0, warnings: 0 };
+  const counts: EventCounts = { events: 0, errors: 0, warnings: 0, unreadableLines: 0 };
   let lastResult: { success: boolean } | undefined;
   const write = async (line: string | undefined): Promise<void> => {
     if (line !== undefined) await screen.writeLine(line);
+  };
+  const toLine = (event: AgentEvent): string | undefined => {
+    if (event.type !== 'warning' || event.warning.quote === undefined) return toEventLine(event, layout);
+    if (!isPlainText(event.warning.quote)) counts.unreadableLines += 1;
+    return toUnreadableLine(event.warning, counts.unreadableLines === 1, layout);
   };
   return {
     showBytes: nothing,
@@ -36,7 +49,7 @@ export function createLineView(screen: Screen, layout: EventLayout): StreamView 
       // After more of the stream the last result is not its end.
       if (event.type === 'result') lastResult = event;
       else if (event.type === 'tool-start' || event.type === 'text') lastResult = undefined;
-      await write(toEventLine(event, layout));
+      await write(toLine(event));
     },
     async showEnd({ outcome, exit }) {
       // The exit of an agent that a signal ended, or that failed after it said it was done, is news.
@@ -55,20 +68,13 @@ export function createLineView(screen: Screen, layout: EventLayout): StreamView 
 export function createJsonView(screen: Screen): StreamView {
   return {
     showBytes: nothing,
-    showEvent: (event) => screen.writeLine(toJsonLine(event)),
-    showEnd: ({ outcome, exit, summary }) => screen.writeLine(toJsonLine({ type: 'close', ...outcome, exit, summary })),
+    showEvent: (event) => screen.writeLine(JSON.stringify(event)),
+    showEnd: ({ outcome, exit, summary }) =>
+      screen.writeLine(JSON.stringify({ type: 'close', ...outcome, exit, summary })),
   };
 }
 
-/** What the agent writes, as it is. */
+/** What the agent writes; as it is where that goes to no terminal. */
 export function createRawView(screen: Screen): StreamView {
   return { showBytes: screen.writeBytes, showEvent: nothing, showEnd: nothing };
-}
-
-/** Control characters that JSON lets through are escaped, too: a terminal may show it. */
-function toJsonLine(value: object): string {
-  return JSON.stringify(value).replace(
-    /[\u007F-\u009F\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
 }

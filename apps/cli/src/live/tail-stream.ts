@@ -23,16 +23,22 @@ export async function tailStream(context: CliContext, options: TailOptions): Pro
   const watch = watchForStall(screen, options.agent ?? 'the agent', options.stallTimeout);
   try {
     const stdin = interruption === undefined ? context.stdin : readUntilAborted(context.stdin, interruption);
-    const { agent, chunks } =
-      options.agent === undefined ? await detectAgent(stdin) : { agent: agentOf(options.agent), chunks: stdin };
+    const onActivity = () => watch?.touch();
+    // Raw bytes would be no JSON.
+    const showRaw = options.json ? undefined : screen.writeBytes;
+    const { agent, chunks, shown } =
+      options.agent === undefined
+        ? await detectAgent(stdin, { showRaw, keepsShown: isRecording, onActivity })
+        : { agent: agentOf(options.agent), chunks: stdin, shown: undefined };
     if (agent === undefined && isRecording) screen.note(`a stream of ${options.agent} is not known: not recorded`);
     const { outcome } = await followStream({
       chunks,
-      parser: createParser(agent),
+      shown,
+      parser: createParser(agent, options),
       view: createView(context, screen, agent, options),
       recording: await startRecordingOf(context, screen, agent, target, options),
       expectedAnswer: undefined,
-      onActivity: () => watch?.touch(),
+      onActivity,
       waitForExit: () => Promise.resolve(undefined),
     });
     context.exitCode = agent === undefined || outcome.success ? 0 : 1;

@@ -2,23 +2,36 @@ import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** Of one log file; the one before it is kept beside it. */
-export const MAX_LOG_BYTES = 10 * 1024 * 1024;
+const MAX_LOG_BYTES = 10 * 1024 * 1024;
+const WARNING_LEVEL = 40;
 
 /**
  * A log file for lines of JSON. When it is full it becomes `<path>.1`, so that both together stay below twice the bound.
- * Lines are there when `write` returns, whatever ends the process.
+ * Lines are there when `write` returns, whatever ends the process. Never throws from `write`: lines for which there is no
+ * room are lost, and the next one that is written says how many.
  */
 export function createBoundedLog(path: string, maxBytes = MAX_LOG_BYTES): { write(line: string): void } {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   let sizeBytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  let lostLines = 0;
+  const append = (line: string): void => {
+    if (sizeBytes >= maxBytes) {
+      renameSync(path, `${path}.1`);
+      sizeBytes = 0;
+    }
+    appendFileSync(path, line, { mode: 0o600 });
+    sizeBytes += Buffer.byteLength(line);
+  };
   return {
     write(line) {
-      if (sizeBytes >= maxBytes) {
-        renameSync(path, `${path}.1`);
-        sizeBytes = 0;
+      try {
+        // After a line that was cut off by the end of the disk.
+        if (lostLines > 0) append(`\n${JSON.stringify({ level: WARNING_LEVEL, lostLines, msg: 'log lines lost' })}\n`);
+        lostLines = 0;
+        append(line);
+      } catch {
+        lostLines += 1;
       }
-      appendFileSync(path, line, { mode: 0o600 });
-      sizeBytes += Buffer.byteLength(line);
     },
   };
 }

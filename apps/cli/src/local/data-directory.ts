@@ -10,7 +10,7 @@ export interface DataDirectory {
   postgres: string;
   rawStore: string;
   credentials: string;
-  /** Says which process runs the installation. */
+  /** Tells where the running installation is; see installation-lock.ts. */
   lock: string;
   /** There once the samples were loaded. */
   samplesMark: string;

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LOG_LEVELS, readChoice } from '@recount/config';
 import { countTranscriptsByStatus } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
+import { LOG_LEVELS, readChoice } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { formatReport } from '../backfill/format-report.ts';
 import { type CliContext, note, PROJECT_DIRECTORY, print } from '../cli-context.ts';
-import { InterruptedError } from '../interruption.ts';
 import { readLatestFromDatabase } from '../sessions/read-sessions.ts';
 import { formatSessions } from '../sessions/session-table.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
@@ -17,7 +16,7 @@ import { loadSamples } from './load-samples.ts';
 import { createLocalLog } from './local-log.ts';
 import { type InstallationOptions, type LocalInstallation, startInstallation } from './start-installation.ts';
 
-export interface RunOptions extends InstallationOptions {
+export interface RunOptions extends Omit<InstallationOptions, 'onGiveUp'> {
   paths: readonly string[];
   /** Whether to end when all is ingested, instead of serving. */
   isOnce: boolean;
@@ -27,26 +26,33 @@ export interface RunOptions extends InstallationOptions {
 const TABLE_ROWS = 20;
 const IDLE_POLL_MS = 200;
 
-/** Runs the installation of a data directory, whose lock is held, until it is interrupted. */
+/**
+ * Runs the installation of a data directory, whose lock is held, until it is interrupted. Throws CliError where PostgreSQL
+ * or the worker ends and cannot be started again.
+ */
 export async function runInstallation(
   context: CliContext,
   directory: DataDirectory,
   lock: InstallationLock,
   options: RunOptions,
 ): Promise<void> {
-  const signal = context.listenForInterruption();
+  const failure = new AbortController();
+  const signal = AbortSignal.any([context.listenForInterruption(), failure.signal]);
+  const onGiveUp = (error: Error): void => failure.abort(error);
+  context.outlivesReader = !options.isOnce;
   const level = readChoice(context.environment, 'RECOUNT_LOG_LEVEL', LOG_LEVELS, 'info');
   // What breaks while everything is being ended is no news.
   const onWarning = (line: string): void => (signal.aborted ? undefined : note(context, `warning: ${line}`));
   const log = createLocalLog(directory.log, level, onWarning);
-  const installation = await startInstallation(context, directory, log, options, signal);
+  const installation = await startInstallation(context, directory, log, { ...options, onGiveUp }, signal);
   try {
     const { url, databaseUrl, rawStore } = installation;
     await lock.publish({ url, databaseUrl, rawStore });
     await ingest(context, directory, installation, options, signal);
-    if (signal.aborted) throw new InterruptedError();
+    signal.throwIfAborted();
     await showInstallation(context, directory, installation, options);
     if (!options.isOnce && !signal.aborted) await once(signal, 'abort');
+    failure.signal.throwIfAborted();
   } finally {
     if (!options.isOnce) note(context, 'Stopping …');
     await lock.withdraw();

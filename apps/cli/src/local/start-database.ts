@@ -1,25 +1,32 @@
 import { migrateDatabase } from '@recount/db';
-import { startLocalPostgres } from '@recount/local-postgres';
-import { migrateQueue } from '@recount/queue';
+import { migrateQueue } from '@recount/ingest/queue';
+import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 import type { Logger } from 'pino';
 import { type CliContext, note } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
 import type { DataDirectory } from './data-directory.ts';
+import { type RunningProgram, type SupervisedProgram, supervise } from './supervise.ts';
 
 export interface LocalDatabase {
   databaseUrl: string;
   /** For people: where the data are. */
   place: string;
+  /** Where the files are, of a database that this program runs. */
+  directory?: string;
   stop(): Promise<void>;
 }
 
-/** The database of DATABASE_URL, else a PostgreSQL of its own in the data directory; migrated. */
+export type SupervisionEvents = Pick<SupervisedProgram, 'onWarning' | 'onGiveUp'>;
+
+/** The database of DATABASE_URL, else a PostgreSQL of its own in the data directory, which is kept running; migrated. */
 export async function startDatabase(
   context: CliContext,
   directory: DataDirectory,
   log: Logger,
+  events: SupervisionEvents,
 ): Promise<LocalDatabase> {
   const { DATABASE_URL: configured } = context.environment;
-  const database = configured ? toConfigured(configured) : await startOwn(context, directory, log);
+  const database = configured ? toConfigured(configured) : await startOwn(context, directory, log, events);
   try {
     await migrateDatabase(database.databaseUrl);
     await migrateQueue(database.databaseUrl);
@@ -34,11 +41,33 @@ function toConfigured(databaseUrl: string): LocalDatabase {
   return { databaseUrl, place: 'that of DATABASE_URL', stop: async () => {} };
 }
 
-async function startOwn(context: CliContext, directory: DataDirectory, log: Logger): Promise<LocalDatabase> {
+async function startOwn(
+  context: CliContext,
+  directory: DataDirectory,
+  log: Logger,
+  events: SupervisionEvents,
+): Promise<LocalDatabase> {
   note(context, 'Starting PostgreSQL …');
-  const postgres = await startLocalPostgres({
-    directory: directory.postgres,
-    onLog: (line) => log.info({ line }, 'postgres'),
-  });
-  return { databaseUrl: postgres.connectionString, place: postgres.directory, stop: () => postgres.stop() };
+  const options = { directory: directory.postgres, onLog: (line: string) => log.info({ line }, 'postgres') };
+  const first = await startLocalPostgres(options);
+  const { connectionString: databaseUrl, port, directory: place } = first;
+  // On the same port: API and worker connect again by themselves.
+  const start = async (): Promise<RunningProgram> => {
+    const next = await startLocalPostgres({ ...options, port });
+    if (next.connectionString === databaseUrl) return toProgram(next);
+    await next.stop();
+    throw new CliError(`another process started it on port ${next.port}, not ${port}`);
+  };
+  const supervisor = supervise({ name: 'PostgreSQL', start, ...events }, toProgram(first));
+  return { databaseUrl, place, directory: place, stop: () => supervisor.close() };
+}
+
+function toProgram(server: LocalPostgres): RunningProgram {
+  const waitForExit = async (): Promise<string> => {
+    const reason = await server.waitForExit();
+    // Lets go of the directory, so that another one can be started on it.
+    await server.stop();
+    return reason;
+  };
+  return { exited: waitForExit(), stop: () => server.stop() };
 }

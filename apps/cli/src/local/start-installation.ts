@@ -1,6 +1,14 @@
+import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { readApiConfig, startApi } from '@recount/api';
-import { createApiKey, type DatabasePool, ensureWorkspace, listApiKeys, listWorkspaces } from '@recount/db';
+import {
+  createApiKey,
+  type DatabasePool,
+  ensureWorkspace,
+  listApiKeys,
+  listWorkspaces,
+  revokeApiKey,
+} from '@recount/db';
 import { requeueOutdated } from '@recount/ingest';
 import { readWorkerConfig } from '@recount/worker';
 import { ulid } from 'ulid';
@@ -10,7 +18,8 @@ import { type Credentials, readCredentials, writeCredentials } from './credentia
 import type { DataDirectory } from './data-directory.ts';
 import { findPort } from './find-port.ts';
 import type { LocalLog } from './local-log.ts';
-import { startDatabase } from './start-database.ts';
+import { type LocalDatabase, startDatabase } from './start-database.ts';
+import { supervise } from './supervise.ts';
 import { startWorkerProcess } from './worker-process.ts';
 
 export interface InstallationOptions {
@@ -18,6 +27,8 @@ export interface InstallationOptions {
   port: number;
   /** Whether no other port will do. */
   isPortFixed: boolean;
+  /** Called where a part ended and cannot be started again: the installation is of no use any more. */
+  onGiveUp(error: Error): void;
 }
 
 export interface LocalInstallation extends Credentials {
@@ -57,22 +68,20 @@ export async function startInstallation(
     return part;
   };
   try {
-    const { databaseUrl, place } = opened(await startDatabase(context, directory, log.logger), ({ stop }) => stop());
+    const events = { onWarning: (line: string) => log.logger.error(line), onGiveUp: options.onGiveUp };
+    const database = opened(await startDatabase(context, directory, log.logger, events), ({ stop }) => stop());
+    const { databaseUrl, place } = database;
     const port = await findPort(options.host, options.port, options.isPortFixed);
     if (port !== options.port && options.port !== 0) note(context, `Port ${options.port} is taken, so it is ${port}.`);
-    const environment = toServiceEnvironment(context, directory, databaseUrl, { ...options, port });
+    const environment = toServiceEnvironment(context, directory, database, { ...options, port });
     const apiConfig = readApiConfig(environment);
     const { shutdownGraceMs } = readWorkerConfig(environment);
-    opened(
-      startWorkerProcess(log, {
-        environment,
-        graceMs: shutdownGraceMs + WORKER_MARGIN_MS,
-        onDeath: (line) => log.logger.error(line),
-      }),
-      (worker) => worker.close(),
-    );
+    const workerOptions = { environment, graceMs: shutdownGraceMs + WORKER_MARGIN_MS };
+    const startWorker = (closing: AbortSignal) => startWorkerProcess(log, workerOptions, closing);
+    opened(supervise({ name: 'the worker', start: startWorker, ...events }), (worker) => worker.close());
     const connections = opened(await openInstallation(apiConfig), (each) => each.close());
-    const credentials = await provideCredentials(connections.database, directory.credentials);
+    await warnOfEmptyDatabase(context, connections);
+    const credentials = await provideCredentials(connections.database, directory, toKeyName(context, directory));
     await readAnew(context, connections);
     const { url } = opened(await startApi(apiConfig, log.logger), (api) => api.close());
     if (!LOOPBACK_HOSTS.has(options.host)) {
@@ -90,15 +99,16 @@ export async function startInstallation(
 function toServiceEnvironment(
   { environment, workingDirectory }: CliContext,
   directory: DataDirectory,
-  databaseUrl: string,
+  database: LocalDatabase,
   { host, port }: { host: string; port: number },
 ): NodeJS.ProcessEnv {
   const { RECOUNT_RAW_STORE: rawStore } = environment;
   const isUrl = rawStore !== undefined && /^[a-z0-9]+:\/\//i.test(rawStore);
   return {
     RECOUNT_SHUTDOWN_GRACE_MS: String(GRACE_MS),
+    ...(database.directory !== undefined && { RECOUNT_DATABASE_DIRECTORY: database.directory }),
     ...environment,
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: database.databaseUrl,
     RECOUNT_RAW_STORE: isUrl ? rawStore : rawStore ? resolve(workingDirectory, rawStore) : directory.rawStore,
     RECOUNT_HOST: host,
     RECOUNT_PORT: String(port),
@@ -111,20 +121,46 @@ async function readAnew(context: CliContext, connections: OpenInstallation): Pro
   for (const { id } of await listWorkspaces(connections.database.database)) {
     for await (const _transcriptId of requeueOutdated(connections, id)) count += 1;
   }
-  if (count > 0) note(context, `${count} transcripts were read by an older recount; they are being read anew.`);
+  if (count > 0) note(context, `${count} transcripts were read by an older recount; they are being read again.`);
 }
 
-/** The key of earlier starts, or a new one where that was revoked, or belongs to a database that is gone. */
-async function provideCredentials({ database }: DatabasePool, path: string): Promise<Credentials> {
+/** A new database beside an old raw store: the old one was lost, or is somewhere else. */
+async function warnOfEmptyDatabase(context: CliContext, { database, rawStore }: OpenInstallation): Promise<void> {
+  if ((await listWorkspaces(database.database)).length > 0) return;
+  for await (const _object of rawStore.list('workspaces/')) {
+    note(
+      context,
+      'warning: the database is new, but the raw store holds transcripts of an earlier one. If that is lost, ' +
+        '`recount doctor --rebuild` makes it again from them.',
+    );
+    return;
+  }
+}
+
+/** A database of DATABASE_URL may serve several installations, each with a key of its own. */
+function toKeyName({ environment }: CliContext, { path }: DataDirectory): string {
+  return environment.DATABASE_URL ? `recount up in ${hostname()}:${path}` : 'recount up';
+}
+
+/**
+ * The key of earlier starts, or a new one if that was revoked, or lost, or belongs to a database that is gone. A new key
+ * takes the place of those of its name: whoever finds the lost one can do nothing with it.
+ */
+async function provideCredentials(
+  { database, withTransaction }: DatabasePool,
+  { credentials: path }: DataDirectory,
+  name: string,
+): Promise<Credentials> {
   const { id: workspaceId } = await ensureWorkspace(database, ulid(), DEFAULT_WORKSPACE);
   const known = await readCredentials(path);
   const keys = await listApiKeys(database, workspaceId);
   const isValid = keys.some(({ id, revoked_at }) => id === known?.keyId && revoked_at === null);
   if (known?.workspaceId === workspaceId && isValid) return known;
-  const { id, key } = await createApiKey(database, {
-    workspaceId,
-    name: 'recount up',
-    scopes: ['ingest', 'read', 'admin'],
+  const { id, key } = await withTransaction(async (transaction) => {
+    for (const earlier of keys) {
+      if (earlier.name === name) await revokeApiKey(transaction, workspaceId, earlier.id);
+    }
+    return await createApiKey(transaction, { workspaceId, name, scopes: ['ingest', 'read', 'admin'] });
   });
   const credentials = { workspaceId, keyId: id, apiKey: key };
   await writeCredentials(path, credentials);

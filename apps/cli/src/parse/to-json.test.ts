@@ -40,8 +40,6 @@ describe('toNdjson', () => {
     const ofKind = (kind: string) => lines.filter((line) => line.kind === kind).map(({ kind: _kind, ...row }) => row);
     const result = JSON.parse(JSON.stringify(await parseTranscript('s', transcript)));
     const messages = ofKind('message');
-    expect(ofKind('updated_message').length).toBeGreaterThan(0);
-    for (const message of ofKind('updated_message')) messages[message.ordinal] = message;
     expect(messages).toEqual(result.messages);
     expect(ofKind('content_block')).toEqual(result.contentBlocks);
     expect(ofKind('api_response')).toEqual(result.apiResponses);
@@ -55,6 +53,6 @@ describe('toNdjson', () => {
     expect(ofKind('metadata')).toEqual([result.metadata]);
     const { contentBlocks, apiResponses, toolCalls, events } = result;
     const rows = [result.messages, contentBlocks, apiResponses, toolCalls, events].flat();
-    expect(lines).toHaveLength(rows.length + 4);
+    expect(lines).toHaveLength(rows.length + 3);
   });
 });

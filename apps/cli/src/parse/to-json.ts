@@ -19,25 +19,17 @@ function* toJsonArray(name: string, rows: readonly object[]): Generator<string> 
 
 /**
  * One object a line with its `kind`, in bounded memory: `message`, `content_block`, `api_response`, `tool_call`, `event`
- * (whose own kind is `event_kind`) and `issue` as they are found, `updated_message` for a message changed by later lines
- * of its response, `stats` and `metadata` at the end.
+ * (whose own kind is `event_kind`) and `issue`, each once and as soon as it is final: a message comes after its blocks. `stats` and
+ * `metadata` come at the end.
  */
 export async function* toNdjson(
   sessionId: string,
   input: TranscriptInput,
   options: ParseOptions,
 ): AsyncGenerator<string> {
-  const batches = streamTranscript(sessionId, input, options);
-  for (;;) {
-    const next = await batches.next();
-    if (next.done) {
-      yield toLines('stats', [next.value.stats]);
-      yield toLines('metadata', [next.value.metadata]);
-      return;
-    }
-    const { messages, updatedMessages, contentBlocks, apiResponses, toolCalls, events, issues } = next.value;
+  for await (const batch of streamTranscript(sessionId, input, options)) {
+    const { messages, contentBlocks, apiResponses, toolCalls, events, issues, summary } = batch;
     yield toLines('message', messages);
-    yield toLines('updated_message', updatedMessages);
     yield toLines('content_block', contentBlocks);
     yield toLines('api_response', apiResponses);
     yield toLines('tool_call', toolCalls);
@@ -46,6 +38,9 @@ export async function* toNdjson(
       events.map(({ kind, ...event }) => ({ event_kind: kind, ...event })),
     );
     yield toLines('issue', issues);
+    if (summary === undefined) continue;
+    yield toLines('stats', [summary.stats]);
+    yield toLines('metadata', [summary.metadata]);
   }
 }
 

@@ -1,5 +1,6 @@
 import { formatCount } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
+import { formatCell, toCostDecimals } from './format-cell.ts';
 import { type ReportAnswer, readPath } from './report-answer.ts';
 import type { ReportKind } from './report-kinds.ts';
 
@@ -11,10 +12,16 @@ const MAX_NAMED_MODELS = 3;
  */
 export function toCaveatLines(
   { columns }: ReportKind,
-  { caveats, totals, rows, truncated }: ReportAnswer,
+  { caveats, currency_label, totals, rows, truncated }: ReportAnswer,
   details?: ReportAnswer,
 ): string[] {
-  const { unfinalised, unpriced, default_priced_responses: defaultPriced, without_timestamp: timeless } = caveats;
+  const {
+    unfinalised,
+    unpriced,
+    default_priced_responses: defaultPriced,
+    without_timestamp: timeless,
+    disagreements,
+  } = caveats;
   const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
   const lines: string[] = [];
   if (truncated) lines.push(`${toTruncationLine({ rows })} The totals are of all.`);
@@ -38,6 +45,7 @@ export function toCaveatLines(
   }
   if (defaultPriced > 0) lines.push(`Default price: ${toResponses(defaultPriced)} that name no model.`);
   if (timeless > 0) lines.push(`No time: ${toResponses(timeless)} without a timestamp, in no range of dates.`);
+  if (disagreements.responses > 0) lines.push(toDisagreementLine(disagreements, currency_label));
   if (sharedResponses > 0) {
     lines.push(`Shared: ${formatCount(sharedResponses)} copies in resumed, forked or replayed sessions add nothing.`);
   }
@@ -47,6 +55,19 @@ export function toCaveatLines(
 /** Of an answer with more rows than its limit. */
 export const toTruncationLine = ({ rows }: Pick<ReportAnswer, 'rows'>): string =>
   `Only the first ${formatCount(rows.length)} rows; --limit shows more.`;
+
+function toDisagreementLine(
+  { responses, cost_usd, lowest_cost_usd, highest_cost_usd }: ReportAnswer['caveats']['disagreements'],
+  currencyLabel: string,
+): string {
+  const costDecimals = toCostDecimals(highest_cost_usd);
+  const format = (cost: number) =>
+    formatCell(cost, 'cost', { currencyLabel, costDecimals, timeZone: 'UTC', largest: 0 });
+  return (
+    `Disagreeing copies: ${toResponses(responses)}, counted with ${format(cost_usd)}; by their copies it may be ` +
+    `${format(lowest_cost_usd)} to ${format(highest_cost_usd)}. See \`recount report disagreements\`.`
+  );
+}
 
 const toResponses = (count: number): string => `${formatCount(count)} ${count === 1 ? 'response' : 'responses'}`;
 

@@ -1,4 +1,4 @@
-import { createCsvRows } from '@recount/export';
+import { createCsvRows } from '@recount/db/export';
 import type { ReportRow } from './report-answer.ts';
 
 /** Rows as CSV: nested figures become columns such as `own_tokens_in`, lists are joined by semicolons. */

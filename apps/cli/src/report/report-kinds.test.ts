@@ -2,6 +2,7 @@ import {
   apiErrorsReportSchema,
   blocksReportSchema,
   compactionsReportSchema,
+  disagreementsReportSchema,
   filesReportSchema,
   mcpServersReportSchema,
   modelsReportSchema,
@@ -34,6 +35,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   'api-errors': apiErrorsReportSchema,
   'pull-requests': pullRequestsReportSchema,
   blocks: blocksReportSchema,
+  disagreements: disagreementsReportSchema,
   reconciliation: reconciliationReportSchema,
 };
 

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
+import toTextWidth from 'string-width';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
-import { toTextWidth } from '../terminal/text-width.ts';
 import { type CellLayout, formatCell, isRightAligned, toCostDecimals } from './format-cell.ts';
 import { type ReportAnswer, type ReportRow, readPath } from './report-answer.ts';
 import type { ReportColumn, ReportKind } from './report-kinds.ts';
@@ -55,7 +55,7 @@ export function formatReportTable(
     maxWidth,
   );
   const [header = '', ...body] = lines;
-  const rule: StyledLine = { text: '─'.repeat(Math.max(...lines.map(toTextWidth))), style: 'dim' };
+  const rule: StyledLine = { text: '─'.repeat(Math.max(...lines.map((line) => toTextWidth(line)))), style: 'dim' };
   return [
     { text: header, style: 'bold' },
     rule,

@@ -35,7 +35,7 @@ function formatMostExpensive(
   maxWidth: number,
 ): StyledLine[] {
   if (most_expensive.length === 0) return [];
-  const largest = Math.max(...most_expensive.map(({ cost_usd }) => cost_usd));
+  const largest = Math.max(...most_expensive.map(({ cost_usd }) => cost_usd ?? 0));
   const layout = toLayout(currency_label, filters.time_zone, largest);
   const rows = most_expensive.map((session) => [
     formatCell(session.first_timestamp, 'time', layout),

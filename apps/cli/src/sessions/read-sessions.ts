@@ -15,11 +15,14 @@ export type SessionFigures = Pick<
   | 'cache_read'
   | 'cache_write'
   | 'cost_estimate_usd'
+  | 'unpriced_count'
   | 'initial_prompt'
   | 'title'
   | 'project'
   | 'first_timestamp'
   | 'last_timestamp'
+  | 'uploader_key_id'
+  | 'other_uploader_count'
 >;
 
 /** The sessions with the latest activity, and whether there are more. */

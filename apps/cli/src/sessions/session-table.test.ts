@@ -14,11 +14,14 @@ function toSession(session_id: string, fields: Partial<SessionFigures> = {}): Se
     cache_read: 300_000,
     cache_write: 4000,
     cost_estimate_usd: 1.5,
+    unpriced_count: 0,
     initial_prompt: `prompt of ${session_id}`,
     title: null,
     project: '/home/ada/code/app',
     first_timestamp: null,
     last_timestamp: '2026-03-02T10:00:00.000Z',
+    uploader_key_id: null,
+    other_uploader_count: 0,
     ...fields,
   };
 }
@@ -53,6 +56,15 @@ describe('formatSessions', () => {
     expect(footnote).toContain('estimate');
   });
 
+  it('tells no price from a price of 0, and says where a figure lacks some', () => {
+    const unpriced = toSession('a', { cost_estimate_usd: null, unpriced_count: 2 });
+    const partly = toSession('b', { cost_estimate_usd: 0, unpriced_count: 1 });
+    const lines = formatSessions({ sessions: [unpriced, partly], hasMore: false }, layout);
+    expect(lines[1]?.endsWith('no price')).toBe(true);
+    expect(lines[2]?.endsWith('≈ $0.0000 +')).toBe(true);
+    expect(lines.at(-1)).toContain('+ API responses without a price');
+  });
+
   it('prefers titles, cuts long prompts, and shows the id where there is nothing else', () => {
     const titled = toSession('a', { title: 'A title' });
     const long = toSession('b', { initial_prompt: 'word '.repeat(100) });
@@ -69,6 +81,14 @@ describe('formatSessions', () => {
     const lines = formatSessions({ sessions, hasMore: false }, { inUtc: false, maxWidth: 100 });
     for (const line of lines.slice(0, 2)) expect(line.length).toBeLessThanOrEqual(100);
     expect(lines[1]).toContain('≈ $1.50');
+  });
+
+  it('names sessions of which another key has brought something else', () => {
+    const sessions = [toSession('a'), toSession('contested', { other_uploader_count: 1 })];
+    const lines = formatSessions({ sessions, hasMore: false }, layout);
+    expect(lines.slice(-2)).toEqual([expect.stringContaining('who brought them'), '  contested']);
+    const text = formatSessions({ sessions: [toSession('a')], hasMore: false }, layout).join('\n');
+    expect(text).not.toContain('Another key');
   });
 
   it('says so where there are none', () => {

@@ -24,6 +24,11 @@ const FOOTNOTES = [
   '`recount report daily` counts every response once.',
 ];
 
+const CONTESTED_NOTE = [
+  'Another key has brought transcripts of these sessions that differ from what is',
+  'shown; `GET /v1/sessions/{id}` names them and who brought them:',
+];
+
 /** The table of sessions, newest first, sub-agents below their parents; the headers are its first line. */
 export function formatSessions(
   { sessions, hasMore }: LatestSessions,
@@ -39,11 +44,23 @@ export function formatSessions(
     formatCount(session.tokens_out),
     formatCount(session.cache_read),
     formatCount(session.cache_write),
-    formatUsd(session.cost_estimate_usd),
+    `${formatUsd(session.cost_estimate_usd)}${isPartlyPriced(session) ? ' +' : ''}`,
   ]);
+  const unpriced = sessions.some(isPartlyPriced)
+    ? ['+ API responses without a price, which the figure lacks: recount report models']
+    : [];
   const more = hasMore ? ['… and older ones: recount sessions --limit N'] : [];
-  return [...formatTable(COLUMNS, rows, maxWidth), ...more, ...FOOTNOTES];
+  const contested = sessions.filter(({ other_uploader_count }) => other_uploader_count > 0);
+  const contestedNote =
+    contested.length > 0
+      ? [...CONTESTED_NOTE, ...contested.map(({ session_id }) => `  ${toSingleLine(session_id)}`)]
+      : [];
+  return [...formatTable(COLUMNS, rows, maxWidth), ...more, ...FOOTNOTES, ...unpriced, ...contestedNote];
 }
+
+/** Some of its responses have a price, and others none. */
+const isPartlyPriced = ({ cost_estimate_usd, unpriced_count }: SessionFigures): boolean =>
+  cost_estimate_usd !== null && unpriced_count > 0;
 
 function toTitle(session: SessionFigures, isBelowParent: boolean): string {
   const text = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id);

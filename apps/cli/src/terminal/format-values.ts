@@ -7,7 +7,8 @@ export function formatCount(count: number): string {
 }
 
 /** Dollars, marked as the estimate they are: four decimals below 1, else two. */
-export function formatUsd(usd: number): string {
+export function formatUsd(usd: number | null): string {
+  if (usd === null) return 'no price';
   const decimals = Math.abs(usd) < 1 ? 4 : 2;
   const format = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
   return `≈ $${new Intl.NumberFormat('en-US', format).format(usd)}`;

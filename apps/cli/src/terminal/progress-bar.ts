@@ -1,4 +1,5 @@
 import { formatBytes, formatCount, formatDuration } from './format-values.ts';
+import { type CliOutput, toTerminalText } from './guard-terminal.ts';
 import { cutToWidth } from './text-width.ts';
 
 export interface Progress {
@@ -25,12 +26,12 @@ const CLEAR_LINE = '\r\u001B[2K';
 const MIN_ELAPSED_MS = 1000;
 
 /** A progress bar on a terminal; on anything else only the notes are written. */
-export function createProgressBar(stream: NodeJS.WriteStream, nowMs = () => performance.now()): ProgressBar {
+export function createProgressBar(stream: CliOutput, nowMs = () => performance.now()): ProgressBar {
   const startedAtMs = nowMs();
   let drawnAtMs = Number.NEGATIVE_INFINITY;
   let line = '';
   const draw = (text: string): void => {
-    if (stream.isTTY) stream.write(CLEAR_LINE + text);
+    if (stream.isTTY) stream.writeUnguarded(CLEAR_LINE + toTerminalText(text));
     line = text;
   };
   return {

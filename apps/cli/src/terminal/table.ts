@@ -1,4 +1,5 @@
-import { cutStartToWidth, cutToWidth, toTextWidth } from './text-width.ts';
+import toTextWidth from 'string-width';
+import { cutStartToWidth, cutToWidth } from './text-width.ts';
 
 export interface TableColumn {
   header: string;

@@ -1,5 +1,6 @@
+import toTextWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { cutStartToWidth, cutToWidth, toSingleLine, toTextWidth, wrapToWidth } from './text-width.ts';
+import { cutStartToWidth, cutToWidth, toSingleLine, wrapToWidth } from './text-width.ts';
 
 describe('toTextWidth', () => {
   it.each([

@@ -1,29 +1,13 @@
+import toTextWidth from 'string-width';
+
 const segmenter = new Intl.Segmenter();
-const INVISIBLE = /^[\p{Mn}\p{Me}\p{C}]+$/u;
-const WIDE =
-  /\p{Emoji_Presentation}|\uFE0F|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]/u;
-const ONLY_ASCII = /^[ -~]*$/;
-
-/** Columns that a text takes on a terminal. */
-export function toTextWidth(text: string): number {
-  if (ONLY_ASCII.test(text)) return text.length;
-  let width = 0;
-  for (const { segment } of segmenter.segment(text)) width += toSegmentWidth(segment);
-  return width;
-}
-
-function toSegmentWidth(segment: string): number {
-  if (INVISIBLE.test(segment)) return 0;
-  return WIDE.test(segment) ? 2 : 1;
-}
-
 /** The text cut to `width` columns, the last of them then an ellipsis. */
 export function cutToWidth(text: string, width: number): string {
   if (toTextWidth(text) <= width) return text;
   let cut = '';
   let used = 0;
   for (const { segment } of segmenter.segment(text)) {
-    used += toSegmentWidth(segment);
+    used += toTextWidth(segment);
     if (used > width - 1) break;
     cut += segment;
   }
@@ -36,7 +20,7 @@ export function cutStartToWidth(text: string, width: number): string {
   let cut = '';
   let used = 0;
   for (const { segment } of [...segmenter.segment(text)].reverse()) {
-    used += toSegmentWidth(segment);
+    used += toTextWidth(segment);
     if (used > width - 1) break;
     cut = segment + cut;
   }

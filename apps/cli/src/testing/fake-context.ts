@@ -1,5 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import type { CliContext } from '../cli-context.ts';
+import { type CliOutput, guardTerminal } from '../terminal/guard-terminal.ts';
 
 export interface FakeContext extends CliContext {
   /** What was written so far. */
@@ -33,16 +34,17 @@ export function createFakeContext({
     outlivesReader: false,
     interruption,
     listenForInterruption: () => interruption.signal,
+    reportReady: () => undefined,
     out: stdout.text,
     err: stderr.text,
   };
 }
 
-export function createCapture(columns?: number): { stream: NodeJS.WriteStream; text: () => string } {
+export function createCapture(columns?: number): { stream: CliOutput; text: () => string } {
   let text = '';
   const stream = new PassThrough().on('data', (chunk) => {
     text += chunk;
   });
   const terminal = columns === undefined ? { isTTY: false } : { isTTY: true, columns };
-  return { stream: Object.assign(stream, terminal) as unknown as NodeJS.WriteStream, text: () => text };
+  return { stream: guardTerminal(Object.assign(stream, terminal) as unknown as NodeJS.WriteStream), text: () => text };
 }

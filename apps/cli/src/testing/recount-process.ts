@@ -25,6 +25,12 @@ export interface RecountProcess {
   exited: Promise<number | string>;
 }
 
+export interface StartOptions {
+  account?: Account;
+  environment?: Record<string, string>;
+  wrapper?: readonly string[];
+}
+
 /** A home with nothing in it, whose owner is the account. */
 export async function createHome({ uid, gid }: Account): Promise<string> {
   const home = await mkdtemp(join(tmpdir(), 'recount-home-'));
@@ -46,13 +52,14 @@ export function canRun({ uid, gid }: Account): boolean {
   return spawnSync(process.execPath, [PROGRAM, '--version'], { uid, gid, cwd: '/' }).status === 0;
 }
 
-/** Runs `recount` with nothing of the environment but PATH. */
+/** Runs `recount` with nothing of the environment but PATH. `wrapper` is a program with arguments that runs it in its turn. */
 export function startRecount(
   home: string,
   commandArguments: readonly string[],
-  { account = {}, environment = {} }: { account?: Account; environment?: Record<string, string> } = {},
+  { account = {}, environment = {}, wrapper = [] }: StartOptions = {},
 ): RecountProcess {
-  const child = spawn(process.execPath, [PROGRAM, ...commandArguments], {
+  const [program = process.execPath, ...programArguments] = [...wrapper, process.execPath];
+  const child = spawn(program, [...programArguments, PROGRAM, ...commandArguments], {
     ...account,
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, TZ: 'UTC', ...environment },

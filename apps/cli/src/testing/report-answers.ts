@@ -53,6 +53,7 @@ export function toUsageReport(changes: Partial<UsageReport> = {}): UsageReport {
       unpriced: { responses: 0, tokens: 0, models: [] },
       default_priced_responses: 0,
       without_timestamp: 0,
+      disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
     },
     rows: [
       { day: '2026-03-29', ...toRow(1) },

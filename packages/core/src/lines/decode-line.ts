@@ -1,22 +1,28 @@
-import { isUtf8 } from 'node:buffer';
-import { type ByteScan, scanBytes } from './scan-bytes.ts';
+import { isAscii as areAscii, isUtf8 } from 'node:buffer';
 
-export interface DecodedLine extends ByteScan {
+export interface DecodedLine {
   text: string;
   /** Byte sequences that were no UTF-8; each became U+FFFD. */
   invalidSequenceCount: number;
+  isAscii: boolean;
+  /** Whether `\u` is in the text. */
+  hasUnicodeEscape: boolean;
 }
 
 /** Decodes a line's bytes as UTF-8, replacing what is invalid. */
 export function decodeLine(bytes: Buffer): DecodedLine {
-  const { isAscii, hasUnicodeEscape } = scanBytes(bytes);
-  if (isAscii) return { text: bytes.toString('latin1'), invalidSequenceCount: 0, isAscii, hasUnicodeEscape };
-  const text = bytes.toString('utf8');
+  const isAscii = areAscii(bytes);
+  const text = bytes.toString(isAscii ? 'latin1' : 'utf8');
+  const invalidSequenceCount = isAscii ? 0 : countInvalidSequences(bytes, text);
+  return { text, invalidSequenceCount, isAscii, hasUnicodeEscape: text.includes('\\u') };
+}
+
+function countInvalidSequences(bytes: Buffer, text: string): number {
   // What is invalid becomes U+FFFD, which costs nothing to look for in a text of Latin-1 characters alone.
-  if (!text.includes('\uFFFD') || isUtf8(bytes)) return { text, invalidSequenceCount: 0, isAscii, hasUnicodeEscape };
+  if (!text.includes('\uFFFD') || isUtf8(bytes)) return 0;
   const replacements = countOccurrences(text, '\uFFFD');
   const genuine = countOccurrences(bytes.toString('latin1'), '\u00EF\u00BF\u00BD');
-  return { text, invalidSequenceCount: Math.max(1, replacements - genuine), isAscii, hasUnicodeEscape };
+  return Math.max(1, replacements - genuine);
 }
 
 function countOccurrences(text: string, part: string): number {

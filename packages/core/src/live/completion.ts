@@ -3,19 +3,23 @@ import type { JsonObject, JsonValue } from '../rows.ts';
 
 /**
  * What an agent answered in the end: the text of the last result line of its output (for Codex, which has none, the last
- * message), or of the last `<response>…</response>` where no line of the output is JSON. Null where there is neither.
+ * message), or else what the last `<response>…</response>` of the lines that are no JSON holds. Null if there is neither.
  */
 export function extractResult(output: string): string | null {
-  let hasJson = false;
+  /** Lines that are no JSON, the last first. */
+  const plainLines: string[] = [];
   for (let end = output.length; end > 0; ) {
     const start = output.lastIndexOf('\n', end - 1) + 1;
-    const line = parseObject(output.slice(start, end));
+    const text = output.slice(start, end);
+    const line = parseObject(text);
+    if (line === undefined) plainLines.push(text);
     const answer = line && toAnswer(line);
-    if (answer !== undefined) return answer;
-    hasJson ||= line !== undefined;
+    if (typeof answer === 'string') return answer;
+    // A result without a text ends the search for one: those before it are of earlier turns.
+    if (answer === null) return extractResponse(plainLines);
     end = start - 1;
   }
-  return hasJson ? null : extractResponse(output);
+  return extractResponse(plainLines);
 }
 
 /**
@@ -44,7 +48,8 @@ function parseObject(line: string): JsonObject | undefined {
   }
 }
 
-function extractResponse(output: string): string | null {
+function extractResponse(plainLines: string[]): string | null {
+  const output = plainLines.reverse().join('\n');
   const close = output.lastIndexOf('</response>');
   const open = close === -1 ? -1 : output.lastIndexOf('<response>', close);
   return open === -1 ? null : output.slice(open + '<response>'.length, close);

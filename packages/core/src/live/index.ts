@@ -1,3 +1,7 @@
+export type { ConfirmationPrompt, Prompt, Question, QuestionPrompt } from '../agents/records.ts';
+export type { RunnableAgent } from '../agents/registry.ts';
+export { toToolInputSummary } from '../agents/tool-input-summary.ts';
+export { cutText, toOneLine } from '../records/cut-text.ts';
 export type {
   AgentEvent,
   AgentPromptEvent,
@@ -9,18 +13,20 @@ export type {
   ToolEndEvent,
   ToolStartEvent,
   UnknownEvent,
-} from './agents/agent-event.ts';
-export { outputFlags, withOutputFlags } from './agents/output-flags.ts';
-export type { AgentName, AgentParser, AgentParserOptions } from './agents/parser-for.ts';
-export { agentOf, parserFor } from './agents/parser-for.ts';
+} from './agent-event.ts';
 export type { CheckpointOptions, CheckpointRegistry } from './checkpoints.ts';
 export { createCheckpointRegistry } from './checkpoints.ts';
-export type { ChatMessage, GenericMessage, LiveMessage, ToolResultMessage, ToolUseMessage } from './classify-line.ts';
-export { classifyLine } from './classify-line.ts';
-export type { ConfirmationPrompt, Prompt, Question, QuestionPrompt } from './claude/prompts.ts';
+export { extractResult, isComplete } from './completion.ts';
+export type { LiveLine, LiveLineDecoder, LiveLineDecoderOptions, LiveLineHandlers } from './live-line-decoder.ts';
+export { createLiveLineDecoder, DEFAULT_LARGE_MESSAGE_BYTES, DEFAULT_MAX_BUFFER_BYTES } from './live-line-decoder.ts';
+export type { LiveWarning, LiveWarningCode } from './live-warning.ts';
+export { outputFlags, withOutputFlags } from './output-flags.ts';
+export type { AgentParser, AgentParserOptions } from './parser-for.ts';
+export { agentOf, parserFor } from './parser-for.ts';
 export type {
   AssistantEvent,
   GenericEvent,
+  GenericMessage,
   InitEvent,
   LineEvent,
   PromptEvent,
@@ -30,14 +36,7 @@ export type {
   ToolUse,
   UserEvent,
   WarningEvent,
-} from './claude/stream-event.ts';
-export type { FieldReport } from './coerce-fields.ts';
-export { extractResult, isComplete } from './completion.ts';
-export { cutText, toOneLine } from './cut-text.ts';
-export type { LiveLine, LiveLineDecoder, LiveLineDecoderOptions, LiveLineHandlers } from './live-line-decoder.ts';
-export { createLiveLineDecoder, DEFAULT_LARGE_MESSAGE_BYTES, DEFAULT_MAX_BUFFER_BYTES } from './live-line-decoder.ts';
-export { parseLiveTimestampMs } from './live-timestamp.ts';
-export type { LiveWarning, LiveWarningCode } from './live-warning.ts';
+} from './stream-event.ts';
 export type {
   CloseEvent,
   ErrorEvent,
@@ -54,4 +53,4 @@ export { addStreamTotals, toStreamOutcome } from './stream-summary.ts';
 export type { TextTail } from './text-tail.ts';
 export { createTextTail } from './text-tail.ts';
 export type { TokenCounts } from './token-counts.ts';
-export { toToolInputSummary } from './tool-input-summary.ts';
+export { MAX_WAIT_MS } from './tool-pairing.ts';

@@ -89,7 +89,7 @@ describe('createLiveLineDecoder', () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10 * 1024 * 1024);
   });
 
-  it('calls a stream corrupted after ten unreadable lines in a row, and counts anew', () => {
+  it('calls a stream corrupted after ten unreadable lines in a row, and counts from zero', () => {
     const bad = (count: number): string => 'bad\n'.repeat(count);
     const corruptions = (text: string): number =>
       decode([text]).log.filter((entry) => entry.startsWith('stream_corrupted')).length;

@@ -1,9 +1,6 @@
-import { decodeLine } from '../lines/decode-line.ts';
-import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
 import { createLineSplitter, type RawLine } from '../lines/line-splitter.ts';
-import { parseJsonLine } from '../lines/parse-json-line.ts';
-import { maySmuggleCharacters, toStorableJson } from '../lines/storable-characters.ts';
-import { isJsonObject } from '../records/fields.ts';
+import { readJsonLine } from '../lines/read-json-line.ts';
+import { cutCharacters, isJsonObject } from '../records/fields.ts';
 import type { JsonObject } from '../rows.ts';
 import type { LiveWarning, LiveWarningCode } from './live-warning.ts';
 
@@ -16,10 +13,12 @@ export interface LiveLine {
   value: JsonObject;
   /** Longer than `largeMessageBytes`: to be shown folded. */
   isLarge: boolean;
+  /** Whether all texts are known to be ASCII. */
+  isAscii: boolean;
 }
 
 export interface LiveLineHandlers {
-  /** Called for every JSON object that is not nested too deep, in order, before `push` returns. */
+  /** Called for every JSON object, in order, before `push` returns. */
   onLine(line: LiveLine): void;
   onWarning(warning: LiveWarning): void;
 }
@@ -31,6 +30,8 @@ export interface LiveLineDecoderOptions {
   maxBufferBytes?: number | undefined;
   /** Unreadable lines in a row that make a stream corrupted. Default 10. */
   maxFailuresInRow?: number | undefined;
+  /** Let warnings of lines that are no JSON quote them. Default false. */
+  quotesLines?: boolean | undefined;
 }
 
 export interface LiveLineDecoder {
@@ -43,12 +44,12 @@ export interface LiveLineDecoder {
 export const DEFAULT_LARGE_MESSAGE_BYTES = 1024 * 1024;
 export const DEFAULT_MAX_BUFFER_BYTES = 10 * 1024 * 1024;
 const DEFAULT_MAX_FAILURES_IN_ROW = 10;
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const MAX_QUOTE_CHARACTERS = 100;
 
 /**
  * Decodes NDJSON from a stream that may never end. Total: what cannot be read is warned of and skipped. After
  * `maxFailuresInRow` such lines it warns `stream_corrupted`, upon which the caller should look after the process, and
- * starts to count anew; nothing else outlives a line.
+ * starts to count again; nothing else outlives a line.
  */
 export function createLiveLineDecoder(
   handlers: LiveLineHandlers,
@@ -62,46 +63,30 @@ export function createLiveLineDecoder(
   let isOverflowKnown = false;
   let failuresInRow = 0;
 
-  const warn = (code: LiveWarningCode, message: string): void =>
-    handlers.onWarning({ code, message, ...place, field: null });
-  const fail = (code: LiveWarningCode, message: string): void => {
-    warn(code, message);
+  const warn = (code: LiveWarningCode, message: string, quote?: string): void =>
+    handlers.onWarning({ code, message, ...place, ...(quote !== undefined && { quote }) });
+  const fail = (code: LiveWarningCode, message: string, quote?: string): void => {
+    warn(code, message, quote);
     if (++failuresInRow < maxFailuresInRow) return;
     failuresInRow = 0;
     warn('stream_corrupted', `${maxFailuresInRow} lines in a row could not be read: check the agent's process`);
   };
   const failOverflow = (): void => fail('buffer_overflow', `More than ${maxBufferBytes} bytes without a line feed`);
+  const toQuote = (text: string): string | undefined =>
+    options.quotesLines ? cutCharacters(text.trim(), MAX_QUOTE_CHARACTERS) : undefined;
 
-  const decodeText = (bytes: Buffer): string => {
-    const hasMark = bytes[0] === BYTE_ORDER_MARK[0] && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
-    if (hasMark) warn('byte_order_mark', 'Byte order mark skipped');
-    const { text, invalidSequenceCount } = decodeLine(hasMark ? bytes.subarray(3) : bytes);
-    if (invalidSequenceCount > 0) warn('invalid_utf8', 'Invalid UTF-8 replaced');
-    return text;
-  };
-
-  const readText = (text: string, bytes: Buffer, { byteLength, terminated }: RawLine): void => {
-    const { values, isBroken } = parseJsonLine(text);
+  const readLine = (bytes: Buffer, { byteLength, terminated }: RawLine): void => {
+    const json = readJsonLine(bytes, (code, _severity, message) => warn(code, message));
+    if (json === undefined) return;
+    const { text, values, isBroken, isAscii } = json;
     const objects = values.filter(isJsonObject);
-    if (values.length > 1) warn('glued_objects', 'Several JSON objects on one line');
     if (objects.length > 0) failuresInRow = 0;
     const isLarge = byteLength > largeMessageBytes;
     if (isLarge && objects.length > 0) warn('large_message', `Longer than ${largeMessageBytes} bytes`);
-    // Bytes are searched several times faster than text beyond Latin-1.
-    const isSuspect = bytes.includes('\\u') && maySmuggleCharacters(text);
-    for (const object of objects) {
-      // Whoever hands it on writes it as JSON, which would overflow the stack.
-      if (isNestedDeeperThan(object, MAX_STORED_JSON_DEPTH)) {
-        warn('nesting_too_deep', `Nested deeper than ${MAX_STORED_JSON_DEPTH} levels`);
-        continue;
-      }
-      const storable = isSuspect ? toStorableJson(object) : { value: object, replacedCount: 0 };
-      if (storable.replacedCount > 0) warn('replaced_characters', 'NUL or lone surrogate replaced');
-      handlers.onLine({ ...place, byteLength, value: storable.value as JsonObject, isLarge });
-    }
+    for (const value of objects) handlers.onLine({ ...place, byteLength, value, isLarge, isAscii });
     const report = objects.length > 0 ? warn : fail;
-    if (isBroken) report(terminated ? 'invalid_json' : 'truncated_last_line', 'Invalid JSON');
-    else if (objects.length < values.length) report('not_an_object', 'JSON, but no object');
+    if (isBroken) report(terminated ? 'invalid_json' : 'truncated_last_line', 'Invalid JSON', toQuote(text));
+    else if (objects.length < values.length) report('not_an_object', 'JSON, but no object', toQuote(text));
   };
 
   const splitter = createLineSplitter(maxBufferBytes, (line) => {
@@ -112,8 +97,7 @@ export function createLiveLineDecoder(
       isOverflowKnown = false;
       return;
     }
-    const text = decodeText(line.bytes);
-    if (text.trim() !== '') readText(text, line.bytes, line);
+    readLine(line.bytes, line);
   });
 
   return {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { toToolInputSummary } from '../agents/tool-input-summary.ts';
+import { cutText, toOneLine } from '../records/cut-text.ts';
 import { createCheckpointRegistry } from './checkpoints.ts';
 import { extractResult, isComplete } from './completion.ts';
-import { cutText, toOneLine } from './cut-text.ts';
 import { createTextTail } from './text-tail.ts';
-import { toToolInputSummary } from './tool-input-summary.ts';
 
 describe('cutText', () => {
   it('keeps what fits, and cuts the rest to the bound', () => {
@@ -69,10 +69,12 @@ describe('completion', () => {
     expect(extractResult(`${message('one')}\n${message('two')}\n{"type":"turn.completed"}`)).toBe('two');
   });
 
-  it('takes the last response where there is no JSON', () => {
+  it('takes the last response of the lines that are no JSON', () => {
     expect(extractResult('a <response>one</response> b\n<response>two\nlines</response> c')).toBe('two\nlines');
     expect(extractResult('<response>never closed')).toBeNull();
-    expect(extractResult('{"type":"x"}\n<response>one</response>')).toBeNull();
+    expect(extractResult('{"type":"x"}\n<response>one\n{"type":"y"}\nmore</response>')).toBe('one\nmore');
+    expect(extractResult('{"type":"result","result":null}\n<response>one</response>')).toBe('one');
+    expect(extractResult('{"type":"x","text":"<response>one</response>"}')).toBeNull();
   });
 
   it('compares but for case and surrounding white space', () => {

@@ -1,24 +1,7 @@
-/** What was wrong with a line of a stream; the stream went on. Names shared with a transcript's issues mean the same. */
-export type LiveWarningCode =
-  | 'invalid_json'
-  | 'not_an_object'
-  | 'truncated_last_line'
-  | 'glued_objects'
-  | 'invalid_utf8'
-  | 'byte_order_mark'
-  | 'replaced_characters'
-  | 'large_message'
-  | 'buffer_overflow'
-  | 'stream_corrupted'
-  | 'missing_field'
-  | 'coerced_field'
-  | 'invalid_field'
-  | 'invalid_timestamp'
-  | 'invalid_content'
-  | 'too_many_blocks'
-  | 'nesting_too_deep'
-  | 'identifier_truncated'
-  | 'unsupported_version';
+import type { IssueCode } from '../issues.ts';
+
+/** What was wrong with a line of a stream; the stream went on. An IssueCode means what it means in a transcript. */
+export type LiveWarningCode = IssueCode | 'not_an_object' | 'large_message' | 'buffer_overflow' | 'stream_corrupted';
 
 export interface LiveWarning {
   code: LiveWarningCode;
@@ -28,6 +11,9 @@ export interface LiveWarning {
   lineNumber: number;
   /** Of the line's first byte, from the start of the stream. */
   byteOffset: number;
-  /** The field concerned, e.g. `usage.input_tokens`, or null. */
-  field: string | null;
+  /**
+   * The beginning of a line that is no JSON, up to 100 characters; only if the parser was asked to quote. For the user's own
+   * terminal, never for a log.
+   */
+  quote?: string;
 }

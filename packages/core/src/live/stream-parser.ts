@@ -1,6 +1,9 @@
 import { EventEmitter } from 'node:events';
 import type { Readable } from 'node:stream';
-import { createClaudeReader } from './claude/claude-reader.ts';
+import { claudeCodeProgram } from '../agents/claude-code/agent.ts';
+import { createEventQueue, type EventQueue } from './event-queue.ts';
+import type { LiveLineDecoderOptions } from './live-line-decoder.ts';
+import { createLiveReader } from './live-reader.ts';
 import type {
   AssistantEvent,
   GenericEvent,
@@ -11,9 +14,7 @@ import type {
   ToolResultEvent,
   UserEvent,
   WarningEvent,
-} from './claude/stream-event.ts';
-import { createEventQueue, type EventQueue } from './event-queue.ts';
-import type { LiveLineDecoderOptions } from './live-line-decoder.ts';
+} from './stream-event.ts';
 import { type ByteReader, createByteReader } from './stream-reader.ts';
 import type { StreamSummary } from './stream-summary.ts';
 
@@ -75,6 +76,8 @@ export interface StreamParser extends EventEmitter<StreamParserEvents>, AsyncIte
 
 /** Events that wait for an iterator before the source is paused; one chunk of the source may go beyond. */
 const MAX_WAITING_EVENTS = 256;
+/** So often the reader is asked for what has waited long enough. */
+const POLL_MS = 500;
 
 export function createStreamParser(options: StreamParserOptions): StreamParser {
   return new ReadableStreamParser(options);
@@ -89,13 +92,14 @@ class ReadableStreamParser extends EventEmitter<StreamParserEvents> implements S
   #state: StreamState = 'sending';
   #isPaused = false;
   #isClosed = false;
+  #poll: NodeJS.Timeout | undefined;
 
   constructor(options: StreamParserOptions) {
     super();
     this.sessionId = options.sessionId;
     this.#source = options.source;
     this.#onSessionIdCaptured = options.onSessionIdCaptured;
-    this.#reader = createByteReader(createClaudeReader(options.now), options);
+    this.#reader = createByteReader(createLiveReader(claudeCodeProgram, options.now), options);
     this.#source.on('error', (error) => this.#close(error));
     this.#source.on('end', () => this.#close(null));
     this.#source.on('close', () => this.#close(null));
@@ -125,6 +129,8 @@ class ReadableStreamParser extends EventEmitter<StreamParserEvents> implements S
 
   #start(): void {
     this.#source.on('data', (chunk: Uint8Array | string) => this.#giveAll(this.#reader.push(chunk)));
+    this.#poll = setInterval(() => this.#giveAll(this.#reader.poll()), POLL_MS);
+    this.#poll.unref();
     // Such a source says no more.
     if (this.#source.destroyed || this.#source.readableEnded) this.#close(this.#source.errored);
   }
@@ -158,6 +164,7 @@ class ReadableStreamParser extends EventEmitter<StreamParserEvents> implements S
   #close(error: Error | null): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearInterval(this.#poll);
     this.#giveAll(this.#reader.finish());
     const summary = this.toSummary();
     this.#state = error !== null || summary.lastResult?.success === false ? 'error' : 'complete';

@@ -7,6 +7,8 @@ export interface StreamReader<E> {
   read(line: LiveLine): E[];
   /** The event for a warning, which is counted. */
   warn(warning: LiveWarning): E;
+  /** What has waited long enough by now. */
+  poll(): E[];
   /** What still waited when the stream ended. */
   finish(): E[];
   toSummary(): StreamSummary;
@@ -18,6 +20,11 @@ export interface ByteReader<E> {
   push(bytes: Uint8Array | string): E[];
   /** The events of a last line that no line feed ended, and of what still waited. To be called once. */
   finish(): E[];
+  /**
+   * The events that waited for a line, such as a tool's start, and wait no longer. To be called now and then while no
+   * bytes come; `push` gives them too.
+   */
+  poll(): E[];
   /** May be asked at any time. */
   toSummary(): StreamSummary;
 }
@@ -43,6 +50,7 @@ export function createByteReader<E>(reader: StreamReader<E>, options?: LiveLineD
       decoder.push(bytes);
       return takeEvents();
     },
+    poll: reader.poll,
     finish() {
       decoder.end();
       return [...takeEvents(), ...reader.finish()];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { toUsage } from '../agents/anthropic-api/usage.ts';
 import { toUsageFields } from '../testing/transcript-lines.ts';
-import { toUsage } from '../usage/usage.ts';
 import { type AgentExit, addStreamTotals, type StreamSummary, toStreamOutcome } from './stream-summary.ts';
 import { createTokenAccumulator } from './token-counts.ts';
 
@@ -107,6 +107,6 @@ describe('createTokenAccumulator', () => {
       tokens.add(id, usage(output));
     }
     expect(tokens.total).toMatchObject({ input: 40, output: 49 });
-    expect(tokens.add('b', usage(1)).output).toBe(5);
+    expect(tokens.add('b', usage(1))).toMatchObject({ counts: { output: 5 }, isFirst: false });
   });
 });

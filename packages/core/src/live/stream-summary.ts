@@ -87,7 +87,10 @@ export interface SessionTotals {
 }
 
 /** What a session has when a stream of it closes: what it had, and the stream's. */
-export function addStreamTotals(session: SessionTotals, stream: StreamSummary): SessionTotals {
+export function addStreamTotals(
+  session: SessionTotals,
+  stream: SessionTotals & Pick<StreamSummary, 'tokensCover'>,
+): SessionTotals {
   return {
     tokens: combineTokens(session.tokens, stream.tokens, stream.tokensCover === 'session' ? Math.max : undefined),
     costUsd: addCost(session.costUsd, stream.costUsd),

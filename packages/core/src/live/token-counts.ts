@@ -34,31 +34,31 @@ export function combineTokens(
 
 export interface TokenAccumulator {
   /** Takes note of the usage on one line of a response, and gives the response's final figure so far. */
-  add(messageId: string | null, usage: Usage): TokenCounts;
+  add(key: string | null, usage: Usage): { counts: TokenCounts; isFirst: boolean };
   readonly total: TokenCounts;
 }
 
 /** Responses whose later lines still count as theirs; those of one response lie close together. */
 const MAX_OPEN_MESSAGES = 10_000;
 
-/** Counts every response once, however many lines carry its id and usage; without an id each line is a response. */
+/** Counts every response once, however many lines carry its id and usage; without a key each line is a response. */
 export function createTokenAccumulator(): TokenAccumulator {
   const open = new Map<string, Usage>();
   let total: TokenCounts = NO_TOKENS;
   return {
-    add(messageId, usage) {
-      const before = messageId === null ? undefined : open.get(messageId);
+    add(key, usage) {
+      const before = key === null ? undefined : open.get(key);
       const after = before === undefined ? usage : toFinalUsage(before, usage);
-      if (messageId !== null) {
-        open.delete(messageId);
-        open.set(messageId, after);
+      if (key !== null) {
+        open.delete(key);
+        open.set(key, after);
         const oldest = open.size > MAX_OPEN_MESSAGES ? open.keys().next().value : undefined;
         if (oldest !== undefined) open.delete(oldest);
       }
       const counts = toTokenCounts(after);
       const grown = before === undefined ? counts : combineTokens(counts, toTokenCounts(before), (a, b) => a - b);
       total = combineTokens(total, grown);
-      return counts;
+      return { counts, isFirst: before === undefined };
     },
     get total() {
       return total;

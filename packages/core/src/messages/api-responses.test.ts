@@ -140,6 +140,41 @@ describe('the API response of a message', () => {
     expect(stats.tokens_out).toBe(60);
   });
 
+  it('has the figures of a later line that differs in one field alone, whichever it is', async () => {
+    const first = {
+      ...toUsageFields(1, 1, 1, 1),
+      cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 1 },
+      server_tool_use: { web_search_requests: 1, web_fetch_requests: 1 },
+      output_tokens_details: { thinking_tokens: 1 },
+    };
+    const changes: [JsonObject, JsonObject][] = [
+      [{ input_tokens: 2 }, { tokens_in: 2 }],
+      [{ output_tokens: 2 }, { tokens_out: 2 }],
+      [{ cache_read_input_tokens: 2 }, { cache_read: 2 }],
+      [{ server_tool_use: { web_search_requests: 2, web_fetch_requests: 1 } }, { web_search_requests: 2 }],
+      [{ server_tool_use: { web_search_requests: 1, web_fetch_requests: 2 } }, { web_fetch_requests: 2 }],
+      [{ output_tokens_details: { thinking_tokens: 2 } }, { thinking_tokens: 2 }],
+      [{ service_tier: 'priority' }, { service_tier: 'priority' }],
+      [{ speed: 'fast' }, { speed: 'fast' }],
+      [{ inference_geo: 'us' }, { inference_geo: 'us' }],
+    ];
+    for (const [change, expected] of changes) {
+      const line = (usage: JsonObject) => assistantLine(id('1'), 'x', { usage, stop_reason: 'end_turn' });
+      const [before, after] = [await parse([line(first)]), await parse([line(first), line({ ...first, ...change })])];
+      const toFigures = ({ apiResponses }: typeof before) =>
+        Object.fromEntries(Object.entries(only(apiResponses)).filter(([name]) => !/^(cost_|message_id)/.test(name)));
+      expect(toFigures(after)).toEqual({ ...toFigures(before), ...expected });
+    }
+  });
+
+  it('has no tier, speed or place where these are empty or no texts', async () => {
+    for (const value of ['', 5, null, {}]) {
+      const usage = { ...toUsageFields(1, 1), service_tier: value, speed: value, inference_geo: value };
+      const { apiResponses } = await parse([assistantLine(id('1'), 'x', { usage })]);
+      expect(only(apiResponses)).toMatchObject({ service_tier: null, speed: null, inference_geo: null });
+    }
+  });
+
   it('tells reported and missing prices', async () => {
     const line = (name: string, fields: JsonObject) =>
       assistantLine(id(name), 'x', { model: 'unknown', usage: toUsageFields(1, 9) }, fields);
@@ -151,11 +186,11 @@ describe('the API response of a message', () => {
     expect(stats).toMatchObject({ unpriced_count: 1, cost_estimate_usd: 0.25 });
   });
 
-  it('is priced only where a line changes something', async () => {
+  it('is priced once, however many lines it has', async () => {
     const price = vi.fn(prices.price);
     const line = (output: number) => assistantLine(id('1'), 'x', { model: 'x', usage: toUsageFields(1, output) });
     await parse([line(1), line(1), line(1), line(30)], { prices: { version: 'test', price } });
-    expect(price).toHaveBeenCalledTimes(2);
+    expect(price).toHaveBeenCalledTimes(1);
   });
 });
 
@@ -213,7 +248,6 @@ describe('progress lines', () => {
     expect(messages).toHaveLength(1);
     expect(contentBlocks).toHaveLength(1);
     expect(apiResponses).toMatchObject([
-      { response_key: id('2'), source: 'progress', tokens_out: 90, is_unfinalised: false },
       {
         response_key: id('1'),
         source: 'progress',
@@ -233,6 +267,7 @@ describe('progress lines', () => {
         estimated_tokens_out: 20,
         line_number: 2,
       },
+      { response_key: id('2'), source: 'progress', tokens_out: 90, is_unfinalised: false },
     ]);
     expect(stats).toMatchObject({ tokens_in: 11, tokens_out: 93, api_response_count: 2, turn_count: 0 });
     expect(metadata.models).toEqual([model]);
@@ -265,6 +300,60 @@ describe('progress lines', () => {
     const progress = progressLine(id('1'), 'x', { usage: toUsageFields(10, 400) });
     const bare = assistantLine(id('1'), 'x');
     expect(only((await parse([bare, progress])).apiResponses)).toMatchObject({ source: 'progress', tokens_out: 400 });
+  });
+});
+
+describe('a message and a progress line of one response', () => {
+  const join = async (ofMessage: JsonObject, ofProgress: JsonObject, texts = { message: 'x', progress: 'x' }) => {
+    const message = assistantLine(id('1'), texts.message, ofMessage, { isSidechain: true });
+    const progress = progressLine(id('1'), texts.progress, ofProgress);
+    const ways = await Promise.all([parse([message, progress]), parse([progress, message])]);
+    const [response, other] = ways.map(({ apiResponses }) => only(apiResponses));
+    expect({ ...other, message_id: '', line_number: 0 }).toEqual({ ...response, message_id: '', line_number: 0 });
+    return response;
+  };
+
+  it('have the figures of the message where both are equally complete', async () => {
+    const tie = await join({ usage: toUsageFields(10, 40, 5) }, { usage: toUsageFields(99, 40, 77) });
+    expect(tie).toMatchObject({ tokens_in: 10, tokens_out: 40, cache_read: 5 });
+    const fuller = await join({ usage: toUsageFields(10, 40, 5) }, { usage: toUsageFields(99, 41, 77) });
+    expect(fuller).toMatchObject({ tokens_in: 99, tokens_out: 41, cache_read: 77 });
+    const poorer = await join({ usage: toUsageFields(10, 40, 5) }, { usage: toUsageFields(99, 39, 77) });
+    expect(poorer).toMatchObject({ tokens_in: 10, tokens_out: 40, cache_read: 5 });
+  });
+
+  it('are estimated by the one that shows more of what was written', async () => {
+    const placeholder = { usage: toUsageFields(10, 1) };
+    const [long, short] = ['x'.repeat(400), 'x'.repeat(40)];
+    for (const texts of [
+      { message: long, progress: short },
+      { message: short, progress: long },
+    ]) {
+      expect(await join(placeholder, placeholder, texts)).toMatchObject({
+        is_unfinalised: true,
+        estimated_tokens_out: 100,
+      });
+    }
+  });
+
+  it('have the advisors of the one whose figures count', async () => {
+    const toFields = (output: number, advice: number) => {
+      const iterations = [{ type: 'advisor_message', model: 'a', ...toUsageFields(1, advice) }];
+      return { usage: { ...toUsageFields(10, output), iterations } };
+    };
+    const adviceOf = async (ofMessage: JsonObject, ofProgress: JsonObject) => {
+      const lines = [assistantLine(id('1'), 'x', ofMessage), progressLine(id('1'), 'x', ofProgress)];
+      const { apiResponses } = await parse(lines);
+      return apiResponses.map(({ source, tokens_out }) => [source, tokens_out]);
+    };
+    expect(await adviceOf(toFields(40, 7), toFields(40, 9))).toEqual([
+      ['message', 40],
+      ['advisor', 7],
+    ]);
+    expect(await adviceOf(toFields(40, 7), toFields(50, 9))).toEqual([
+      ['message', 50],
+      ['advisor', 9],
+    ]);
   });
 });
 
@@ -367,13 +456,13 @@ describe('web searches', () => {
 });
 
 describe('the window of open responses', () => {
-  it('emits a response when it falls out, each once', async () => {
-    const lines = ['1', '2', '1', '3', '4'].map((name) =>
+  it('emits responses in the order in which they began, each once, and reports lines that come later', async () => {
+    const lines = ['1', '2', '1', '3', '4', '1'].map((name) =>
       assistantLine(id(name), 'x', { usage: toUsageFields(1, 20) }),
     );
     const progress = progressLine(id('5'), 'x', { usage: toUsageFields(1, 20) });
-    const { apiResponses, warnings } = await parse([...lines, progress], { maxOpenMessages: 2 });
-    expect(apiResponses.map(({ response_key }) => response_key)).toEqual(['2', '1', '3', '4', '5'].map(id));
-    expect(warnings.map(({ code, lineNumber }) => [code, lineNumber])).toEqual([['grouping_window_exceeded', 4]]);
+    const { apiResponses, errors } = await parse([...lines, progress], { maxOpenMessages: 2 });
+    expect(apiResponses.map(({ response_key }) => response_key)).toEqual(['1', '2', '3', '4', '5'].map(id));
+    expect(errors.map(({ code, lineNumber }) => [code, lineNumber])).toEqual([['late_line', 6]]);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
+import { createClaudeCodeReader } from '../agents/claude-code/reader.ts';
 import { createUlidSequence } from '../ids/ulid-sequence.ts';
+import { parseTranscript } from '../parse-transcript.ts';
 import { flatDefaultPrices } from '../pricing/flat-default-prices.ts';
 import type { PriceTable } from '../pricing/price-table.ts';
-import { toMessageRecord } from '../records/claude-code/message-record.ts';
-import type { ApiResponse, JsonObject, MessageType, ParsedContentBlock, ToolCall, TranscriptMessage } from '../rows.ts';
-import { assistantLine, only, toUsageFields, userLine } from '../testing/transcript-lines.ts';
-import { toContentBlocks } from './content-blocks.ts';
+import type { ApiResponse, JsonObject, ParsedContentBlock, ToolCall, TranscriptMessage } from '../rows.ts';
+import { assistantLine, only, progressLine, toJsonl, toUsageFields, userLine } from '../testing/transcript-lines.ts';
 import { createMessageAssembler } from './message-assembler.ts';
 import { createTranscriptTotals } from './transcript-totals.ts';
 
@@ -19,11 +19,10 @@ interface Options {
 function assemble(lines: readonly JsonObject[], options: Options = {}) {
   const messages: TranscriptMessage[] = [];
   const blocks: ParsedContentBlock[] = [];
-  const changes: string[] = [];
   const responses: ApiResponse[] = [];
   const calls: ToolCall[] = [];
   const invalidFields: string[] = [];
-  const onWindowExceeded = vi.fn();
+  const onLate = vi.fn();
   const totals = createTranscriptTotals();
   const assembler = createMessageAssembler(
     {
@@ -32,47 +31,42 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
       prices: flatDefaultPrices,
       usageFrom: 'final',
       maxOpenMessages: 100,
-      maxUnpackedMessages: 100,
       maxOpenToolCalls: 100,
-      maxResponsesInCheckpoint: 100,
+      maxMessagesInCheckpoint: 100,
+      onLate,
+      onKeyForgotten: () => undefined,
+      onImplausible: () => undefined,
       ...options,
     },
     totals,
     {
       addMessage: (message) => messages.push(message),
       addBlock: (block) => blocks.push(block),
-      changeMessage: (message) => changes.push(message.id),
       addApiResponse: (response) => responses.push(response),
       addToolCall: (call) => calls.push(call),
     },
   );
-  const ignore = () => {};
-  const context = {
+  const reader = createClaudeCodeReader({
     maxInlineContentBytes: 1000,
-    onNestingTooDeep: ignore,
-    onIdentifierCut: ignore,
-    onInvalidContent: ignore,
-    onTooManyBlocks: ignore,
-  };
+    report: (code, _severity, error) => code === 'invalid_usage' && invalidFields.push(error),
+  });
   for (const [index, line] of lines.entries()) {
-    const record = toMessageRecord(line, line.type as MessageType, ignore);
     const place = { lineNumber: index + 1, byteOffset: index * 100, byteLength: 99 };
-    assembler.add(record, toContentBlocks(record.content, context), place, {
-      onInvalidUsage: (field) => invalidFields.push(field),
-      onWindowExceeded,
-    });
+    for (const record of reader.read(line, { ...place, arrivalMs: undefined, isAscii: false }).records) {
+      if (record.kind === 'message') assembler.addMessage(record, place);
+    }
   }
   const early = { responses: [...responses], calls: [...calls] };
   while (assembler.closeOldest());
   const stats = totals.toStats(null, 0);
-  return { messages, blocks, changes, responses, calls, early, invalidFields, onWindowExceeded, stats };
+  return { messages, blocks, responses, calls, early, invalidFields, onLate, stats };
 }
 
 const text = (value: string): JsonObject => ({ type: 'text', text: value });
 
 describe('createMessageAssembler', () => {
   it('joins the lines of one response at the place of the first, however far apart', () => {
-    const { messages, blocks, changes } = assemble([
+    const { messages, blocks } = assemble([
       assistantLine('m1', [text('a')], {}, { uuid: 'u1', requestId: 'r1' }),
       assistantLine('m2', [text('b')]),
       userLine('c'),
@@ -103,17 +97,11 @@ describe('createMessageAssembler', () => {
       [3, 'thinking', 5],
     ]);
     expect(blocksOfFirst.map((block) => block.byte_offset)).toEqual([0, 300, 300, 400]);
-    expect(changes).toEqual([messages[0]?.id, messages[0]?.id]);
   });
 
   it('keeps lines without an id apart', () => {
-    const { messages, changes } = assemble([
-      assistantLine(null, 'a'),
-      assistantLine('', 'b'),
-      assistantLine(null, 'a'),
-    ]);
+    const { messages } = assemble([assistantLine(null, 'a'), assistantLine('', 'b'), assistantLine(null, 'a')]);
     expect(messages.map((message) => message.provider_message_id)).toEqual([null, null, null]);
-    expect(changes).toEqual([]);
   });
 
   it('joins no line that is not an assistant line', () => {
@@ -182,12 +170,16 @@ describe('usage of a message', () => {
     });
   });
 
-  it('counts what is no token count as none, and reports it', () => {
+  it('counts what is no plausible figure as none, and reports it', () => {
     const { messages, invalidFields } = assemble([
-      assistantLine('m1', 'a', { usage: { input_tokens: -5, output_tokens: 1.5, cache_read_input_tokens: '12' } }),
+      assistantLine('m1', 'a', { usage: { input_tokens: -5, output_tokens: 1.5, cache_read_input_tokens: 'many' } }),
     ]);
     expect(only(messages)).toMatchObject({ tokens_in: 0, tokens_out: 0, cache_read: 0, cache_write: 0 });
-    expect(invalidFields).toEqual(['input_tokens', 'output_tokens', 'cache_read_input_tokens']);
+    expect(invalidFields).toEqual(
+      ['input_tokens', 'output_tokens', 'cache_read_input_tokens'].map(
+        (field) => `Usage field ${field} is no plausible figure`,
+      ),
+    );
   });
 
   it('keeps the details, and drops those that the final figure contradicts', () => {
@@ -214,7 +206,7 @@ describe('usage of a message', () => {
     for (const usageFrom of ['first', 'final'] as const) {
       expect(assemble([first], { prices, usageFrom })).toMatchObject({
         messages: [{ cost_usd: null }],
-        stats: { cost_estimate_usd: 0 },
+        stats: { cost_estimate_usd: null },
       });
       expect(assemble([first, later], { prices, usageFrom })).toMatchObject({
         messages: [{ cost_usd: 2 }],
@@ -258,14 +250,63 @@ describe('an output count too small for the content', () => {
 });
 
 describe('the window of open messages', () => {
-  it('lets the message go that was seen longest ago, and says so', () => {
-    const { messages, onWindowExceeded } = assemble(
-      ['m1', 'm2', 'm1', 'm3', 'm1', 'm2'].map((id) => assistantLine(id, id)),
+  it('lets the message go that began first, and counts no usage of its lines that come later', () => {
+    const usage = toUsageFields(1, 20);
+    const { messages, responses, calls, onLate } = assemble(
+      ['m1', 'm2', 'm1', 'm3', 'm1', 'm2'].map((id) =>
+        assistantLine(id, [{ type: 'tool_use', id: `${id}-use`, name: 'Read' }], { usage }),
+      ),
       { maxOpenMessages: 2 },
     );
-    expect(messages.map((message) => message.provider_message_id)).toEqual(['m1', 'm2', 'm3', 'm2']);
-    expect(messages[0]?.metadata.line_count).toBe(3);
-    expect(onWindowExceeded).toHaveBeenCalledTimes(2);
+    expect(messages.map(({ provider_message_id: id, ordinal }) => [ordinal, id])).toEqual([
+      [0, 'm1'],
+      [1, 'm2'],
+      [2, 'm3'],
+      [3, 'm1'],
+      [4, 'm2'],
+    ]);
+    expect(messages.map(({ tokens_out }) => tokens_out)).toEqual([20, 20, 20, null, null]);
+    expect(messages[0]?.metadata.line_count).toBe(2);
+    expect(responses.map(({ provider_message_id }) => provider_message_id)).toEqual(['m1', 'm2', 'm3']);
+    expect(calls).toHaveLength(5);
+    expect(onLate).toHaveBeenCalledTimes(2);
+  });
+
+  it('emits messages in their order, also when progress lines come before the message', async () => {
+    const { messages } = await parseTranscript(
+      's',
+      toJsonl(
+        progressLine('m2', 'x', { usage: toUsageFields(1, 9) }),
+        assistantLine('m1', 'a'),
+        assistantLine('m2', 'b'),
+      ),
+    );
+    expect(messages.map(({ ordinal }) => ordinal)).toEqual([0, 1]);
+  });
+
+  it('tells responses with the same short id apart by their requests, also after the first has left', () => {
+    const line = (requestId: string | null) => assistantLine('m1', 'a', { usage: toUsageFields(1, 20) }, { requestId });
+    const others = ['m2', 'm3'].map((id) => assistantLine(id, 'x'));
+    const { responses, onLate } = assemble([line('r1'), ...others, line('r2'), line('r1'), line('r2'), line(null)], {
+      maxOpenMessages: 2,
+    });
+    expect(responses.map(({ response_key }) => response_key)).toEqual(['m1/r1', 'm1/r2']);
+    expect(onLate).toHaveBeenCalledTimes(2);
+  });
+
+  it('gives a call whose message has left what the message was, and says that a search is late', () => {
+    const search = { type: 'tool_use', id: 'toolu_search_1', name: 'WebSearch' };
+    const result = {
+      ...userLine([{ type: 'tool_result', tool_use_id: 'toolu_search_1', content: 'x' }]),
+      toolUseResult: { searchCount: 3 },
+    };
+    const use = assistantLine('m1', [search], { model: 'claude-x', usage: toUsageFields(1, 20) });
+    const { calls, responses, onLate } = assemble([use, assistantLine('m2', 'a'), assistantLine('m3', 'b'), result], {
+      maxOpenMessages: 2,
+    });
+    expect(calls).toMatchObject([{ model: 'claude-x', response_key: expect.stringContaining('m1'), is_error: false }]);
+    expect(responses).toMatchObject([{ web_search_requests: 0 }]);
+    expect(onLate).toHaveBeenCalledTimes(1);
   });
 });
 

@@ -1,7 +1,6 @@
+import type { BlockContent, LinePlace, MessageRecord, UsageRecord } from '../agents/records.ts';
 import type { PriceTable } from '../pricing/price-table.ts';
-import type { MessageRecord } from '../records/claude-code/message-record.ts';
-import type { ProgressRecord } from '../records/claude-code/progress-record.ts';
-import { toIsoTimestamp } from '../records/fields.ts';
+import { toIsoTimestamp } from '../records/timestamps.ts';
 import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../rows.ts';
 import {
   createOpenResponse,
@@ -9,18 +8,29 @@ import {
   joinProgress,
   type OpenResponse,
   observeContent,
-  observeSearches,
   observeUsage,
+  priceResponse,
   toApiResponses,
 } from '../usage/open-response.ts';
 import { toResponseKey } from '../usage/response-key.ts';
+import { MAX_REQUESTS_PER_RESPONSE } from '../usage/usage.ts';
 import { type ActiveTimeState, createActiveTime, createActiveTimeState } from './active-time.ts';
-import { type BlockContent, toWrittenBytes } from './content-blocks.ts';
-import { type LinePlace, mergeLine, setUsageColumns, toBlockRow, toMessageRow } from './message-rows.ts';
-import { createResponsePacker } from './packed-response.ts';
-import { createResponseWindow, type ResponseWindowState, type WindowEntry } from './response-window.ts';
-import { createToolCallState, createToolCallTracker, type ToolCallSink, type ToolCallState } from './tool-calls.ts';
-import { isToolUse } from './tool-use.ts';
+import { mergeLine, setUsageColumns, toBlockRow, toMessageRow } from './message-rows.ts';
+import {
+  createResponseWindow,
+  createResponseWindowState,
+  type Grouping,
+  type HeldItem,
+  type OpenMessage,
+  type ResponseWindowState,
+} from './response-window.ts';
+import {
+  type CallFacts,
+  createToolCallState,
+  createToolCallTracker,
+  type ToolCallSink,
+  type ToolCallState,
+} from './tool-calls.ts';
 import type { TranscriptTotals } from './transcript-totals.ts';
 
 export interface AssemblerOptions {
@@ -28,49 +38,47 @@ export interface AssemblerOptions {
   nextId: (timeMs: number) => string;
   prices: PriceTable;
   usageFrom: 'first' | 'final';
-  /** Responses whose later lines are still joined to them; the least recently seen ones fall out. */
+  /** Messages, and responses without one, that later lines can still change; the oldest ones fall out. */
   maxOpenMessages: number;
-  /** Of these the ones seen last, which are kept as they are; older ones are packed. */
-  maxUnpackedMessages: number;
   /** Tool calls that wait for their results, and results that wait for their calls. */
   maxOpenToolCalls: number;
-  /** Responses that `closeForCheckpoint` leaves open. */
-  maxResponsesInCheckpoint: number;
+  /** Messages that `closeForCheckpoint` leaves open. */
+  maxMessagesInCheckpoint: number;
+  /** Called for a figure that is beyond its bound and does not count. */
+  onImplausible: (name: string) => void;
+  /** Called if what the current line says about an API response comes too late to count. */
+  onLate: () => void;
+  /** Called once, if so many responses were closed that late lines of the first ones would count again. */
+  onKeyForgotten: () => void;
 }
 
-/** Where the assembler puts what it makes. */
+/** Where the assembler puts what it makes: each row once, final, and nobody changes it afterwards. */
 export interface AssemblySink {
+  /** In the order of the transcript. */
   addMessage(message: TranscriptMessage): void;
+  /** In the order of the transcript; the message may come later than its blocks. */
   addBlock(block: ParsedContentBlock): void;
-  /** A message changed; called whether or not it has left the sink already. */
-  changeMessage(message: TranscriptMessage): void;
-  /** Responses and calls come once each, in their final state. */
   addApiResponse(response: ApiResponse): void;
   addToolCall(call: ToolCall): void;
 }
 
-export interface AssemblerReport {
-  onInvalidUsage: (field: string) => void;
-  onWindowExceeded: () => void;
-}
-
 export interface MessageAssembler {
-  add(record: MessageRecord, blocks: readonly BlockContent[], place: LinePlace, report: AssemblerReport): void;
-  /** Takes in a sub-agent's response that a progress line tells of: its usage, no message. */
-  addProgress(record: ProgressRecord, blocks: readonly BlockContent[], place: LinePlace, report: AssemblerReport): void;
+  addMessage(record: MessageRecord, place: LinePlace): void;
+  /** Takes in a sub-agent's response that has no message here. */
+  addUsage(record: UsageRecord, place: LinePlace): void;
   /**
-   * Emits what has been open for longest: a tool call without its result, or a response. To be called after the last
+   * Emits what has been open for longest: a tool call without its result, or a message. To be called after the last
    * line, until it returns false: nothing is open any more.
    */
   closeOldest(): boolean;
   /** See `ActiveTime`. */
   toActiveMs(): number | null;
   /**
-   * Emits the oldest response that is no longer likely to change. To be called until it returns false: the state then holds
-   * the last ones, and nothing else of it grows with the transcript but names.
+   * Emits the oldest message unless only `maxMessagesInCheckpoint` are left. To be called until it returns false: the state
+   * then holds the last ones, and nothing else of it grows with the transcript but names.
    */
   closeForCheckpoint(): boolean;
-  /** After that: false where a later line could change a response that was emitted unnoticed. */
+  /** After that: false if a later line could change a response that was emitted. */
   isCheckpointSafe(): boolean;
 }
 
@@ -78,7 +86,7 @@ export interface AssemblerState {
   nextOrdinal: number;
   lastTimeMs: number;
   activeTime: ActiveTimeState;
-  window: ResponseWindowState<OpenMessage>;
+  window: ResponseWindowState;
   toolCalls: ToolCallState;
 }
 
@@ -87,23 +95,16 @@ export function createAssemblerState(): AssemblerState {
     nextOrdinal: 0,
     lastTimeMs: 0,
     activeTime: createActiveTimeState(),
-    window: { entries: new Map(), closedKeys: new Set() },
+    window: createResponseWindowState(),
     toolCalls: createToolCallState(),
   };
 }
 
-export interface OpenMessage {
-  row: TranscriptMessage;
-  /** Undefined for what is no assistant's. */
-  response: OpenResponse | undefined;
-  blockCount: number;
-  lineCount: number;
-}
-
 /**
  * Builds messages from records: all assistant lines that share a `message.id` are one message at the place of the
- * first, wherever in the transcript the others stand; every other line is a message of its own. What the lines tell of
- * API responses and tool calls is emitted once no later line can change it.
+ * first; every other line is a message of its own. Messages are held back until they leave the window of the latest ones,
+ * and are emitted then, with their API responses. A line that comes later still is a message of its own whose usage does not
+ * count, as its response has been counted.
  */
 export function createMessageAssembler(
   options: AssemblerOptions,
@@ -112,120 +113,174 @@ export function createMessageAssembler(
   state: AssemblerState = createAssemblerState(),
 ): MessageAssembler {
   const { sessionId, prices, usageFrom } = options;
+
+  const emit = (item: HeldItem): void => {
+    const { message, progress } = item;
+    const response = message?.response;
+    const price = response && priceResponse(response, prices);
+    if (message !== undefined) {
+      toolCalls.settleMessage(item.position, message.toolUseIds, toCallFacts(message));
+      if (response !== undefined) setUsageColumns(message.row, response, price);
+      sink.addMessage(message.row);
+    }
+    const told = response && progress ? joinProgress(response, progress) : (response ?? progress);
+    if (told === undefined) return;
+    const toldPrice = told === response ? price : priceResponse(told, prices);
+    for (const row of toApiResponses(told, toldPrice, prices)) {
+      totals.addResponse(row);
+      sink.addApiResponse(row);
+    }
+  };
+  const window = createResponseWindow(options, emit, state.window);
+
   const toolCallSink: ToolCallSink = {
     addCall: (call) => sink.addToolCall(call),
-    addSearches: (row, response, searchCount) => {
-      if (!observeSearches(response, searchCount, prices)) return;
-      setUsageColumns(row, response);
-      sink.changeMessage(row);
+    factsAt: (position) => toCallFacts(window.at(position)?.message),
+    addSearches(position, searchCount) {
+      const response = window.at(position)?.message?.response;
+      if (response === undefined) {
+        options.onLate();
+        return;
+      }
+      response.searchCount += searchCount;
+      if (response.searchCount > MAX_REQUESTS_PER_RESPONSE) options.onImplausible('searchCount');
     },
   };
   const toolCalls = createToolCallTracker(options, toolCallSink, state.toolCalls);
   const activeTime = createActiveTime(state.activeTime);
 
-  const emitResponse = ({ message, progress }: WindowEntry<OpenMessage>): void => {
-    const told = message?.response;
-    const response = told === undefined || progress === undefined ? (told ?? progress) : joinProgress(told, progress);
-    for (const row of response === undefined ? [] : toApiResponses(response, prices)) {
-      totals.addResponse(row);
-      sink.addApiResponse(row);
-    }
-  };
-  const packer = createResponsePacker();
-  const window = createResponseWindow(options, emitResponse, state.window, {
-    // An open call changes the response and reads the row that it was made with.
-    pack: (entry) => (toolCalls.hasOpenCall(entry.message?.response) ? undefined : packer.pack(entry)),
-    unpack: packer.unpack,
-  });
-
-  /** A copy of a line without a message id is a message of its own, but shares the response. */
-  const openMessage = (record: MessageRecord, place: LinePlace, shared: OpenResponse | undefined): OpenMessage => {
+  const beginMessage = (record: MessageRecord, place: LinePlace): OpenMessage => {
     state.lastTimeMs = record.timestampMs ?? state.lastTimeMs;
     const identity = { id: options.nextId(state.lastTimeMs), sessionId, position: state.nextOrdinal++ };
     const row = toMessageRow(identity, record, place);
     totals.addMessage(row);
     if (record.timestampMs !== undefined) activeTime.add(record.timestampMs);
-    sink.addMessage(row);
-    const response = record.type === 'assistant' ? (shared ?? toMessageResponse(record, row)) : undefined;
-    return { row, response, blockCount: 0, lineCount: 1 };
+    return { row, response: undefined, blockCount: 0, lineCount: 1, toolUseIds: [] };
   };
 
-  const applyUsage = (message: OpenMessage, record: MessageRecord, report: AssemblerReport): void => {
-    const { response } = message;
-    if (response === undefined) return;
+  const applyUsage = (response: OpenResponse, record: MessageRecord): void => {
     const isFirst = response.usage === undefined;
-    observeUsage(response, record, { prices, usageFrom, onInvalidUsage: report.onInvalidUsage });
+    observeUsage(response, record, usageFrom);
     if (isFirst && isApiResponse(response) && !response.isSubagent) totals.addAnswer();
   };
 
-  const addBlocks = (
-    message: OpenMessage,
-    record: MessageRecord,
-    blocks: readonly BlockContent[],
-    place: LinePlace,
-  ): void => {
+  const addBlocks = (message: OpenMessage, position: number, record: MessageRecord, place: LinePlace): void => {
     const { row, response } = message;
-    for (const [index, content] of blocks.entries()) {
+    for (const [index, content] of record.blocks.entries()) {
       const identity = { id: options.nextId(state.lastTimeMs), sessionId, position: message.blockCount++ };
       const block = toBlockRow(identity, row, content, place);
-      totals.addBlock(block);
+      totals.addBlock(block, content.toolUse?.facts.tool_kind);
       sink.addBlock(block);
-      if (response === undefined) continue;
-      observeBlock(response, content);
-      if (isToolUse(content)) toolCalls.addUse(content, { index, record, row, response, lineNumber: place.lineNumber });
+      if (response !== undefined) observeBlock(response, content);
+      const { tool_use_id: id, toolUse } = content;
+      if (record.type !== 'assistant' || toolUse === undefined) continue;
+      if (id !== null) message.toolUseIds.push(id);
+      const responseKey = response?.key ?? toResponseKey(record, sessionId, place.lineNumber);
+      const isSubagent = isOfSubagent(row);
+      const { lineNumber } = place;
+      toolCalls.addUse(id, toolUse, {
+        index,
+        record,
+        messageId: row.id,
+        position,
+        responseKey,
+        isSubagent,
+        lineNumber,
+      });
     }
-    if (response !== undefined) setUsageColumns(row, response);
-    toolCalls.addResults(blocks, record);
+    toolCalls.addResults(record.blocks);
   };
 
   const addLine = (message: OpenMessage, record: MessageRecord): void => {
-    const { timestamp: earlier } = message.row;
+    const { timestamp: earlier, model } = message.row;
+    if (model === null && message.response !== undefined) message.response.isSynthetic = record.isSynthetic;
     mergeLine(message.row, record, ++message.lineCount);
     const { timestamp } = message.row;
     if (timestamp === null || timestamp === earlier) return;
     activeTime.move(earlier === null ? undefined : Date.parse(earlier), Date.parse(timestamp));
   };
 
-  const toEntry = (record: MessageRecord | ProgressRecord, place: LinePlace): WindowEntry<OpenMessage> => {
-    const groupKey = window.toGroupKey(record, place.lineNumber);
-    return window.get(groupKey) ?? { groupKey, message: undefined, progress: undefined };
+  /** A copy of a line without a message id is a message of its own, but has no response beside the original's. */
+  const finishCopy = (message: OpenMessage, position: number): void => {
+    const { response } = message;
+    if (response !== undefined) setUsageColumns(message.row, response, priceResponse(response, prices));
+    toolCalls.settleMessage(position, message.toolUseIds, toCallFacts(message));
+    message.response = undefined;
+  };
+
+  /** Adds a message to the window; what progress lines said about its response moves to it. */
+  const holdMessage = (message: OpenMessage, { groupKey, item, isLate }: Grouping): number => {
+    const isCopy = item?.message !== undefined;
+    const progress = isCopy ? undefined : item?.progress;
+    if (item !== undefined && !isCopy) {
+      item.groupKey = null;
+      item.progress = undefined;
+    }
+    return window.hold({ groupKey: isCopy || isLate ? null : groupKey, message, progress }).position;
+  };
+
+  const addAssistantLine = (record: MessageRecord, place: LinePlace): void => {
+    const isResponse = record.responseId !== null || record.usage !== undefined;
+    const grouping = isResponse ? window.find(record, place.lineNumber) : UNGROUPED;
+    const { item, isLate } = grouping;
+    const original = item?.message;
+    if (original !== undefined && record.responseId !== null) {
+      addLine(original, record);
+      if (original.response !== undefined) applyUsage(original.response, record);
+      addBlocks(original, item?.position ?? 0, record, place);
+      return;
+    }
+    const message = beginMessage(record, place);
+    if (isLate) options.onLate();
+    else message.response = original?.response ?? toMessageResponse(record, message.row);
+    const position = holdMessage(message, grouping);
+    if (message.response !== undefined) applyUsage(message.response, record);
+    addBlocks(message, position, record, place);
+    if (original !== undefined) finishCopy(message, position);
   };
 
   return {
-    add(record, blocks, place, report) {
-      const isResponse = record.type === 'assistant' && (record.messageId !== null || record.usage !== undefined);
-      const entry = isResponse ? toEntry(record, place) : undefined;
-      const known = record.messageId === null ? undefined : entry?.message;
-      const message = known ?? openMessage(record, place, entry?.message?.response);
-      if (known !== undefined) addLine(known, record);
-      applyUsage(message, record, report);
-      addBlocks(message, record, blocks, place);
-      if (known !== undefined) sink.changeMessage(known.row);
-      if (entry === undefined) return;
-      entry.message ??= message;
-      if (!window.keep(entry)) report.onWindowExceeded();
+    addMessage(record, place) {
+      if (record.type === 'assistant') {
+        addAssistantLine(record, place);
+        return;
+      }
+      const message = beginMessage(record, place);
+      const { position } = window.hold({ groupKey: null, message, progress: undefined });
+      addBlocks(message, position, record, place);
     },
-    addProgress(record, blocks, place, report) {
-      const entry = toEntry(record, place);
-      entry.progress ??= toProgressResponse(record, sessionId, place.lineNumber);
-      const { facts } = entry.progress;
-      facts.stop_reason = record.stopReason ?? facts.stop_reason;
-      observeUsage(entry.progress, record, { prices, usageFrom, onInvalidUsage: report.onInvalidUsage });
-      for (const block of blocks) observeBlock(entry.progress, block);
-      if (!window.keep(entry)) report.onWindowExceeded();
+    addUsage(record, place) {
+      const { item, groupKey, isLate } = window.find(record, place.lineNumber);
+      if (isLate) {
+        options.onLate();
+        return;
+      }
+      const progress = item?.progress ?? toUsageResponse(record, sessionId, place.lineNumber);
+      if (item !== undefined) item.progress = progress;
+      else window.hold({ groupKey, message: undefined, progress });
+      progress.facts.stop_reason = record.stopReason ?? progress.facts.stop_reason;
+      observeUsage(progress, record, usageFrom);
+      for (const block of record.blocks) observeBlock(progress, block);
     },
     closeOldest: () => toolCalls.closeOldest() || window.closeOldest(),
     toActiveMs: activeTime.toActiveMs,
-    closeForCheckpoint: () => window.closeForCheckpoint(options.maxResponsesInCheckpoint),
-    isCheckpointSafe() {
-      const open = new Set([...state.window.entries.values()].map(({ message }) => message?.response));
-      return toolCalls.listOpenSearches().every((response) => open.has(response));
-    },
+    closeForCheckpoint: () => window.closeForCheckpoint(options.maxMessagesInCheckpoint),
+    isCheckpointSafe: () => !toolCalls.hasLateSearch(),
   };
 }
 
+const UNGROUPED: Grouping = { groupKey: null, item: undefined, isLate: false };
+
+function toCallFacts(message: OpenMessage | undefined): CallFacts {
+  const { row, response } = message ?? {};
+  const isCounted = response !== undefined && isApiResponse(response);
+  return { model: row?.model ?? null, response_key: isCounted ? response.key : null };
+}
+
+const isOfSubagent = (row: TranscriptMessage): boolean => row.is_sidechain || row.agent_id !== null;
+
 function observeBlock(response: OpenResponse, block: BlockContent): void {
-  observeContent(response, block.tool_use_id ?? block.block_type, toWrittenBytes(block));
+  observeContent(response, block.tool_use_id ?? block.block_type, block.writtenBytes);
 }
 
 function toMessageResponse(record: MessageRecord, row: TranscriptMessage): OpenResponse {
@@ -235,21 +290,22 @@ function toMessageResponse(record: MessageRecord, row: TranscriptMessage): OpenR
     sessionId: row.session_id,
     messageRowId: row.id,
     facts: row,
-    isSubagent: row.is_sidechain || row.agent_id !== null,
+    isSubagent: isOfSubagent(row),
     gitBranch: record.gitBranch,
-    agentVersion: record.version,
+    agentVersion: record.agentVersion,
     isMarkedCopy: record.isMarkedCopy,
+    isSynthetic: record.isSynthetic,
   });
 }
 
-function toProgressResponse(record: ProgressRecord, sessionId: string, lineNumber: number): OpenResponse {
+function toUsageResponse(record: UsageRecord, sessionId: string, lineNumber: number): OpenResponse {
   return createOpenResponse({
     key: toResponseKey(record, sessionId, lineNumber),
     source: 'progress',
     sessionId,
     messageRowId: null,
     facts: {
-      provider_message_id: record.messageId,
+      provider_message_id: record.responseId,
       request_id: record.requestId,
       model: record.model,
       timestamp: toIsoTimestamp(record.timestampMs),
@@ -259,7 +315,8 @@ function toProgressResponse(record: ProgressRecord, sessionId: string, lineNumbe
     },
     isSubagent: true,
     gitBranch: record.gitBranch,
-    agentVersion: record.version,
+    agentVersion: record.agentVersion,
     isMarkedCopy: record.isMarkedCopy,
+    isSynthetic: record.isSynthetic,
   });
 }

@@ -1,14 +1,8 @@
-import type { MessageRecord } from '../records/claude-code/message-record.ts';
+import type { BlockContent, LinePlace, MessageRecord } from '../agents/records.ts';
+import type { Price } from '../pricing/price-table.ts';
 import type { ParsedContentBlock, TranscriptMessage } from '../rows.ts';
 import { isUnfinalised, type OpenResponse, toBilledUsage } from '../usage/open-response.ts';
 import { toUsageMetadata } from '../usage/usage.ts';
-import type { BlockContent } from './content-blocks.ts';
-
-export interface LinePlace {
-  lineNumber: number;
-  byteOffset: number;
-  byteLength: number;
-}
 
 export interface RowIdentity {
   id: string;
@@ -38,7 +32,7 @@ export function toMessageRow(identity: RowIdentity, record: MessageRecord, place
     has_tool_use: false,
     has_tool_result: false,
     metadata: record.metadata,
-    provider_message_id: record.messageId,
+    provider_message_id: record.responseId,
     request_id: record.requestId,
     uuid: record.uuid,
     parent_uuid: record.parentUuid,
@@ -69,20 +63,18 @@ function toEarlier(one: string | null, other: string | null): string | null {
   return other < one ? other : one;
 }
 
-/** What the row tells of its response's usage; nothing while no line brought any. */
-export function setUsageColumns(row: TranscriptMessage, response: OpenResponse): void {
+/** Fills in what the row says about its response's usage; nothing if no line brought any. */
+export function setUsageColumns(row: TranscriptMessage, response: OpenResponse, price: Price | undefined): void {
   const usage = toBilledUsage(response);
   if (usage === undefined) return;
   row.tokens_in = usage.inputTokens;
   row.tokens_out = usage.outputTokens;
   row.cache_read = usage.cacheReadTokens;
   row.cache_write = usage.cacheWriteTokens;
-  row.cost_usd = response.price?.costUsd ?? null;
+  row.cost_usd = price?.costUsd ?? null;
   const details = toUsageMetadata(usage);
-  if (details === undefined) delete row.metadata.usage;
-  else row.metadata.usage = details;
+  if (details !== undefined) row.metadata.usage = details;
   if (isUnfinalised(response)) row.metadata.usage_unfinalised = true;
-  else delete row.metadata.usage_unfinalised;
 }
 
 /** Builds the block's row, and notes its kind in the message's. */
@@ -105,6 +97,7 @@ export function toBlockRow(
     content_text: content.content_text,
     thinking_text: content.thinking_text,
     tool_name: content.tool_name,
+    tool_kind: content.toolUse?.facts.tool_kind ?? null,
     tool_use_id: content.tool_use_id,
     tool_input: content.tool_input,
     tool_result_id: content.tool_result_id,

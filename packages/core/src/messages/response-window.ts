@@ -1,157 +1,167 @@
-import { createOldestKey } from '../ids/oldest-key.ts';
+import { createRecentKeys } from '../ids/recent-keys.ts';
 import { ResumeError } from '../resume-error.ts';
+import type { TranscriptMessage } from '../rows.ts';
 import type { OpenResponse } from '../usage/open-response.ts';
 import { isUniqueId, type ResponseIdentity, toResponseKey } from '../usage/response-key.ts';
-import { createTextStore } from './text-store.ts';
 
-/** What is open of one API response: the message that it is, and what progress lines tell of it. */
-export interface WindowEntry<Message> {
-  readonly groupKey: string;
-  message: Message | undefined;
+/** Closed responses whose late lines are recognised: some 16 MB. */
+const MAX_CLOSED_KEYS = 200_000;
+
+/** A message of which lines may still follow. */
+export interface OpenMessage {
+  row: TranscriptMessage;
+  /** Undefined if lines that follow cannot change it. */
+  response: OpenResponse | undefined;
+  blockCount: number;
+  lineCount: number;
+  /** Ids of the tool uses in it. */
+  toolUseIds: string[];
+}
+
+/** A message, or an API response without one, that the window holds. */
+export interface HeldItem {
+  /** Among all items of the transcript, from 0. */
+  position: number;
+  /** Shared by the records of one API response; null if no later record can belong to the item. */
+  groupKey: string | null;
+  message: OpenMessage | undefined;
+  /** What progress lines say about the response. */
   progress: OpenResponse | undefined;
 }
 
-export interface ResponseWindowState<Message> {
-  /** By group key, the one seen last at the end. Of a checkpoint: all of them; else the ones that are not packed. */
-  entries: Map<string, WindowEntry<Message>>;
-  /** Group keys of responses that were closed though lines of theirs might follow. */
+export interface ResponseWindowState {
+  /** In the order in which they began. */
+  held: HeldItem[];
+  /** Items that have begun so far. */
+  itemCount: number;
+  /** Group keys of responses that left the window. */
   closedKeys: Set<string>;
+  /** Group keys of responses that left early, for a checkpoint, and would still be held without it; oldest first. */
+  closedEarly: { groupKey: string; position: number }[];
 }
 
-/** How entries that have not been seen for long are kept: as texts, which take a quarter of the memory. */
-export interface EntryPacking<Message> {
-  /** Undefined where the entry must stay as it is. */
-  pack(entry: WindowEntry<Message>): string | undefined;
-  unpack(groupKey: string, packed: string): WindowEntry<Message>;
+export function createResponseWindowState(): ResponseWindowState {
+  return { held: [], itemCount: 0, closedKeys: new Set(), closedEarly: [] };
 }
 
-export interface ResponseWindowOptions {
-  sessionId: string;
-  /** The entries held, the one seen longest ago being closed before there are more. */
-  maxOpenMessages: number;
-  /** Of these the ones seen last, which are not packed. */
-  maxUnpackedMessages: number;
+/** Where a record belongs: to an item that is held, to none yet, or to a response that has left. */
+export interface Grouping {
+  groupKey: string | null;
+  item: HeldItem | undefined;
+  isLate: boolean;
 }
 
-export interface ResponseWindow<Message> {
-  /** Under which name the records of the response are grouped within the transcript. */
-  toGroupKey(record: ResponseIdentity, lineNumber: number): string;
-  get(groupKey: string): WindowEntry<Message> | undefined;
-  /** Makes the entry the one seen last, and returns false where the window then had to close the oldest one. */
-  keep(entry: WindowEntry<Message>): boolean;
-  /** Closes the entry that was seen longest ago; false where there is none. */
+export interface ResponseWindow {
+  /** Throws ResumeError if the record belongs to a response that `closeForCheckpoint` closed. */
+  find(record: ResponseIdentity, lineNumber: number): Grouping;
+  /** Adds an item as the latest; closes the oldest one if there would be more than `maxOpenMessages`. */
+  hold(item: Omit<HeldItem, 'position'>): HeldItem;
+  /** The item with this position; undefined if it is closed. */
+  at(position: number): HeldItem | undefined;
+  /** Closes the oldest item; false if there is none. */
   closeOldest(): boolean;
-  /**
-   * Closes the oldest but for the `count` entries seen last, and remembers its key: a line of it is a ResumeError. False where
-   * there is none; the state then holds all that are left, unpacked.
-   */
+  /** Closes the oldest item unless only `count` are left, and returns whether it did. */
   closeForCheckpoint(count: number): boolean;
 }
 
+interface ResponseWindowOptions {
+  sessionId: string;
+  /** Messages, and responses without one, that are held. */
+  maxOpenMessages: number;
+  /** Called for the first key that is forgotten: if a line of its response came now, the response would count twice. */
+  onKeyForgotten: () => void;
+}
+
 /**
- * API responses whose later lines are still joined to them. Lines share a response where they share a message id; of
- * ids that are too short to be unique, a differing request id tells two responses apart.
- *
- * Throws ResumeError where a line belongs to a response that `closeForCheckpoint` closed.
+ * Holds the latest messages and API responses until later lines of the same responses are no longer expected; `close` then gets
+ * each once, in the order in which they began. Lines share a response if they share a message id; of ids that are too
+ * short to be unique, a different request id tells two responses apart.
  */
-export function createResponseWindow<Message extends { response: OpenResponse | undefined }>(
-  { sessionId, maxOpenMessages, maxUnpackedMessages }: ResponseWindowOptions,
-  close: (entry: WindowEntry<Message>) => void,
-  { entries, closedKeys }: ResponseWindowState<Message>,
-  packing: EntryPacking<Message>,
-): ResponseWindow<Message> {
-  let latest: WindowEntry<Message> | undefined;
-  /** All of them seen before any of `entries`, and in the same order. */
-  const older = new Map<string, WindowEntry<Message> | number>();
-  /** Those of the older ones that are packed. */
-  let texts = createTextStore();
+export function createResponseWindow(
+  { sessionId, maxOpenMessages, onKeyForgotten }: ResponseWindowOptions,
+  close: (item: HeldItem) => void,
+  state: ResponseWindowState,
+): ResponseWindow {
+  const { held, closedKeys, closedEarly } = state;
+  const open = new Map<string, HeldItem>();
+  for (const item of held) if (item.groupKey !== null) open.set(item.groupKey, item);
+  const earlyKeys = new Set(closedEarly.map(({ groupKey }) => groupKey));
+  const rememberedKeys = createRecentKeys(MAX_CLOSED_KEYS, closedKeys);
 
-  const oldestOfEntries = createOldestKey(entries);
-  const oldestOfOlder = createOldestKey(older);
-
-  const unpack = (groupKey: string, entry: WindowEntry<Message> | number): WindowEntry<Message> =>
-    typeof entry === 'number' ? packing.unpack(groupKey, texts.read(entry)) : entry;
-
-  const find = (groupKey: string): WindowEntry<Message> | undefined => {
-    const entry = entries.get(groupKey) ?? older.get(groupKey);
-    return entry === undefined ? undefined : unpack(groupKey, entry);
+  const remember = (key: string): void => {
+    if (closedKeys.size === MAX_CLOSED_KEYS) onKeyForgotten();
+    rememberedKeys.add(key);
   };
 
-  const packOldest = (): void => {
-    const key = oldestOfEntries.take();
-    const oldest = key === undefined ? undefined : entries.get(key);
-    if (key === undefined || oldest === undefined) return;
-    entries.delete(key);
-    const text = packing.pack(oldest);
-    older.set(key, text === undefined ? oldest : texts.add(text));
-    oldestOfOlder.pass();
+  const takeOldest = (): HeldItem | undefined => {
+    const item = held.shift();
+    if (item === undefined) return undefined;
+    if (item.groupKey !== null) open.delete(item.groupKey);
+    close(item);
+    return item;
   };
 
-  const remove = (groupKey: string): void => {
-    entries.delete(groupKey);
-    const entry = older.get(groupKey);
-    older.delete(groupKey);
-    if (typeof entry !== 'number') return;
-    texts.remove(entry);
-    if (texts.isSparse) moveTexts();
+  const closeBeyondBound = (): void => {
+    const isBeyond = (item: { position: number } | undefined): boolean =>
+      item !== undefined && state.itemCount - item.position > maxOpenMessages;
+    while (isBeyond(closedEarly[0])) {
+      const groupKey = closedEarly.shift()?.groupKey ?? '';
+      earlyKeys.delete(groupKey);
+      remember(groupKey);
+    }
+    while (isBeyond(held[0])) for (const key of toKeys(takeOldest())) remember(key);
   };
 
-  const moveTexts = (): void => {
-    const moved = createTextStore();
-    for (const [key, entry] of older) if (typeof entry === 'number') older.set(key, moved.add(texts.read(entry)));
-    texts = moved;
-  };
-
-  const closeOldest = (): string | undefined => {
-    const key = (older.size > 0 ? oldestOfOlder : oldestOfEntries).take();
-    const oldest = key === undefined ? undefined : find(key);
-    if (key === undefined || oldest === undefined) return undefined;
-    remove(key);
-    close(oldest);
-    return key;
-  };
-
-  const get = (groupKey: string): WindowEntry<Message> | undefined => {
-    if (closedKeys.has(groupKey)) throw new ResumeError('A line belongs to a response from before the checkpoint');
-    return find(groupKey);
+  const toGroupKey = (record: ResponseIdentity, lineNumber: number): string => {
+    const { responseId, requestId } = record;
+    if (responseId === null) return toResponseKey(record, sessionId, lineNumber);
+    if (isUniqueId(responseId) || requestId === null) return responseId;
+    if (closedKeys.has(responseId)) return `${responseId}/${requestId}`;
+    const openRequestId = requestIdOf(open.get(responseId)) ?? requestId;
+    return openRequestId === requestId ? responseId : `${responseId}/${requestId}`;
   };
 
   return {
-    toGroupKey(record, lineNumber) {
-      const { messageId, requestId } = record;
-      if (messageId === null) return toResponseKey(record, sessionId, lineNumber);
-      if (isUniqueId(messageId) || requestId === null) return messageId;
-      const open = get(messageId);
-      const openRequestId = (open?.message?.response ?? open?.progress)?.facts.request_id ?? requestId;
-      return openRequestId === requestId ? messageId : `${messageId}/${requestId}`;
-    },
-    get,
-    keep(entry) {
-      if (entry === latest) return true;
-      latest = entry;
-      remove(entry.groupKey);
-      entries.set(entry.groupKey, entry);
-      oldestOfEntries.pass();
-      while (entries.size > maxUnpackedMessages) packOldest();
-      if (entries.size + older.size + closedKeys.size <= maxOpenMessages) return true;
-      // All in one go, the oldest would now be closed for good, and a later line of it begin another message.
-      if (closedKeys.size > 0) throw new ResumeError('More responses than are kept open');
-      return closeOldest() === undefined;
-    },
-    closeOldest: () => closeOldest() !== undefined,
-    closeForCheckpoint(count) {
-      const key = entries.size + older.size > count ? closeOldest() : undefined;
-      if (key !== undefined) {
-        closedKeys.add(key);
-        return true;
+    find(record, lineNumber) {
+      const groupKey = toGroupKey(record, lineNumber);
+      const item = open.get(groupKey);
+      if (item !== undefined) return { groupKey, item, isLate: false };
+      if (earlyKeys.has(groupKey) || (record.responseId !== null && earlyKeys.has(record.responseId))) {
+        throw new ResumeError('A line belongs to a response from before the checkpoint');
       }
-      const newer = [...entries];
-      entries.clear();
-      for (const [key, entry] of older) entries.set(key, unpack(key, entry));
-      older.clear();
-      texts = createTextStore();
-      for (const [key, entry] of newer) entries.set(key, entry);
-      return false;
+      return { groupKey, item: undefined, isLate: closedKeys.has(groupKey) };
+    },
+    hold(begun) {
+      const item = { ...begun, position: state.itemCount++ };
+      held.push(item);
+      if (item.groupKey !== null) open.set(item.groupKey, item);
+      closeBeyondBound();
+      return item;
+    },
+    at: (position) => held[position - (held[0]?.position ?? 0)],
+    closeOldest: () => takeOldest() !== undefined,
+    closeForCheckpoint(count) {
+      const item = held.length > count ? takeOldest() : undefined;
+      for (const groupKey of toKeys(item)) {
+        closedEarly.push({ groupKey, position: item?.position ?? 0 });
+        earlyKeys.add(groupKey);
+      }
+      return item !== undefined;
     },
   };
 }
+
+/** Under which later records of the item's response would ask for it. */
+function toKeys(item: HeldItem | undefined): string[] {
+  if (item === undefined || item.groupKey === null) return [];
+  const { groupKey } = item;
+  const requestId = requestIdOf(item);
+  const responseId = factsOf(item)?.provider_message_id;
+  const isShort = groupKey === responseId && requestId !== null && !isUniqueId(groupKey);
+  return isShort ? [groupKey, `${groupKey}/${requestId}`] : [groupKey];
+}
+
+const factsOf = ({ message, progress }: HeldItem) => (message?.response ?? progress)?.facts;
+
+const requestIdOf = (item: HeldItem | undefined): string | null =>
+  (item === undefined ? undefined : factsOf(item)?.request_id) ?? null;

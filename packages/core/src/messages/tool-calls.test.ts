@@ -26,6 +26,14 @@ const callsOf = async (lines: readonly JsonObject[], options?: ParseOptions) =>
   (await parseTranscript('s', toJsonl(...lines), options)).toolCalls;
 
 describe('a tool call', () => {
+  it('is a sub-agent’s where its line is marked so, or names an agent', async () => {
+    const isSubagent = async (fields: JsonObject) => only(await callsOf([call(use('Bash'), fields)])).is_subagent;
+    expect(await isSubagent({})).toBe(false);
+    expect(await isSubagent({ isSidechain: false })).toBe(false);
+    expect(await isSubagent({ isSidechain: true })).toBe(true);
+    expect(await isSubagent({ agentId: 'a1' })).toBe(true);
+  });
+
   it('has every field', async () => {
     const lines = [
       userLine('go'),
@@ -46,6 +54,7 @@ describe('a tool call', () => {
       session_id: 's',
       message_id: messages[1]?.id,
       tool_name: 'Bash',
+      tool_kind: 'shell',
       mcp_server: null,
       program: 'git',
       file_path: null,

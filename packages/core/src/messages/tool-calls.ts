@@ -1,35 +1,38 @@
+import type { BlockContent, MessageRecord, ToolResult, ToolUse } from '../agents/records.ts';
 import { createOldestKey } from '../ids/oldest-key.ts';
 import { createRecentKeys } from '../ids/recent-keys.ts';
-import type { MessageRecord } from '../records/claude-code/message-record.ts';
-import { readObject } from '../records/fields.ts';
-import type { ToolCall, TranscriptMessage } from '../rows.ts';
-import { isApiResponse, type OpenResponse } from '../usage/open-response.ts';
+import type { ToolCall } from '../rows.ts';
 import { isUniqueId } from '../usage/response-key.ts';
-import type { BlockContent } from './content-blocks.ts';
-import { isDenialText } from './denial.ts';
-import { type ToolResult, type ToolUseFacts, toSearchCount, toSubagentId, toToolUseFacts } from './tool-use.ts';
-import { SUBAGENT_TOOLS } from './transcript-totals.ts';
 
 /** Calls whose copies within the transcript are told from them. */
 const MAX_REMEMBERED_CALLS = 50_000;
+/** 30 days. Somebody may have been asked before the holidays; more is a clock that was wrong. */
+export const MAX_TOOL_DURATION_MS = 30 * 24 * 60 * 60_000;
 
 export interface ToolUseOrigin {
   /** Of the block on its line. */
   index: number;
   record: MessageRecord;
-  row: TranscriptMessage;
-  response: OpenResponse;
+  /** Of the message that it stands in. */
+  messageId: string;
+  /** Of the message among the items of the window. */
+  position: number;
+  /** Of the response that it stands in. */
+  responseKey: string;
+  isSubagent: boolean;
   lineNumber: number;
 }
 
-export interface OpenCall {
+/** What a call takes over from its message, as it is when the call is emitted. */
+export type CallFacts = Pick<ToolCall, 'model' | 'response_key'>;
+
+export interface OpenCall extends Omit<ToolUseOrigin, 'index' | 'record' | 'responseKey'> {
   key: string;
-  facts: ToolUseFacts;
-  row: TranscriptMessage;
-  response: OpenResponse;
+  toolUse: ToolUse;
   timestamp: string | null;
   timestampMs: number | undefined;
-  lineNumber: number;
+  /** Known once no later line can change the message. */
+  facts: CallFacts | undefined;
 }
 
 export interface ToolCallState {
@@ -46,21 +49,30 @@ export function createToolCallState(): ToolCallState {
 
 export interface ToolCallTracker {
   /** Takes in a tool use of an assistant line; a copy of one that is known adds nothing. */
-  addUse(block: BlockContent, origin: ToolUseOrigin): void;
+  addUse(id: string | null, toolUse: ToolUse, origin: ToolUseOrigin): void;
   /** Takes in the tool results of a line. */
-  addResults(blocks: readonly BlockContent[], record: MessageRecord): void;
+  addResults(blocks: readonly BlockContent[]): void;
   /** Emits the oldest call that waits for its result, without it; false where there is none. */
   closeOldest(): boolean;
-  /** Whether a tool call of the response waits for its result. */
-  hasOpenCall(response: OpenResponse | undefined): boolean;
-  /** Responses that the result of an open call may still change. */
-  listOpenSearches(): OpenResponse[];
+  /** Tells the open calls of a message that is final what they take over from it. */
+  settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void;
+  /** Whether a search is under way whose response is final, so that its result cannot count any more. */
+  hasLateSearch(): boolean;
 }
 
 export interface ToolCallSink {
   addCall(call: ToolCall): void;
-  /** A result tells of searches (perhaps none) that the response of the message `row` called for. */
-  addSearches(row: TranscriptMessage, response: OpenResponse, searchCount: number): void;
+  /** What a call takes over from a message that is not final. */
+  factsAt(position: number): CallFacts;
+  /** A result says how many searches were made for the response of the message at `position`: at least one. */
+  addSearches(position: number, searchCount: number): void;
+}
+
+interface ToolCallOptions {
+  sessionId: string;
+  maxOpenToolCalls: number;
+  /** Called for a figure that is beyond its bound and does not count. */
+  onImplausible: (name: string) => void;
 }
 
 /**
@@ -69,34 +81,31 @@ export interface ToolCallSink {
  * oldest result dropped.
  */
 export function createToolCallTracker(
-  { sessionId, maxOpenToolCalls }: { sessionId: string; maxOpenToolCalls: number },
+  { sessionId, maxOpenToolCalls, onImplausible }: ToolCallOptions,
   sink: ToolCallSink,
   state: ToolCallState = createToolCallState(),
 ): ToolCallTracker {
   const { openCalls, openResults } = state;
   const knownKeys = createRecentKeys(MAX_REMEMBERED_CALLS, state.knownKeys);
 
-  const close = (call: OpenCall, result: ToolResult | undefined): void => {
-    if (isSearch(call)) sink.addSearches(call.row, call.response, result?.searchCount ?? 0);
-    sink.addCall(toToolCall(sessionId, call, result));
+  const close = (call: OpenCall, result?: ToolResult): void => {
+    const searchCount = result?.searchCount ?? 0;
+    if (call.toolUse.countsSearches && searchCount > 0) sink.addSearches(call.position, searchCount);
+    let durationMs = toDuration(call.timestampMs, result?.timestampMs);
+    if (durationMs !== null && durationMs > MAX_TOOL_DURATION_MS) {
+      onImplausible('duration_ms');
+      durationMs = null;
+    }
+    sink.addCall(toToolCall(sessionId, call, call.facts ?? sink.factsAt(call.position), result, durationMs));
   };
 
   const oldestCall = createOldestKey(openCalls);
   const oldestResult = createOldestKey(openResults);
 
-  const callCounts = new Map<OpenResponse, number>();
-  const count = ({ response }: OpenCall, change: 1 | -1): void => {
-    const callCount = (callCounts.get(response) ?? 0) + change;
-    if (callCount === 0) callCounts.delete(response);
-    else callCounts.set(response, callCount);
-  };
-  for (const call of openCalls.values()) count(call, 1);
-
   const takeCall = (id: string): OpenCall | undefined => {
     const call = openCalls.get(id);
     if (call === undefined) return undefined;
     openCalls.delete(id);
-    count(call, -1);
     return call;
   };
 
@@ -104,7 +113,7 @@ export function createToolCallTracker(
     const id = oldestCall.take();
     const call = id === undefined ? undefined : takeCall(id);
     if (call === undefined) return false;
-    close(call, undefined);
+    close(call);
     return true;
   };
 
@@ -121,13 +130,18 @@ export function createToolCallTracker(
   };
 
   return {
-    addUse(block, origin) {
-      const id = block.tool_use_id;
+    addUse(id, toolUse, origin) {
       const key = toCallKey(id, origin);
       if (!knownKeys.add(key)) return;
-      const { row, response, lineNumber } = origin;
-      const { timestamp, timestampMs } = origin.record;
-      const call = { key, facts: toToolUseFacts(block), row, response, timestamp, timestampMs, lineNumber };
+      const { index: _index, record, responseKey: _responseKey, ...rest } = origin;
+      const call = {
+        ...rest,
+        key,
+        toolUse,
+        timestamp: record.timestamp,
+        timestampMs: record.timestampMs,
+        facts: undefined,
+      };
       const early = id === null ? undefined : openResults.get(id);
       if (id === null || early !== undefined) {
         if (id !== null) openResults.delete(id);
@@ -135,71 +149,53 @@ export function createToolCallTracker(
         return;
       }
       const clashing = takeCall(id);
-      if (clashing !== undefined) close(clashing, undefined);
+      if (clashing !== undefined) close(clashing);
       openCalls.set(id, call);
-      count(call, 1);
       if (openCalls.size > maxOpenToolCalls) closeOldest();
       else oldestCall.pass();
     },
-    addResults(blocks, record) {
-      const results = blocks.filter(isToolResult);
-      for (const block of results) {
-        if (block.tool_result_id !== null)
-          addResult(block.tool_result_id, toToolResult(block, record, results.length === 1));
+    addResults(blocks) {
+      for (const { tool_result_id: id, toolResult } of blocks) {
+        if (id !== null && toolResult !== undefined) addResult(id, toolResult);
       }
     },
     closeOldest,
-    hasOpenCall: (response) => response !== undefined && callCounts.has(response),
-    listOpenSearches: () => [...openCalls.values()].filter(isSearch).map(({ response }) => response),
+    settleMessage(position, toolUseIds, facts) {
+      for (const id of toolUseIds) {
+        const call = openCalls.get(id);
+        if (call?.position === position) call.facts = facts;
+      }
+    },
+    hasLateSearch: () =>
+      [...openCalls.values()].some(({ toolUse, facts }) => toolUse.countsSearches && facts !== undefined),
   };
-}
-
-function isSearch({ facts }: OpenCall): boolean {
-  return facts.tool_name === 'WebSearch';
 }
 
 /** The same in every copy of the call; an id that other sessions may have as well is joined to the response's key. */
-function toCallKey(id: string | null, { index, record, row, response }: ToolUseOrigin): string {
-  if (id === null) return `${record.uuid ?? row.id}#${index}`;
-  return isUniqueId(id) ? id : `${response.key}/${id}`;
+function toCallKey(id: string | null, { index, record, messageId, responseKey }: ToolUseOrigin): string {
+  if (id === null) return `${record.uuid ?? messageId}#${index}`;
+  return isUniqueId(id) ? id : `${responseKey}/${id}`;
 }
 
-/** `tool_result` and the server-side variants that stand in the assistant's own message. */
-export function isToolResult(block: BlockContent): boolean {
-  return (
-    block.block_type === 'tool_result' || (block.tool_result_id !== null && block.block_type.endsWith('_tool_result'))
-  );
-}
-
-function toToolResult(block: BlockContent, record: MessageRecord, isOnlyResult: boolean): ToolResult {
-  const content = readObject(block.source?.content);
-  const isErrorContent = typeof content?.type === 'string' && content.type.endsWith('_error');
-  const isError = block.is_error === true || isErrorContent;
-  const toolUseResult = isOnlyResult ? record.toolUseResult : undefined;
-  const text = typeof block.source?.content === 'string' ? block.source.content : (block.result_text ?? '');
-  return {
-    timestampMs: record.timestampMs,
-    isError,
-    isDenied: record.metadata.toolDenialKind === undefined ? isError && isDenialText(text) : isError || isOnlyResult,
-    outputBytes: block.contentBytes,
-    subagentId: toSubagentId(toolUseResult),
-    searchCount: toSearchCount(toolUseResult),
-  };
-}
-
-function toToolCall(sessionId: string, call: OpenCall, result: ToolResult | undefined): ToolCall {
-  const { facts, row, response } = call;
+function toToolCall(
+  sessionId: string,
+  call: OpenCall,
+  { model, response_key }: CallFacts,
+  result: ToolResult | undefined,
+  durationMs: number | null,
+): ToolCall {
+  const { facts } = call.toolUse;
   return {
     call_key: call.key,
-    response_key: isApiResponse(response) ? response.key : null,
+    response_key,
     session_id: sessionId,
-    message_id: row.id,
+    message_id: call.messageId,
     ...facts,
-    subagent_id: SUBAGENT_TOOLS.has(facts.tool_name) ? (result?.subagentId ?? null) : null,
-    model: row.model,
+    subagent_id: facts.tool_kind === 'agent' ? (result?.subagentId ?? null) : null,
+    model,
     timestamp: call.timestamp,
-    is_subagent: row.is_sidechain || row.agent_id !== null,
-    duration_ms: toDuration(call.timestampMs, result?.timestampMs),
+    is_subagent: call.isSubagent,
+    duration_ms: durationMs,
     is_error: result?.isError ?? null,
     is_denied: result?.isDenied ?? false,
     output_bytes: result?.outputBytes ?? null,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { toUsage } from '../agents/anthropic-api/usage.ts';
 import { flatDefaultPrices } from '../pricing/flat-default-prices.ts';
 import type { ApiResponse } from '../rows.ts';
 import { only } from '../testing/transcript-lines.ts';
-import { createOpenResponse, toApiResponses } from '../usage/open-response.ts';
-import { toUsage } from '../usage/usage.ts';
+import { createOpenResponse, priceResponse, toApiResponses } from '../usage/open-response.ts';
 import { createTranscriptTotals } from './transcript-totals.ts';
 
 function response(fields: Partial<ApiResponse>): ApiResponse {
@@ -26,9 +26,10 @@ function response(fields: Partial<ApiResponse>): ApiResponse {
     gitBranch: null,
     agentVersion: null,
     isMarkedCopy: false,
+    isSynthetic: false,
   });
   open.usage = toUsage({}, () => undefined);
-  return { ...only(toApiResponses(open, flatDefaultPrices)), ...fields };
+  return { ...only(toApiResponses(open, priceResponse(open, flatDefaultPrices), flatDefaultPrices)), ...fields };
 }
 
 describe('createTranscriptTotals', () => {
@@ -56,14 +57,14 @@ describe('createTranscriptTotals', () => {
     });
   });
 
-  it('counts sub-agents by the names Task and Agent of tool uses', () => {
+  it('counts sub-agents by the kind of the tool that starts them', () => {
     const totals = createTranscriptTotals();
-    for (const tool_name of ['Task', 'Agent', 'task', 'AgentOutput', 'Bash', null]) {
-      totals.addBlock({ block_type: 'tool_use', tool_name });
+    for (const kind of ['agent', 'agent', 'other', 'plan', 'shell', undefined] as const) {
+      totals.addBlock({ block_type: 'tool_use' }, kind);
     }
-    totals.addBlock({ block_type: 'server_tool_use', tool_name: 'Task' });
-    totals.addBlock({ block_type: 'thinking', tool_name: null });
-    totals.addBlock({ block_type: 'redacted_thinking', tool_name: null });
+    totals.addBlock({ block_type: 'server_tool_use' }, 'agent');
+    totals.addBlock({ block_type: 'thinking' });
+    totals.addBlock({ block_type: 'redacted_thinking' });
     expect(totals.toStats('p', 9)).toMatchObject({
       tool_use_count: 6,
       subagent_count: 2,
@@ -95,6 +96,32 @@ describe('createTranscriptTotals', () => {
     const totals = createTranscriptTotals();
     for (let index = 0; index < 1000; index++) totals.addResponse(response({ cost_usd: 0.1 }));
     expect(totals.toStats(null, 0).cost_estimate_usd).toBe(100);
+  });
+
+  it('has no cost where no response has a price, and the sum of the others where some have', () => {
+    const unpriced = response({ price_basis: 'unpriced', cost_usd: null });
+    const totals = createTranscriptTotals();
+    totals.addResponse(unpriced);
+    totals.addResponse(unpriced);
+    expect(totals.toExactCost()).toBeNull();
+    expect(totals.toStats(null, 0)).toMatchObject({
+      cost_estimate_usd: null,
+      api_response_count: 2,
+      unpriced_count: 2,
+    });
+    totals.addResponse(response({ cost_usd: 0 }));
+    expect(totals.toStats(null, 0)).toMatchObject({ cost_estimate_usd: 0, unpriced_count: 2 });
+  });
+
+  it('stays exact beyond what a number holds, and says where a total is no longer plausible', () => {
+    const totals = createTranscriptTotals();
+    totals.addResponse(response({ cost_usd: 0.0000000001, web_search_requests: 2 ** 31 - 1 }));
+    for (let count = 0; count < 3; count++) totals.addResponse(response({ cost_usd: 900_000 }));
+    expect(totals.toExactCost()).toBe('2700000.0000000001');
+    expect(totals.listImplausible()).toEqual([]);
+    totals.addResponse(response({ cost_usd: 1e10 - 2_700_000, web_search_requests: 1 }));
+    expect(totals.listImplausible()).toEqual(['cost_estimate_usd', 'web_search_count']);
+    expect(totals.toStats(null, 0)).toMatchObject({ cost_estimate_usd: null, web_search_count: 2 ** 31 - 1 });
   });
 
   it('counts a turn for a prompt that is answered before the next', () => {

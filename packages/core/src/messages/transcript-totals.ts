@@ -1,17 +1,32 @@
 import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
-import type { ApiResponse, ParsedContentBlock, TranscriptMessage, TranscriptStats } from '../rows.ts';
+import type { ApiResponse, ParsedContentBlock, ToolKind, TranscriptMessage, TranscriptStats } from '../rows.ts';
 
-/** Names under which Claude Code has offered its sub-agent tool. */
-export const SUBAGENT_TOOLS: ReadonlySet<string> = new Set(['Task', 'Agent']);
+/** Of a unit of COST_UNITS_PER_USD. */
+const COST_DECIMALS = 10;
+/**
+ * No session costs near it, in whatever currency its rates are; more would not fit into the database. In units of 1e-10
+ * dollars.
+ */
+const MAX_COST_UNITS = 10n ** 20n - 1n;
+/** What fits into 32 bits; no session makes near as many. */
+const MAX_WEB_SEARCHES = 2 ** 31 - 1;
 
 export interface TranscriptTotals {
   addMessage(message: Pick<TranscriptMessage, 'message_type'>): void;
-  addBlock(block: Pick<ParsedContentBlock, 'block_type' | 'tool_name'>): void;
+  /** `toolKind` is that of the tool that the block calls, if it calls one. */
+  addBlock(block: Pick<ParsedContentBlock, 'block_type'>, toolKind?: ToolKind): void;
   /** To be called once for each response, in its final state. */
   addResponse(response: ApiResponse): void;
   addPrompt(): void;
   /** The first line of a response in the main conversation: it answers the prompt before it. */
   addAnswer(): void;
+  /** Names of the totals that are beyond their bound: the cost is null then, and the searches stay at the bound. */
+  listImplausible(): string[];
+  /**
+   * US dollars of the responses that have a price, as an exact decimal: 0 where there are no responses, null where none of
+   * them has a price, or all of them together cost more than is plausible.
+   */
+  toExactCost(): string | null;
   /** `initialPrompt` and `durationMs` are the caller's. */
   toStats(initialPrompt: string | null, durationMs: number): TranscriptStats;
 }
@@ -21,15 +36,22 @@ export type TotalsState = ReturnType<typeof createTotalsState>;
 export function createTotalsState() {
   return {
     counts: { messages: 0, user: 0, assistant: 0, toolUses: 0, thinking: 0, subagents: 0, prompts: 0, turns: 0 },
-    sums: { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0, costUnits: 0 },
+    sums: { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0 },
+    costUnits: 0n,
     responses: { all: 0, unfinalised: 0, unpriced: 0, webSearches: 0 },
     isPromptOpen: false,
   };
 }
 
-/** Running totals of a transcript. Cost is summed in whole units of 1e-10 dollars, so no order of lines changes it. */
+/** Running totals of a transcript. Cost is summed in whole units of 1e-10 dollars, exactly, so no order of lines changes it. */
 export function createTranscriptTotals(state: TotalsState = createTotalsState()): TranscriptTotals {
   const { counts, sums, responses } = state;
+  const toExactCost = (): string | null => {
+    const isUnpriced = responses.all > 0 && responses.unpriced === responses.all;
+    if (isUnpriced || state.costUnits > MAX_COST_UNITS) return null;
+    const digits = String(state.costUnits).padStart(COST_DECIMALS + 1, '0');
+    return `${digits.slice(0, -COST_DECIMALS)}.${digits.slice(-COST_DECIMALS)}`;
+  };
 
   return {
     addMessage(message) {
@@ -37,10 +59,10 @@ export function createTranscriptTotals(state: TotalsState = createTotalsState())
       if (message.message_type === 'user') counts.user++;
       if (message.message_type === 'assistant') counts.assistant++;
     },
-    addBlock(block) {
+    addBlock(block, toolKind) {
       if (block.block_type === 'tool_use') {
         counts.toolUses++;
-        if (block.tool_name !== null && SUBAGENT_TOOLS.has(block.tool_name)) counts.subagents++;
+        if (toolKind === 'agent') counts.subagents++;
       }
       if (block.block_type === 'thinking' || block.block_type === 'redacted_thinking') counts.thinking++;
     },
@@ -53,7 +75,7 @@ export function createTranscriptTotals(state: TotalsState = createTotalsState())
       sums.tokensOut += response.tokens_out;
       sums.cacheRead += response.cache_read;
       sums.cacheWrite += response.cache_write;
-      sums.costUnits += Math.round((response.cost_usd ?? 0) * COST_UNITS_PER_USD);
+      state.costUnits += BigInt(Math.round((response.cost_usd ?? 0) * COST_UNITS_PER_USD));
     },
     addPrompt() {
       counts.prompts++;
@@ -63,7 +85,13 @@ export function createTranscriptTotals(state: TotalsState = createTotalsState())
       if (state.isPromptOpen) counts.turns++;
       state.isPromptOpen = false;
     },
+    listImplausible: () => [
+      ...(state.costUnits > MAX_COST_UNITS ? ['cost_estimate_usd'] : []),
+      ...(responses.webSearches > MAX_WEB_SEARCHES ? ['web_search_count'] : []),
+    ],
+    toExactCost,
     toStats(initialPrompt, durationMs) {
+      const exactCost = toExactCost();
       return {
         total_messages: counts.messages,
         user_messages: counts.user,
@@ -75,11 +103,11 @@ export function createTranscriptTotals(state: TotalsState = createTotalsState())
         tokens_out: sums.tokensOut,
         cache_read: sums.cacheRead,
         cache_write: sums.cacheWrite,
-        cost_estimate_usd: sums.costUnits / COST_UNITS_PER_USD,
+        cost_estimate_usd: exactCost === null ? null : Number(exactCost),
         api_response_count: responses.all,
         unfinalised_count: responses.unfinalised,
         unpriced_count: responses.unpriced,
-        web_search_count: responses.webSearches,
+        web_search_count: Math.min(responses.webSearches, MAX_WEB_SEARCHES),
         prompt_count: counts.prompts,
         turn_count: counts.turns,
         duration_ms: durationMs,

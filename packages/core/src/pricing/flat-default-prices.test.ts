@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toUsage } from '../usage/usage.ts';
+import { toUsage } from '../agents/anthropic-api/usage.ts';
 import { flatDefaultPrices } from './flat-default-prices.ts';
 
 const costOf = (usage: Parameters<typeof toUsage>[0]) =>

@@ -1,77 +1,5 @@
-import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { cutCharacters, parseTimestampMs, readIdentifier, readText, toIsoTimestamp } from './fields.ts';
-
-describe('parseTimestampMs', () => {
-  it.each([
-    ['2025-06-01T12:34:56.789Z', '2025-06-01T12:34:56.789Z'],
-    ['2025-06-01t12:34:56.789z', '2025-06-01T12:34:56.789Z'],
-    ['2025-06-01 12:34:56', '2025-06-01T12:34:56.000Z'],
-    ['2025-06-01T12:34:56', '2025-06-01T12:34:56.000Z'],
-    ['2025-06-01T12:34Z', '2025-06-01T12:34:00.000Z'],
-    ['2025-06-01T12:34:56.7Z', '2025-06-01T12:34:56.700Z'],
-    ['2025-06-01T12:34:56,789999999Z', '2025-06-01T12:34:56.789Z'],
-    ['2025-06-01T12:34:56.789+02:00', '2025-06-01T10:34:56.789Z'],
-    ['2025-06-01T12:34:56.789-0530', '2025-06-01T18:04:56.789Z'],
-    ['2025-06-01 12:34:56+00', '2025-06-01T12:34:56.000Z'],
-    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00.000Z'],
-    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
-  ])('reads %s', (text, expected) => {
-    expect(new Date(parseTimestampMs(text) ?? Number.NaN).toISOString()).toBe(expected);
-  });
-
-  it.each([
-    ['no date', 'yesterday'],
-    ['a date without time', '2025-06-01'],
-    ['a month that is none', '2025-13-01T00:00:00Z'],
-    ['an hour that is none', '2025-06-01T25:00:00Z'],
-    ['an offset that is none', '2025-06-01T00:00:00+99:99'],
-    ['something before', ' 2025-06-01T00:00:00Z'],
-    ['something behind', '2025-06-01T00:00:00Zx'],
-    ['the date of an unset clock', '0001-01-01T00:00:00Z'],
-    ['a year that Postgres refuses', '0000-01-01T00:00:00Z'],
-    ['a year of five digits, once in UTC', '9999-12-31T23:59:59-12:00'],
-    ['an expanded year', '+010000-01-01T00:00:00Z'],
-    ['words that Date.parse takes', 'Sun Jun 01 2025'],
-    ['the empty string', ''],
-    ['milliseconds', 1_748_736_000_000],
-    ['null', null],
-    ['a list', ['2025-06-01T00:00:00Z']],
-  ])('refuses %s', (_name, value) => {
-    expect(parseTimestampMs(value)).toBeUndefined();
-  });
-
-  it('reads back what Date writes', () => {
-    const date = fc.date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true });
-    fc.assert(fc.property(date, (value) => parseTimestampMs(value.toISOString()) === value.getTime()));
-  });
-});
-
-describe('toIsoTimestamp', () => {
-  it('writes a time as Date does, whatever it was parsed from', () => {
-    const part = (max: number, length: number) => fc.nat({ max }).map((value) => String(value).padStart(length, '0'));
-    const parts = fc.tuple(
-      part(9999, 4),
-      part(13, 2),
-      part(32, 2),
-      part(24, 2),
-      part(60, 2),
-      part(60, 2),
-      part(999, 3),
-    );
-    fc.assert(
-      fc.property(parts, ([year, month, day, hour, minute, second, millisecond]) => {
-        const text = `${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}Z`;
-        const timeMs = parseTimestampMs(text);
-        expect(timeMs).toBe(Date.parse(text) >= 0 ? Date.parse(text) : undefined);
-        expect(toIsoTimestamp(timeMs, text)).toBe(timeMs === undefined ? null : new Date(timeMs).toISOString());
-      }),
-      { numRuns: 1000 },
-    );
-    expect(toIsoTimestamp(0, '1970-01-01 00:00')).toBe('1970-01-01T00:00:00.000Z');
-    expect(toIsoTimestamp(0)).toBe('1970-01-01T00:00:00.000Z');
-  });
-});
+import { cutCharacters, readIdentifier, readText, toFlag, toNumber } from './fields.ts';
 
 describe('cutCharacters', () => {
   it('counts UTF-16 units and never splits a pair', () => {
@@ -103,5 +31,36 @@ describe('readIdentifier', () => {
 describe('readText', () => {
   it('takes non-empty strings only', () => {
     expect([readText('a'), readText(''), readText(1), readText(undefined)]).toEqual(['a', null, null, null]);
+  });
+});
+
+describe('toNumber', () => {
+  it.each([
+    [5, 5],
+    ['5', 5],
+    [' -1.5e3 ', -1500],
+    ['', undefined],
+    ['0x10', undefined],
+    ['many', undefined],
+    ['1e999', undefined],
+    [true, undefined],
+    [Number.NaN, undefined],
+    [undefined, undefined],
+  ])('of %j', (value, expected) => {
+    expect(toNumber(value)).toBe(expected);
+  });
+});
+
+describe('toFlag', () => {
+  it.each([
+    [true, true],
+    [1, true],
+    [' TRUE', true],
+    ['0', false],
+    [2, undefined],
+    [['true'], undefined],
+    [null, undefined],
+  ])('of %j', (value, expected) => {
+    expect(toFlag(value)).toBe(expected);
   });
 });

@@ -1,9 +1,8 @@
+import type { AdvisorUsage, ResponseRecord } from '../agents/records.ts';
 import type { Price, PriceTable } from '../pricing/price-table.ts';
-import { SYNTHETIC_MODEL } from '../records/claude-code/session-facts.ts';
-import { readIdentifier, readObject } from '../records/fields.ts';
-import type { ApiResponse, JsonObject, TranscriptMessage, UsageSource } from '../rows.ts';
+import type { ApiResponse, TranscriptMessage, UsageSource } from '../rows.ts';
 import { toAdvisorKey } from './response-key.ts';
-import { MAX_REQUESTS_PER_RESPONSE, toFinalUsage, toUsage, type Usage } from './usage.ts';
+import { MAX_REQUESTS_PER_RESPONSE, toFinalUsage, type Usage } from './usage.ts';
 
 /** Output counts that the API reports when a response starts to stream; final ones this small carry a stop_reason. */
 const MAX_PLACEHOLDER_OUTPUT_TOKENS = 8;
@@ -19,9 +18,6 @@ const BYTES_PER_ESTIMATED_TOKEN = 4;
 
 /** Responses have a few dozen. */
 const MAX_COUNTED_BLOCKS = 100;
-
-/** Claude Code's own calls have none to three. */
-const MAX_ADVISOR_ITERATIONS = 64;
 
 /** What a message's row and a progress line have in common. */
 type ResponseFacts = Pick<
@@ -42,44 +38,29 @@ export interface ResponseOrigin {
   gitBranch: string | null;
   agentVersion: string | null;
   isMarkedCopy: boolean;
+  /** Whether the agent made it up itself. */
+  isSynthetic: boolean;
 }
 
 /** An API response of which lines may still follow. */
 export interface OpenResponse extends ResponseOrigin {
   usage: Usage | undefined;
-  /** Of the usage and the searches, as far as they are known. */
-  price: Price | undefined;
-  /** For which the price was looked up. */
-  pricedModel: string | null;
-  pricedTimestamp: string | null;
   reportedCostUsd: number | null;
-  advisors: { model: string | null; usage: Usage }[];
+  advisors: AdvisorUsage[];
   /** UTF-8 bytes of what the model wrote, as far as the transcript shows it; rather less than more. */
   contentBytes: number;
   /** The blocks counted, MAX_COUNTED_BLOCKS at most. */
   countedBlocks: { name: string; byteLength: number }[];
-  /** Searches that the results of its WebSearch tool uses tell of; they count where its usage names none. */
+  /** Searches that the results of its tool uses report; they count if its usage names none. */
   searchCount: number;
 }
 
-export interface UsageLine {
-  usage: JsonObject | undefined;
-  reportedCostUsd: number | null;
-}
-
-export interface UsageOptions {
-  prices: PriceTable;
-  usageFrom: 'first' | 'final';
-  onInvalidUsage: (field: string) => void;
-}
+export type UsageLine = Pick<ResponseRecord, 'usage' | 'advisors' | 'reportedCostUsd'>;
 
 export function createOpenResponse(origin: ResponseOrigin): OpenResponse {
   return {
     ...origin,
     usage: undefined,
-    price: undefined,
-    pricedModel: null,
-    pricedTimestamp: null,
     reportedCostUsd: null,
     advisors: [],
     contentBytes: 0,
@@ -88,20 +69,12 @@ export function createOpenResponse(origin: ResponseOrigin): OpenResponse {
   };
 }
 
-/** Takes in the usage of a line, and prices it anew where that, the model or the time have changed. */
-export function observeUsage(response: OpenResponse, line: UsageLine, options: UsageOptions): void {
-  if (response.reportedCostUsd === null && line.reportedCostUsd !== null) {
-    response.reportedCostUsd = line.reportedCostUsd;
-    response.price = undefined;
-  }
-  if (line.usage !== undefined && (response.usage === undefined || options.usageFrom === 'final')) {
-    const usage = toUsage(line.usage, options.onInvalidUsage);
-    const finalUsage = response.usage === undefined ? usage : toFinalUsage(response.usage, usage);
-    if (finalUsage !== response.usage) response.price = undefined;
-    response.usage = finalUsage;
-    observeAdvisors(response, line.usage, options.onInvalidUsage);
-  }
-  updatePrice(response, options.prices);
+/** Takes in the usage of a line: the final figures, or those of the first line that has any. */
+export function observeUsage(response: OpenResponse, line: UsageLine, usageFrom: 'first' | 'final'): void {
+  response.reportedCostUsd ??= line.reportedCostUsd;
+  if (line.usage === undefined || (response.usage !== undefined && usageFrom === 'first')) return;
+  response.usage = response.usage === undefined ? line.usage : toFinalUsage(response.usage, line.usage);
+  observeAdvisors(response, line.advisors);
 }
 
 /**
@@ -116,45 +89,18 @@ export function observeContent(response: OpenResponse, name: string, byteLength:
   response.contentBytes += byteLength;
 }
 
-/** Takes in searches that a tool result tells of; false where it tells of none. */
-export function observeSearches(response: OpenResponse, searchCount: number, prices: PriceTable): boolean {
-  if (searchCount === 0) return false;
-  response.searchCount += searchCount;
-  response.price = undefined;
-  updatePrice(response, prices);
-  return true;
-}
-
-function updatePrice(response: OpenResponse, prices: PriceTable): void {
-  const usage = toBilledUsage(response);
-  if (usage === undefined) return;
-  const { model, timestamp } = response.facts;
-  if (response.price !== undefined && model === response.pricedModel && timestamp === response.pricedTimestamp) return;
-  response.price = toPrice(response, usage, prices);
-  response.pricedModel = model;
-  response.pricedTimestamp = timestamp;
-}
-
 /** The searches that tool results tell of count where the usage names none. */
 export function toBilledUsage({ usage, searchCount }: Pick<OpenResponse, 'usage' | 'searchCount'>): Usage | undefined {
   if (usage === undefined || usage.webSearchRequests > 0 || searchCount === 0) return usage;
   return { ...usage, webSearchRequests: Math.min(searchCount, MAX_REQUESTS_PER_RESPONSE) };
 }
 
-/** A `fallback_message` is in the figures of its response already, and so is a `message`. */
-function observeAdvisors(response: OpenResponse, usage: JsonObject, onInvalid: (field: string) => void): void {
-  if (!Array.isArray(usage.iterations)) return;
-  let position = 0;
-  for (const element of usage.iterations) {
-    const iteration = readObject(element);
-    if (iteration?.type !== 'advisor_message' || position === MAX_ADVISOR_ITERATIONS) continue;
+/** Later records of a response repeat its advisors, perhaps with larger counts. */
+function observeAdvisors(response: OpenResponse, advisors: readonly AdvisorUsage[]): void {
+  for (const [position, { model, usage }] of advisors.entries()) {
     const known = response.advisors[position];
-    const read = toUsage(iteration, onInvalid);
-    const model = readIdentifier(iteration.model, () => undefined);
-    response.advisors[position++] =
-      known === undefined
-        ? { model, usage: read }
-        : { model: known.model ?? model, usage: toFinalUsage(known.usage, read) };
+    response.advisors[position] =
+      known === undefined ? { model, usage } : { model: known.model ?? model, usage: toFinalUsage(known.usage, usage) };
   }
 }
 
@@ -185,7 +131,7 @@ export function joinProgress(message: OpenResponse, progress: OpenResponse): Ope
       model: model ?? progress.facts.model,
       stop_reason: stop_reason ?? progress.facts.stop_reason,
     },
-    price: undefined,
+    isSynthetic: model === null ? progress.isSynthetic : message.isSynthetic,
     contentBytes: Math.max(message.contentBytes, progress.contentBytes),
   };
   if (progress.usage === undefined || progress.usage.outputTokens <= message.usage.outputTokens) return joined;
@@ -193,15 +139,21 @@ export function joinProgress(message: OpenResponse, progress: OpenResponse): Ope
 }
 
 /** A line that names no usage, or that the agent made up itself, tells of no API response. */
-export function isApiResponse({ usage, facts }: Pick<OpenResponse, 'usage' | 'facts'>): boolean {
-  return usage !== undefined && facts.model !== SYNTHETIC_MODEL;
+export function isApiResponse({ usage, isSynthetic }: Pick<OpenResponse, 'usage' | 'isSynthetic'>): boolean {
+  return usage !== undefined && !isSynthetic;
 }
 
-/** The row of the response and those of its advisors; none where nothing is known of it. */
-export function toApiResponses(response: OpenResponse, prices: PriceTable): ApiResponse[] {
+/** What the response costs; undefined if no line brought its usage. */
+export function priceResponse(response: OpenResponse, prices: PriceTable): Price | undefined {
   const usage = toBilledUsage(response);
-  if (usage === undefined || !isApiResponse(response)) return [];
-  const row = toApiResponse(response, usage, response.price, prices);
+  return usage === undefined ? undefined : toPrice(response, usage, prices);
+}
+
+/** The row of the response and those of its advisors; none if nothing is known of it. */
+export function toApiResponses(response: OpenResponse, price: Price | undefined, prices: PriceTable): ApiResponse[] {
+  const usage = toBilledUsage(response);
+  if (usage === undefined || price === undefined || !isApiResponse(response)) return [];
+  const row = toApiResponse(response, usage, price);
   if (isUnfinalised(response)) {
     row.is_unfinalised = true;
     row.estimated_tokens_out = Math.max(
@@ -211,9 +163,9 @@ export function toApiResponses(response: OpenResponse, prices: PriceTable): ApiR
   }
   const advisors = response.advisors.map((advisor, index) => {
     const key = toAdvisorKey(response.key, index + 1);
-    const facts = { ...response.facts, model: advisor.model };
-    const messageRow = { ...response, key, facts, reportedCostUsd: null };
-    return { ...toApiResponse(messageRow, advisor.usage, undefined, prices), source: 'advisor' as const };
+    const advised = { ...response, key, facts: { ...response.facts, model: advisor.model }, reportedCostUsd: null };
+    const advisorPrice = toPrice(advised, advisor.usage, prices);
+    return { ...toApiResponse(advised, advisor.usage, advisorPrice), source: 'advisor' as const };
   });
   return [row, ...advisors];
 }
@@ -222,14 +174,8 @@ function toPrice({ facts, reportedCostUsd }: OpenResponse, usage: Usage, prices:
   return prices.price({ model: facts.model, timestamp: facts.timestamp, usage, reportedCostUsd });
 }
 
-function toApiResponse(
-  response: OpenResponse,
-  usage: Usage,
-  knownPrice: Price | undefined,
-  prices: PriceTable,
-): ApiResponse {
+function toApiResponse(response: OpenResponse, usage: Usage, { costUsd, costs, basis }: Price): ApiResponse {
   const { facts } = response;
-  const { costUsd, costs, basis } = knownPrice ?? toPrice(response, usage, prices);
   return {
     response_key: response.key,
     source: response.source,

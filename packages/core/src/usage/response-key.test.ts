@@ -1,21 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import { isUniqueId, toAdvisorKey, toResponseKey } from './response-key.ts';
 
-const key = (fields: { messageId?: string; requestId?: string; uuid?: string }, sessionId = 's', lineNumber = 7) =>
-  toResponseKey({ messageId: null, requestId: null, uuid: null, ...fields }, sessionId, lineNumber);
+const key = (fields: { responseId?: string; requestId?: string; uuid?: string }, sessionId = 's', lineNumber = 7) =>
+  toResponseKey({ responseId: null, requestId: null, uuid: null, ...fields }, sessionId, lineNumber);
 
 describe('toResponseKey', () => {
   const unique = 'msg_01EwzvVEp8xhADrb1AKmgfNP';
 
   it('is a unique message id alone, whatever else a copy of the record has', () => {
-    expect(key({ messageId: unique })).toBe(unique);
-    expect(key({ messageId: unique, requestId: 'r', uuid: 'u' }, 'other', 1)).toBe(unique);
+    expect(key({ responseId: unique })).toBe(unique);
+    expect(key({ responseId: unique, requestId: 'r', uuid: 'u' }, 'other', 1)).toBe(unique);
   });
 
   it('joins an id that may clash to the request, else to the line', () => {
-    expect(key({ messageId: 'msg_1', requestId: 'r', uuid: 'u' })).toBe('msg_1/r');
-    expect(key({ messageId: 'msg_1', uuid: 'u' })).toBe('msg_1/u');
-    expect(key({ messageId: 'msg_1' })).toBe('msg_1/line:s:7');
+    expect(key({ responseId: 'msg_1', requestId: 'r', uuid: 'u' })).toBe('msg_1/r');
+    expect(key({ responseId: 'msg_1', uuid: 'u' })).toBe('msg_1/u');
+    expect(key({ responseId: 'msg_1' })).toBe('msg_1/line:s:7');
   });
 
   it('falls back to the uuid, and to the place', () => {

@@ -3,7 +3,7 @@ const MIN_UNIQUE_ID_LENGTH = 20;
 
 /** The fields of a record by which its API response is told from all others. */
 export interface ResponseIdentity {
-  messageId: string | null;
+  responseId: string | null;
   requestId: string | null;
   uuid: string | null;
 }
@@ -19,13 +19,13 @@ export function isUniqueId(id: string): boolean {
  * `uuid:<uuid>`; without anything `line:<session id>:<line number>`, which no copy shares.
  */
 export function toResponseKey(
-  { messageId, requestId, uuid }: ResponseIdentity,
+  { responseId, requestId, uuid }: ResponseIdentity,
   sessionId: string,
   lineNumber: number,
 ): string {
-  if (messageId !== null) {
-    if (isUniqueId(messageId)) return messageId;
-    return `${messageId}/${requestId ?? uuid ?? `line:${sessionId}:${lineNumber}`}`;
+  if (responseId !== null) {
+    if (isUniqueId(responseId)) return responseId;
+    return `${responseId}/${requestId ?? uuid ?? `line:${sessionId}:${lineNumber}`}`;
   }
   return uuid === null ? `line:${sessionId}:${lineNumber}` : `uuid:${uuid}`;
 }

@@ -1,5 +1,4 @@
-import { cutCharacters, readObject } from '../records/fields.ts';
-import type { JsonObject, JsonValue } from '../rows.ts';
+import type { JsonObject } from '../rows.ts';
 
 /** Tokens of one API response by the classes that are priced apart, and what else its price depends on. */
 export interface Usage {
@@ -18,6 +17,21 @@ export interface Usage {
   inferenceGeo: string | null;
 }
 
+export const NO_USAGE: Readonly<Usage> = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  webSearchRequests: 0,
+  webFetchRequests: 0,
+  thinkingTokens: 0,
+  serviceTier: null,
+  speed: null,
+  inferenceGeo: null,
+};
+
 /**
  * No API response comes near it; larger figures are faults. Costs in units of 1e-10 dollars stay exact integers, also
  * where hundreds of such responses are summed up.
@@ -25,37 +39,6 @@ export interface Usage {
 export const MAX_TOKENS_PER_FIELD = 1e8;
 /** Of one API response; the same, so that sums of millions fit into Postgres' 32 bits. */
 export const MAX_REQUESTS_PER_RESPONSE = 1000;
-
-/** Reads a `message.usage` object of the Anthropic API; a field that is no plausible count is 0 and reported. */
-export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
-  const count = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number => {
-    const value: JsonValue | undefined = source?.[field];
-    if (value === undefined || value === null) return 0;
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= max) return value;
-    onInvalid(field);
-    return 0;
-  };
-  const text = (field: string): string | null => {
-    const value = usage[field];
-    return typeof value === 'string' && value !== '' ? cutCharacters(value, 64) : null;
-  };
-  const cacheCreation = readObject(usage.cache_creation);
-  const serverToolUse = readObject(usage.server_tool_use);
-  return {
-    inputTokens: count(usage, 'input_tokens'),
-    outputTokens: count(usage, 'output_tokens'),
-    cacheReadTokens: count(usage, 'cache_read_input_tokens'),
-    cacheWriteTokens: count(usage, 'cache_creation_input_tokens'),
-    cacheWrite5mTokens: count(cacheCreation, 'ephemeral_5m_input_tokens'),
-    cacheWrite1hTokens: count(cacheCreation, 'ephemeral_1h_input_tokens'),
-    webSearchRequests: count(serverToolUse, 'web_search_requests', MAX_REQUESTS_PER_RESPONSE),
-    webFetchRequests: count(serverToolUse, 'web_fetch_requests', MAX_REQUESTS_PER_RESPONSE),
-    thinkingTokens: count(readObject(usage.output_tokens_details), 'thinking_tokens'),
-    serviceTier: text('service_tier'),
-    speed: text('speed'),
-    inferenceGeo: text('inference_geo'),
-  };
-}
 
 /**
  * The final figure of a response whose lines each carry a usage: the maximum of every field. It is `earlier` itself

@@ -1,9 +1,10 @@
+import { TOOL_KINDS } from '@recount/core';
 import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { DatabasePool } from '../database.ts';
+import type { DatabasePool } from '../database/database.ts';
 import { drizzle, getTableConfig, type PgTable } from '../drizzle.cjs';
-import { contentBlocks, ingestIssues, transcriptMessages } from '../schema/messages.ts';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
 import { createRowCopier } from './row-copier.ts';
 
@@ -100,6 +101,7 @@ const blockRow = fc.record({
   content_text: orNull(text),
   thinking_text: orNull(text),
   tool_name: orNull(text),
+  tool_kind: orNull(fc.constantFrom(...TOOL_KINDS)),
   tool_use_id: orNull(text),
   tool_input: json as fc.Arbitrary<string>,
   tool_result_id: orNull(text),

@@ -3,14 +3,15 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseTranscript } from '@recount/core';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import type {} from '@recount/local-postgres/testing';
 import pg from 'pg';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { createDatabasePool } from '../database.ts';
+import { createDatabasePool } from '../database/database.ts';
 import { drizzle, getTableConfig, is, migrate, PgTable } from '../drizzle.cjs';
-import { verifyUsage } from '../queries/verify-usage.ts';
 import * as schema from '../schema/index.ts';
+import { verifyUsage } from '../usage/verify-usage.ts';
 import { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
 
 /** A database with nothing in it, and a pool on it. */
@@ -67,16 +68,13 @@ describe('migrateDatabase', () => {
     await holder.query('SELECT pg_advisory_lock(7262891)');
     const migrating = migrateDatabase(connectionString);
     const expectation = expect(migrating).rejects.toMatchObject({ code: '57P01' });
-    await vi.waitFor(
-      async () => {
-        const { rowCount } = await pool.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    await vi.waitFor(async () => {
+      const { rowCount } = await pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND application_name = 'recount migrate' AND wait_event = 'advisory'`,
-        );
-        expect(rowCount).toBe(1);
-      },
-      { timeout: 10_000 },
-    );
+      );
+      expect(rowCount).toBe(1);
+    });
     await expectation;
     await holder.query('SELECT pg_advisory_unlock_all()');
     await migrateDatabase(connectionString);
@@ -116,6 +114,100 @@ it('carries over what 0.2.0 has ingested', async () => {
   expect(checks.filter((check) => check.rows === 0)).toEqual([]);
 });
 
+it('makes null of costs that 0.3 and earlier showed as 0 for want of a price, and leaves others’ views alone', async () => {
+  const { connectionString, pool, withSnapshot } = await createDatabaseOf020();
+  const costs = '_input _output _cache_read _cache_write _web_search'.split(' ');
+  const setCosts = (suffix: string, value: string) =>
+    ['', ...costs].map((part) => `cost${part}_${suffix} = ${value}`).join(', ');
+  for (const table of ['usage_entries', 'usage_ledger']) {
+    await pool.query(`UPDATE recount.${table} SET ${setCosts('usd', 'NULL')}, price_basis = 'unpriced'`);
+  }
+  await pool.query(`UPDATE recount.usage_rollup SET ${setCosts('units', '0')}, unpriced_responses = responses,
+    unpriced_tokens = tokens_in + tokens_out + cache_read + cache_write, default_priced_responses = 0`);
+  for (const table of ['transcripts', 'sessions']) {
+    await pool.query(`UPDATE recount.${table} SET cost_estimate_usd = 0, unpriced_count = api_response_count`);
+  }
+  await pool.query(`CREATE SCHEMA team; CREATE VIEW team.usage AS SELECT * FROM analytics.session_usage;
+    CREATE MATERIALIZED VIEW team.days AS SELECT * FROM analytics.daily_usage;
+    CREATE VIEW team.sessions AS SELECT * FROM analytics.sessions`);
+  await migrateDatabase(connectionString);
+  const { rows } = await pool.query(`SELECT api_response_count > 0 AS has_responses, cost_estimate_usd::float8 AS cost,
+    unpriced_count = api_response_count AS is_unpriced FROM team.sessions GROUP BY 1, 2, 3 ORDER BY 1`);
+  expect(rows).toEqual([
+    { has_responses: false, cost: 0, is_unpriced: true },
+    { has_responses: true, cost: null, is_unpriced: true },
+  ]);
+  const usage = await pool.query('SELECT DISTINCT cost_usd FROM team.usage');
+  expect(usage.rows).toEqual([{ cost_usd: null }]);
+  const workspace = await pool.query<{ id: string }>('SELECT id FROM recount.workspaces');
+  const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, workspace.rows[0]?.id ?? ''));
+  expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
+});
+
+/** Every kind of tool that 0.3 and earlier could have stored, with and without what the name alone does not tell. */
+const TOOL_NAMES = [
+  ...['Read', 'NotebookRead', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit', 'Bash', 'bash', 'BashOutput', 'KillBash'],
+  ...['KillShell', 'Glob', 'Grep', 'LS', 'LSP', 'ToolSearch', 'WebFetch', 'WebSearch', 'web_search', 'web_fetch'],
+  ...['Task', 'Agent', 'Skill', 'TodoWrite', 'TaskCreate', 'TaskUpdate', 'TaskList', 'TaskGet', 'EnterPlanMode'],
+  ...['ExitPlanMode', 'exit_plan_mode', 'AskUserQuestion', 'ListMcpResourcesTool', 'ReadMcpResourceTool'],
+  ...['mcp__git__log', 'mcp__git', 'mcp____log', 'mcpXgit__log', 'read', 'constructor', ''],
+];
+
+it('says of tools of 0.3 and earlier what the parser says of them', async () => {
+  const { connectionString, pool } = await createDatabaseOf020();
+  const uses = TOOL_NAMES.map((name, index) => ({
+    type: 'tool_use',
+    id: `toolu_${String(index).padStart(18, '0')}`,
+    name,
+    input: {},
+  }));
+  const served = { type: 'mcp_tool_use', id: 'mcptoolu_of_the_api_00000', name: 'query', server_name: 'db', input: {} };
+  const message = { id: 'msg_of_all_the_tools_000', role: 'assistant', content: [...uses, served] };
+  const line = JSON.stringify({ type: 'assistant', sessionId: 's', uuid: 'u', message });
+  const { contentBlocks, toolCalls } = await parseTranscript('s', line);
+  expect(toolCalls).toHaveLength(TOOL_NAMES.length + 1);
+  const key = { workspace_id: '01J00000000000000000000001', transcript_id: 't' };
+  const rows = {
+    content_blocks: contentBlocks.map((block) => ({ ...key, ...block })),
+    tool_calls: toolCalls.map((call, call_number) => ({ ...key, call_number, is_own: true, ...call })),
+  };
+  for (const [table, values] of Object.entries(rows)) {
+    await pool.query(
+      `INSERT INTO recount.${table} SELECT * FROM jsonb_populate_recordset(NULL::recount.${table}, $1::jsonb)`,
+      [JSON.stringify(values)],
+    );
+  }
+  await migrateDatabase(connectionString);
+  const read = async (table: string, order: string) => {
+    const result = await pool.query(
+      `SELECT tool_name, tool_kind FROM recount.${table} WHERE session_id = 's' ORDER BY ${order}`,
+    );
+    return result.rows;
+  };
+  const toExpected = (rows: readonly { tool_name: string | null; tool_kind: string | null }[]) =>
+    rows.map(({ tool_name, tool_kind }) => ({ tool_name, tool_kind }));
+  expect(await read('content_blocks', 'block_order')).toEqual(toExpected(contentBlocks));
+  expect(await read('tool_calls', 'call_number')).toEqual(toExpected(toolCalls));
+});
+
+it('knows the streams of 0.3 and earlier, and counts files and sub-agents as before', async () => {
+  const { connectionString, pool, withSnapshot } = await createDatabaseOf020();
+  const counts = `SELECT count(*) FILTER (WHERE tool_name = 'Read')::int AS reads,
+    count(*) FILTER (WHERE tool_name IN ('Task', 'Agent'))::int AS subagents FROM recount.tool_calls`;
+  const before = (await pool.query(counts)).rows;
+  expect(before).toEqual([{ reads: expect.any(Number), subagents: 3 }]);
+  await pool.query(`UPDATE recount.transcripts SET format = 'claude-stream-json' WHERE session_id = 'two'`);
+  await migrateDatabase(connectionString);
+  const after = await pool.query(`SELECT count(*) FILTER (WHERE tool_kind = 'read')::int AS reads,
+    count(*) FILTER (WHERE tool_kind = 'agent')::int AS subagents FROM recount.tool_calls`);
+  expect(after.rows).toEqual(before);
+  const streams = await pool.query('SELECT DISTINCT session_id FROM recount.transcripts WHERE is_stream');
+  expect(streams.rows).toEqual([{ session_id: 'two' }]);
+  const { rows } = await pool.query<{ id: string }>('SELECT id FROM recount.workspaces');
+  const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, rows[0]?.id ?? ''));
+  expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
+});
+
 describe('the migrated schema', () => {
   it('is the one that the program has in mind', async () => {
     const { pool } = await createMigratedDatabase();
@@ -132,7 +224,7 @@ describe('the migrated schema', () => {
       return columns.map((column) => {
         const type = column
           .getSQLType()
-          .replace('numeric(20, 10)', 'numeric(20,10)')
+          .replace(/^numeric\((\d+), 10\)/, 'numeric($1,10)')
           .replace('timestamp (3)', 'timestamp(3)');
         return `${name}.${column.name} ${type}${column.notNull || column.primary ? ' NOT NULL' : ''}`;
       });

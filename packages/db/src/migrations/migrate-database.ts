@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import type { Database } from '../database.ts';
+import type { Database } from '../database/database.ts';
 import { drizzle, migrate, sql } from '../drizzle.cjs';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.meta.url));

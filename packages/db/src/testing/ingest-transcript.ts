@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { identifyTranscript, streamTranscript } from '@recount/core';
-import type { DatabasePool } from '../database.ts';
-import { completeTranscripts } from '../writes/complete-transcripts.ts';
-import { insertTranscripts } from '../writes/insert-transcripts.ts';
-import { settleSessions } from '../writes/settle-sessions.ts';
-import { createTranscriptCopier } from '../writes/transcript-copier.ts';
-import { createTranscriptWriter } from '../writes/transcript-writer.ts';
+import type { DatabasePool } from '../database/database.ts';
+import { settleSessions } from '../sessions/settle-sessions.ts';
+import { completeTranscripts } from '../transcripts/complete-transcripts.ts';
+import { insertTranscripts } from '../transcripts/insert-transcripts.ts';
+import { toNewRowSet } from '../transcripts/row-set.ts';
+import { createTranscriptCopier } from '../transcripts/transcript-copier.ts';
+import { createTranscriptWriter } from '../transcripts/transcript-writer.ts';
 
 /** Ingests a transcript as a worker does, but from memory, and without looking at other versions of its session. */
 export async function ingestTranscript(
@@ -20,7 +21,7 @@ export async function ingestTranscript(
       id: key.transcriptId,
       session_id: sessionId,
       agent: 'claude-code',
-      format: 'claude-code' as const,
+      format: 'claude-code',
       path,
       is_subagent: identity.isSubagent,
       parent_session_id: identity.parentSessionId ?? null,
@@ -30,31 +31,18 @@ export async function ingestTranscript(
       object_key: `${key.workspaceId}/${key.transcriptId}`,
     };
     await insertTranscripts(transaction, key.workspaceId, [row]);
-    const batches = streamTranscript(sessionId, bytes);
-    const counts = { contentBlocks: 0, errors: 0, warnings: 0, issuesByCode: {} as Record<string, number> };
-    const firstNumbers = { entry: 0, call: 0, event: 0, issue: 0 };
-    const rowSetId = key.transcriptId;
-    const context = { workspaceId: key.workspaceId, rowSetId, agent: 'claude-code', priceVersion: 'test' };
+    const rowSet = toNewRowSet({ workspaceId: key.workspaceId, rowSetId: key.transcriptId });
     const copier = createTranscriptCopier(client);
-    const writer = createTranscriptWriter(transaction, copier, context, firstNumbers);
-    let next = await batches.next();
-    for (; !next.done; next = await batches.next()) {
-      await writer.write(next.value);
-      counts.contentBlocks += next.value.contentBlocks.length;
-      for (const { code, severity, count } of next.value.issues) {
-        if (severity === 'error') counts.errors++;
-        else counts.warnings++;
-        counts.issuesByCode[code] = (counts.issuesByCode[code] ?? 0) + count;
-      }
-    }
-    await writer.finish();
+    const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
+    for await (const batch of streamTranscript(sessionId, bytes)) await writer.write(batch);
     await copier.sendAll();
-    const completed = { transcriptId: key.transcriptId, rowSetId, summary: next.value, counts, attemptCount: 1 };
+    const written = writer.finish();
+    const completed = { transcriptId: key.transcriptId, ...written, attemptCount: 1 };
     await completeTranscripts(transaction, key.workspaceId, [completed], { parser: 'test', prices: 'test' });
     await settleSessions(transaction, {
       workspaceId: key.workspaceId,
       sessionIds: [sessionId],
-      written: [{ rowSetId, firstNumbers }],
+      written: [written.rowSet],
       removedRowSetIds: [],
     });
   });

@@ -1,9 +1,20 @@
-import type { DatabasePool } from '../database.ts';
-import { sessions } from '../schema/transcripts.ts';
-import { sessionEvents, toolCalls, usageEntries, usageLedger } from '../schema/usage.ts';
-import { writeRollups } from '../writes/write-rollups.ts';
+import type { ToolKind } from '@recount/core';
+import type { DatabasePool } from '../database/database.ts';
+import { sessions } from '../transcripts/schema.ts';
+import { sessionEvents, toolCalls, usageEntries, usageLedger } from '../usage/schema.ts';
+import { writeRollups } from '../usage/write-rollups.ts';
 import { TEST_WORKSPACE } from './create-test-pool.ts';
 import { insertTestTranscript } from './insert-test-transcript.ts';
+
+const KINDS: Readonly<Record<string, ToolKind>> = {
+  Read: 'read',
+  Edit: 'edit',
+  Write: 'edit',
+  Bash: 'shell',
+  Task: 'agent',
+  Agent: 'agent',
+  Skill: 'skill',
+};
 
 type Response = Partial<typeof usageLedger.$inferInsert> & {
   /** Sessions that hold a copy but are not credited. */
@@ -41,6 +52,7 @@ export async function insertTestFleet(
         call_key: `${session.session_id}-${index}`,
         message_id: 'message',
         tool_name: 'Read',
+        tool_kind: KINDS[call.tool_name ?? 'Read'] ?? 'other',
         is_denied: false,
         is_error: false,
         input_bytes: 10,

@@ -1,6 +1,6 @@
-import type { DatabasePool } from '../database.ts';
-import { transcripts } from '../schema/transcripts.ts';
-import type { TranscriptRow } from '../writes/insert-transcripts.ts';
+import type { DatabasePool } from '../database/database.ts';
+import type { TranscriptRow } from '../transcripts/schema.ts';
+import { transcripts } from '../transcripts/schema.ts';
 import { TEST_WORKSPACE } from './create-test-pool.ts';
 
 type Fields = Partial<typeof transcripts.$inferInsert> & { id: string };
@@ -13,6 +13,8 @@ export async function insertTestTranscript(pool: DatabasePool, fields: Fields): 
       workspace_id: TEST_WORKSPACE,
       session_id: 'session',
       agent: 'claude-code',
+      format: 'claude-code',
+      is_stream: false,
       sha256: `sha-${fields.id}`,
       size_bytes: 1000,
       object_key: `key-${fields.id}`,

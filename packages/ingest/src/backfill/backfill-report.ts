@@ -1,14 +1,21 @@
-import type { TranscriptFormat } from '@recount/core';
-import type { SkipReason } from '@recount/sources';
+import type { SkipReason } from '@recount/storage/sources';
 
 /** Why something found is not ingested: by the reasons of sources, or by what its content is. */
-export type BackfillSkipReason = SkipReason | 'empty' | 'unknown-format' | `not-yet-known:${TranscriptFormat}`;
+export type BackfillSkipReason = SkipReason | 'empty' | 'unknown-format' | `not-yet-known:${string}`;
 
 /**
  * What became of one item. `queued`: stored, and not seen in a final state. `superseded`: its bytes are the beginning of
- * a longer transcript of the session. `new`: would be stored, were this not a dry run.
+ * a longer transcript of the session. `healed`: the target had lost or damaged its copy, and has a whole one again. `new`: would be stored, were this not a dry run.
  */
-export type BackfillOutcome = 'queued' | 'ingested' | 'superseded' | 'already-there' | 'new' | 'skipped' | 'failed';
+export type BackfillOutcome =
+  | 'queued'
+  | 'ingested'
+  | 'superseded'
+  | 'already-there'
+  | 'healed'
+  | 'new'
+  | 'skipped'
+  | 'failed';
 
 export interface BackfillFailure {
   location: string;
@@ -20,7 +27,7 @@ export interface BackfillFailure {
 export const MAX_KEPT_FAILURES = 1000;
 
 export interface BackfillReport {
-  /** Transcripts of known agents, and what could not be read: the sum of the six counts that follow, unless interrupted. */
+  /** Transcripts of known agents, and what could not be read: the sum of the seven counts that follow, unless interrupted. */
   found: number;
   /** Stored by this run, and not seen in a final state. */
   queued: number;
@@ -28,12 +35,14 @@ export interface BackfillReport {
   superseded: number;
   /** Stored by an earlier backfill or upload, or twice in this one. */
   alreadyThere: number;
+  /** Stored by an earlier one, lost or damaged since, and stored again by this run. */
+  healed: number;
   /** Dry run only. */
   new: number;
   failed: number;
   failures: BackfillFailure[];
   skipped: number;
-  skippedByReason: Partial<Record<BackfillSkipReason, number>>;
+  skippedByReason: Record<string, number>;
   /** Decoded bytes of what was read as a transcript. */
   readBytes: number;
   /** Stored (compressed) bytes that the sources have gone through. */
@@ -49,6 +58,7 @@ export function createReport(): BackfillReport {
     ingested: 0,
     superseded: 0,
     alreadyThere: 0,
+    healed: 0,
     new: 0,
     failed: 0,
     failures: [],

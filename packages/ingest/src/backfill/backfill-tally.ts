@@ -33,6 +33,7 @@ const COUNTERS = {
   ingested: 'ingested',
   superseded: 'superseded',
   'already-there': 'alreadyThere',
+  healed: 'healed',
   new: 'new',
 } as const;
 

@@ -13,24 +13,32 @@ export interface Delivery {
   path: string;
   /** Decoded bytes, where known. */
   sizeBytes: number | undefined;
+  /** SHA-256 (hex) of the decoded bytes, where known. */
+  sha256: string | undefined;
   /** The decoded bytes; called once for each attempt. */
   open(): AsyncIterable<Uint8Array>;
+}
+
+/** What became of a delivery. */
+export interface Reception {
+  transcript: StoredTranscript;
+  /** The target had the bytes already. */
+  isDuplicate: boolean;
+  /** Its own copy was lost or damaged, and these bytes have taken its place. */
+  isHealed: boolean;
 }
 
 /** Where a backfill brings transcripts: an API, or store and database themselves. Every method rejects with a BackfillTargetError. */
 export interface BackfillTarget {
   /** Small transcripts that may be delivered at once, besides what is under way by itself. Default: none. */
   readonly maxSmallDeliveries?: number;
-  /** The transcript of these bytes in this session, if the target has it. */
+  /** The transcript of these bytes in this session, if the target has it, and has not found its copy lost or damaged. */
   find(
     content: { sessionId: string; sha256: string },
     signal: AbortSignal | undefined,
   ): Promise<StoredTranscript | undefined>;
   /** Stores a transcript durably, to be ingested later. Errors of the body are passed on or replaced, as it likes. */
-  receive(
-    delivery: Delivery,
-    signal: AbortSignal | undefined,
-  ): Promise<{ transcript: StoredTranscript; isDuplicate: boolean }>;
+  receive(delivery: Delivery, signal: AbortSignal | undefined): Promise<Reception>;
   /** The transcripts of at most `MAX_STATUS_IDS` ids, in any order; deleted ones are left out. */
   readStatuses(ids: readonly string[], signal: AbortSignal | undefined): Promise<StoredTranscript[]>;
 }

@@ -1,5 +1,6 @@
-import type { TranscriptSource } from '@recount/sources';
+import type { TranscriptSource } from '@recount/storage/sources';
 import type { BackfillTarget, StoredTranscript } from './backfill-target.ts';
+import type { Arrival } from './follow-ingestion.ts';
 import type { SourceContent } from './read-content.ts';
 import type { Retry } from './with-retries.ts';
 
@@ -21,7 +22,7 @@ export async function deliverTranscript(
   source: TranscriptSource,
   content: SourceContent,
   options: DeliverOptions,
-): Promise<{ transcript: StoredTranscript; isOurs: boolean } | undefined> {
+): Promise<{ transcript: StoredTranscript; arrival: Arrival } | undefined> {
   const { retry, signal } = options;
   const { sessionId, measure } = content;
   options.onRead(measure?.sizeBytes ?? 0);
@@ -29,16 +30,16 @@ export async function deliverTranscript(
   if (options.asksFirst && sessionId !== undefined && measure !== undefined) {
     const { sha256 } = measure;
     const transcript = await retry(() => target.find({ sessionId, sha256 }, signal));
-    if (transcript !== undefined) return { transcript, isOurs: false };
+    if (transcript !== undefined) return { transcript, arrival: 'already-there' };
   }
   if (options.isDryRun) return undefined;
 
   const body = createBody(content, measure === undefined ? options.onRead : () => {});
-  const delivery = { path: source.path, sizeBytes: measure?.sizeBytes, open: body.open };
+  const delivery = { path: source.path, sizeBytes: measure?.sizeBytes, sha256: measure?.sha256, open: body.open };
   const receive = (): ReturnType<BackfillTarget['receive']> => target.receive(delivery, signal);
   const maxAttempts = measure === undefined ? 1 : undefined;
-  const { transcript, isDuplicate } = await retry(() => body.attempt(receive), maxAttempts);
-  return { transcript, isOurs: !isDuplicate };
+  const { transcript, isDuplicate, isHealed } = await retry(() => body.attempt(receive), maxAttempts);
+  return { transcript, arrival: isHealed ? 'healed' : isDuplicate ? 'already-there' : 'ours' };
 }
 
 /** Remembers what went wrong with the content itself: a target may report that as a fault of the connection. */

@@ -1,4 +1,10 @@
-import { listStatesByContent, listTranscriptStates, type TranscriptContent, type TranscriptState } from '@recount/db';
+import {
+  listStatesByContent,
+  listTranscriptStates,
+  OPERATOR,
+  type TranscriptContent,
+  type TranscriptState,
+} from '@recount/db';
 import { RawStoreError } from '@recount/storage';
 import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -32,13 +38,14 @@ export function createDirectTarget(
     find: (content) =>
       withTargetErrors(async () => {
         const row = await findByContent(content);
-        return row && toStoredTranscript(row);
+        return row?.raw_damaged_at === null ? toStoredTranscript(row) : undefined;
       }),
     receive: ({ path, open }, signal) =>
       withTargetErrors(async () => {
-        const request = { workspaceId, path, body: open(), maxBytes, priority: BACKFILL_PRIORITY, signal };
-        const { transcript, isDuplicate } = await receiveTranscript(deps, request, record);
-        return { transcript: toStoredTranscript(transcript), isDuplicate };
+        const upload = { workspaceId, uploaderKeyId: OPERATOR, path, body: open(), maxBytes };
+        const request = { ...upload, priority: BACKFILL_PRIORITY, signal };
+        const { transcript, isDuplicate, rawObject } = await receiveTranscript(deps, request, record);
+        return { transcript: toStoredTranscript(transcript), isDuplicate, isHealed: rawObject === 'healed' };
       }),
     readStatuses: (ids) =>
       withTargetErrors(async () => {

@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
 import type { Retry } from './with-retries.ts';
 
+/** `ours`: stored by this run. `healed`: it was there, and has its bytes of this run, as those it had were lost or damaged. */
+export type Arrival = 'ours' | 'already-there' | 'healed';
+
 export interface FollowedTranscript {
   location: string;
-  /** Stored by this run, rather than found to be there. */
-  isOurs: boolean;
+  arrival: Arrival;
 }
 
 export interface FollowOptions {

@@ -1,4 +1,4 @@
-import type { TranscriptSource } from '@recount/sources';
+import type { TranscriptSource } from '@recount/storage/sources';
 import { MAX_GROUPED_BYTES } from '../process/process-group.ts';
 import type { BackfillTally } from './backfill-tally.ts';
 import { type BackfillTarget, BackfillTargetError } from './backfill-target.ts';
@@ -43,7 +43,7 @@ export function createTranscriptHandler(
     const delivered = await deliverTranscript(target, source, content, options);
     unavailableInARow = 0;
     if (delivered === undefined) tally.count(source.location, 'new');
-    else settler?.accept(source.location, delivered.transcript, delivered.isOurs);
+    else settler?.accept(source.location, delivered.transcript, delivered.arrival);
   };
 
   const fail = (location: string, error: unknown): void => {

@@ -1,14 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { findSession, listSessions, listTranscripts } from '@recount/db';
-import { readSources } from '@recount/sources';
 import { RawStoreError } from '@recount/storage';
+import { readSources } from '@recount/storage/sources';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runDoctor } from '../maintain/run-doctor.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -133,7 +134,7 @@ describe('a backfill into store and database', () => {
 
   it('goes on after an interruption', async () => {
     // More than what a group under way takes along.
-    const count = 400;
+    const count = 200;
     for (let number = 1; number <= count; number += 1)
       await write({ [`${toSessionId(number)}.jsonl`]: toSession(number) });
     const interruption = new AbortController();
@@ -237,4 +238,24 @@ describe('a backfill into store and database', () => {
     await pool.query("UPDATE recount.transcripts SET status = 'failed', failure_reason = 'Error: too many rows'");
     expect(await backfill()).toMatchObject({ found: 1, failed: 1, failures: [{ reason: 'Error: too many rows' }] });
   });
+});
+
+it('brings again what the doctor found damaged, and says so', async () => {
+  await write({ 'one.jsonl': toSession(1), 'two.jsonl': toSession(2) });
+  expect(await backfill()).toMatchObject({ found: 2, ingested: 2, healed: 0 });
+  const [damaged] = await listTranscripts(installation.database.database, TEST_WORKSPACE, {}, { limit: 2 });
+  const path = join(installation.storeDirectory, damaged?.object_key ?? '');
+  await writeFile(path, (await readFile(path, 'utf8')).replace('prompt', 'Prompt'));
+  const examine = async (): Promise<string[]> => {
+    const kinds: string[] = [];
+    const options = { fix: true, checksums: true, nowMs: Date.now() + 1000, minAgeMs: 0 };
+    for await (const { kind } of runDoctor(installation, options)) if (kind !== 'search-behind') kinds.push(kind);
+    return kinds;
+  };
+  // Nobody has looked yet: the bytes are known by their hash.
+  expect(await backfill()).toMatchObject({ found: 2, alreadyThere: 2, healed: 0 });
+  expect(await examine()).toEqual(['wrong-content']);
+  expect(await backfill()).toMatchObject({ found: 2, alreadyThere: 1, healed: 1, queued: 0 });
+  expect(await examine()).toEqual([]);
+  expect(await backfill()).toMatchObject({ found: 2, alreadyThere: 2, healed: 0 });
 });

@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import type { SourceItem } from '@recount/sources';
+import type { SourceItem } from '@recount/storage/sources';
 import type { BackfillReport } from './backfill-report.ts';
 import { type BackfillTally, createTally, type OnBackfillEvent } from './backfill-tally.ts';
 import type { BackfillTarget } from './backfill-target.ts';

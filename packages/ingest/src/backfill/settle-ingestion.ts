@@ -1,6 +1,6 @@
 import type { BackfillTally } from './backfill-tally.ts';
 import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
-import { type FollowedTranscript, type FollowOptions, followIngestion } from './follow-ingestion.ts';
+import { type Arrival, type FollowedTranscript, type FollowOptions, followIngestion } from './follow-ingestion.ts';
 
 export interface SettleOptions extends Pick<FollowOptions, 'retry' | 'pollIntervalMs' | 'stallMs' | 'signal'> {
   waitsForIngestion: boolean;
@@ -10,7 +10,7 @@ export interface SettleOptions extends Pick<FollowOptions, 'retry' | 'pollInterv
 
 export interface IngestionSettler {
   /** The target has a transcript: it counts now where its state is final or nobody waits, else when it is. */
-  accept(location: string, stored: StoredTranscript, isOurs: boolean): void;
+  accept(location: string, stored: StoredTranscript, arrival: Arrival): void;
   /** Resolves when few enough transcripts wait to be ingested. */
   waitForRoom(): Promise<void>;
   /** Resolves when none waits. */
@@ -32,11 +32,12 @@ export function settleIngestion(
   const { retry, signal } = options;
   const ingestedIds: string[] = [];
 
-  const settle = ({ location, isOurs }: FollowedTranscript, stored: StoredTranscript): void => {
+  const settle = ({ location, arrival }: FollowedTranscript, stored: StoredTranscript): void => {
+    const isOurs = arrival === 'ours';
     if (isOurs) report.queued -= 1;
     if (stored.status === 'failed') {
       tally.countFailed({ location, reason: stored.failureReason ?? 'its ingestion was given up' }, stored);
-    } else if (!isOurs) tally.count(location, 'already-there', stored);
+    } else if (arrival !== 'ours') tally.count(location, arrival, stored);
     else tally.count(location, stored.status === 'superseded' ? 'superseded' : 'ingested', stored);
     const isIngested = isOurs && stored.status === 'ingested';
     if (isIngested && ingestedIds.length < MAX_RECHECKED) ingestedIds.push(stored.transcriptId);
@@ -44,8 +45,8 @@ export function settleIngestion(
   const follower = followIngestion(target, {
     ...options,
     onSettled: settle,
-    onGone({ location, isOurs }) {
-      if (isOurs) report.queued -= 1;
+    onGone({ location, arrival }) {
+      if (arrival === 'ours') report.queued -= 1;
       tally.countFailed({ location, reason: 'deleted before it was ingested' });
     },
     onStalled: (waitingCount) => tally.emit({ kind: 'stalled', waitingCount }),
@@ -63,14 +64,15 @@ export function settleIngestion(
   };
 
   return {
-    accept(location, stored, isOurs) {
+    accept(location, stored, arrival) {
+      const isOurs = arrival === 'ours';
       const isFinal = stored.status !== 'queued' && stored.status !== 'processing';
       if (isOurs) tally.count(location, 'queued', stored);
-      if (isFinal) settle({ location, isOurs }, stored);
+      if (isFinal) settle({ location, arrival }, stored);
       else if (options.waitsForIngestion) {
-        follower.follow(stored.transcriptId, { location, isOurs });
+        follower.follow(stored.transcriptId, { location, arrival });
         follower.waitForLessThan(1).catch(options.onError);
-      } else if (!isOurs) tally.count(location, 'already-there', stored);
+      } else if (arrival !== 'ours') tally.count(location, arrival, stored);
     },
     waitForRoom: () => follower.waitForLessThan(MAX_WAITING),
     async finish() {

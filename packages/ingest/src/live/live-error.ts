@@ -2,6 +2,7 @@
  * - `too-many-streams`: the workspace has as many open as it may
  * - `wrong-session`: the stream belongs to another session
  * - `offset-mismatch`: bytes are missing between those stored and those sent
+ * - `different-bytes`: what was sent is not what is stored at its place
  * - `closed`: the stream has ended
  * - `taken-over`: another request appends to the stream now, or has ended it
  * - `too-large`: the stream has as many bytes as it may
@@ -10,6 +11,7 @@ export type LiveErrorCode =
   | 'too-many-streams'
   | 'wrong-session'
   | 'offset-mismatch'
+  | 'different-bytes'
   | 'closed'
   | 'taken-over'
   | 'too-large';

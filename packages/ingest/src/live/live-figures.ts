@@ -19,10 +19,12 @@ export function toFigures(summary: StreamSummary): LiveFigures {
   };
 }
 
+type CountedFigures = Pick<StreamSummary, 'tokens' | 'tokensCover' | 'costUsd' | 'model'>;
+
 /** What a session's row has once the stream has ended, and those that it was sent in place of count no more. */
 export function withTotals(
   session: LiveSessionRow,
-  summary: StreamSummary,
+  summary: CountedFigures,
   replaced: readonly LiveStreamRow[],
 ): LiveSessionChange {
   const before = replaced.reduce((totals, stream) => withoutStream(totals, summary, stream), toTotals(session));
@@ -46,7 +48,7 @@ const toTotals = (row: LiveSessionRow | LiveStreamRow): SessionTotals => ({
 
 function withoutStream(
   { tokens, costUsd, model }: SessionTotals,
-  { tokensCover }: StreamSummary,
+  { tokensCover }: CountedFigures,
   stream: LiveStreamRow,
 ): SessionTotals {
   const counted = toTotals(stream);

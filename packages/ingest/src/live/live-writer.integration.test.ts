@@ -5,8 +5,11 @@ import {
   listLiveEvents,
   type WorkspaceSettings,
 } from '@recount/db';
+import type { RawStore } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
+import { waitForLocks } from '../testing/wait-for-locks.ts';
 import type { LiveEnding } from './live-writer.ts';
 import { newStreamId, openLiveWriter } from './open-live-writer.ts';
 
@@ -36,8 +39,12 @@ const toAnswer = (index: number, text = `answer ${index}`): string =>
 const toResult = (costUsd: number): string =>
   `${JSON.stringify({ type: 'result', subtype: 'success', is_error: false, session_id: 's', total_cost_usd: costUsd })}\n`;
 
-const open = (agent: string, streamId = newStreamId(), offset = 0) =>
-  openLiveWriter(installation, { workspaceId: TEST_WORKSPACE, streamId, sessionId: 's', agent, offset }, LIMITS);
+const open = (agent: string, streamId = newStreamId(), offset = 0, deps: IngestDependencies = installation) =>
+  openLiveWriter(
+    deps,
+    { workspaceId: TEST_WORKSPACE, uploaderKeyId: 'key', streamId, sessionId: 's', agent, offset },
+    LIMITS,
+  );
 
 async function record(agent: string, text: string, ending: LiveEnding = {}): Promise<LiveStreamRow> {
   const writer = await open(agent);
@@ -55,7 +62,7 @@ const readEvents = async () =>
 const setRedaction = (redaction: WorkspaceSettings['redaction']) =>
   changeWorkspaceSettings(installation.database.database, TEST_WORKSPACE, { redaction });
 
-describe.each(['claude-code', 'amp'])('a stream of %s that is sent anew, whole', (agent) => {
+describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a whole', (agent) => {
   it('counts once, however often it was given up', async () => {
     await record(agent, toAnswer(1) + toResult(0.25), SILENCE);
     expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 10, tokens_out: 100, cost_usd: 0.25 });
@@ -87,6 +94,46 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent anew, whole',
     await record(agent, toAnswer(1) + toAnswer(2));
     await record(agent, toAnswer(1) + toAnswer(3));
     expect(await readTotals()).toMatchObject({ stream_count: 2, tokens_in: 40 });
+  });
+
+  it('counts once, also while what was given up is still being stored', async () => {
+    const isStoring = Promise.withResolvers<void>();
+    const mayGoOn = Promise.withResolvers<void>();
+    const put: RawStore['put'] = async (...request) => {
+      isStoring.resolve();
+      await mayGoOn.promise;
+      return await installation.rawStore.put(...request);
+    };
+    const slow = { ...installation, rawStore: { ...installation.rawStore, put } };
+    const writer = await open(agent, newStreamId(), 0, slow);
+    await writer.append(Buffer.from(toAnswer(1)));
+    const givenUp = writer.end(SILENCE);
+    await isStoring.promise;
+    await record(agent, toAnswer(1) + toAnswer(2));
+    expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 20, tokens_out: 200 });
+    mayGoOn.resolve();
+    await givenUp;
+    expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 20, tokens_out: 200 });
+  });
+
+  it.each([0, 1])('counts once, also where both end at the same moment: %i first', async (first) => {
+    const writers = [await open(agent), await open(agent)] as const;
+    await writers[0].append(Buffer.from(toAnswer(1)));
+    await writers[1].append(Buffer.from(toAnswer(1) + toAnswer(2)));
+    await Promise.all(writers.map((writer) => writer.flush()));
+    const endings = [() => writers[0].end(SILENCE), () => writers[1].end({})];
+    const held = await installation.database.pool.connect();
+    await held.query('BEGIN');
+    await held.query(`SELECT FROM recount.live_sessions FOR UPDATE`);
+    const ended: Promise<unknown>[] = [];
+    for (const [index, end] of (first === 0 ? endings : endings.toReversed()).entries()) {
+      ended.push(end());
+      await waitForLocks(installation, index + 1);
+    }
+    await held.query('COMMIT');
+    held.release();
+    await Promise.all(ended);
+    expect(await readTotals()).toMatchObject({ stream_count: 1, tokens_in: 20, tokens_out: 200 });
   });
 
   it('is told from another run by its bytes', async () => {

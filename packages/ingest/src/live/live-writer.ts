@@ -1,7 +1,9 @@
+import { findReadableFormat } from '@recount/core';
 import {
   type AgentEvent,
   type AgentExit,
   createCheckpointRegistry,
+  MAX_WAIT_MS,
   type StreamOutcome,
   type StreamSummary,
   toStreamOutcome,
@@ -14,6 +16,7 @@ import {
   type LiveSessionRow,
   type LiveStreamRow,
   listLiveArrivals,
+  lockLiveSession,
   type NewLiveEvent,
   readLiveChunks,
   readWorkspaceSettings,
@@ -21,7 +24,7 @@ import {
 } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { compareStreams } from './compare-streams.ts';
+import { compareStreams, isOutdated, readStreamBytes, type StreamComparison } from './compare-streams.ts';
 import { cutName } from './event-bounds.ts';
 import { LiveError } from './live-error.ts';
 import { toFigures, withTotals } from './live-figures.ts';
@@ -58,7 +61,12 @@ export interface LiveWriter {
 const FLUSH_DELAY_MS = 200;
 /** No longer where there are as many. */
 const FLUSH_BYTES = 256 * 1024;
+/** When nothing more comes, the reader is asked for what has waited long enough. */
+const POLL_DELAY_MS = MAX_WAIT_MS + 100;
 const MAX_CHECKPOINTS = 100;
+
+/** Undoes the end of a stream that another one of its session ended before, unknown to it. */
+class OutdatedComparison extends Error {}
 
 const newTranscriptId = monotonicFactory();
 
@@ -84,6 +92,7 @@ export async function createLiveWriter(
   let waiting: Uint8Array[] = [];
   let waitingBytes = 0;
   let timer: NodeJS.Timeout | undefined;
+  let pollTimer: NodeJS.Timeout | undefined;
   let storing: Promise<void> = Promise.resolve();
   const failure = Promise.withResolvers<never>();
   // Whoever waits for it sees it; nobody may.
@@ -100,14 +109,15 @@ export async function createLiveWriter(
 
   const storeWaiting = async (): Promise<void> => {
     clearTimeout(timer);
+    clearTimeout(pollTimer);
     timer = undefined;
-    if (waitingBytes === 0) return;
     const bytes = Buffer.concat(waiting);
     waiting = [];
     waitingBytes = 0;
     // A clock that is set back must not bring lines out of order.
     receivedMs = Math.max(receivedMs, now());
-    const { rows, checkpoints } = toRows(await reader.push(bytes));
+    const { rows, checkpoints } = toRows(bytes.length === 0 ? await reader.poll() : await reader.push(bytes));
+    if (bytes.length === 0 && rows.length === 0) return;
     await deps.database.withTransaction(async (transaction) => {
       const receivedAt = new Date(receivedMs).toISOString();
       const figures = toFigures(reader.toSummary());
@@ -117,6 +127,8 @@ export async function createLiveWriter(
       await addLiveEvents(transaction, sessionKey, stream.id, rows, (session) => withCheckpoints(session, checkpoints));
     });
     storedBytes += bytes.length;
+    pollTimer = setTimeout(() => void flush().catch(() => undefined), POLL_DELAY_MS);
+    pollTimer.unref();
   };
 
   const flush = (): Promise<void> => {
@@ -131,29 +143,43 @@ export async function createLiveWriter(
     const outcome = toOutcome(summary, ending);
     const endedMs = now();
     const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: endedMs };
-    const comparison = await compareStreams(deps, stream, { storedBytes, aborted: outcome.aborted });
-    const isTranscript = stream.agent === 'claude-code' && storedBytes > 0;
+    const isTranscript = findReadableFormat(stream.agent, 'stream') !== undefined && storedBytes > 0;
     const arrivals = isTranscript ? thinOutArrivals(await listLiveArrivals(deps.database.database, key)) : null;
-    return await deps.database.withTransaction(async (transaction) => {
-      const ended = await endLiveStream(transaction, position(), {
-        ...toFigures(summary),
-        ended_at: new Date(endedMs).toISOString(),
-        success: outcome.success,
-        aborted: outcome.aborted,
-        is_counted: !comparison.isContained,
-        error: outcome.error,
-        transcript_id: isTranscript ? newTranscriptId() : null,
-        arrivals,
+    const comparedEnding = { storedBytes, aborted: outcome.aborted };
+    const endCompared = async (comparison: StreamComparison) =>
+      await deps.database.withTransaction(async (transaction) => {
+        const ended = await endLiveStream(transaction, position(), {
+          ...toFigures(summary),
+          ended_at: new Date(endedMs).toISOString(),
+          success: outcome.success,
+          aborted: outcome.aborted,
+          is_counted: !comparison.isContained,
+          error: outcome.error,
+          transcript_id: isTranscript ? newTranscriptId() : null,
+          arrivals,
+        });
+        if (ended === undefined) throw toTakenOver();
+        // From here on no other stream of the session ends.
+        await lockLiveSession(transaction, sessionKey);
+        if (await isOutdated(transaction, stream, comparedEnding, comparison)) throw new OutdatedComparison();
+        const replaced = await uncountLiveStreams(transaction, stream.workspace_id, comparison.contains);
+        const events = [...rows, toEndEvent(summary, outcome, context)];
+        await addLiveEvents(transaction, sessionKey, stream.id, events, (session) => ({
+          ...withCheckpoints(session, checkpoints),
+          ...(ended.is_counted && withTotals(session, summary, replaced)),
+        }));
+        return ended;
       });
-      if (ended === undefined) throw toTakenOver();
-      const replaced = await uncountLiveStreams(transaction, stream.workspace_id, comparison.contains);
-      const events = [...rows, toEndEvent(summary, outcome, context)];
-      await addLiveEvents(transaction, sessionKey, stream.id, events, (session) => ({
-        ...withCheckpoints(session, checkpoints),
-        ...(ended.is_counted && withTotals(session, summary, replaced)),
-      }));
-      return ended;
-    });
+    // Each further round has another stream of the session that ended during the one before.
+    for (;;) {
+      const read = () => readStreamBytes(deps, stream);
+      const comparison = await compareStreams(deps, stream, { ...comparedEnding, read });
+      try {
+        return await endCompared(comparison);
+      } catch (error) {
+        if (!(error instanceof OutdatedComparison)) throw error;
+      }
+    }
   };
 
   return {
@@ -175,6 +201,7 @@ export async function createLiveWriter(
     flush,
     async end(ending) {
       await flush();
+      clearTimeout(pollTimer);
       return await settleLiveStream(deps, await endStream(ending));
     },
   };

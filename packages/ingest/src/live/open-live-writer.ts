@@ -2,6 +2,7 @@ import { openLiveStream } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import { LiveError } from './live-error.ts';
 import { createLiveWriter, type LiveDependencies, type LiveWriter } from './live-writer.ts';
+import { createOverlap, readStoredStream } from './overlap.ts';
 
 /** For streams whose client gives them no name. */
 export const newStreamId = monotonicFactory();
@@ -13,9 +14,11 @@ export interface LiveLimits {
 
 export interface LiveRequest {
   workspaceId: string;
+  /** Id of the API key that brings it. */
+  uploaderKeyId: string;
   streamId: string;
   sessionId: string;
-  /** `claude-code`, `codex` or `amp`; of a stream that is known already, not looked at. */
+  /** Id of the agent; of a stream that is known already, not looked at. */
   agent: string;
   sourceFormat?: string | undefined;
   path?: string | undefined;
@@ -24,8 +27,9 @@ export interface LiveRequest {
 }
 
 /**
- * Begins a stream, or goes on with it: whoever appended before can no more. Throws LiveError `too-many-streams`,
- * `wrong-session`, `closed`, and `offset-mismatch` where bytes would be missing.
+ * Begins a stream, or goes on with it: whoever appended before can no more. What is sent again of the stored bytes is
+ * compared with them: `append` throws LiveError `different-bytes` where it is something else. Throws LiveError
+ * `too-many-streams`, `wrong-session`, `closed`, and `offset-mismatch` where bytes would be missing.
  */
 export async function openLiveWriter(
   deps: LiveDependencies,
@@ -43,6 +47,7 @@ export async function openLiveWriter(
         agent: request.agent,
         source_format: request.sourceFormat ?? null,
         path: request.path ?? null,
+        uploader_key_id: request.uploaderKeyId,
         writer_id: newStreamId(),
       },
       limits.maxOpenStreams,
@@ -57,5 +62,19 @@ export async function openLiveWriter(
   if (offset > storedBytes) {
     throw new LiveError('offset-mismatch', `The bytes from ${storedBytes} to ${offset} are missing`, storedBytes);
   }
-  return await createLiveWriter(deps, stream, limits);
+  const writer = await createLiveWriter(deps, stream, limits);
+  if (offset === storedBytes) return writer;
+  const overlap = createOverlap(readStoredStream(deps, stream, offset), storedBytes - offset);
+  return {
+    get storedBytes() {
+      return writer.storedBytes;
+    },
+    failed: writer.failed,
+    flush: writer.flush,
+    end: writer.end,
+    async append(bytes) {
+      const rest = await overlap.take(bytes);
+      if (rest.length > 0) await writer.append(rest);
+    },
+  };
 }

@@ -1,23 +1,21 @@
 import { buffer } from 'node:stream/consumers';
-import { IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
-import { type AgentParser, toStreamOutcome } from '@recount/core/live';
-import { addLiveEvents, insertStoredStream, type LiveStreamKey } from '@recount/db';
+import { IDENTIFY_HEAD_BYTES, identifyTranscript, RUNNABLE_AGENTS } from '@recount/core';
+import { toStreamOutcome } from '@recount/core/live';
+import { addLiveEvents, insertStoredStream, type LiveStreamKey, uncountLiveStreams } from '@recount/db';
 import type { RawObjectInfo } from '@recount/storage';
 import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { hashPrefixes } from '../process/hash-prefixes.ts';
+import { parseStoredLiveStream, type StoredLiveStream } from '../receive/describe-transcript.ts';
 import { isSessionId } from '../receive/session-id.ts';
 import { createAgentParser } from './agent-parser.ts';
+import { type ComparedStream, compareStreams, type StreamComparison } from './compare-streams.ts';
 import { toFigures, withTotals } from './live-figures.ts';
 
-/** Agents whose streams are stored as they came, by the format of their lines. */
-const AGENTS: ReadonlyMap<string | undefined, { agent: string; sourceFormat: string }> = new Map([
-  ['codex-exec', { agent: 'codex', sourceFormat: 'exec-json' }],
-  ['amp-stream-json', { agent: 'amp', sourceFormat: 'stream-json' }],
-]);
-
 /**
- * Makes a row anew for a stream of which only the object is left, and adds it to the totals of its session: that which
- * its lines name, else one of its own with the stream's id. False where its lines do not tell which agent wrote them,
+ * Makes a row again for a stream of which only the object is left, and adds it to the totals of its session: that which
+ * its lines name, else one of its own with the stream's id. Its bytes are compared with the session's other streams, so that
+ * one that was given up and sent again as a whole, counts once. False where its lines do not tell which agent wrote them,
  * or it has a row meanwhile.
  */
 export async function restoreLiveStream(
@@ -25,23 +23,31 @@ export async function restoreLiveStream(
   { workspaceId, streamId }: LiveStreamKey,
   { key, sizeBytes, modifiedAtMs }: RawObjectInfo,
 ): Promise<boolean> {
-  const source = AGENTS.get(identifyTranscript({ head: await readHead(deps, key, sizeBytes) }).format);
-  if (source === undefined) return false;
-  const parser: AgentParser = createAgentParser(source.agent, () => modifiedAtMs);
-  for await (const chunk of await deps.rawStore.get(key)) parser.push(chunk);
+  const described = parseStoredLiveStream(await deps.rawStore.readDescription(key));
+  if (described !== undefined) {
+    const row = { workspace_id: workspaceId, id: streamId, session_id: described.session_id, agent: described.agent };
+    const comparison = await compareAgain(deps, row, key, sizeBytes);
+    return await restoreDescribedStream(deps, workspaceId, described, key, comparison);
+  }
+  const identity = identifyTranscript({ head: await readHead(deps, key, sizeBytes) });
+  const source = RUNNABLE_AGENTS.find(({ id }) => id === identity.agent);
+  // Streams that can be ingested are transcripts once they have ended.
+  if (source === undefined || identity.isReadable) return false;
+  const parser = createAgentParser(source.id, () => modifiedAtMs);
+  const hashed = hashPrefixes(await deps.rawStore.get(key), []);
+  for await (const chunk of hashed.chunks) parser.push(chunk);
   parser.finish();
   const summary = parser.toSummary();
   const outcome = toStreamOutcome(summary);
   const sessionId = isSessionId(summary.agentSessionId) ? summary.agentSessionId : streamId;
   const endedAt = new Date(modifiedAtMs).toISOString();
+  const row = { workspace_id: workspaceId, id: streamId, session_id: sessionId, agent: source.id };
+  const comparison = await compareAgain(deps, row, key, sizeBytes);
   return await deps.database.withTransaction(async (transaction) => {
     const isInserted = await insertStoredStream(transaction, {
       ...toFigures(summary),
-      workspace_id: workspaceId,
-      id: streamId,
-      session_id: sessionId,
-      agent: source.agent,
-      source_format: source.sourceFormat,
+      ...row,
+      source_format: source.program.sourceFormat,
       writer_id: streamId,
       stored_bytes: sizeBytes,
       started_at: new Date(Math.min(decodeTime(streamId), modifiedAtMs)).toISOString(),
@@ -50,14 +56,66 @@ export async function restoreLiveStream(
       success: outcome.success,
       aborted: outcome.aborted,
       error: outcome.error,
+      is_counted: !comparison.isContained,
       object_key: key,
+      sha256: hashed.toDigest(),
     });
     if (!isInserted) return false;
+    const replaced = await uncountLiveStreams(transaction, workspaceId, comparison.contains);
     await addLiveEvents(transaction, { workspaceId, sessionId }, streamId, [], (session) =>
-      withTotals(session, summary, []),
+      comparison.isContained ? {} : withTotals(session, summary, replaced),
     );
     return true;
   });
+}
+
+/** As of a stream that was given up: it may have been sent again to its end while the database knew nothing of it. */
+async function compareAgain(
+  deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
+  row: ComparedStream,
+  key: string,
+  storedBytes: number,
+): Promise<StreamComparison> {
+  return await compareStreams(deps, row, { storedBytes, aborted: true, read: () => readObject(deps, key) });
+}
+
+/**
+ * Makes the row of a stream again as it was described, and adds it to the totals of its session, if it counted there and no
+ * other stream of the session has its bytes. False, and nothing done, if it has a row.
+ */
+export async function restoreDescribedStream(
+  deps: Pick<IngestDependencies, 'database'>,
+  workspaceId: string,
+  stream: StoredLiveStream,
+  objectKey: string | null,
+  { isContained, contains }: Pick<StreamComparison, 'isContained' | 'contains'> = { isContained: false, contains: [] },
+): Promise<boolean> {
+  const { tokensCover } = createAgentParser(stream.agent, Date.now).toSummary();
+  const tokens = {
+    input: stream.tokens_in,
+    output: stream.tokens_out,
+    cacheRead: stream.cache_read,
+    cacheWrite: stream.cache_write,
+  };
+  const figures = { tokens, tokensCover, costUsd: stream.cost_usd, model: stream.model };
+  return await deps.database.withTransaction(async (transaction) => {
+    const isCounted = stream.is_counted && !isContained;
+    const own = { workspace_id: workspaceId, writer_id: stream.id, object_key: objectKey, is_counted: isCounted };
+    if (!(await insertStoredStream(transaction, { ...stream, ...own }))) return false;
+    const replaced = isCounted ? await uncountLiveStreams(transaction, workspaceId, contains) : [];
+    const key = { workspaceId, sessionId: stream.session_id };
+    await addLiveEvents(transaction, key, stream.id, [], (session) =>
+      isCounted ? withTotals(session, figures, replaced) : {},
+    );
+    return true;
+  });
+}
+
+async function* readObject(
+  { rawStore }: Pick<IngestDependencies, 'rawStore'>,
+  key: string,
+): AsyncGenerator<Uint8Array> {
+  yield* await rawStore.get(key);
 }
 
 async function readHead(

@@ -1,6 +1,10 @@
+import { findReadableFormat } from '@recount/core';
 import { closeLiveStream, findLiveStream, type LiveStreamRow, readLiveChunks } from '@recount/db';
 import { streamObjectKey } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { hashPrefixes } from '../process/hash-prefixes.ts';
+import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
+import { toStoredLiveStream } from '../receive/describe-transcript.ts';
 import { receiveTranscript } from '../receive/receive-transcript.ts';
 
 /**
@@ -13,34 +17,40 @@ export async function settleLiveStream(deps: IngestDependencies, stream: LiveStr
   const stored = await storeBytes(deps, stream);
   const closed = await deps.database.withTransaction((transaction) => closeLiveStream(transaction, key, stored));
   const settled = closed ?? (await findLiveStream(deps.database.database, key));
-  // Deleted with its session meanwhile: nobody would look for the object.
-  if (settled === undefined && stored.object_key !== null) await deps.rawStore.delete(stored.object_key);
+  // Deleted with its session meanwhile, which has recorded the object as to be deleted.
+  if (settled === undefined && stored.object_key !== null) {
+    await deleteRecordedObjects(deps, key.workspaceId, [stored.object_key]);
+  }
   return settled ?? stream;
 }
 
 async function storeBytes(
   deps: IngestDependencies,
   stream: LiveStreamRow,
-): Promise<Pick<LiveStreamRow, 'transcript_id' | 'object_key'>> {
+): Promise<Pick<LiveStreamRow, 'transcript_id' | 'object_key' | 'sha256'>> {
   const { workspace_id: workspaceId, id: streamId, transcript_id: transcriptId } = stream;
   const body = readWhole(deps, stream);
-  if (stream.stored_bytes === 0) return { transcript_id: null, object_key: null };
+  if (stream.stored_bytes === 0) return { transcript_id: null, object_key: null, sha256: null };
   if (transcriptId === null) {
     const objectKey = streamObjectKey({ workspaceId, streamId });
-    await deps.rawStore.put(objectKey, body);
-    return { transcript_id: null, object_key: objectKey };
+    const hashed = hashPrefixes(body, []);
+    await deps.rawStore.put(objectKey, hashed.chunks);
+    const sha256 = hashed.toDigest();
+    await deps.rawStore.describe(objectKey, { live_stream: toStoredLiveStream({ ...stream, sha256 }) });
+    return { transcript_id: null, object_key: objectKey, sha256 };
   }
   const { transcript } = await receiveTranscript(deps, {
     workspaceId,
+    uploaderKeyId: stream.uploader_key_id,
     body,
     sessionId: stream.session_id,
     path: stream.path ?? undefined,
-    agent: stream.agent,
-    format: 'claude-stream-json',
+    format: findReadableFormat(stream.agent, 'stream')?.format.id,
     transcriptId,
+    description: { live_stream: toStoredLiveStream(stream) },
     maxBytes: stream.stored_bytes,
   });
-  return { transcript_id: transcript.id, object_key: null };
+  return { transcript_id: transcript.id, object_key: null, sha256: null };
 }
 
 /** Fails where bytes are missing: somebody else has brought them to the store already. */

@@ -5,6 +5,8 @@ import { createAgentParser } from './agent-parser.ts';
 /** An agent's parser whose events may be told to others. One call at a time. */
 export interface StreamReader {
   push(bytes: Uint8Array): Promise<AgentEvent[]>;
+  /** What has waited long enough by now. */
+  poll(): Promise<AgentEvent[]>;
   finish(): Promise<AgentEvent[]>;
   toSummary(): StreamSummary;
 }
@@ -29,6 +31,7 @@ export async function createStreamReader({ agent, redaction, now }: StreamReader
   if (redaction !== 'off') return await createRedactingReader(parser);
   return {
     push: async (bytes) => parser.push(bytes),
+    poll: async () => parser.poll(),
     finish: async () => parser.finish(),
     toSummary: parser.toSummary,
   };
@@ -36,7 +39,7 @@ export async function createStreamReader({ agent, redaction, now }: StreamReader
 
 async function createRedactingReader(parser: AgentParser): Promise<StreamReader> {
   // Loaded where it is wanted only: rules take 0.1 s.
-  const { createTranscriptRedactor } = await import('@recount/redaction');
+  const { createTranscriptRedactor } = await import('../redaction/index.ts');
   const options = { maxLineBytes: DEFAULT_MAX_BUFFER_BYTES, onFinding: () => undefined };
   const lines = createTranscriptRedactor(options);
   const texts = createTranscriptRedactor(options);
@@ -57,6 +60,7 @@ async function createRedactingReader(parser: AgentParser): Promise<StreamReader>
   };
   return {
     push: async (bytes) => await redactEvents(parser.push(await lines.push(bytes))),
+    poll: async () => await redactEvents(parser.poll()),
     finish: async () => await redactEvents([...parser.push(await lines.finish()), ...parser.finish()]),
     toSummary: parser.toSummary,
   };

@@ -48,7 +48,7 @@ const EVENTS: AgentEvent[] = [
     costUsd: 1,
     costDeltaUsd: 1,
   },
-  { type: 'warning', warning: { code: 'invalid_field', message: LONG, lineNumber: 1, byteOffset: 0, field: LONG } },
+  { type: 'warning', warning: { code: 'invalid_usage', message: LONG, lineNumber: 1, byteOffset: 0 } },
 ];
 
 it.each(EVENTS.map((event) => [event.type, event] as const))('bounds every string of %s', (_type, event) => {

@@ -19,8 +19,9 @@ type Fields = Record<string, unknown>;
 export function toLiveEvent(event: AgentEvent, context: LiveEventContext): NewLiveEvent {
   const cut = createCutter();
   const { name, fields } = toNamedFields(event, context, cut);
-  const timeMs = event.type === 'warning' ? context.nowMs : event.timestampMs;
-  return toRow(name, context, timeMs, { ...fields, ...(cut.hasCut && { isCut: true }) });
+  const { timestampMs, isLarge } = event.type === 'warning' ? { timestampMs: context.nowMs, isLarge: false } : event;
+  const flags = { ...(isLarge && { isLarge }), ...(cut.hasCut && { isCut: true }) };
+  return toRow(name, context, timestampMs, { ...fields, ...flags });
 }
 
 /** The last event of a stream. */
@@ -101,7 +102,9 @@ function toNamedFields(event: AgentEvent, { agent }: LiveEventContext, cut: Cutt
       const [toolUseId, toolName] = [cut.name(event.toolId), cut.name(event.toolName)];
       const isError = event.toolError !== null;
       const output = cut.text(event.toolOutput);
-      const toolResult = { toolUseId, toolName, output, isError, error: cut.text(event.toolError), durationMs };
+      const error = cut.text(event.toolError);
+      const isUnpaired = event.isUnpaired && { isUnpaired: true };
+      const toolResult = { toolUseId, toolName, output, isError, error, durationMs, ...isUnpaired };
       return { name: 'stream:tool', fields: { type: 'tool_result', toolResult } };
     }
     case 'prompt':

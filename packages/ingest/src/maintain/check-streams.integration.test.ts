@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
 import { deleteSession } from './delete-session.ts';
-import { type Finding, runDoctor } from './run-doctor.ts';
+import type { Finding } from './finding.ts';
+import { runDoctor } from './run-doctor.ts';
 
 const LIMITS = { maxOpenStreams: 10, maxBytes: 1_000_000 };
 
@@ -27,7 +28,14 @@ const toCodexStream = (threadId: string): string =>
 
 async function record(sessionId: string, rawStore: RawStore = installation.rawStore): Promise<LiveStreamRow> {
   const deps = { ...installation, rawStore };
-  const request = { workspaceId: TEST_WORKSPACE, streamId: newStreamId(), sessionId, agent: 'codex', offset: 0 };
+  const request = {
+    workspaceId: TEST_WORKSPACE,
+    uploaderKeyId: 'key',
+    streamId: newStreamId(),
+    sessionId,
+    agent: 'codex',
+    offset: 0,
+  };
   const writer = await openLiveWriter(deps, { ...request, sourceFormat: 'exec-json' }, LIMITS);
   await writer.append(Buffer.from(toCodexStream(sessionId)));
   return await writer.end({});
@@ -42,9 +50,9 @@ async function put(key: string, text: string): Promise<void> {
   );
 }
 
-async function examine(fix: boolean): Promise<Finding[]> {
+async function examine(fix: boolean, checksums = false): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for await (const finding of runDoctor(installation, { fix, nowMs: Date.now() + 2000, minAgeMs: 0 })) {
+  for await (const finding of runDoctor(installation, { fix, checksums, nowMs: Date.now() + 2000, minAgeMs: 0 })) {
     findings.push(finding);
   }
   return findings;
@@ -104,6 +112,26 @@ describe('streams that are stored as they came', () => {
     );
   });
 
+  it('count once where they came again while the database knew nothing of them', async () => {
+    const before = await record('codex-thread');
+    await installation.database.pool.query(
+      'DELETE FROM recount.live_streams; DELETE FROM recount.live_sessions; DELETE FROM recount.live_events',
+    );
+    await record('codex-thread');
+    const totals = await findTotals('codex-thread');
+    expect(await examine(true)).toMatchObject([{ kind: 'orphan-stream', fixed: true }]);
+    expect(await findStream(before.id)).toMatchObject({ is_counted: false, sha256: before.sha256 });
+    expect(await findTotals('codex-thread')).toEqual(totals);
+  });
+
+  it('are found by their checksum where their bytes have changed', async () => {
+    const { id, object_key: key, sha256 } = await record('codex-thread');
+    expect(sha256).toMatch(/^[0-9a-f]{64}$/);
+    await put(key ?? '', toCodexStream('codex-thread').replace('done', 'gone'));
+    expect(await examine(true)).toEqual([]);
+    expect(await examine(true, true)).toMatchObject([{ kind: 'wrong-stream-content', streamId: id }]);
+  });
+
   it('leave nothing where their session is deleted while they are stored', async () => {
     const put: RawStore['put'] = async (...object) => {
       const stored = await installation.rawStore.put(...object);
@@ -120,7 +148,10 @@ describe('an orphan transcript that names no session', () => {
     const transcriptId = newStreamId();
     const line = { type: 'user', uuid: randomUUID(), message: { role: 'user', content: 'hello' } };
     await put(rawObjectKey({ workspaceId: TEST_WORKSPACE, transcriptId }), `${JSON.stringify(line)}\n`);
-    expect(await examine(true)).toMatchObject([{ kind: 'orphan-object', fixed: true }]);
+    expect(await examine(true)).toMatchObject([
+      { kind: 'orphan-object', fixed: true },
+      { kind: 'undescribed-objects', count: 1 },
+    ]);
     await installation.work();
     const { rows } = await installation.database.pool.query('SELECT session_id, status FROM recount.transcripts');
     expect(rows).toEqual([{ session_id: transcriptId, status: 'ingested' }]);

@@ -1,47 +1,55 @@
-import { findLiveStream, hasWorkspace, type LiveStreamKey, listStoredStreams } from '@recount/db';
-import type { RawObjectInfo } from '@recount/storage';
+import { listStoredStreams, type StoredStream } from '@recount/db';
+import { RawStoreError } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { restoreLiveStream } from '../live/restore-live-stream.ts';
+import { hashRawObject } from '../raw-objects/examine-raw-object.ts';
+import type { TranscriptCheckOptions } from './check-transcripts.ts';
 
 export type StreamFinding =
-  /** An object of a stream that has no row: younger than a restored database. */
-  | { kind: 'orphan-stream'; objectKey: string; sizeBytes: number; fixed: boolean }
   /** A stream whose object is not there: its bytes are lost, or the store is the wrong one. */
   | { kind: 'missing-stream'; workspaceId: string; streamId: string; objectKey: string; fixed: false }
-  | { kind: 'wrong-stream-size'; workspaceId: string; streamId: string; sizeBytes: number; fixed: false };
+  | { kind: 'wrong-stream-size'; workspaceId: string; streamId: string; sizeBytes: number; fixed: false }
+  /** An object whose bytes are no longer those that were stored, or that the store fails to give. */
+  | { kind: 'wrong-stream-content'; workspaceId: string; streamId: string; objectKey: string; fixed: false };
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
+type Options = Pick<TranscriptCheckOptions, 'checksums' | 'counts' | 'onRead' | 'signal'>;
 
-/** With `fix`, an orphan gets its row back where its lines tell which agent wrote them. None is ever deleted. */
-export async function* checkStreamObject(
-  deps: Deps,
-  key: LiveStreamKey,
-  object: RawObjectInfo,
-  fix: boolean,
-): AsyncGenerator<StreamFinding> {
-  const { database } = deps.database;
-  const row = await findLiveStream(database, key);
-  // One that has not been closed yet names its object when it is.
-  if (row !== undefined && (row.state !== 'closed' || row.object_key === object.key)) return;
-  const isToMend = fix && row === undefined && (await hasWorkspace(database, key.workspaceId));
-  const fixed = isToMend && (await restoreLiveStream(deps, key, object));
-  yield { kind: 'orphan-stream', objectKey: object.key, sizeBytes: object.sizeBytes, fixed };
-}
-
-/** Looks for the objects of the streams that ended before that time (ISO 8601). */
-export async function* checkStoredStreams(
-  { database, rawStore }: Deps,
-  endedBefore: string,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<StreamFinding> {
-  for await (const page of listStoredStreams(database.database, endedBefore)) {
-    for (const { workspaceId, streamId, objectKey, sizeBytes } of page) {
-      signal?.throwIfAborted();
-      const object = await rawStore.stat(objectKey);
-      if (object === undefined) yield { kind: 'missing-stream', workspaceId, streamId, objectKey, fixed: false };
-      else if (object.sizeBytes !== sizeBytes) {
-        yield { kind: 'wrong-stream-size', workspaceId, streamId, sizeBytes: object.sizeBytes, fixed: false };
+/** Looks for the objects of the streams that are stored as they came. */
+export async function* checkStoredStreams(deps: Deps, options: Options): AsyncGenerator<StreamFinding> {
+  for await (const page of listStoredStreams(deps.database.database)) {
+    for (const stream of page) {
+      options.signal?.throwIfAborted();
+      options.counts.streams += 1;
+      const { workspaceId, streamId, objectKey } = stream;
+      const about = { workspaceId, streamId, fixed: false } as const;
+      const object = await deps.rawStore.stat(objectKey);
+      if (object === undefined) yield { kind: 'missing-stream', ...about, objectKey };
+      else if (object.sizeBytes !== stream.sizeBytes) {
+        yield { kind: 'wrong-stream-size', ...about, sizeBytes: object.sizeBytes };
+      } else if (options.checksums && !(await isIntact(deps, stream, options))) {
+        yield { kind: 'wrong-stream-content', ...about, objectKey };
       }
     }
+  }
+}
+
+async function isIntact(
+  { rawStore }: Deps,
+  { objectKey, sizeBytes, sha256 }: StoredStream,
+  { counts, onRead, signal }: Options,
+): Promise<boolean> {
+  if (sha256 === null) {
+    counts.skipped.streamsWithoutChecksum += 1;
+    return true;
+  }
+  try {
+    const found = await hashRawObject(rawStore, objectKey, { signal });
+    counts.checksums += 1;
+    counts.checksumBytes += sizeBytes;
+    onRead(sizeBytes);
+    return found === sha256;
+  } catch (error) {
+    if (!(error instanceof RawStoreError)) throw error;
+    return false;
   }
 }

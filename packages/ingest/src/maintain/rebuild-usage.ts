@@ -1,19 +1,30 @@
-import { deleteOrphanedUsage, holdWorkspace, listTranscripts, lockSession, settleSessions } from '@recount/db';
+import {
+  type Actor,
+  addAuditEntry,
+  deleteOrphanedUsage,
+  holdWorkspace,
+  listTranscripts,
+  lockSession,
+  settleSessions,
+  toNewRowSet,
+} from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 
 const PAGE_ROWS = 500;
 
 /**
- * Makes the usage ledger, sessions and roll-ups anew from the rows of the transcripts, each in a transaction of its own;
+ * Makes the usage ledger, sessions and roll-ups again from the rows of the transcripts, each in a transaction of its own;
  * yields the sessions. Ends early where the workspace is deleted.
  */
 export async function* rebuildUsage(
   { database }: Pick<IngestDependencies, 'database'>,
   workspaceId: string,
+  actor: Actor = 'system',
 ): AsyncGenerator<string> {
   await database.withTransaction(async (transaction) => {
     if ((await holdWorkspace(transaction, workspaceId)) === undefined) return;
     await deleteOrphanedUsage(transaction, workspaceId);
+    await addAuditEntry(transaction, { workspaceId, actor, action: 'usage.rebuild', subjects: [] });
   });
   let afterId: string | undefined;
   for (;;) {
@@ -24,7 +35,7 @@ export async function* rebuildUsage(
       const isThere = await database.withTransaction(async (transaction) => {
         if ((await holdWorkspace(transaction, workspaceId)) === undefined) return false;
         await lockSession(transaction, workspaceId, sessionId);
-        const written = [{ rowSetId, firstNumbers: { entry: 0, call: 0 } }];
+        const written = [toNewRowSet({ workspaceId, rowSetId })];
         await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written, removedRowSetIds: [] });
         return true;
       });

@@ -141,15 +141,12 @@ describe('repriceWorkspace, while a transcript is being ingested at the rates of
       overrides: [{ model: 'house-model-*', inputUsdPerMillion: 2, outputUsdPerMillion: 20 }],
     });
     const repricing = collect(repriceWorkspace(installation, TEST_WORKSPACE, prices));
-    await vi.waitFor(
-      async () => {
-        const waiting = await query(
-          `SELECT FROM pg_stat_activity WHERE query LIKE '%pg_snapshot_xmin%' AND state = 'idle' AND datname = current_database()`,
-        );
-        expect(waiting).not.toEqual([]);
-      },
-      { timeout: 10_000 },
-    );
+    await vi.waitFor(async () => {
+      const waiting = await query(
+        `SELECT FROM pg_stat_activity WHERE query LIKE '%transactionid%' AND state = 'idle' AND datname = current_database()`,
+      );
+      expect(waiting).not.toEqual([]);
+    });
     goOn();
     await ingesting;
     expect(await repricing).toContainEqual(expect.objectContaining({ transcriptId: transcript.id }));

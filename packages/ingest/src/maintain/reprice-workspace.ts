@@ -1,5 +1,7 @@
 import type { PriceTable } from '@recount/core';
 import {
+  type Actor,
+  addAuditEntry,
   findTranscript,
   holdWorkspace,
   listTranscripts,
@@ -18,7 +20,7 @@ export interface RepriceProgress {
 const PAGE_SIZE = 500;
 
 /**
- * Prices all ingested transcripts of a workspace anew whose rates are of another version than the table's, and yields
+ * Prices all ingested transcripts of a workspace again whose rates are of another version than the table's, and yields
  * each one done. Each is a transaction of its own, so that it can be interrupted and run again. First waits for what is
  * being ingested: it may have been begun with the rates of before. Ends early where the workspace is deleted.
  */
@@ -27,13 +29,17 @@ export async function* repriceWorkspace(
   workspaceId: string,
   prices: PriceTable,
   signal?: AbortSignal,
+  actor: Actor = 'system',
 ): AsyncGenerator<RepriceProgress> {
+  // One entry for all, with the first of them.
+  let isFirst = true;
   await waitForWriters(deps.database.database, signal);
   for (let doneCount = 1; doneCount > 0; ) {
     doneCount = 0;
     for await (const transcript of listOutdated(deps, workspaceId, prices)) {
       signal?.throwIfAborted();
-      if (!(await reprice(deps, transcript, prices))) continue;
+      if (!(await reprice(deps, transcript, prices, isFirst ? actor : undefined))) continue;
+      isFirst = false;
       doneCount += 1;
       yield { transcriptId: transcript.id, sessionId: transcript.session_id };
     }
@@ -64,6 +70,7 @@ async function reprice(
   { database }: Pick<IngestDependencies, 'database'>,
   { workspace_id: workspaceId, session_id: sessionId, id: transcriptId }: TranscriptRow,
   prices: PriceTable,
+  actor: Actor | undefined,
 ): Promise<boolean> {
   return await database.withTransaction(async (transaction) => {
     if ((await holdWorkspace(transaction, workspaceId)) === undefined) return false;
@@ -71,6 +78,10 @@ async function reprice(
     const transcript = await findTranscript(transaction, workspaceId, transcriptId);
     if (transcript?.row_set_id == null || transcript.price_version === prices.version) return false;
     await repriceTranscript(transaction, { workspaceId, sessionId, rowSetId: transcript.row_set_id }, prices);
+    if (actor !== undefined) {
+      const details = { price_version: prices.version };
+      await addAuditEntry(transaction, { workspaceId, actor, action: 'usage.reprice', subjects: [], details });
+    }
     return true;
   });
 }

@@ -1,8 +1,8 @@
-import { listTranscripts, readWorkspaceSettings, type TranscriptRow, waitForWriters } from '@recount/db';
+import { type Actor, listTranscripts, readWorkspaceSettings, type TranscriptRow, waitForWriters } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { PARSER_VERSION } from '../process/process-transcript.ts';
 import { toRowsVersion } from '../redact/rows-version.ts';
-import { requeueTranscript } from './requeue-transcript.ts';
+import { type RequeueAudit, requeueTranscript } from './requeue-transcript.ts';
 
 const PAGE_ROWS = 500;
 
@@ -14,7 +14,9 @@ const PAGE_ROWS = 500;
 export async function* requeueOutdated(
   deps: Pick<IngestDependencies, 'database' | 'queue'>,
   workspaceId: string,
+  actor: Actor = 'system',
 ): AsyncGenerator<string> {
+  let audit: RequeueAudit | undefined = { actor, of: 'outdated' };
   const redaction = (await readWorkspaceSettings(deps.database.database, workspaceId))?.redaction ?? 'off';
   const version = toRowsVersion(PARSER_VERSION, redaction);
   await waitForWriters(deps.database.database);
@@ -31,7 +33,9 @@ export async function* requeueOutdated(
     const rows = await listTranscripts(deps.database.database, workspaceId, { statuses }, page);
     for (const row of rows) {
       if (!isOutdated(row)) continue;
-      if (await requeueTranscript(deps, { workspaceId, transcriptId: row.id }, statuses)) yield row.id;
+      if (!(await requeueTranscript(deps, { workspaceId, transcriptId: row.id }, statuses, audit))) continue;
+      audit = undefined;
+      yield row.id;
     }
     afterId = rows.at(-1)?.id;
     if (rows.length < PAGE_ROWS) return;

@@ -1,15 +1,19 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { deleteSession } from '@recount/db';
-import { RawStoreError } from '@recount/storage';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { deleteSession as deleteSessionRows } from '@recount/db';
+import { type RawStore, RawStoreError, rawObjectKey } from '@recount/storage';
+import { ulid } from 'ulid';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
   type TestInstallation,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { type Finding, runDoctor } from './run-doctor.ts';
+import { deleteSession } from './delete-session.ts';
+import { createDoctorCounts } from './doctor-counts.ts';
+import type { Finding } from './finding.ts';
+import { type DoctorOptions, runDoctor } from './run-doctor.ts';
 
 let installation: TestInstallation;
 beforeAll(async () => {
@@ -56,7 +60,7 @@ it('says nothing of transcripts that are deleted while it reads others, or these
   const { rawStore } = installation;
   const remove = async (session: string): Promise<void> => {
     const keys = await installation.database.withTransaction((transaction) =>
-      deleteSession(transaction, TEST_WORKSPACE, session),
+      deleteSessionRows(transaction, TEST_WORKSPACE, session),
     );
     for (const key of keys) await rawStore.delete(key);
   };
@@ -99,4 +103,184 @@ it('tells of an object that cannot be read to its end, and goes on', async () =>
   }
   expect(findings.map(({ kind }) => kind)).toEqual(['unreadable-object']);
   expect(read.at(-1)).toBe(next.object_key);
+});
+
+const pathOf = (key: string): string => `${installation.storeDirectory}/${key}`;
+
+async function flipByte(key: string): Promise<void> {
+  const bytes = await readFile(pathOf(key));
+  bytes[10] = (bytes[10] ?? 0) ^ 1;
+  await writeFile(pathOf(key), bytes);
+}
+
+async function examineAll(options: Partial<DoctorOptions> = {}, deps = installation): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for await (const finding of runDoctor(deps, { fix: true, nowMs: Date.now() + 1000, minAgeMs: 0, ...options })) {
+    if (finding.kind !== 'search-behind') findings.push(finding);
+  }
+  return findings;
+}
+
+/** An object that no row names, as an upload that was never acknowledged leaves it. */
+async function putOrphan(text: string): Promise<string> {
+  const key = rawObjectKey({ workspaceId: TEST_WORKSPACE, transcriptId: ulid() });
+  await installation.rawStore.put(key, Readable.from([Buffer.from(text)]));
+  return key;
+}
+
+async function startAnew(): Promise<void> {
+  await installation.close();
+  installation = await createTestInstallation();
+}
+
+describe('what is left out', () => {
+  beforeEach(startAnew);
+
+  it('is not what was acknowledged: its checksum is compared at once', async () => {
+    const { transcript } = await installation.receive(toTranscript('young', 4));
+    await flipByte(transcript.object_key);
+    const counts = createDoctorCounts();
+    const findings = await examineAll({ fix: false, checksums: true, counts, nowMs: Date.now(), minAgeMs: 3_600_000 });
+    expect(findings.map(({ kind }) => kind)).toEqual(['wrong-content']);
+    expect(counts).toMatchObject({ transcripts: 1, checksums: 1, checksumBytes: transcript.size_bytes });
+    expect(counts.skipped).toEqual({ youngObjects: 0, youngJobs: 1, expiredObjects: 0, streamsWithoutChecksum: 0 });
+  });
+
+  it('is counted: young objects that nothing names', async () => {
+    await installation.receive(toTranscript('named', 4));
+    await installation.work();
+    const key = await putOrphan(toTranscript('orphan', 4));
+    const counts = createDoctorCounts();
+    expect(await examineAll({ counts, nowMs: Date.now(), minAgeMs: 3_600_000 })).toEqual([]);
+    expect(counts).toMatchObject({ objects: 2, skipped: { youngObjects: 1 } });
+    const longAgo = new Date(Date.now() - 7_200_000);
+    await utimes(pathOf(key), longAgo, longAgo);
+    expect(await examineAll({ fix: false, nowMs: Date.now(), minAgeMs: 3_600_000 })).toMatchObject([
+      { kind: 'orphan-object', objectKey: key, fixed: false },
+    ]);
+  });
+});
+
+describe('a job that is not in the queue', () => {
+  beforeEach(startAnew);
+
+  it('is not missed where a worker has done it between the two looks', async () => {
+    await installation.receive(toTranscript('done-meanwhile', 4));
+    const { queue } = installation;
+    const findPending: typeof queue.findPending = async () => {
+      await installation.work();
+      return new Set();
+    };
+    expect(await examineAll({}, { ...installation, queue: { ...queue, findPending } })).toEqual([]);
+    expect(installation.jobs).toEqual([]);
+  });
+});
+
+describe('an orphan with the bytes of a transcript', () => {
+  beforeEach(startAnew);
+
+  it('takes the place of that one where its object is damaged', async () => {
+    const text = toTranscript('twice', 6);
+    const { transcript } = await installation.receive(text);
+    await installation.work();
+    const key = await putOrphan(text);
+    await flipByte(transcript.object_key);
+    const findings = await examineAll();
+    expect(findings).toMatchObject([{ kind: 'orphan-object', objectKey: key, fixed: true }]);
+    expect(await installation.find(transcript.id)).toMatchObject({ object_key: key });
+    expect(await installation.listObjectKeys()).toEqual([key]);
+    expect(await examineAll({ checksums: true })).toEqual([]);
+  });
+
+  it('is deleted where that one is whole', async () => {
+    const text = toTranscript('twice', 6);
+    const { transcript } = await installation.receive(text);
+    await putOrphan(text);
+    await examineAll();
+    expect(await installation.listObjectKeys()).toEqual([transcript.object_key]);
+    expect(await examineAll({ checksums: true })).toEqual([]);
+  });
+
+  it('is no second session where it is a damaged object that was replaced', async () => {
+    const text = toTranscript('replaced', 6);
+    const { transcript } = await installation.receive(text);
+    const key = await putOrphan(text);
+    await installation.database.pool.query('UPDATE recount.transcripts SET object_key = $1', [key]);
+    await flipByte(transcript.object_key);
+    await installation.work();
+    expect(await examineAll()).toMatchObject([
+      { kind: 'orphan-object', objectKey: transcript.object_key },
+      { kind: 'undescribed-objects' },
+    ]);
+    expect(await installation.listObjectKeys()).toEqual([key]);
+    const { rows } = await installation.database.pool.query('SELECT id FROM recount.transcripts');
+    expect(rows).toHaveLength(1);
+  });
+});
+
+describe('a damaged object', () => {
+  beforeEach(startAnew);
+
+  it('is marked, and no more once the same bytes came again, or a backup was put in its place', async () => {
+    const text = toTranscript('marked', 6);
+    const { transcript } = await installation.receive(text);
+    await installation.work();
+    const isMarked = async () => (await installation.find(transcript.id))?.raw_damaged_at !== null;
+    await flipByte(transcript.object_key);
+    await examineAll({ fix: false, checksums: true });
+    expect(await isMarked()).toBe(false);
+    await examineAll({ checksums: true });
+    expect(await isMarked()).toBe(true);
+    await flipByte(transcript.object_key);
+    await examineAll({ checksums: true });
+    expect(await isMarked()).toBe(false);
+    await rm(pathOf(transcript.object_key));
+    await examineAll();
+    expect(await isMarked()).toBe(true);
+    expect((await installation.receive(text)).rawObject).toBe('healed');
+    expect(await isMarked()).toBe(false);
+  });
+});
+
+describe('a deletion that was cut short', () => {
+  beforeEach(startAnew);
+
+  const isAway: RawStore['delete'] = async () => {
+    throw new RawStoreError('unavailable', 'The store is away');
+  };
+
+  it('is finished, and its objects are no orphans that come back', async () => {
+    const { transcript } = await installation.receive(toTranscript('deleted', 6));
+    await installation.work();
+    const deps = { ...installation, rawStore: { ...installation.rawStore, delete: isAway } };
+    expect(await deleteSession(deps, TEST_WORKSPACE, 'deleted')).toBe(true);
+    expect(await installation.find(transcript.id)).toBeUndefined();
+    expect(await installation.listObjectKeys()).toEqual([transcript.object_key]);
+
+    // Too young to be finished, but known: not received again.
+    const later = { nowMs: Date.now(), minAgeMs: 3_600_000 };
+    const longAgo = new Date(Date.now() - 7_200_000);
+    await utimes(pathOf(transcript.object_key), longAgo, longAgo);
+    expect(await examineAll(later)).toEqual([]);
+    expect(await installation.listObjectKeys()).toEqual([transcript.object_key]);
+
+    const finding = { kind: 'unfinished-deletion', objectKey: transcript.object_key };
+    expect(await examineAll({ fix: false })).toEqual([{ ...finding, fixed: false }]);
+    expect(await examineAll()).toEqual([{ ...finding, fixed: true }]);
+    expect(await installation.listObjectKeys()).toEqual([]);
+    expect(await examineAll()).toEqual([]);
+    expect(installation.jobs).toEqual([]);
+  });
+
+  it('spares an object that a row names again', async () => {
+    const { transcript } = await installation.receive(toTranscript('again', 6));
+    await installation.work();
+    await installation.database.pool.query('INSERT INTO recount.raw_object_deletions VALUES ($1, $2)', [
+      TEST_WORKSPACE,
+      transcript.object_key,
+    ]);
+    await examineAll();
+    expect(await installation.listObjectKeys()).toEqual([transcript.object_key]);
+    expect(await examineAll({ checksums: true })).toEqual([]);
+  });
 });

@@ -36,6 +36,27 @@ it('finds nothing where nothing is wrong', async () => {
   expect(await verify()).toEqual([]);
 });
 
+it('agrees with costs that a number does not hold exactly, and with those of nothing that has a price', async () => {
+  const usage = { input_tokens: 1e8, output_tokens: 1e8, cache_read_input_tokens: 1, server_tool_use: {} };
+  const toAnswer = (session: string, index: number, model: string): string =>
+    toLine(session, index, { type: 'assistant', message: { id: `${session}${index}`, model, content: [], usage } });
+  const count = 600;
+  const toSession = (session: string, model: string) =>
+    Array.from({ length: count }, (_, index) => toAnswer(session, index, model)).join('');
+  await installation.receive(toSession('dear', 'claude-opus-4-1'));
+  await installation.receive(toSession('unknown', 'nobody-knows'));
+  await installation.work();
+  expect(await verify()).toEqual([]);
+  const { rows } = await installation.database.pool.query(
+    `SELECT session_id, cost_estimate_usd, api_response_count, unpriced_count FROM analytics.sessions
+     WHERE session_id IN ('dear', 'unknown') ORDER BY 1`,
+  );
+  // $15, 75 and 1.50 per million tokens.
+  const unknown = { session_id: 'unknown', cost_estimate_usd: null, api_response_count: count, unpriced_count: count };
+  const dear = { session_id: 'dear', cost_estimate_usd: '5400000.0009000000', api_response_count: count };
+  expect(rows).toEqual([{ ...dear, unpriced_count: 0 }, unknown]);
+});
+
 it('counts the copies of all tool calls once, also where nobody has counted those of the workspace', async () => {
   const session = 'calls';
   const toCall = (index: number): string => {
@@ -55,11 +76,11 @@ it('counts the copies of all tool calls once, also where nobody has counted thos
       WHERE schemaname = 'recount'`);
     return Number(rows[0]?.count);
   });
-  // Of each call a thousand at most; with the copies of all calls counted anew for each, hundreds of thousands.
+  // Of each call a thousand at most; with the copies of all calls counted again for each, hundreds of thousands.
   expect(count).toBeLessThan(1_000_000);
 });
 
-it('counts a tool call once whose response stands in several entries, as it had been closed before its last line', async () => {
+it('counts a response and its tool call once if its last line came after it was closed', async () => {
   const toAnswer = (index: number, content: object[]): string => {
     const id = `msg_closed${String(index).padStart(18, '0')}`;
     const usage = { input_tokens: 3, output_tokens: 20 };
@@ -70,7 +91,7 @@ it('counts a tool call once whose response stands in several entries, as it had 
   const others = [1, 2, 3].map((index) => toAnswer(index, [])).join('');
   await installation.receive(toAnswer(0, [call]) + others + toAnswer(0, []));
   for (const job of installation.jobs.splice(0)) {
-    // As where 50,000 responses lie between two lines.
+    // As if 4,000 messages lay between two lines.
     const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2 };
     expect(await handleJob({ ...installation, onReport: () => undefined }, job, options)).toMatchObject({
       status: 'done',
@@ -100,7 +121,7 @@ describe('finds', () => {
     ['sessions', "sessions SET models = '{}'"],
     ['tool_calls', 'tool_calls SET is_own = false'],
     ['usage_ledger', 'usage_ledger SET copy_count = 2'],
-    ['tool_rollup', 'tool_rollup SET calls = 2'],
+    ['tool_day_rollup', 'tool_day_rollup SET calls = 2'],
   ])('%s: %s', async (table, change) => {
     const { pool } = installation.database;
     await pool.query('CREATE TABLE recount.kept AS SELECT * FROM recount.'.concat(table));

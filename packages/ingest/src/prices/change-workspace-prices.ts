@@ -1,4 +1,4 @@
-import { type Database, type DatabasePool, findCurrencyLabel, replaceWorkspacePrices } from '@recount/db';
+import { type Actor, type Database, type DatabasePool, findCurrencyLabel, replaceWorkspacePrices } from '@recount/db';
 import type { PriceOverride } from '@recount/prices';
 import { readWorkspaceOverrides, readWorkspacePrices } from './read-workspace-prices.ts';
 
@@ -29,6 +29,7 @@ export async function changePriceSettings(
   { database }: { database: Pick<DatabasePool, 'withTransaction'> },
   workspaceId: string,
   { currencyLabel, overrides }: PriceSettingsChange,
+  actor: Actor = 'system',
 ): Promise<PriceSettings> {
   return await database.withTransaction(async (transaction) => {
     const rows = overrides?.map(({ model, startsAt, longContext, ...rates }) => ({
@@ -36,7 +37,7 @@ export async function changePriceSettings(
       startsAt,
       rates: { ...rates, ...(longContext !== undefined && { longContext: { ...longContext } }) },
     }));
-    await replaceWorkspacePrices(transaction, workspaceId, { currencyLabel, overrides: rows });
+    await replaceWorkspacePrices(transaction, workspaceId, { currencyLabel, overrides: rows }, actor);
     return await readPriceSettings(transaction, workspaceId);
   });
 }

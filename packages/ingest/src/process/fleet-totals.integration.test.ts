@@ -65,7 +65,7 @@ async function readTotals() {
       `SELECT count(*)::int AS responses, sum(tokens_in)::int AS tokens_in, sum(tokens_out)::int AS tokens_out,
               sum(cache_read)::int AS cache_read, sum(cost_usd)::text AS cost_usd FROM recount.usage_ledger`,
     ),
-    pool.query(`SELECT coalesce(sum(calls), 0)::int AS calls FROM recount.tool_rollup`),
+    pool.query(`SELECT coalesce(sum(calls), 0)::int AS calls FROM recount.tool_day_rollup`),
   ]);
   return { ...usage[0], ...tools[0] };
 }

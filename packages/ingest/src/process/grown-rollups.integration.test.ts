@@ -96,7 +96,7 @@ const CLOSING_LINES = Array.from(
 
 const SESSIONS = ['a', 'b', 'c'] as const;
 
-const ROLLUP_TABLES = ['usage', 'usage_day', 'tool', 'tool_day', 'file_day', 'message', 'message_day'].map(
+const ROLLUP_TABLES = ['usage', 'usage_day', 'tool_day', 'file_day', 'message', 'message_day'].map(
   (name) => `${name}_rollup`,
 );
 

@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
 import { changeWorkspaceSettings, type TranscriptRow, verifyUsage } from '@recount/db';
+import { type PriceOverride, parsePriceOverrides } from '@recount/prices';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { repriceWorkspace } from '../maintain/reprice-workspace.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { changePriceSettings } from '../prices/change-workspace-prices.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
 import {
   createTestInstallation,
@@ -36,6 +38,12 @@ async function query(text: string, values: unknown[] = []): Promise<Record<strin
   return (await installation.database.pool.query(text, values)).rows;
 }
 
+function toOverrides(rates: readonly object[]): PriceOverride[] {
+  const parsed = parsePriceOverrides(rates);
+  if ('issues' in parsed) throw new Error(parsed.issues[0]?.message);
+  return parsed.overrides;
+}
+
 async function expectDerivedRowsAreRight(): Promise<void> {
   for (const check of await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE))) {
     expect(check).toMatchObject({ missing: 0, surplus: 0 });
@@ -54,9 +62,9 @@ describe('a transcript whose session grew', () => {
   it('takes over the rows of the shorter version and adds its own', async () => {
     const session = newSession();
     const shorter = await ingest(toTranscript(session, 8));
-    const [kept] = await query('SELECT ctid::text FROM recount.transcript_messages WHERE row_set_id = $1', [
-      shorter.id,
-    ]);
+    const listBlocks = () =>
+      query('SELECT ctid::text, id FROM recount.content_blocks WHERE row_set_id = $1 ORDER BY id', [shorter.id]);
+    const kept = await listBlocks();
     const longer = await ingest(toTranscript(session, 12));
     expect(longer).toMatchObject({
       row_set_id: shorter.id,
@@ -66,15 +74,15 @@ describe('a transcript whose session grew', () => {
     });
     expect(await find(shorter.id)).toMatchObject({ status: 'superseded', superseded_by: longer.id, row_set_id: null });
     const messages = await query(
-      'SELECT ctid::text, ordinal FROM recount.transcript_messages WHERE row_set_id = $1 ORDER BY ordinal',
+      'SELECT ordinal FROM recount.transcript_messages WHERE row_set_id = $1 ORDER BY ordinal',
       [shorter.id],
     );
     expect(messages.map(({ ordinal }) => ordinal)).toEqual(Array.from({ length: 12 }, (_, index) => index));
-    expect(messages[0]?.ctid).toBe(kept?.ctid);
+    expect((await listBlocks()).slice(0, 8)).toEqual(kept);
     await expectDerivedRowsAreRight();
   });
 
-  it('is parsed anew where the shorter version is no beginning of it, and stands beside it', async () => {
+  it('is parsed again where the shorter version is no beginning of it, and stands beside it', async () => {
     const session = newSession();
     const shorter = await ingest(toTranscript(session, 8));
     const edited = await ingest(toTranscript(session, 12).replace('prompt 0', 'prompt X'));
@@ -87,7 +95,7 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('is parsed anew where what was added is older than all before', async () => {
+  it('is parsed again where what was added is older than all before', async () => {
     const session = newSession();
     await ingest(toLine(session, 50) + toLine(session, 51));
     const longer = await ingest(toLine(session, 50) + toLine(session, 51) + toLine(session, 3));
@@ -136,7 +144,28 @@ describe('a transcript whose session grew', () => {
     await expectDerivedRowsAreRight();
   });
 
-  it('is parsed anew where secrets are to be taken out', async () => {
+  it('is parsed again where rates have changed that the shorter version’s rows do not have yet', async () => {
+    const session = newSession();
+    const shorter = await ingest(toTranscript(session, 8));
+    const rates = { inputUsdPerMillion: 1000, outputUsdPerMillion: 1000 };
+    const price = { model: 'claude-sonnet-4-5', ...rates, cacheReadUsdPerMillion: 1000 };
+    const change = (overrides: PriceOverride[]) => changePriceSettings(installation, TEST_WORKSPACE, { overrides });
+    const { priceVersion } = await change(toOverrides([price]));
+    const longer = await ingest(toTranscript(session, 12));
+    await change([]);
+    expect(longer).toMatchObject({ row_set_id: longer.id, price_version: priceVersion });
+    expect(longer.price_version).not.toBe(shorter.price_version);
+    // 10 + 1000 tokens of input, and the output, at a thousandth of a dollar each.
+    const [sums] = await query(
+      `SELECT count(*)::int AS entries, sum(cost_usd)::float8 AS cost, sum(tokens_in + cache_read + tokens_out)::float8 / 1000 AS expected
+       FROM recount.usage_entries WHERE session_id = $1`,
+      [session],
+    );
+    expect(sums).toEqual({ entries: 6, cost: sums?.expected, expected: sums?.expected });
+    await expectDerivedRowsAreRight();
+  });
+
+  it('is parsed again where secrets are to be taken out', async () => {
     const session = newSession();
     await ingest(toTranscript(session, 8));
     const set = (redaction: 'off' | 'rows') =>
@@ -177,14 +206,15 @@ describe('a transcript whose session grew', () => {
       id('toolu', 1),
     ]);
     expect(own).toEqual([{ session_id: original }]);
-    const [rolledUp] = await query('SELECT sum(calls)::int AS calls FROM recount.tool_rollup WHERE session_id = $1', [
-      fork,
-    ]);
+    const [rolledUp] = await query(
+      'SELECT sum(calls)::int AS calls FROM recount.tool_day_rollup WHERE session_id = $1',
+      [fork],
+    );
     expect(rolledUp).toEqual({ calls: 120 });
     await expectDerivedRowsAreRight();
   });
 
-  it('has the roll-ups of earlier quarters of an hour made anew where something of them changed', async () => {
+  it('has the roll-ups of earlier quarters of an hour made again where something of them changed', async () => {
     const session = newSession();
     const id = (prefix: string) => `${prefix}_${session.padStart(24, '0')}`;
     const at = (time: string) => ({ timestamp: `2026-01-01T${time}:00.000Z` });
@@ -209,8 +239,10 @@ describe('a transcript whose session grew', () => {
       toAnswer('11:10', id('note'), text);
     const longer = await ingest(grown);
     expect(longer.row_set_id).not.toBe(longer.id);
-    const tools = await query('SELECT bucket_start, results FROM recount.tool_rollup WHERE session_id = $1', [session]);
-    expect(tools).toEqual([{ bucket_start: new Date('2026-01-01T10:30:00Z'), results: 1 }]);
+    const tools = await query('SELECT first_bucket_start, results FROM recount.tool_day_rollup WHERE session_id = $1', [
+      session,
+    ]);
+    expect(tools).toEqual([{ first_bucket_start: new Date('2026-01-01T10:30:00Z'), results: 1 }]);
     const messages = await query(
       'SELECT bucket_start FROM recount.message_rollup WHERE session_id = $1 ORDER BY bucket_start',
       [session],

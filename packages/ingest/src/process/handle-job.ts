@@ -1,8 +1,9 @@
 import { claimTranscript, findTranscript, recordAttemptFailure, setTranscriptStatus } from '@recount/db';
-import type { IngestJob, JobOutcome } from '@recount/queue';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import type { IngestJob, JobOutcome } from '../queue/index.ts';
 import { toFailureReason } from './failure-reason.ts';
-import { isOutage } from './is-outage.ts';
+import { toOutage } from './is-outage.ts';
+import type { OutageGate } from './outage-gate.ts';
 import { type ProcessOptions, processTranscript } from './process-transcript.ts';
 
 /** What a worker reports of a job; never anything of the transcript's text. */
@@ -15,7 +16,11 @@ export interface JobReport extends IngestJob {
   reason?: string;
 }
 
-export type HandleDeps = Pick<IngestDependencies, 'database' | 'rawStore'> & { onReport: (report: JobReport) => void };
+export type HandleDeps = Pick<IngestDependencies, 'database' | 'rawStore'> & {
+  onReport: (report: JobReport) => void;
+  /** Default: none, so that every outage counts among those that a job may have. */
+  outages?: OutageGate;
+};
 
 export interface JobOptions extends ProcessOptions {
   /** How often an outage may still give the job back without counting as an attempt. Default 0: it counts. */
@@ -27,6 +32,7 @@ export async function handleJob(deps: HandleDeps, job: IngestJob, options: JobOp
   const startedAt = performance.now();
   const report = (outcome: JobReport['outcome'], details: Partial<JobReport> = {}): void =>
     deps.onReport({ ...job, outcome, durationMs: Math.round(performance.now() - startedAt), ...details });
+  await deps.outages?.pass(options.signal);
   if (options.signal?.aborted) {
     report('handed-back');
     return { status: 'handed-back' };
@@ -43,10 +49,11 @@ export async function handleJob(deps: HandleDeps, job: IngestJob, options: JobOp
       return { status: 'handed-back' };
     }
     const reason = toFailureReason(error);
-    await keepReason(deps, job, reason);
-    const status = (options.handBacksLeft ?? 0) > 0 && isOutage(error) ? 'outage' : 'failed';
-    report(status, { reason });
-    return { status, reason };
+    const isShared = (await deps.outages?.isShared(error)) ?? false;
+    const isOutage = isShared || ((options.handBacksLeft ?? 0) > 0 && toOutage(error) !== undefined);
+    await keepReason(deps, job, reason, !isOutage);
+    report(isOutage ? 'outage' : 'failed', { reason });
+    return isOutage ? { status: 'outage', reason, isShared } : { status: 'failed', reason };
   }
 }
 
@@ -68,9 +75,10 @@ export async function handleDeadLetter(deps: Pick<HandleDeps, 'database'>, job: 
 }
 
 /** Where even this fails, the database is away: the job comes back, and the next attempt will tell. */
-async function keepReason(deps: HandleDeps, job: IngestJob, reason: string): Promise<void> {
+async function keepReason(deps: HandleDeps, job: IngestJob, reason: string, isCounted: boolean): Promise<void> {
   try {
-    await recordAttemptFailure(deps.database.database, job.workspaceId, job.transcriptId, reason);
+    const { database } = deps.database;
+    await recordAttemptFailure(database, job.workspaceId, job.transcriptId, { reason, isCounted });
   } catch (error) {
     deps.onReport({ ...job, outcome: 'failed', durationMs: 0, reason: `Reason not stored: ${toFailureReason(error)}` });
   }

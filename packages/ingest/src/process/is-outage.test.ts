@@ -1,6 +1,6 @@
 import { RawStoreError } from '@recount/storage';
 import { expect, it } from 'vitest';
-import { isOutage } from './is-outage.ts';
+import { toOutage } from './is-outage.ts';
 
 const withCode = (code: string): Error => Object.assign(new Error('why'), { code });
 const failedQuery = (cause: Error): Error => new Error('Failed query', { cause });
@@ -14,11 +14,12 @@ it.each([
   failedQuery(withCode('08006')),
   failedQuery(withCode('57P01')),
   failedQuery(withCode('57P03')),
+  failedQuery(withCode('57P05')),
   failedQuery(withCode('53300')),
   failedQuery(new Error('Connection terminated unexpectedly')),
   new Error('timeout exceeded when trying to connect'),
 ])('%j is an outage', (error) => {
-  expect(isOutage(error)).toBe(true);
+  expect(toOutage(error)).toBe('away');
 });
 
 it.each([
@@ -27,9 +28,16 @@ it.each([
   failedQuery(withCode('23505')),
   failedQuery(withCode('40P01')),
   failedQuery(withCode('57014')),
-  failedQuery(withCode('53100')),
   new Error('any other'),
   'not an error',
 ])('%j is none', (error) => {
-  expect(isOutage(error)).toBe(false);
+  expect(toOutage(error)).toBeUndefined();
+});
+
+it.each(['53000', '53100', '53200', '53400', '58030', '25006'])('%s is a database that cannot work', (code) => {
+  expect(toOutage(failedQuery(withCode(code)))).toBe('database-exhausted');
+});
+
+it('tells a full store from one that is away', () => {
+  expect(toOutage(new RawStoreError('out-of-space', 'Raw store folder: ENOSPC'))).toBe('store-full');
 });

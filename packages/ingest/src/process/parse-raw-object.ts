@@ -1,10 +1,9 @@
-import { type Arrival, type PriceTable, streamTranscript } from '@recount/core';
+import { type Arrival, type PriceTable, streamTranscript, type TranscriptBatch } from '@recount/core';
 import type { TranscriptRow } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import type { Redaction } from '../redact/redaction.ts';
 import { hashPrefixes } from './hash-prefixes.ts';
 import { type ResumePoint, toBytesAfter } from './resume-point.ts';
-import type { BatchWriter } from './write-batches.ts';
 
 /** The raw object is not what was uploaded: trying again may help, going on would store wrong numbers. */
 export class RawObjectMismatchError extends Error {
@@ -12,7 +11,7 @@ export class RawObjectMismatchError extends Error {
 }
 
 /**
- * Smaller transcripts get no checkpoint: to parse them anew costs less than to keep one. Real sessions reach this after
+ * Smaller transcripts get no checkpoint: to parse them again costs less than to keep one. Real sessions reach this after
  * some fifty messages.
  */
 export const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
@@ -29,17 +28,23 @@ export interface ParseRawObjectOptions {
   signal?: AbortSignal | undefined;
 }
 
-/**
- * Parses the raw object into the writer; returns its hashes at the lengths of the other versions. Throws
- * RawObjectMismatchError, and ResumeError where the transcript must be parsed without the resume point.
- */
+export interface ParsedObject {
+  /**
+   * Throws, after the last batch at the latest: RawObjectMismatchError, and ResumeError if the transcript must be parsed
+   * without the resume point.
+   */
+  batches: AsyncIterable<TranscriptBatch>;
+  /** Hashes of the raw object at the lengths of the other versions; complete after the last batch. */
+  hashesByLength: ReadonlyMap<number, string>;
+}
+
+/** Opens the raw object: its bytes are hashed, redacted and parsed as the batches are read. */
 export async function parseRawObject(
-  writer: BatchWriter,
   rawStore: RawStore,
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
   { resumePoint, redaction, minCheckpointBytes = DEFAULT_MIN_CHECKPOINT_BYTES, ...options }: ParseRawObjectOptions,
-): Promise<ReadonlyMap<number, string>> {
+): Promise<ParsedObject> {
   const { signal } = options;
   const tail = resumePoint?.isCompared ? toTail(resumePoint, transcript) : undefined;
   const raw = await rawStore.get(transcript.object_key, { range: tail?.range, signal });
@@ -47,21 +52,23 @@ export async function parseRawObject(
   const hashes = hashPrefixes(raw, lengths);
   const isLarge = transcript.size_bytes >= minCheckpointBytes;
   const bytes = resumePoint === undefined || tail !== undefined ? hashes.chunks : toBytesAfter(resumePoint, hashes);
-  const chunks = redaction.redact(bytes);
-  const batches = streamTranscript(transcript.session_id, chunks, {
+  const parsed = streamTranscript(transcript.session_id, redaction.redact(bytes), {
     ...options,
+    format: transcript.format,
     resumeFrom: resumePoint?.checkpoint.state,
     makeCheckpoint: isLarge && !redaction.isOn && options.arrivals === undefined,
   });
-  await writer.writeAll(redaction.withIssues(batches));
-  signal?.throwIfAborted();
-  const sha256 = hashes.toDigest();
   const expected = tail?.sha256 ?? transcript.stored_sha256 ?? transcript.sha256;
-  if (sha256 !== expected) throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${expected}`);
-  return hashes.byLength;
+  async function* checked(): AsyncGenerator<TranscriptBatch> {
+    yield* redaction.withIssues(parsed);
+    signal?.throwIfAborted();
+    const sha256 = hashes.toDigest();
+    if (sha256 !== expected) throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${expected}`);
+  }
+  return { batches: checked(), hashesByLength: hashes.byLength };
 }
 
-/** What follows the shorter version, where the upload was compared with that as it came in. */
+/** What follows the shorter version, if the upload was compared with that as it came in. */
 function toTail({ beginning }: ResumePoint, { size_bytes, tail_sha256 }: TranscriptRow) {
   return { range: { startByte: beginning.size_bytes, endByteExclusive: size_bytes }, sha256: tail_sha256 };
 }

@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto';
 import { streamTranscript } from '@recount/core';
 import {
-  type CompletedTranscript,
-  completeTranscripts,
-  createTranscriptCopier,
-  createTranscriptWriter,
   type Database,
   holdWorkspace,
   listPlainTranscripts,
@@ -12,22 +8,20 @@ import {
   type PlainTranscript,
   preferIndexes,
   refreshStatistics,
-  settleSessions,
+  toNewRowSet,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
 import { toRowsVersion } from '../redact/rows-version.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
-import { createBatchWriter } from './write-batches.ts';
+import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';
 
 /** Longer transcripts are ingested by themselves. */
 export const MAX_GROUPED_BYTES = 256 * 1024;
 
 /** Raw objects of a group that are read at once, and held until they are parsed: 4 MiB. */
 const READS_AT_ONCE = 16;
-
-const FIRST_NUMBERS = { entry: 0, call: 0, event: 0, issue: 0 };
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
@@ -58,27 +52,17 @@ export async function processGroup(
       const plain = await lockPlain(transaction, workspaceId, transcriptIds);
       if (plain.length === 0) return [];
       const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
-      const copier = createTranscriptCopier(client);
-      const completed: CompletedTranscript[] = [];
-      const ingested: PlainTranscript[] = [];
-      for await (const { row, bytes } of readObjects(rawStore, plain, signal)) {
-        const context = { workspaceId, rowSetId: row.id, agent: row.agent, priceVersion: prices.version };
-        const writer = createBatchWriter(createTranscriptWriter(transaction, copier, context, FIRST_NUMBERS));
-        await writer.writeAll(streamTranscript(row.session_id, bytes, { ...options, prices }));
-        signal?.throwIfAborted();
-        completed.push({ transcriptId: row.id, rowSetId: row.id, ...writer.toResult(), attemptCount: 1 });
-        ingested.push(row);
-      }
-      if (ingested.length === 0) return [];
-      await copier.sendAll();
       const versions = { parser: toRowsVersion(PARSER_VERSION, settings.redaction), prices: prices.version };
-      await completeTranscripts(transaction, workspaceId, completed, versions);
-      await settleSessions(transaction, {
-        workspaceId,
-        sessionIds: ingested.map((row) => row.session_id),
-        written: ingested.map((row) => ({ rowSetId: row.id, firstNumbers: FIRST_NUMBERS })),
-        removedRowSetIds: [],
-      });
+      const ingested: PlainTranscript[] = [];
+      async function* planned(): AsyncGenerator<PlannedTranscript> {
+        for await (const { row, bytes } of readObjects(rawStore, plain, signal)) {
+          ingested.push(row);
+          const rowSet = toNewRowSet({ workspaceId, rowSetId: row.id });
+          const batches = streamTranscript(row.session_id, bytes, { ...options, format: row.format, prices });
+          yield { transcript: { ...row, attempt_count: 1, stored_sha256: null }, rowSet, batches };
+        }
+      }
+      await writeTranscripts({ transaction, client }, workspaceId, planned(), versions, signal);
       return ingested;
     },
     { signal },

@@ -1,7 +1,7 @@
 import { claimTranscript, findSession, listMessages, lockSession, recordAttemptFailure } from '@recount/db';
 import { type RawStore, RawStoreError } from '@recount/storage';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteSession } from '../maintain/delete-session.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
 import { runDoctor } from '../maintain/run-doctor.ts';
@@ -21,6 +21,10 @@ beforeAll(async () => {
   installation = await createTestInstallation();
 });
 afterAll(() => installation.close());
+beforeEach(() => {
+  // Jobs that another test has left.
+  installation.jobs.length = 0;
+});
 
 const readMessages = (transcriptId: string) =>
   listMessages(installation.database.database, TEST_WORKSPACE, transcriptId, { limit: 1000 });
@@ -180,7 +184,7 @@ describe('processTranscript', () => {
       return await installation.rawStore.get(...object);
     };
     const reason = 'RawStoreError: S3: HTTP 503';
-    expect(await work(isStoreAway, 1)).toEqual({ status: 'outage', reason });
+    expect(await work(isStoreAway, 1)).toEqual({ status: 'outage', reason, isShared: false });
     expect(await work(isDatabaseAway, 1)).toMatchObject({ status: 'outage' });
     expect(await work(isStoreAway, 0)).toEqual({ status: 'failed', reason });
     expect(reports.map(({ outcome }) => outcome)).toEqual(['outage', 'outage', 'failed']);
@@ -212,10 +216,11 @@ describe('two workers that have the same job', () => {
       await lockSession(transaction, TEST_WORKSPACE, session);
       await claimTranscript(database, TEST_WORKSPACE, transcript.id);
       outcome = handleJob({ ...installation, onReport: () => undefined }, job, { maxLineBytes: 1024 });
-      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 2 }), {
-        timeout: 10_000,
+      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 2 }));
+      await recordAttemptFailure(database, TEST_WORKSPACE, transcript.id, {
+        reason: 'the first was cut off',
+        isCounted: true,
       });
-      await recordAttemptFailure(database, TEST_WORKSPACE, transcript.id, 'the first was cut off');
     });
     expect(await outcome).toEqual({ status: 'done' });
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 4 });
@@ -232,9 +237,7 @@ describe('an abort', () => {
       await lockSession(transaction, TEST_WORKSPACE, session);
       const options = { maxLineBytes: 1024, signal: controller.signal };
       const outcome = handleJob({ ...installation, onReport: () => undefined }, job, options);
-      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 1 }), {
-        timeout: 10_000,
-      });
+      await vi.waitFor(async () => expect(await installation.find(transcript.id)).toMatchObject({ attempt_count: 1 }));
       controller.abort();
       expect(await outcome).toEqual({ status: 'handed-back' });
     });
@@ -292,6 +295,17 @@ describe('deleteSession', () => {
 });
 
 describe('runDoctor', () => {
+  // Which examines all there is: what other tests left as well.
+  let shared: TestInstallation;
+  beforeEach(async () => {
+    shared = installation;
+    installation = await createTestInstallation();
+  });
+  afterEach(async () => {
+    await installation.close();
+    installation = shared;
+  });
+
   it('finds and mends orphan objects and lost jobs, and tells missing objects', async () => {
     const session = newSession();
     const lost = await installation.receive(toTranscript(session, 3));
@@ -323,10 +337,26 @@ describe('runDoctor', () => {
       expect.objectContaining({ kind: 'missing-object', transcriptId: missing.transcript.id }),
       expect.objectContaining({ kind: 'lost-job', transcriptId: missing.transcript.id, fixed }),
     ];
+    const readNoted = async () =>
+      (
+        await installation.database.pool.query(
+          `SELECT workspace_id, actor, subjects, details->>'kind' AS kind FROM recount.audit_log
+           WHERE action = 'doctor.fix' ORDER BY id`,
+        )
+      ).rows;
     expect(await examine(false)).toEqual(expected(false));
-    expect(await examine(true)).toEqual(expected(true));
+    expect(await readNoted()).toEqual([]);
+    // The object of the lost job was put there without a description.
+    expect(await examine(true)).toEqual([...expected(true), expect.objectContaining({ kind: 'undescribed-objects' })]);
+    const by = { workspace_id: TEST_WORKSPACE, actor: 'system' };
+    const noted = await readNoted();
+    expect(noted).toHaveLength(4);
+    expect(noted).toContainEqual({ ...by, subjects: [orphanKey], kind: 'orphan-object' });
+    expect(noted).toContainEqual({ ...by, subjects: [lost.transcript.id], kind: 'lost-job' });
+    expect(noted).toContainEqual({ ...by, subjects: [missing.transcript.id], kind: 'lost-job' });
+    expect(noted).toContainEqual({ ...by, workspace_id: '', subjects: [], kind: 'undescribed-objects' });
     const keys = await installation.listObjectKeys();
-    expect(keys).not.toContain(orphanKey);
+    expect(keys).toContain(orphanKey);
     expect(keys).toContain(strangeKey);
     expect(installation.jobs).toHaveLength(3);
     expect(await readState(orphanSession)).toMatchObject([{ status: 'queued' }]);

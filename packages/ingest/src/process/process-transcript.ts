@@ -1,9 +1,7 @@
 import { type Arrival, type PriceTable, ResumeError } from '@recount/core';
 import {
-  completeTranscripts,
-  createTranscriptCopier,
-  createTranscriptWriter,
   type Database,
+  type DatabaseClient,
   deleteTranscriptRows,
   findNextUsageNumbers,
   findTranscript,
@@ -11,37 +9,36 @@ import {
   holdWorkspace,
   listTranscripts,
   lockSession,
-  markSuperseded,
+  markRawDamaged,
   preferIndexes,
   type RedactionMode,
-  replaceCheckpoint,
   settleSessions,
   supersedeTranscripts,
-  type TranscriptCopier,
   type TranscriptRow,
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
+import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { readEarlierSecrets } from '../redact/earlier-secrets.ts';
 import { hashRedacted, redactRawObject } from '../redact/redact-raw-object.ts';
 import { createRedaction } from '../redact/redaction.ts';
 import { toRowsVersion } from '../redact/rows-version.ts';
 import { parseRawObject } from './parse-raw-object.ts';
-import { checkCreditOrder, findResumePoint, toKeptRows } from './resume-point.ts';
-import { findBeginnings, findExtension } from './session-versions.ts';
-import { createBatchWriter } from './write-batches.ts';
+import { findResumePoint, toKeptRows } from './resume-point.ts';
+import { findExtension } from './session-versions.ts';
+import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
 /** Stored with every transcript (see `toRowsVersion`), so that those read by an older parser can be found and read again. */
-export const PARSER_VERSION = '2';
+export const PARSER_VERSION = '3';
 
 export interface ProcessOptions {
   maxLineBytes: number;
   maxInlineContentBytes?: number | undefined;
   /** Default: the price table with the workspace's own rates before it. */
   prices?: PriceTable | undefined;
-  /** Smaller transcripts are parsed anew when they have grown. Default 256 KiB. */
+  /** Smaller transcripts are parsed again when they have grown. Default 256 KiB. */
   minCheckpointBytes?: number | undefined;
   /** Aborts between two batches; nothing of the transcript is then committed. */
   signal?: AbortSignal | undefined;
@@ -61,7 +58,7 @@ const MAX_SESSION_VERSIONS = 10_000;
  * Returns what became of the transcript; undefined where it was deleted, or done by somebody else meanwhile.
  *
  * Where the workspace wants that, secrets are taken out of the bytes before they are parsed, and a redacted copy takes the
- * place of the raw object, which is deleted last: what then stays behind after a crash is found by `recount doctor`.
+ * place of the raw object, which is deleted last: what then stays behind after a crash is recorded as to be deleted.
  */
 export async function processTranscript(
   deps: Deps,
@@ -95,22 +92,24 @@ async function processOnce(
       if (transcript?.status !== 'processing' && transcript?.status !== 'queued') return undefined;
       const others = await listOtherVersions(transaction, transcript);
       const toRedactedHash = () => hashRedacted(rawStore, transcript, options);
-      const extension = await findExtension(rawStore, transcript, others, { signal: options.signal, toRedactedHash });
+      const compareOptions = { signal: options.signal, toRedactedHash };
+      const { extension, lost } = await findExtension(rawStore, transcript, others, compareOptions);
       let hasSecrets = true;
       if (extension !== undefined) await supersede(transaction, transcript, extension);
       else {
-        const copier = createTranscriptCopier(client);
-        const held: HeldTranscript = { transaction, copier, transcript, others, redactionMode: settings.redaction };
+        const held: HeldTranscript = { transaction, client, transcript, others, redactionMode: settings.redaction };
         ({ hasSecrets } = await ingest(rawStore, held, options, { mayResume }));
       }
       if (settings.redaction === 'rows-and-raw' && hasSecrets) {
         replacedKey = await redactRawObject({ transaction, rawStore }, transcript, options);
       }
+      // Compared once they are whole again. Last, as it locks their rows, which uploads that heal them wait for.
+      for (const other of lost) await markRawDamaged(transaction, other, true);
       return extension === undefined ? 'ingested' : 'superseded';
     },
     { signal: options.signal },
   );
-  if (replacedKey !== undefined) await rawStore.delete(replacedKey);
+  if (replacedKey !== undefined) await deleteRecordedObjects(deps, workspaceId, [replacedKey]);
   return outcome;
 }
 
@@ -124,7 +123,7 @@ async function supersede(transaction: Database, transcript: TranscriptRow, exten
 /** A transcript whose session's lock the transaction holds, with the other versions that have rows. */
 interface HeldTranscript {
   transaction: Database;
-  copier: TranscriptCopier;
+  client: DatabaseClient;
   transcript: TranscriptRow;
   others: readonly TranscriptRow[];
   redactionMode: RedactionMode;
@@ -133,63 +132,32 @@ interface HeldTranscript {
 /** Writes the transcript's rows, or those that it has beyond a shorter version's, and all that follows from them. */
 async function ingest(
   rawStore: RawStore,
-  { transaction, copier, transcript, others, redactionMode }: HeldTranscript,
+  { transaction, client, transcript, others, redactionMode }: HeldTranscript,
   options: ProcessOptions,
   { mayResume }: { mayResume: boolean },
 ): Promise<{ hasSecrets: boolean }> {
-  const { workspace_id: workspaceId, id: transcriptId } = transcript;
-  const earlier = await readEarlierSecrets(transaction, transcript);
+  const { workspace_id: workspaceId } = transcript;
+  const earlier = await readEarlierSecrets({ transaction, rawStore }, transcript);
   const redaction = await createRedaction(redactionMode, { maxLineBytes: options.maxLineBytes, earlier });
   const prices = options.prices ?? (await readWorkspacePrices(transaction, workspaceId));
   const versions = { parser: toRowsVersion(PARSER_VERSION, redactionMode), prices: prices.version };
   const resumePoint = mayResume ? await findResumePoint(transaction, transcript, others, versions) : undefined;
-  const kept = resumePoint && toKeptRows(resumePoint);
-  if (kept !== undefined) await preferIndexes(transaction);
-  const rowSetId = resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others);
-  const rowSet = { workspaceId, rowSetId };
+  if (resumePoint !== undefined) await preferIndexes(transaction);
   await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
-  const firstNumbers = await findNextUsageNumbers(transaction, rowSet);
-
-  const context = { ...rowSet, agent: transcript.agent, priceVersion: prices.version };
-  const rowNumbers = { event: 0, issue: 0, ...kept?.numbers, ...firstNumbers };
-  const transcriptWriter = createTranscriptWriter(transaction, copier, context, rowNumbers);
-  const writer = createBatchWriter(transcriptWriter, kept);
+  const key = { workspaceId, rowSetId: resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others) };
+  const firstNumbers = await findNextUsageNumbers(transaction, key);
+  const rowSet = { ...key, firstNumbers, kept: resumePoint && toKeptRows(resumePoint) };
   const arrivals = await findArrivals(transaction, transcript);
-  const parseOptions = { ...options, prices, arrivals, redaction, resumePoint };
-  const hashesByLength = await parseRawObject(writer, rawStore, transcript, others, parseOptions);
-  await copier.sendAll();
-
-  const { summary, counts } = writer.toResult();
-  const replaced = resumePoint === undefined ? findBeginnings(transcript, hashesByLength, others) : [];
-  if (resumePoint !== undefined) {
-    checkCreditOrder(resumePoint, summary);
-    await markSuperseded(transaction, workspaceId, [resumePoint.beginning], transcriptId);
-  }
-  const allCounts = { ...counts, secretsByRule: redaction.toCounts() };
-  const attemptCount = transcript.attempt_count;
-  const completed = { transcriptId, rowSetId, summary, counts: allCounts, attemptCount };
-  await completeTranscripts(transaction, workspaceId, [completed], versions);
-  await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, transcriptWriter.checkpoint);
-  await supersedeTranscripts(transaction, workspaceId, replaced, transcriptId);
-  await settleSessions(transaction, {
-    workspaceId,
-    sessionIds: [transcript.session_id],
-    written: [
-      {
-        rowSetId,
-        firstNumbers,
-        keptNumbers: kept?.numbers,
-        messageQuarters: kept && transcriptWriter.toMessageQuarters(),
-      },
-    ],
-    removedRowSetIds: toRowSetIds(replaced),
-  });
+  const parsing = { ...options, prices, arrivals, redaction, resumePoint };
+  const parsed = await parseRawObject(rawStore, transcript, others, parsing);
+  const planned = { transcript, rowSet, others, resumePoint, redaction, ...parsed };
+  await writeTranscripts({ transaction, client }, workspaceId, [planned], versions, options.signal);
   return { hasSecrets: redaction.hasChanged };
 }
 
 /** Lines of a recorded stream have no times of their own. */
 async function findArrivals(transaction: Database, transcript: TranscriptRow): Promise<Arrival[] | undefined> {
-  if (transcript.format !== 'claude-stream-json') return undefined;
+  if (!transcript.is_stream) return undefined;
   return await findTranscriptArrivals(transaction, transcript.workspace_id, transcript.id);
 }
 
@@ -198,9 +166,6 @@ async function listOtherVersions(transaction: Database, transcript: TranscriptRo
   const versions = await listTranscripts(transaction, transcript.workspace_id, filter, { limit: MAX_SESSION_VERSIONS });
   return versions.filter(({ id }) => id !== transcript.id);
 }
-
-const toRowSetIds = (transcripts: readonly TranscriptRow[]): string[] =>
-  transcripts.flatMap(({ row_set_id }) => row_set_id ?? []);
 
 /** The transcript's own id, unless a longer version took over the rows that stand under it. */
 function chooseRowSetId({ id, row_set_id }: TranscriptRow, others: readonly TranscriptRow[]): string {

@@ -1,12 +1,5 @@
 import { ResumeError, type TranscriptSummary } from '@recount/core';
-import {
-  type CheckpointRow,
-  type Database,
-  findCheckpoint,
-  type IngestCounts,
-  type RowNumbers,
-  type TranscriptRow,
-} from '@recount/db';
+import { type CheckpointRow, type Database, findCheckpoint, type KeptRows, type TranscriptRow } from '@recount/db';
 import type { PrefixHashes } from './hash-prefixes.ts';
 
 /** Where the parse of a session that grew can go on: its shorter version, and the state at that one's end. */
@@ -71,12 +64,6 @@ export async function* toBytesAfter({ beginning }: ResumePoint, hashes: PrefixHa
     if (chunk.length > restBytes) yield chunk.subarray(restBytes);
     restBytes = 0;
   }
-}
-
-/** Rows of the shorter version that stay. */
-export interface KeptRows {
-  counts: IngestCounts;
-  numbers: RowNumbers;
 }
 
 export function toKeptRows({ beginning, checkpoint }: ResumePoint): KeptRows {

@@ -2,29 +2,44 @@ import type { TranscriptRow } from '@recount/db';
 import { type RawStore, RawStoreError } from '@recount/storage';
 import { hashPrefixes } from './hash-prefixes.ts';
 
+export interface Comparison {
+  extension?: TranscriptRow;
+  /** Longer versions whose objects should be there, and are lost or cut: nobody can say what they begin with. */
+  lost: TranscriptRow[];
+}
+
+export interface ComparisonOptions {
+  signal: AbortSignal | undefined;
+  /** SHA-256 (hex) of the transcript's bytes without secrets. */
+  toRedactedHash: () => Promise<string>;
+}
+
 /**
- * The longer version whose first bytes are this transcript's, if there is one among the others of its session. One whose
- * object is lost cannot be compared and is none. Of one whose secrets were taken out, the beginning is compared with this
- * transcript's bytes without secrets: they were replaced in place, the same way in both.
+ * The longer version whose first bytes are this transcript's, if there is one among the others of its session. Of one
+ * whose secrets were taken out, the beginning is compared with this transcript's bytes without secrets: they were replaced in
+ * place, the same way in both.
  */
 export async function findExtension(
   rawStore: RawStore,
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
-  { signal, toRedactedHash }: { signal: AbortSignal | undefined; toRedactedHash: () => Promise<string> },
-): Promise<TranscriptRow | undefined> {
+  { signal, toRedactedHash }: ComparisonOptions,
+): Promise<Comparison> {
+  const lost: TranscriptRow[] = [];
   let redactedHash = transcript.stored_sha256;
   for (const other of others) {
     if (other.size_bytes <= transcript.size_bytes) continue;
     const sha256 = await hashBeginning(rawStore, other.object_key, transcript.size_bytes, signal);
-    if (sha256 === transcript.sha256) return other;
+    if (sha256 === transcript.sha256) return { extension: other, lost };
+    if (sha256 === undefined && other.raw_deleted_at === null) lost.push(other);
     if (other.stored_sha256 === null || sha256 === undefined) continue;
     redactedHash ??= await toRedactedHash();
-    if (sha256 === redactedHash) return other;
+    if (sha256 === redactedHash) return { extension: other, lost };
   }
-  return undefined;
+  return { lost };
 }
 
+/** SHA-256 (hex) of an object's first bytes. Undefined where it does not have as many. */
 async function hashBeginning(
   rawStore: RawStore,
   objectKey: string,
@@ -34,13 +49,14 @@ async function hashBeginning(
   if (lengthBytes === 0) return hashPrefixes(toEmpty(), []).toDigest();
   const range = { startByte: 0, endByteExclusive: lengthBytes };
   const bytes = await rawStore.get(objectKey, { range, signal }).catch((error: unknown) => {
-    if (error instanceof RawStoreError && error.code === 'not-found') return undefined;
+    if (error instanceof RawStoreError && (error.code === 'not-found' || error.code === 'invalid-range'))
+      return undefined;
     throw error;
   });
   if (bytes === undefined) return undefined;
-  const hashes = hashPrefixes(bytes, []);
+  const hashes = hashPrefixes(bytes, [lengthBytes]);
   for await (const _chunk of hashes.chunks);
-  return hashes.toDigest();
+  return hashes.byLength.get(lengthBytes);
 }
 
 async function* toEmpty(): AsyncGenerator<Uint8Array> {}
@@ -50,7 +66,7 @@ async function* toEmpty(): AsyncGenerator<Uint8Array> {}
  * uploaded, or of its redacted copy, which is compared with theirs.
  */
 export function findBeginnings(
-  transcript: TranscriptRow,
+  transcript: Pick<TranscriptRow, 'stored_sha256'>,
   hashesByLength: ReadonlyMap<number, string>,
   others: readonly TranscriptRow[],
 ): TranscriptRow[] {

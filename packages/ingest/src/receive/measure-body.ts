@@ -1,4 +1,4 @@
-import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
+import { IDENTIFY_HEAD_BYTES, identifyTranscript, READABLE_FORMATS, type TranscriptIdentity } from '@recount/core';
 import type { StoredVersion } from '@recount/db';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 import { type ComparedBeginning, createVersionComparison } from './compare-versions.ts';
@@ -7,8 +7,8 @@ import { ReceiveError } from './receive-error.ts';
 export interface MeasureOptions {
   sessionId?: string | undefined;
   path?: string | undefined;
-  /** Where the uploader names the agent, other formats are not refused. */
-  agent?: string | undefined;
+  /** Undefined unless the caller knows it: transcripts whose lines look like an unreadable format are then refused. */
+  format?: string | undefined;
   maxBytes: number;
   /** Versions of the session that the transcript may have grown from; asked once, and only where it is larger. */
   listVersions: (sessionId: string) => Promise<readonly StoredVersion[]>;
@@ -27,7 +27,7 @@ export interface MeasuredBody {
   };
 }
 
-const READ_FORMATS: ReadonlySet<string> = new Set(['claude-code', 'claude-stream-json']);
+const READABLE_FORMAT_IDS = READABLE_FORMATS.map(({ format }) => format.id).join(', ');
 const FIRST_LOOK_BYTES = 16 * 1024;
 
 /** Hashes, counts and identifies a transcript while it streams by. Holds only its first bytes, until they suffice. */
@@ -80,10 +80,10 @@ function createHead(options: MeasureOptions): {
 
   const look = (): TranscriptIdentity => {
     identity = identifyTranscript({ sessionId, path, head: Buffer.concat(parts) });
-    if (options.agent === undefined && identity.format !== undefined && !READ_FORMATS.has(identity.format)) {
+    if (options.format === undefined && identity.format !== undefined && !identity.isReadable) {
       throw new ReceiveError(
         'unsupported-format',
-        `This is a ${identity.format} transcript; recount reads those of claude-code so far`,
+        `This is a ${identity.format} transcript; recount reads ${READABLE_FORMAT_IDS} so far`,
       );
     }
     isDone = identity.isConclusive || length >= IDENTIFY_HEAD_BYTES;

@@ -1,5 +1,13 @@
+import { readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { RawStoreError } from '@recount/storage';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createTestInstallation, type TestInstallation, toTranscript } from '../testing/test-installation.ts';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toTranscript,
+} from '../testing/test-installation.ts';
+import { receiveTranscript } from './receive-transcript.ts';
 
 let installation: TestInstallation;
 let session: string;
@@ -53,12 +61,30 @@ describe('receiveTranscript', () => {
     ['too large', { maxBytes: 50 }, 'too-large', toTranscript('s', 5)],
     ['without a session id', {}, 'unidentified', '{"type":"user"}\n'],
     ['of another agent', {}, 'unsupported-format', '{"type":"thread.started","thread_id":"t"}\n'],
+    [
+      'of another agent than the uploader says',
+      { agent: 'claude-code', sessionId: 's' },
+      'unsupported-format',
+      '{"type":"thread.started","thread_id":"t"}\n',
+    ],
+    ['of an agent not read yet', { agent: 'codex' }, 'unsupported-format', toTranscript('s', 2)],
     ['with a bad session id', { sessionId: 'a\nb' }, 'invalid-session-id', '{}\n'],
   ])('refuses a transcript %s and keeps nothing of it', async (_name, request, code, text) => {
     const before = await installation.listObjectKeys();
     await expect(installation.receive(text, request)).rejects.toMatchObject({ name: 'ReceiveError', code });
     expect(await installation.listObjectKeys()).toEqual(before);
     expect(installation.jobs).toEqual([]);
+  });
+
+  it.each([
+    ['claude-code', 'its lines do not tell', '{"type":"note"}\n', { agent: 'claude-code' }],
+    ['claude-code', 'neither lines nor uploader tell', '{"type":"note"}\n', {}],
+    ['claude-stream-json', 'its lines tell', '{"type":"result","session_id":"s"}\n', { agent: 'claude-code' }],
+    ['claude-code', 'the caller knows it for certain', '{"type":"turn.started"}\n', { format: 'claude-code' }],
+  ])('takes a transcript for %s where %s', async (format, _name, text, request) => {
+    const { transcript } = await installation.receive(text, { sessionId: session, ...request });
+    const isStream = format === 'claude-stream-json';
+    expect(transcript).toMatchObject({ agent: 'claude-code', format, is_stream: isStream });
   });
 
   it('keeps nothing of a body that breaks off, and passes its error on', async () => {
@@ -76,5 +102,87 @@ describe('receiveTranscript', () => {
     const { transcript } = await installation.receive('', { sessionId: session });
     await installation.work();
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 0 });
+  });
+});
+
+async function flipByte(path: string): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[10] = (bytes[10] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+}
+
+describe('the same bytes again', () => {
+  const DAMAGES: [string, (path: string) => Promise<void>][] = [
+    ['has another byte', flipByte],
+    ['is cut short', (path) => truncate(path, 100)],
+    ['is lost', (path) => rm(path)],
+  ];
+
+  it.each(DAMAGES)('take the place of an object that %s', async (_name, damage) => {
+    const text = toTranscript(session, 6);
+    const { transcript, rawObject } = await installation.receive(text);
+    expect(rawObject).toBe('stored');
+    await installation.work();
+    const before = await installation.listObjectKeys();
+    expect((await installation.receive(text)).rawObject).toBe('duplicate');
+    await damage(`${installation.storeDirectory}/${transcript.object_key}`);
+
+    const healed = await installation.receive(text);
+    expect(healed).toMatchObject({ isDuplicate: true, rawObject: 'healed', transcript: { id: transcript.id } });
+    expect(await readFile(`${installation.storeDirectory}/${healed.transcript.object_key}`, 'utf8')).toBe(text);
+    expect(await installation.listObjectKeys()).toHaveLength(before.length);
+    expect((await installation.find(transcript.id))?.status).toBe('ingested');
+    expect(installation.jobs).toEqual([]);
+    expect((await installation.receive(text)).rawObject).toBe('duplicate');
+    const { rows } = await installation.database.pool.query('SELECT * FROM recount.raw_object_deletions');
+    expect(rows).toEqual([]);
+  });
+
+  it('take the place of an object that cannot be read to its end', async () => {
+    const text = toTranscript(session, 6);
+    const { transcript } = await installation.receive(text);
+    const { rawStore } = installation;
+    const get: typeof rawStore.get = async (key, options) => {
+      if (key === transcript.object_key) throw new RawStoreError('unavailable', 'EIO');
+      return await rawStore.get(key, options);
+    };
+    installation.rawStore = { ...rawStore, get };
+    const healed = await receiveTranscript(installation, {
+      workspaceId: TEST_WORKSPACE,
+      uploaderKeyId: 'key',
+      maxBytes: 1_000_000,
+      body: (async function* () {
+        yield Buffer.from(text);
+      })(),
+    });
+    installation.rawStore = rawStore;
+    expect(healed.rawObject).toBe('healed');
+    expect((await installation.receive(text)).rawObject).toBe('duplicate');
+  });
+
+  it('have a transcript ingested that was given up for its damaged object', async () => {
+    const text = toTranscript(session, 6);
+    const { transcript } = await installation.receive(text);
+    await flipByte(`${installation.storeDirectory}/${transcript.object_key}`);
+    await expect(installation.work()).rejects.toThrow('SHA-256');
+    await installation.database.pool.query(`UPDATE recount.transcripts SET status = 'failed' WHERE id = $1`, [
+      transcript.id,
+    ]);
+    expect(await installation.receive(text)).toMatchObject({ rawObject: 'healed', transcript: { status: 'queued' } });
+    await installation.work();
+    expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 6 });
+  });
+
+  it('leave one whole object however many heal it at once', async () => {
+    const text = toTranscript(session, 6);
+    const { transcript } = await installation.receive(text);
+    const before = await installation.listObjectKeys();
+    await flipByte(`${installation.storeDirectory}/${transcript.object_key}`);
+    const results = await Promise.all(Array.from({ length: 8 }, () => installation.receive(text)));
+    expect(results.filter(({ rawObject }) => rawObject === 'healed')).toHaveLength(1);
+    expect(results.filter(({ rawObject }) => rawObject === 'duplicate')).toHaveLength(7);
+    expect(await installation.listObjectKeys()).toHaveLength(before.length);
+    const row = await installation.find(transcript.id);
+    expect(await readFile(`${installation.storeDirectory}/${row?.object_key}`, 'utf8')).toBe(text);
   });
 });

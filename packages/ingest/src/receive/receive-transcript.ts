@@ -1,16 +1,12 @@
-import {
-  findTranscript,
-  hasWorkspace,
-  listSessionVersions,
-  replaceRawObject,
-  type StoredFormat,
-  type TranscriptRow,
-} from '@recount/db';
-import { rawObjectKey } from '@recount/storage';
+import { findReadableFormat, READABLE_FORMATS } from '@recount/core';
+import { hasWorkspace, isDatabaseExhausted, listSessionVersions, type TranscriptRow } from '@recount/db';
+import { type ObjectDescription, rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { requeueTranscript } from '../maintain/requeue-transcript.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
+import { chooseFormat } from './choose-format.ts';
+import { toTranscriptDescription } from './describe-transcript.ts';
 import { measureBody } from './measure-body.ts';
 import { ReceiveError } from './receive-error.ts';
 import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
@@ -18,17 +14,22 @@ import { isSessionId, MAX_SESSION_ID_LENGTH } from './session-id.ts';
 
 export interface ReceiveRequest {
   workspaceId: string;
+  /** Id of the API key that brings it, or OPERATOR; null where nobody knows. Of a duplicate, the first uploader stays. */
+  uploaderKeyId: string | null;
   /** Decoded bytes of the transcript. */
   body: AsyncIterable<Uint8Array>;
   /** Overrules what path and content say. */
   sessionId?: string | undefined;
   /** Original path; decides main session or sub-agent. */
   path?: string | undefined;
+  /** Whose transcript it is if the lines do not tell. Default: DEFAULT_AGENT_ID. */
   agent?: string | undefined;
-  /** Default: by what the lines look like. */
-  format?: StoredFormat | undefined;
+  /** Id of a readable format, if the caller knows it for certain. Default: by what the lines look like. */
+  format?: string | undefined;
   /** Default: a new one. A request with the same may be repeated. */
   transcriptId?: string | undefined;
+  /** More to be stored beside the object. */
+  description?: ObjectDescription | undefined;
   maxBytes: number;
   /** Jobs of higher priority are taken first. Default 0. */
   priority?: number | undefined;
@@ -37,19 +38,20 @@ export interface ReceiveRequest {
 
 export interface ReceiveResult {
   transcript: TranscriptRow;
+  /** The session had the same bytes already. */
   isDuplicate: boolean;
+  /** What became of the bytes: `stored` where they are the first of their kind. */
+  rawObject: 'stored' | DuplicateOutcome;
 }
 
 export const DEFAULT_MAX_TRANSCRIPT_BYTES = 2 * 1024 ** 3;
 const MAX_PATH_LENGTH = 4096;
-const AGENT = 'claude-code';
-
 const newTranscriptId = monotonicFactory();
 
 /**
- * Accepts a transcript: streams it to the raw store, then inserts its row and its job in one transaction, by default of its
- * own. When this resolves, the transcript is durable and will be ingested. The same bytes of the same session again are a duplicate:
- * the second copy and job are not kept.
+ * Accepts a transcript: streams it to the raw store, describes it there, then inserts its row and its job in one
+ * transaction, by default of its own. When this resolves, the transcript is durable and will be ingested. The same bytes of the same session again are a duplicate: the stored
+ * copy is read and compared, and only where it is whole, the second one is not kept; else that takes its place.
  *
  * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors; after
  * the latter an object without a row may stay behind, which `recount doctor` finds.
@@ -60,6 +62,7 @@ export async function receiveTranscript(
   record: RecordUpload = createUploadRecorder(deps),
 ): Promise<ReceiveResult> {
   checkSessionId(request.sessionId);
+  checkAgent(request.agent);
   const path = request.path?.slice(0, MAX_PATH_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
   const id = request.transcriptId ?? newTranscriptId();
   const objectKey = rawObjectKey({ workspaceId: request.workspaceId, transcriptId: id });
@@ -77,8 +80,7 @@ export async function receiveTranscript(
   const transcript = {
     id,
     session_id: sessionId,
-    agent: AGENT,
-    format: request.format ?? (identity.format === 'claude-stream-json' ? identity.format : 'claude-code'),
+    ...chooseFormat(identity, request),
     path: path ?? null,
     is_subagent: identity.isSubagent,
     parent_session_id: identity.parentSessionId ?? null,
@@ -86,43 +88,26 @@ export async function receiveTranscript(
     sha256,
     size_bytes: sizeBytes,
     object_key: objectKey,
+    uploader_key_id: request.uploaderKeyId,
     grown_from: beginning?.transcriptId ?? null,
     tail_sha256: beginning?.tailSha256 ?? null,
   };
+  const description = toTranscriptDescription(transcript, new Date().toISOString());
+  await deps.rawStore.describe(objectKey, { ...request.description, ...description });
   const upload = { workspaceId: request.workspaceId, transcript, priority: request.priority ?? 0 };
   const { row, isDuplicate } = await record(upload).catch(async (error: unknown) => {
-    // Deleted while the upload was under way: nobody would look for the object.
-    if (!(await hasWorkspace(deps.database.database, request.workspaceId))) await deps.rawStore.delete(objectKey);
+    // Nothing was committed, and clients that try again until there is room would fill the store with copies; or the
+    // workspace was deleted while the upload was under way, and nobody would look for the object.
+    const isRefused = isDatabaseExhausted(error);
+    if (isRefused || !(await hasWorkspace(deps.database.database, request.workspaceId)))
+      await deps.rawStore.delete(objectKey);
     throw error;
   });
-  return { transcript: isDuplicate ? await settleDuplicate(deps, row, objectKey) : row, isDuplicate };
-}
-
-/**
- * Removes the second copy, unless the first is lost: then it takes its place. What retention has deleted is not lost, and
- * stays deleted. A transcript that was given up is tried again: whoever uploads it expects that.
- */
-export async function settleDuplicate(
-  deps: IngestDependencies,
-  row: TranscriptRow,
-  copyKey: string,
-): Promise<TranscriptRow> {
-  const { database } = deps.database;
-  if (row.raw_deleted_at !== null && row.status !== 'failed') {
-    await deps.rawStore.delete(copyKey);
-    return row;
-  }
-  const first = await deps.rawStore.stat(row.object_key);
-  const isWhole = first?.sizeBytes === row.size_bytes;
-  // A request repeated under its id has written the very object again.
-  const isSame = row.object_key === copyKey;
-  const isReplaced = !isSame && !isWhole && (await replaceRawObject(database, row, copyKey));
-  if (!isSame && !isReplaced) await deps.rawStore.delete(copyKey);
-  // Where the first copy had been freed of secrets, the second one is to be, too.
-  const holdsSecrets = isReplaced && row.stored_sha256 !== null;
-  if (row.status !== 'failed' && !holdsSecrets) return row;
-  await requeueTranscript(deps, { workspaceId: row.workspace_id, transcriptId: row.id }, [row.status]);
-  return (await findTranscript(database, row.workspace_id, row.id)) ?? row;
+  if (!isDuplicate) return { transcript: row, isDuplicate, rawObject: 'stored' };
+  const { transcript: settled, outcome } = await settleDuplicate(deps, row, objectKey);
+  const isKept = outcome !== 'expired' && settled.object_key === objectKey;
+  if (!isKept) await deps.rawStore.delete(objectKey);
+  return { transcript: settled, isDuplicate, rawObject: outcome };
 }
 
 function checkSessionId(sessionId: string | undefined): void {
@@ -131,4 +116,10 @@ function checkSessionId(sessionId: string | undefined): void {
     'invalid-session-id',
     `A session id has 1 to ${MAX_SESSION_ID_LENGTH} characters, none of them a control character`,
   );
+}
+
+function checkAgent(agent: string | undefined): void {
+  if (agent === undefined || findReadableFormat(agent) !== undefined) return;
+  const agents = new Set(READABLE_FORMATS.map((known) => known.agent.id));
+  throw new ReceiveError('unsupported-format', `recount reads the transcripts of ${[...agents].join(', ')} so far`);
 }

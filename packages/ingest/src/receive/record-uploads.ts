@@ -1,4 +1,4 @@
-import { type InsertedTranscript, insertTranscripts, type NewTranscript } from '@recount/db';
+import { type InsertedTranscript, insertTranscripts, type NewTranscript, type TranscriptRow } from '@recount/db';
 import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { MAX_GROUPED_BYTES } from '../process/process-group.ts';
@@ -39,9 +39,9 @@ export async function recordUploads(deps: Deps, uploads: readonly Upload[]): Pro
     const transcripts = uploads.map(({ transcript }) => transcript);
     const recorded = await insertTranscripts(transaction, workspaceId, transcripts);
     const added = recorded.filter(({ isDuplicate }) => !isDuplicate).map(({ row }) => row);
-    const isSmall = ({ size_bytes, format }: NewTranscript): boolean =>
-      format === 'claude-code' && size_bytes <= MAX_GROUPED_BYTES;
-    const toJob = ({ id }: NewTranscript) => ({ workspaceId, transcriptId: id });
+    const isSmall = ({ size_bytes, is_stream }: TranscriptRow): boolean =>
+      !is_stream && size_bytes <= MAX_GROUPED_BYTES;
+    const toJob = ({ id }: TranscriptRow) => ({ workspaceId, transcriptId: id });
     const small = added.filter(isSmall).map(toJob);
     if (small.length > 0) await deps.queue.enqueueSmall(transaction, small, { priority });
     for (const row of added) if (!isSmall(row)) await deps.queue.enqueue(transaction, toJob(row), { priority });

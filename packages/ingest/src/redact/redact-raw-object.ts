@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type Database, nameRedactedObject, type TranscriptRow } from '@recount/db';
+import { type Database, nameRedactedObject, recordRawObjectDeletions, type TranscriptRow } from '@recount/db';
 import { type RawStore, redactedObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
+import { hashPrefixes } from '../process/hash-prefixes.ts';
+import { RawObjectMismatchError } from '../process/parse-raw-object.ts';
+import { toTranscriptDescription } from '../receive/describe-transcript.ts';
+import { describeSecrets } from './earlier-secrets.ts';
 import { createRedaction } from './redaction.ts';
 
 interface Options {
@@ -13,8 +17,9 @@ const newCopyId = monotonicFactory();
 
 /**
  * Stores a redacted copy of a transcript's raw object and lets its row name that. Returns the key of the object of before,
- * which the caller deletes when the transaction has ended; undefined where there was nothing to redact. A copy of which no
- * row tells, as the transaction failed, is found by `recount doctor`.
+ * which is recorded as to be deleted: the caller does so when the transaction has ended. Undefined where there was nothing to
+ * redact. A copy of which no row tells, as the transaction failed, is found by `recount doctor`. Throws
+ * RawObjectMismatchError where the object is not what was stored: the original is not given up for a copy of damaged bytes.
  */
 export async function redactRawObject(
   deps: { transaction: Database; rawStore: RawStore },
@@ -33,7 +38,16 @@ export async function redactRawObject(
     await rawStore.delete(objectKey);
     return undefined;
   }
-  await nameRedactedObject(deps.transaction, transcript, { objectKey, storedSha256: copy.toDigest() });
+  const storedSha256 = copy.toDigest();
+  const described = { ...transcript, stored_sha256: storedSha256 };
+  const earlier = await rawStore.readDescription(transcript.object_key);
+  await rawStore.describe(objectKey, {
+    ...earlier,
+    ...describeSecrets(earlier, copy.toSecrets()),
+    ...toTranscriptDescription(described, transcript.created_at),
+  });
+  await nameRedactedObject(deps.transaction, transcript, { objectKey, storedSha256 });
+  await recordRawObjectDeletions(deps.transaction, transcript.workspace_id, [transcript.object_key]);
   return transcript.object_key;
 }
 
@@ -46,13 +60,21 @@ export async function hashRedacted(rawStore: RawStore, transcript: TranscriptRow
 
 async function startRedactedCopy(rawStore: RawStore, transcript: TranscriptRow, { maxLineBytes, signal }: Options) {
   const redaction = await createRedaction('rows-and-raw', { maxLineBytes, earlier: { counts: {}, issues: [] } });
-  const raw = await rawStore.get(transcript.object_key, { signal });
+  const raw = hashPrefixes(await rawStore.get(transcript.object_key, { signal }), []);
   const hash = createHash('sha256');
   async function* hashed(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of redaction.redact(raw)) {
+    for await (const chunk of redaction.redact(raw.chunks)) {
       hash.update(chunk);
       yield chunk;
     }
+    const sha256 = raw.toDigest();
+    const expected = transcript.stored_sha256 ?? transcript.sha256;
+    if (sha256 !== expected) throw new RawObjectMismatchError(`Raw object has SHA-256 ${sha256}, not ${expected}`);
   }
-  return { chunks: hashed(), hasChanged: () => redaction.hasChanged, toDigest: () => hash.digest('hex') };
+  return {
+    chunks: hashed(),
+    hasChanged: () => redaction.hasChanged,
+    toDigest: () => hash.digest('hex'),
+    toSecrets: () => ({ counts: redaction.toCounts(), issues: redaction.takeIssues() }),
+  };
 }

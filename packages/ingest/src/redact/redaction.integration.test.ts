@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
 import {
   changeWorkspaceSettings,
   findSession,
@@ -158,7 +160,7 @@ describe('redaction', () => {
     await set('rows-and-raw');
     const row = await ingest(withSecrets('s', 6));
     const volatile = /\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.\d]*(Z|\+00)/g;
-    const numbered = /^recount\.(usage_entries|tool_calls) .*$/gm;
+    const numbered = /^recount\.(usage_entries|tool_calls|audit_log) .*\n?/gm;
     const dump = async () => (await dumpDatabase()).replaceAll(volatile, '').replaceAll(numbered, '');
     const before = await dump();
     await installation.database.pool.query(`UPDATE recount.transcripts SET parser_version = '0'`);
@@ -218,6 +220,57 @@ describe('redaction', () => {
     await installation.work();
     expect(await installation.find(row.id)).toMatchObject({ stored_sha256: row.stored_sha256, status: 'ingested' });
     expect(await dumpStore()).not.toContain(TOKEN);
+  });
+
+  it('redacts again what is uploaded in place of a damaged copy', async () => {
+    await set('rows-and-raw');
+    const text = withSecrets('s', 6);
+    const row = await ingest(text);
+    const path = `${installation.storeDirectory}/${row.object_key}`;
+    const bytes = await readFile(path);
+    bytes[10] = (bytes[10] ?? 0) ^ 1;
+    await writeFile(path, bytes);
+    expect(await installation.receive(text)).toMatchObject({ rawObject: 'healed', transcript: { status: 'queued' } });
+    await installation.work();
+    const healed = await installation.find(row.id);
+    expect(healed).toMatchObject({ stored_sha256: row.stored_sha256, status: 'ingested' });
+    expect(await dumpStore()).not.toContain(TOKEN);
+    expect(await installation.listObjectKeys()).toEqual([healed?.object_key]);
+    expect((await installation.receive(text)).rawObject).toBe('duplicate');
+  });
+
+  it('keeps no copy of an object that holds no secrets', async () => {
+    await set('rows-and-raw');
+    const longer = await ingest(toLine('s', 0) + toLine('s', 1) + toLine('s', 2));
+    const shorter = await ingest(toLine('s', 0) + toLine('s', 1));
+    expect(await installation.find(shorter.id)).toMatchObject({ status: 'superseded', stored_sha256: null });
+    expect(await installation.listObjectKeys()).toEqual([longer.object_key, shorter.object_key].toSorted());
+  });
+
+  it('does not give the original up for a copy of damaged bytes', async () => {
+    const text = withSecrets('s', 6);
+    const longer = `${text}${toLine('s', 8)}`;
+    await ingest(longer);
+    await set('rows-and-raw');
+    // A beginning of another version: its object is read for the copy alone.
+    const { transcript } = await installation.receive(text);
+    const { rawStore } = installation;
+    const get: typeof rawStore.get = async (key, options) => {
+      const stream = await rawStore.get(key, options);
+      if (key !== transcript.object_key) return stream;
+      const bytes = Buffer.concat(await stream.toArray());
+      bytes[10] = (bytes[10] ?? 0) ^ 1;
+      return Readable.from([bytes]);
+    };
+    const { processTranscript } = await import('../process/process-transcript.ts');
+    const { claimTranscript } = await import('@recount/db');
+    const claimed = await claimTranscript(installation.database.database, TEST_WORKSPACE, transcript.id);
+    if (claimed === undefined) throw new Error('Not claimed');
+    const deps = { ...installation, rawStore: { ...rawStore, get } };
+    await expect(processTranscript(deps, claimed, { maxLineBytes: 1024 * 1024 })).rejects.toThrow('SHA-256');
+    expect(await readRaw(transcript)).toEqual(Buffer.from(text));
+    expect(await installation.find(transcript.id)).toMatchObject({ object_key: transcript.object_key });
+    expect((await installation.listObjectKeys()).filter((key) => key.includes('redacted'))).toEqual([]);
   });
 
   it('leaves the transcript whole where the copy cannot be stored, and doctor finds what is left of it', async () => {

@@ -1,17 +1,17 @@
-import type { Issue, TranscriptBatch, TranscriptSummary } from '@recount/core';
+import type { Issue, TranscriptBatch } from '@recount/core';
 import type { RedactionMode } from '@recount/db';
-import type { EarlierSecrets } from './earlier-secrets.ts';
+import { type EarlierSecrets, SECRET_ISSUE_CODE } from './earlier-secrets.ts';
 
 /** Takes the secrets out of one transcript while it is read, and tells of them. */
 export interface Redaction {
   /** The bytes without secrets, every line at its place; where the workspace does not want that, the bytes. */
   redact(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
   /** The batches, with an issue for each kind of secret on each line that was read so far. */
-  withIssues(
-    batches: AsyncGenerator<TranscriptBatch, TranscriptSummary>,
-  ): AsyncGenerator<TranscriptBatch, TranscriptSummary>;
+  withIssues(batches: AsyncIterable<TranscriptBatch>): AsyncGenerator<TranscriptBatch, void>;
   /** Secrets by the rule that found them, those of earlier times included. */
   toCounts(): Record<string, number>;
+  /** The issues that `withIssues` has not given. */
+  takeIssues(): Issue[];
   /** Whether the workspace wants it. */
   readonly isOn: boolean;
   /** Whether any byte was changed so far. */
@@ -29,7 +29,7 @@ export async function createRedaction(
   const redactor =
     mode === 'off'
       ? undefined
-      : (await import('@recount/redaction')).createTranscriptRedactor({
+      : (await import('../redaction/index.ts')).createTranscriptRedactor({
           maxLineBytes,
           onFinding({ rule, count, lineNumber, byteOffset }) {
             counts[rule] = (counts[rule] ?? 0) + count;
@@ -44,40 +44,19 @@ export async function createRedaction(
   return {
     redact: (source) => redactor?.redact(source) ?? source,
     async *withIssues(batches) {
-      try {
-        for (;;) {
-          const next = await batches.next();
-          const found = takeIssues();
-          if (!next.done)
-            yield found.length === 0 ? next.value : { ...next.value, issues: [...found, ...next.value.issues] };
-          else {
-            if (found.length > 0) yield { ...EMPTY_BATCH, issues: found };
-            return next.value;
-          }
-        }
-      } finally {
-        await batches.return(undefined as never);
+      for await (const batch of batches) {
+        const found = takeIssues();
+        yield found.length === 0 ? batch : { ...batch, issues: [...found, ...batch.issues] };
       }
     },
     toCounts: () => counts,
+    takeIssues,
     isOn: redactor !== undefined,
     get hasChanged() {
       return redactor?.hasChanged ?? false;
     },
   };
 }
-
-const EMPTY_BATCH: TranscriptBatch = {
-  messages: [],
-  updatedMessages: [],
-  contentBlocks: [],
-  apiResponses: [],
-  toolCalls: [],
-  events: [],
-  issues: [],
-};
-
-export const SECRET_ISSUE_CODE = 'secret_redacted';
 
 function toSecretIssue({
   rule,

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -8,7 +9,7 @@ import {
   setTranscriptStatus,
   verifyUsage,
 } from '@recount/db';
-import { rawObjectKey } from '@recount/storage';
+import { RawStoreError, rawObjectKey } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { rebuildUsage } from '../maintain/rebuild-usage.ts';
 import { requeueTranscript } from '../maintain/requeue-transcript.ts';
@@ -93,7 +94,34 @@ describe('retainWorkspace', () => {
     expect(await installation.find(id)).toMatchObject({ rows_deleted_at: expect.any(String), status: 'ingested' });
   });
 
-  it('leaves figures that a recount agrees with, also after they were made anew', async () => {
+  it('leaves rows of the session in no table but those of figures, and with its raw object nothing in the store', async () => {
+    const ofFigures = ['session_events', 'tool_calls', 'transcripts', 'usage_entries', 'usage_ledger'];
+    const id = await ingest(`${withCanary('s', 20)}{"broken": ${CANARY}\n`);
+    const rowSetId = (await installation.find(id))?.row_set_id;
+    const { pool } = installation.database;
+    // Of the database itself: a new table is among them.
+    const { rows: tables } = await pool.query<{ name: string }>(`
+      SELECT table_name AS name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+      WHERE table_schema = 'recount' AND table_type = 'BASE TABLE' AND column_name = 'row_set_id' ORDER BY 1`);
+    const ofTexts = tables.map(({ name }) => name).filter((name) => !ofFigures.includes(name));
+    const listFilled = async (): Promise<string[]> => {
+      const filled: string[] = [];
+      for (const name of ofTexts) {
+        const { rowCount } = await pool.query(`SELECT FROM recount.${name} WHERE row_set_id = $1 LIMIT 1`, [rowSetId]);
+        if (rowCount === 1) filled.push(name);
+      }
+      return filled;
+    };
+    expect(await listFilled()).toEqual(ofTexts);
+    expect(ofTexts).toContain('transcript_checkpoints');
+    await retain({ rowsMaxAgeDays: 1, rawMaxAgeDays: 1 }, 2);
+    expect(await listFilled()).toEqual([]);
+    expect(await dumpTables(installation.database)).not.toContain(CANARY);
+    const entries = await readdir(installation.storeDirectory, { recursive: true, withFileTypes: true });
+    expect(entries.filter((entry) => entry.isFile())).toEqual([]);
+  });
+
+  it('leaves figures that a recount agrees with, also after they were made again', async () => {
     await ingest(withCanary('s', 20));
     await ingest(withCanary('t', 7));
     const totals = await readTotals();
@@ -132,6 +160,38 @@ describe('retainWorkspace', () => {
     for await (const finding of runDoctor(installation, { fix: true, nowMs: Date.now(), minAgeMs: -1000 }))
       findings.push(finding);
     expect(findings).toEqual([]);
+  });
+
+  it('deletes a raw object once that is committed, and later where the store is away', async () => {
+    const id = await ingest(withCanary('s', 4));
+    const row = await installation.find(id);
+    const options = {
+      workspaceId: TEST_WORKSPACE,
+      settings: { rowsMaxAgeDays: null, rawMaxAgeDays: 10 },
+      nowMs: ACTIVITY_MS + 11 * DAY_MS,
+    };
+    const failing: TestInstallation['database']['withTransaction'] = (work) =>
+      installation.database.withTransaction(async (transaction, client) => {
+        await work(transaction, client);
+        throw new Error('The connection broke');
+      });
+    const database = { ...installation.database, withTransaction: failing };
+    await expect(retainWorkspace({ ...installation, database }, options)).rejects.toThrow('broke');
+    expect(await installation.find(id)).toEqual(row);
+    expect(await installation.listObjectKeys()).toEqual([row?.object_key]);
+
+    const isAway = async () => {
+      throw new RawStoreError('unavailable', 'The store is away');
+    };
+    const rawStore = { ...installation.rawStore, delete: isAway };
+    expect(await retainWorkspace({ ...installation, rawStore }, options)).toMatchObject({ rawObjects: 1 });
+    expect(await installation.listObjectKeys()).toEqual([row?.object_key]);
+    const stop = new AbortController();
+    const later = { now: () => Date.now() + 3_600_000, onReport: () => undefined, onFailure: () => undefined };
+    const running = runRetention({ ...installation, ...later }, { signal: stop.signal });
+    await expect.poll(() => installation.listObjectKeys()).toEqual([]);
+    stop.abort();
+    await running;
   });
 
   it('deletes raw objects for good: the same upload again is a duplicate', async () => {

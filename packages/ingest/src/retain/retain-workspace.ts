@@ -1,11 +1,15 @@
 import {
+  type Actor,
+  addAuditEntry,
   deleteSessionTexts,
   listExpiredRawObjects,
   listExpiredSessions,
   markRawDeleted,
+  recordRawObjectDeletions,
   type WorkspaceSettings,
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 
 export interface RetentionResult {
   /** Sessions that lost, or would lose, their messages. */
@@ -21,6 +25,8 @@ export interface RetentionOptions {
   settings: Pick<WorkspaceSettings, 'rowsMaxAgeDays' | 'rawMaxAgeDays'>;
   /** Milliseconds since 1970. */
   nowMs: number;
+  /** Who asked for it. Default `system`: a worker, every hour. */
+  actor?: Actor;
   /** Only counts. */
   dryRun?: boolean;
   signal?: AbortSignal | undefined;
@@ -47,7 +53,7 @@ export async function retainWorkspace(deps: Deps, options: RetentionOptions): Pr
 
 async function deleteTexts(
   { database }: Deps,
-  { workspaceId, dryRun, signal }: RetentionOptions,
+  { workspaceId, actor = 'system', dryRun, signal }: RetentionOptions,
   before: string,
   result: RetentionResult,
 ): Promise<void> {
@@ -59,9 +65,11 @@ async function deleteTexts(
       const isDeleted =
         dryRun ||
         (await unlessBusy(result, () =>
-          database.withTransaction((transaction) =>
-            deleteSessionTexts(transaction, { workspaceId, sessionId }, before),
-          ),
+          database.withTransaction(async (transaction) => {
+            if (!(await deleteSessionTexts(transaction, { workspaceId, sessionId }, before))) return false;
+            await addAuditEntry(transaction, { workspaceId, actor, action: 'session.expire', subjects: [sessionId] });
+            return true;
+          }),
         ));
       if (isDeleted) result.sessions += 1;
     }
@@ -71,26 +79,21 @@ async function deleteTexts(
 }
 
 async function deleteRawObjects(
-  { database, rawStore }: Deps,
-  { workspaceId, dryRun, signal }: RetentionOptions,
+  deps: Deps,
+  { workspaceId, actor = 'system', dryRun, signal }: RetentionOptions,
   before: string,
   result: RetentionResult,
 ): Promise<void> {
   let afterId: string | undefined;
   for (;;) {
-    const expired = await listExpiredRawObjects(database.database, workspaceId, before, { afterId, limit: PAGE_ROWS });
+    const expired = await listExpiredRawObjects(deps.database.database, workspaceId, before, {
+      afterId,
+      limit: PAGE_ROWS,
+    });
     for (const { id: transcriptId, sessionId, sizeBytes } of expired) {
       signal?.throwIfAborted();
       const key = { workspaceId, sessionId, transcriptId };
-      const isDeleted =
-        dryRun ||
-        (await unlessBusy(result, () =>
-          database.withTransaction(async (transaction) => {
-            const objectKey = await markRawDeleted(transaction, key, before);
-            if (objectKey !== undefined) await rawStore.delete(objectKey);
-            return objectKey !== undefined;
-          }),
-        ));
+      const isDeleted = dryRun || (await unlessBusy(result, () => deleteRawObject(deps, key, actor, before)));
       if (!isDeleted) continue;
       result.rawObjects += 1;
       result.rawBytes += sizeBytes;
@@ -98,6 +101,26 @@ async function deleteRawObjects(
     afterId = expired.at(-1)?.id;
     if (expired.length < PAGE_ROWS) return;
   }
+}
+
+/** The object goes once the row says so for good. */
+async function deleteRawObject(
+  deps: Deps,
+  transcript: Parameters<typeof markRawDeleted>[1],
+  actor: Actor,
+  before: string,
+): Promise<boolean> {
+  const objectKey = await deps.database.withTransaction(async (transaction) => {
+    const marked = await markRawDeleted(transaction, transcript, before);
+    if (marked === undefined) return undefined;
+    const { workspaceId, transcriptId, sessionId } = transcript;
+    const subjects = [transcriptId, sessionId];
+    await addAuditEntry(transaction, { workspaceId, actor, action: 'raw.expire', subjects });
+    await recordRawObjectDeletions(transaction, workspaceId, [marked]);
+    return marked;
+  });
+  if (objectKey !== undefined) await deleteRecordedObjects(deps, transcript.workspaceId, [objectKey]);
+  return objectKey !== undefined;
 }
 
 async function unlessBusy(result: RetentionResult, deletion: () => Promise<boolean>): Promise<boolean> {

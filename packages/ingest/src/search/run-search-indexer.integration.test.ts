@@ -213,8 +213,8 @@ describe('runSearchIndexer', () => {
       onFailure: (reason: string) => void reasons.push(reason),
     };
     const running = runSearchIndexer(deps, { signal: end.signal, idleMs: 20 });
-    await vi.waitFor(async () => expect(await search('needle')).toHaveLength(1), { timeout: 10_000 });
-    await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(0), { timeout: 10_000 });
+    await vi.waitFor(async () => expect(await search('needle')).toHaveLength(1));
+    await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(0));
     end.abort();
     await running;
     expect(reasons[0]).toMatch(/^Postgres error P0001/);

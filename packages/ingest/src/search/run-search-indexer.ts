@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type DatabasePool, indexSearchBatch, type SearchBatch } from '@recount/db';
 import { toFailureReason } from '../process/failure-reason.ts';
+import type { OutageGate } from '../process/outage-gate.ts';
 
 export interface SearchIndexerDeps {
   database: DatabasePool;
   /** Transcripts are being ingested in this process: they go first. */
   isBusy: () => boolean;
   onBatch?: (batch: SearchBatch & { durationMs: number }) => void;
+  /** Default: none. */
+  outages?: OutageGate;
   /** Why a batch failed, without anything of the transcript. The session is tried again later. */
   onFailure: (reason: string) => void;
 }
@@ -30,6 +33,7 @@ const BUSY_REST_FACTOR = 4;
 export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchIndexerOptions): Promise<void> {
   const { signal, idleMs = DEFAULT_IDLE_MS } = options;
   while (!signal.aborted) {
+    await deps.outages?.pass(signal);
     const startedAt = performance.now();
     let pauseMs = idleMs;
     try {
@@ -42,6 +46,7 @@ export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchI
     } catch (error) {
       if (signal.aborted) return;
       deps.onFailure(toFailureReason(error));
+      await deps.outages?.isShared(error);
       pauseMs = FAILURE_PAUSE_MS;
     }
     // Also without a pause: ingestion gets its turn.

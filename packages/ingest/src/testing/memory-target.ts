@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { SourceItem, TranscriptSource } from '@recount/sources';
+import type { SourceItem, TranscriptSource } from '@recount/storage/sources';
 import type { BackfillTarget, Delivery, StoredTranscript } from '../backfill/backfill-target.ts';
 import { toTranscript } from './test-installation.ts';
 
@@ -38,7 +38,7 @@ export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): Memory
         for await (const chunk of delivery.open()) hash.update(chunk);
         const sha256 = hash.digest('hex');
         const existing = target.stored.find((transcript) => transcript.sha256 === sha256);
-        if (existing !== undefined) return { transcript: existing, isDuplicate: true };
+        if (existing !== undefined) return { transcript: existing, isDuplicate: true, isHealed: false };
         const transcriptId = `transcript-${target.stored.length}`;
         const { path } = delivery;
         const transcript = {
@@ -50,7 +50,7 @@ export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): Memory
           sha256,
         };
         target.stored.push(transcript);
-        return { transcript, isDuplicate: false };
+        return { transcript, isDuplicate: false, isHealed: false };
       } finally {
         underWay -= 1;
       }

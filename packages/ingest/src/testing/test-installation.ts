@@ -9,10 +9,10 @@ import {
   type TranscriptRow,
 } from '@recount/db';
 import { createTestDatabase } from '@recount/local-postgres/testing';
-import type { IngestJob } from '@recount/queue';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { handleJob } from '../process/handle-job.ts';
+import type { IngestJob } from '../queue/index.ts';
 import { type ReceiveRequest, type ReceiveResult, receiveTranscript } from '../receive/receive-transcript.ts';
 
 export const TEST_WORKSPACE = '01J00000000000000000000001';
@@ -60,6 +60,7 @@ export async function createTestInstallation(): Promise<TestInstallation> {
     receive: (text, request = {}) =>
       receiveTranscript(deps, {
         workspaceId: TEST_WORKSPACE,
+        uploaderKeyId: null,
         body: toBody(text),
         maxBytes: 1024 * 1024 * 1024,
         ...request,

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import {
-  type LiveAgent,
+  LIVE_CHUNK_ENCODING,
+  LIVE_MEDIA_TYPE,
   type LiveReceipt,
   PROBLEM_MEDIA_TYPE,
   type Problem,
@@ -14,7 +15,8 @@ import type { StreamEnd } from '../spool/spool-folder.ts';
 export interface LiveStreamName {
   streamId: string;
   sessionId: string;
-  agent: LiveAgent;
+  /** Id of the agent. */
+  agent: string;
   sourceFormat: string;
 }
 
@@ -60,7 +62,12 @@ const PASSING_STATUSES = new Set([408, 425, 429]);
 /** 404: a server without this route. */
 const DENIED_STATUSES = new Set([401, 403, 404]);
 /** Of a connection that broke off or was replaced, though their statuses speak of the request. */
-const PASSING_PROBLEMS: ReadonlySet<ProblemSlug | undefined> = new Set(['upload-aborted', 'stream-taken-over']);
+const PASSING_PROBLEMS: ReadonlySet<ProblemSlug | undefined> = new Set([
+  'upload-aborted',
+  'digest-mismatch',
+  'broken-encoding',
+  'stream-taken-over',
+]);
 
 export function createLiveClient({ url, key }: ApiPlace, name: LiveStreamName): LiveClient {
   const path = `/v1/sessions/${encodeURIComponent(name.sessionId)}/live`;
@@ -87,7 +94,8 @@ export function createLiveClient({ url, key }: ApiPlace, name: LiveStreamName): 
         headers: {
           accept: 'application/json',
           authorization,
-          'content-type': 'application/x-ndjson',
+          'content-type': LIVE_MEDIA_TYPE,
+          ...(body !== undefined && { 'content-encoding': LIVE_CHUNK_ENCODING }),
           'recount-stream': name.streamId,
           'recount-offset': String(offset),
           ...(isLast && toEndHeaders(end)),

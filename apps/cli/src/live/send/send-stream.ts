@@ -10,7 +10,7 @@ export interface SendStreamOptions {
   growth: GrowingStream;
   /** The note as it is now; its session must be named. */
   readNote(): SpoolNote & { sessionId: string };
-  /** Begins the stream anew under another name: the API closed the old one, and the stream went on. */
+  /** Begins the stream again under another name: the API closed the old one, and the stream went on. */
   rename(): Promise<void>;
   /** The API of the moment; undefined where there is none. */
   findPlace(): Promise<ApiPlace | undefined>;

@@ -1,12 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { GrowingStream } from '../spool/growing-stream.ts';
+import { encodeChunk } from './encode-chunk.ts';
 
 const READ_BYTES = 64 * 1024;
 /** After this long without a new byte a body ends, so that the API answers and the connection need not live through silence. */
 const IDLE_MS = 15_000;
 
-/** A stream's bytes from an offset on, as they come, until it has ended or rests. */
+/** A stream's bytes from an offset on, as they come, until it has ended or rests; each chunk with its digest. */
 export function createStreamBody(file: FileHandle, growth: GrowingStream, offset: number): Readable {
   let position = offset;
   const readNext = async (): Promise<Uint8Array | null> => {
@@ -17,7 +18,7 @@ export function createStreamBody(file: FileHandle, growth: GrowingStream, offset
     if (length <= 0) return null;
     const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position);
     position += bytesRead;
-    return bytesRead === 0 ? null : buffer.subarray(0, bytesRead);
+    return bytesRead === 0 ? null : encodeChunk(buffer.subarray(0, bytesRead));
   };
   return new Readable({
     read() {

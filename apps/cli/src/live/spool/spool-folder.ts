@@ -1,6 +1,5 @@
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { LiveAgent } from '@recount/contract';
 
 /** Where a stream is to be sent: to the installation of this user, or to a server. Keys are not kept. */
 export type SpoolTarget = { kind: 'local' } | { kind: 'server'; url: string };
@@ -17,7 +16,8 @@ export interface SpoolNote {
   streamId: string;
   /** By which the server knows it: the same, until the server closed a stream that went on. */
   sentAs: string;
-  agent: LiveAgent;
+  /** Id of the agent. */
+  agent: string;
   sourceFormat: string;
   /** Null until the stream has named it. */
   sessionId: string | null;

@@ -1,5 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import { acquireLock } from '../../local/installation-lock.ts';
+import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import { createGrowthNotice, type GrowingStream } from './growing-stream.ts';
 import {
   createSpoolFolder,
@@ -24,7 +24,7 @@ export interface SpoolWriter {
   /** Makes the last bytes durable. To be called once; nothing can be appended any more. */
   end(end: StreamEnd | null): Promise<void>;
   /** Lets other processes send it. */
-  release(): Promise<void>;
+  release(): void;
 }
 
 export class SpoolFullError extends Error {
@@ -43,8 +43,8 @@ export async function createSpoolWriter(
   await createSpoolFolder(folder);
   const maxBytes = maxSpoolBytes - (await measureSpool(folder));
   const place = toSpoolPlace(folder, initialNote.streamId);
-  const lock = await acquireLock(place.lock);
-  if (!('release' in lock)) throw new Error(`${place.lock} is held by another process`);
+  const lock = takeProcessLock(place.lock);
+  if (lock === undefined) throw new Error(`${place.lock} is held by another process`);
   let note = initialNote;
   await writeSpoolNote(place, note);
   const file = await open(place.bytes, 'ax', 0o600);
@@ -91,7 +91,7 @@ export async function createSpoolWriter(
         await update({ end }).finally(growth.end);
       }
     },
-    release: lock.release,
+    release: lock.remove,
   };
 }
 

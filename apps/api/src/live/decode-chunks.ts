@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { MAX_LIVE_CHUNK_BYTES } from '@recount/contract';
+import { ProblemError } from '../problems/problem-error.ts';
+import type { ExpectedDigest } from '../uploads/digests.ts';
+
+const LINE_END = '\r\n';
+/** A header has 5 digits and the digest at most. */
+const MAX_HEADER_BYTES = 128;
+const HEADER_PATTERN = /^([0-9a-f]{1,5});sha-256=:([A-Za-z0-9+/]{43}=):$/;
+
+/**
+ * Undoes the coding `recount-chunked` of a live stream: `<length, hexadecimal>;sha-256=:<base64>:`, CR LF, the bytes, CR LF. Gives
+ * only chunks whose digest was compared. Holds one chunk. Throws ProblemError `digest-mismatch`, `broken-encoding` and
+ * `upload-aborted`; errors of `source` pass through.
+ */
+export async function* decodeChunks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer = Buffer.alloc(0);
+  for await (const piece of source) {
+    held = held.length === 0 ? piece : Buffer.concat([held, piece]);
+    for (let chunk = takeChunk(held); chunk !== undefined; chunk = takeChunk(held)) {
+      held = held.subarray(chunk.usedBytes);
+      yield chunk.bytes;
+    }
+  }
+  if (held.length > 0) throw new ProblemError('upload-aborted', 'The body ended within a chunk');
+}
+
+/** The first chunk; undefined where it has not come to its end. */
+function takeChunk(held: Buffer): { bytes: Buffer; usedBytes: number } | undefined {
+  const headerEnd = held.indexOf(LINE_END);
+  if (headerEnd === -1 && held.length <= MAX_HEADER_BYTES) return undefined;
+  const [, length = '', digest = ''] = HEADER_PATTERN.exec(held.toString('latin1', 0, headerEnd)) ?? [];
+  const lengthBytes = Number.parseInt(length, 16);
+  if (!(lengthBytes > 0 && lengthBytes <= MAX_LIVE_CHUNK_BYTES)) {
+    throw new ProblemError(
+      'broken-encoding',
+      `A chunk begins with its length (1 to ${MAX_LIVE_CHUNK_BYTES}) and sha-256`,
+    );
+  }
+  const start = headerEnd + LINE_END.length;
+  const end = start + lengthBytes;
+  if (held.length < end + LINE_END.length) return undefined;
+  if (held.toString('latin1', end, end + LINE_END.length) !== LINE_END) {
+    throw new ProblemError('broken-encoding', 'A chunk is longer or shorter than it says');
+  }
+  const bytes = held.subarray(start, end);
+  if (createHash('sha256').update(bytes).digest('base64') !== digest) throw toMismatch();
+  return { bytes, usedBytes: end + LINE_END.length };
+}
+
+/** A body of at most MAX_LIVE_CHUNK_BYTES, in one piece, once its digests were compared. Throws as `decodeChunks`. */
+export async function* holdUntilVerified(
+  source: AsyncIterable<Buffer>,
+  digests: readonly ExpectedDigest[],
+): AsyncGenerator<Buffer> {
+  const pieces: Buffer[] = [];
+  let lengthBytes = 0;
+  for await (const piece of source) {
+    pieces.push(piece);
+    lengthBytes += piece.length;
+    if (lengthBytes > MAX_LIVE_CHUNK_BYTES) {
+      const detail = `With a digest, a body of a stream has ${MAX_LIVE_CHUNK_BYTES} bytes at most: send several, or recount-chunked`;
+      throw new ProblemError('invalid-digest', detail);
+    }
+  }
+  const bytes = Buffer.concat(pieces);
+  for (const { algorithm, value } of digests) {
+    if (!createHash(algorithm).update(bytes).digest().equals(value)) throw toMismatch();
+  }
+  if (bytes.length > 0) yield bytes;
+}
+
+const toMismatch = (): ProblemError =>
+  new ProblemError('digest-mismatch', 'The bytes that came are not those that were sent: send them again');

@@ -1,0 +1,95 @@
+import type { ApiKeyList, AuditList, UploadReceipt } from '@recount/contract';
+import { createApiKey, listApiKeys } from '@recount/db';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expectProblem } from '../testing/expect-problem.ts';
+import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
+import { toTranscript } from '../testing/transcript-lines.ts';
+
+let api: TestApi;
+let actor: string;
+beforeAll(async () => {
+  api = await createTestApi();
+  const keys = await listApiKeys(api.database.database, HOME_WORKSPACE);
+  actor = `key:${keys.find(({ scopes }) => scopes.includes('admin'))?.id}`;
+});
+afterAll(() => api.close());
+
+const read = async (query = ''): Promise<AuditList> =>
+  (await (await api.fetch(`/v1/audit${query}`)).json()) as AuditList;
+const change = (method: string, path: string, body?: object) =>
+  api.fetch(path, {
+    method,
+    ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  });
+
+it('names who changed settings and prices, had a transcript read again, and deleted a session', async () => {
+  const receipt = (await (await api.upload(toTranscript('audited', 4))).json()) as UploadReceipt;
+  await api.work();
+  await change('POST', `/v1/transcripts/${receipt.transcript_id}/reparse`);
+  await api.work();
+  await change('PUT', '/v1/settings', { redaction: 'rows' });
+  await change('PUT', '/v1/prices', {
+    currency_label: 'EUR',
+    overrides: [{ model: 'own-model', inputUsdPerMillion: 1, outputUsdPerMillion: 2 }],
+  });
+  await change('DELETE', '/v1/sessions/audited');
+  expect((await change('DELETE', '/v1/sessions/audited')).status).toBe(404);
+  const { entries } = await read('?limit=4');
+  expect(entries).toMatchObject([
+    { actor, action: 'session.delete', subjects: ['audited'], details: { transcripts: 1 } },
+    { actor, action: 'prices.change', details: { currency_label: 'EUR', overrides: 1, models: ['own-model'] } },
+    { actor, action: 'settings.change', details: { from: { redaction: 'off' }, to: { redaction: 'rows' } } },
+    { actor, action: 'transcript.requeue', subjects: [receipt.transcript_id] },
+  ]);
+  expect(JSON.stringify(entries)).not.toContain('prompt 0');
+});
+
+it('is read page by page, and by actor, action, subject and time', async () => {
+  for (let days = 1; days <= 5; days++) await change('PUT', '/v1/settings', { raw_max_age_days: days });
+  const { entries: all, next_cursor: end } = await read('?limit=500');
+  expect(end).toBeNull();
+  const pages: AuditList['entries'] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page: AuditList = await read(`?limit=2${cursor && `&cursor=${cursor}`}`);
+    pages.push(...page.entries);
+    cursor = page.next_cursor;
+  }
+  expect(pages).toEqual(all);
+  expect((await read(`?action=settings.change&actor=${actor}`)).entries.length).toBeGreaterThanOrEqual(5);
+  expect((await read('?actor=operator:ada')).entries).toEqual([]);
+  expect((await read('?action=key.create')).entries.every(({ subjects }) => subjects.length === 1)).toBe(true);
+  const subject = all.find(({ action }) => action === 'key.create')?.subjects[0];
+  expect((await read(`?subject=${subject}`)).entries).toMatchObject([{ action: 'key.create' }]);
+  expect((await read('?to=2020-01-01')).entries).toEqual([]);
+  expect((await read('?from=2020-01-01&limit=500')).entries).toEqual(all);
+  await expectProblem(await api.fetch('/v1/audit?cursor=bm9uZQ'), 400, 'invalid-cursor');
+});
+
+it('shows the keys of the workspace without their secrets', async () => {
+  const { keys } = (await (await api.fetch('/v1/keys')).json()) as ApiKeyList;
+  expect(keys).toHaveLength(3);
+  expect(keys[0]).toMatchObject({ name: 'test', scopes: ['ingest'], expires_at: null, revoked_at: null });
+  expect(JSON.stringify(keys)).not.toMatch(/hash|rk_/);
+});
+
+it('an expired key is refused with its end, and a reader of events ends with its key', async () => {
+  const { database } = api.database;
+  const request = { workspaceId: HOME_WORKSPACE, name: 'brief', scopes: ['read' as const] };
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+  const { id, key } = await createApiKey(database, { ...request, expiresAt });
+  await api.upload(toTranscript('followed', 2));
+  await api.work();
+  const authorization = `Bearer ${key}`;
+  expect((await api.fetch('/v1/sessions', { headers: { authorization } })).status).toBe(200);
+  // Long enough for the reader to be let in on a busy machine.
+  const endsAt = new Date(Date.now() + 10_000).toISOString();
+  await database.execute(`UPDATE recount.api_keys SET expires_at = '${endsAt}' WHERE id = '${id}'`);
+  const events = await api.fetch('/v1/sessions/followed/events?follow=true', { headers: { authorization } });
+  expect(events.status).toBe(200);
+  await events.text();
+  expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(endsAt));
+  const refused = await api.fetch('/v1/sessions', { headers: { authorization } });
+  expect(refused.headers.get('www-authenticate')).toContain('error="invalid_token"');
+  const { detail } = await expectProblem(refused, 401, 'expired-key');
+  expect(detail).toContain(endsAt);
+});

@@ -1,0 +1,85 @@
+import type { Readiness } from '@recount/contract';
+import { checkDatabaseWrite, checkSchemaVersion, type Database, sql } from '@recount/db';
+import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
+import { READINESS_OBJECT_KEY } from '@recount/storage';
+import type { ApiDependencies } from '../api-dependencies.ts';
+import { toLogReason } from '../problems/log-reason.ts';
+
+const CHECK_TIMEOUT_MS = 3000;
+/** Anyone may ask: asked more often, the last answer is given again. */
+const CHECK_INTERVAL_MS = 1000;
+/** A write that succeeded is repeated after so long: with its WAL it costs the database half a gigabyte a day or so. */
+const WRITE_INTERVAL_MS = 30_000;
+/** More than is left on a disk that is full for whatever extends a table. */
+const DATABASE_WRITE_BYTES = 128 * 1024;
+
+type Checks = Readiness['checks'];
+type Deps = Pick<ApiDependencies, 'database' | 'rawStore' | 'log' | 'now'>;
+
+/** Whether database and raw store can be used, at most once a second, and written to, at most every half a minute. */
+export function createReadinessCheck({ database, rawStore, log, now = Date.now }: Deps): () => Promise<Checks> {
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let latest: Promise<Checks> | undefined;
+  const writeToDatabase = createWriteSchedule(now);
+  const writeToStore = createWriteSchedule(now);
+
+  const warnOf = (check: keyof Checks) => limitRepeats((line) => log.warn({ check, ...line }, 'not ready'));
+  const warnings = { database: warnOf('database'), raw_store: warnOf('raw_store') };
+
+  const run = async (name: keyof Checks, check: () => Promise<void>): Promise<Checks['database']> => {
+    const { promise, resolve } = Promise.withResolvers<Checks['database']>();
+    const timer = setTimeout(() => resolve('timeout'), CHECK_TIMEOUT_MS);
+    check().then(
+      () => resolve('ok'),
+      (error: unknown) => {
+        warnings[name](toLogReason(error));
+        resolve('failed');
+      },
+    );
+    const outcome = await promise;
+    clearTimeout(timer);
+    return outcome;
+  };
+
+  const runAll = async (): Promise<Checks> => {
+    const [databaseOutcome, storeOutcome] = await Promise.all([
+      run('database', async () => {
+        await checkSchemaVersion(database.database);
+        await checkWritable(database.database);
+        await writeToDatabase(false, () => checkDatabaseWrite(database, DATABASE_WRITE_BYTES));
+      }),
+      run('raw_store', async () => {
+        // The object of the last write: where it is gone, so may the store be.
+        const isGone = (await rawStore.stat(READINESS_OBJECT_KEY)) === undefined;
+        await writeToStore(isGone, () => rawStore.check());
+      }),
+    ]);
+    return { database: databaseOutcome, raw_store: storeOutcome };
+  };
+
+  return () => {
+    if (latest === undefined || Math.abs(now() - checkedAtMs) >= CHECK_INTERVAL_MS) {
+      checkedAtMs = now();
+      latest = runAll();
+    }
+    return latest;
+  };
+}
+
+/** Runs a write if the last one that succeeded was too long ago, or `isUrgent`. */
+function createWriteSchedule(now: () => number): (isUrgent: boolean, write: () => Promise<void>) => Promise<void> {
+  let writtenAtMs = Number.NEGATIVE_INFINITY;
+  return async (isUrgent, write) => {
+    if (!isUrgent && Math.abs(now() - writtenAtMs) < WRITE_INTERVAL_MS) return;
+    await write();
+    writtenAtMs = now();
+  };
+}
+
+/** After a failover the address may lead to a replica, which answers queries and takes no upload. */
+async function checkWritable(database: Database): Promise<void> {
+  const { rows } = await database.execute<{ value: string }>(
+    sql`SELECT current_setting('transaction_read_only') AS value`,
+  );
+  if (rows[0]?.value !== 'off') throw new Error('The database is read-only');
+}

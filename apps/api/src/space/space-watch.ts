@@ -1,0 +1,69 @@
+import { resolve } from 'node:path';
+import type { Readiness } from '@recount/contract';
+import { isDatabaseFull } from '@recount/db';
+import { type RawStore, readDiskSpace, type StoreSpace } from '@recount/storage';
+import { createDatabaseFull, createStoreFull } from '../problems/to-problem-error.ts';
+import type { SpaceConfig } from './space-config.ts';
+
+/** Free and total bytes, where they are known. */
+export type Spaces = Record<keyof Readiness['space'], StoreSpace | undefined>;
+
+/** What is known of the room that the stores have. */
+export interface SpaceWatch {
+  /** As of a second ago at most. Never rejects: what cannot be read is not known. */
+  read(): Promise<Spaces>;
+  rate(spaces: Spaces): Readiness['space'];
+  /**
+   * Throws ProblemError `store-full` or `database-full` where an upload of `declaredBytes` would leave less than the
+   * minimum free, and for a moment after the database had no room for one.
+   */
+  assertRoom(declaredBytes?: number): Promise<void>;
+  /** Remembers that the database had no room, if that is what the error says. */
+  noteFailure(error: unknown): void;
+}
+
+const MAX_AGE_MS = 1000;
+/** One upload in so long is let through to a database that had no room: whether it has some now cannot always be seen. */
+const FULL_MS = 5000;
+
+export function createSpaceWatch(
+  { rawStore, nowMs = () => performance.now() }: { rawStore: Pick<RawStore, 'readSpace'>; nowMs?: () => number },
+  { lowBytes, minFreeBytes, databaseDirectory }: SpaceConfig,
+): SpaceWatch {
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let latest: Promise<Spaces> | undefined;
+  let fullUntilMs = Number.NEGATIVE_INFINITY;
+
+  const readAll = async (): Promise<Spaces> => {
+    const [raw_store, database] = await Promise.all([
+      rawStore.readSpace().catch(() => undefined),
+      databaseDirectory === undefined ? undefined : readDiskSpace(resolve(databaseDirectory)).catch(() => undefined),
+    ]);
+    return { raw_store, database };
+  };
+  const read = (): Promise<Spaces> => {
+    if (latest === undefined || nowMs() - readAtMs >= MAX_AGE_MS) {
+      readAtMs = nowMs();
+      latest = readAll();
+    }
+    return latest;
+  };
+  const rateOne = (space: StoreSpace | undefined): Readiness['space']['database'] => {
+    if (space === undefined) return 'unknown';
+    if (space.freeBytes < minFreeBytes) return 'full';
+    return space.freeBytes < lowBytes ? 'low' : 'ok';
+  };
+  return {
+    read,
+    rate: ({ database, raw_store }) => ({ database: rateOne(database), raw_store: rateOne(raw_store) }),
+    async assertRoom(declaredBytes = 0) {
+      const { raw_store, database } = await read();
+      if (raw_store !== undefined && raw_store.freeBytes - declaredBytes < minFreeBytes) throw createStoreFull();
+      const isFull = database !== undefined && database.freeBytes < minFreeBytes;
+      if (isFull || nowMs() < fullUntilMs) throw createDatabaseFull();
+    },
+    noteFailure(error) {
+      if (isDatabaseFull(error)) fullUntilMs = nowMs() + FULL_MS;
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { RebuildFinding } from '@recount/ingest';
+import { formatCount } from '../terminal/format-values.ts';
+
+/** One line for people, on what a rebuilt database lacks. */
+export function describeRebuildFinding(finding: RebuildFinding): string {
+  switch (finding.kind) {
+    case 'lost-keys': {
+      const names = finding.keyNames.length === 0 ? '' : ` (${finding.keyNames.join(', ')})`;
+      return `workspace ${finding.name} is there again, without its keys${names}: create new ones with \`recount keys create\``;
+    }
+    case 'renamed-workspace':
+      return finding.wantedName === null
+        ? `workspace ${finding.workspaceId} has no record in the raw store: its name, settings and prices are lost; it is called by its id`
+        : `workspace ${finding.workspaceId} is called ${finding.name}, as another one has the name ${finding.wantedName}`;
+    case 'lost-figures':
+      return `workspace ${finding.workspaceId} deletes raw transcripts after ${finding.rawMaxAgeDays} days: the figures of those it has deleted are lost`;
+    case 'unidentified-object':
+      return `object ${finding.objectKey} names no session: it is one of its own now, ${finding.transcriptId}`;
+    case 'guessed-objects':
+      return `${formatCount(finding.count)} objects have no description: their sessions are those that their lines name, their paths are lost`;
+    case 'young-objects':
+      return `${formatCount(finding.count)} objects are younger than --min-age and left alone: run it again later, or with --min-age 0m where no upload is under way`;
+    case 'unknown-objects':
+      return `${formatCount(finding.count)} objects are not recount's: they are left alone`;
+  }
+}

@@ -1,0 +1,129 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createDatabasePool, type DatabasePool, ensureWorkspace } from '@recount/db';
+import { handleJob, receiveTranscript } from '@recount/ingest';
+import type { IngestJob } from '@recount/ingest/queue';
+import { createTestDatabase } from '@recount/local-postgres/testing';
+import { createFolderRawStore } from '@recount/storage';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCommandLine } from '../run-command-line.ts';
+import { createFakeContext } from '../testing/fake-context.ts';
+
+const WORKSPACE = '01J00000000000000000000001';
+
+let testDatabase: Awaited<ReturnType<typeof createTestDatabase>>;
+let database: DatabasePool;
+let directory: string;
+let rawStore: ReturnType<typeof createFolderRawStore>;
+
+beforeEach(async () => {
+  testDatabase = await createTestDatabase();
+  database = createDatabasePool({ connectionString: testDatabase.connectionString });
+  directory = await mkdtemp(join(tmpdir(), 'recount-findings-'));
+  rawStore = createFolderRawStore({ directory });
+  await ensureWorkspace(database.database, WORKSPACE, 'default');
+});
+afterEach(async () => {
+  await database.close();
+  await testDatabase.drop();
+  await rm(directory, { recursive: true });
+});
+
+async function run(...commandLine: string[]) {
+  const environment = { DATABASE_URL: testDatabase.connectionString, RECOUNT_RAW_STORE: directory };
+  const context = createFakeContext({ environment });
+  const exitCode = await runCommandLine(context, commandLine);
+  return { exitCode, out: context.out(), err: context.err() };
+}
+
+/** A transcript of one prompt; returns the key of its object. */
+async function ingest(): Promise<string> {
+  const jobs: IngestJob[] = [];
+  const queue = {
+    enqueue: async (_: unknown, job: IngestJob) => void jobs.push(job),
+    enqueueSmall: async (_: unknown, small: readonly IngestJob[]) => void jobs.push(...small),
+    findPending: async () => new Set(''),
+  };
+  const line = { type: 'user', sessionId: 's', timestamp: '2026-01-01T00:00:00Z', message: { content: 'hello' } };
+  const body = Readable.from([Buffer.from(`${JSON.stringify(line)}\n`)]);
+  const { transcript } = await receiveTranscript(
+    { database, rawStore, queue },
+    { workspaceId: WORKSPACE, uploaderKeyId: null, body, maxBytes: 1000 },
+  );
+  for (const job of jobs) {
+    await handleJob({ database, rawStore, onReport: () => undefined }, job, { maxLineBytes: 1000 });
+  }
+  return transcript.object_key;
+}
+
+describe('recount verify', () => {
+  const verify = async () => {
+    const [text, json] = [await run('verify'), await run('verify', '--json')];
+    expect(json.exitCode).toBe(text.exitCode);
+    const checks = JSON.parse(json.out) as { table: string; missing: number; surplus: number }[];
+    const findings = checks.filter(({ missing, surplus }) => missing + surplus > 0);
+    for (const { table, missing, surplus } of findings) {
+      expect(text.out).toMatch(new RegExp(`^${table} .* ${missing} missing, ${surplus} surplus$`, 'm'));
+    }
+    return {
+      exitCode: text.exitCode,
+      findings: findings.map(({ table, missing, surplus }) => ({ table, missing, surplus })),
+    };
+  };
+  const table = 'message_day_rollup';
+
+  it('ends with 0 where every row is as it should be', async () => {
+    await ingest();
+    expect(await verify()).toEqual({ exitCode: 0, findings: [] });
+  });
+
+  it('ends with 1 where a row is missing and none surplus', async () => {
+    await ingest();
+    await database.pool.query(`DELETE FROM recount.${table}`);
+    expect(await verify()).toEqual({ exitCode: 1, findings: [{ table, missing: 1, surplus: 0 }] });
+  });
+
+  it('ends with 1 where a row is surplus and none missing', async () => {
+    await ingest();
+    await database.pool.query(`
+      INSERT INTO recount.${table}
+      SELECT (jsonb_populate_record(r, '{"session_id": "another"}')).* FROM recount.${table} AS r`);
+    expect(await verify()).toEqual({ exitCode: 1, findings: [{ table, missing: 0, surplus: 1 }] });
+  });
+});
+
+describe('recount doctor', () => {
+  const examine = async () => {
+    const [text, json] = [await run('doctor', '--min-age', '0m'), await run('doctor', '--min-age', '0m', '--json')];
+    expect(json.exitCode).toBe(text.exitCode);
+    const { findings, needAttention } = JSON.parse(json.out) as { findings: { kind: string }[]; needAttention: number };
+    const kinds = findings.map(({ kind }) => kind).filter((kind) => kind !== 'search-behind');
+    return { exitCode: text.exitCode, kinds, needAttention };
+  };
+  const orphanKey = `workspaces/${WORKSPACE}/transcripts/01J0000000000000000000YYYY.jsonl`;
+
+  it('ends with 0 where everything fits', async () => {
+    await ingest();
+    expect(await examine()).toEqual({ exitCode: 0, kinds: [], needAttention: 0 });
+  });
+
+  it('ends with 0 where an object is left that no row names: nothing is lost', async () => {
+    await ingest();
+    await rawStore.put(orphanKey, Readable.from([Buffer.from('{}\n')]));
+    expect(await examine()).toEqual({ exitCode: 0, kinds: ['orphan-object'], needAttention: 0 });
+  });
+
+  it('ends with 1 where an object is missing, whatever else it finds', async () => {
+    await rawStore.delete(await ingest());
+    expect(await examine()).toEqual({ exitCode: 1, kinds: ['missing-object'], needAttention: 1 });
+    await rawStore.put(orphanKey, Readable.from([Buffer.from('{}\n')]));
+    const { exitCode, kinds, needAttention } = await examine();
+    expect({ exitCode, kinds: kinds.sort(), needAttention }).toEqual({
+      exitCode: 1,
+      kinds: ['missing-object', 'orphan-object'],
+      needAttention: 1,
+    });
+  });
+});

@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CliError } from '../cli-error.ts';
+
+/** A program that runs. */
+export interface RunningProgram {
+  /** Resolves to what ended it, such as `SIGKILL` or `code 1`. */
+  exited: Promise<string>;
+  /** Ends it. One that has ended is fine. */
+  stop(): Promise<void>;
+}
+
+export interface SupervisedProgram {
+  /** For people, such as `the worker`. */
+  name: string;
+  /** Starts it and resolves once it is ready. Rejects where it cannot, or the signal aborts, and leaves nothing behind then. */
+  start(signal: AbortSignal): Promise<RunningProgram>;
+  /** Receives a line for people each time it ended or did not start. */
+  onWarning(line: string): void;
+  /** Called once where it did not start again and again. Nothing is tried any more. */
+  onGiveUp(error: CliError): void;
+}
+
+export interface Pauses {
+  firstMs: number;
+  longestMs: number;
+  /** One that lived this long has not died of its start. */
+  healthyMs: number;
+}
+
+export const MAX_FAILED_STARTS = 8;
+/** A failed start that is not counted: once the disk has room again, recount must go on without anyone starting it. */
+const NEEDS_ROOM = /No space left on device|ENOSPC/;
+/** Eight starts that fail take about a minute. */
+const PAUSES: Pauses = { firstMs: 500, longestMs: 30_000, healthyMs: 60_000 };
+
+/**
+ * Keeps a program running: starts it, or takes over one that runs, and starts another when it ends, after a pause that
+ * doubles each time. One that is ready and then dies is started for ever, since what it works on may kill it, and so is one
+ * that lacks room on a disk; one that does not get ready eight times in a row for other reasons is given up.
+ */
+export function supervise(
+  program: SupervisedProgram,
+  running?: RunningProgram,
+  pauses = PAUSES,
+): { close(): Promise<void> } {
+  const closing = new AbortController();
+  const living = keepAlive(program, running, pauses, closing.signal);
+  // Whoever closes it hears of what fails meanwhile.
+  living.catch(() => undefined);
+  return {
+    async close() {
+      closing.abort();
+      await living;
+    },
+  };
+}
+
+async function keepAlive(
+  program: SupervisedProgram,
+  running: RunningProgram | undefined,
+  pauses: Pauses,
+  signal: AbortSignal,
+): Promise<void> {
+  const closed = new Promise<undefined>((resolve) => {
+    signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  let current = running;
+  let pauseMs = pauses.firstMs;
+  for (let failedStarts = 0; !signal.aborted; ) {
+    const startedAtMs = performance.now();
+    let event: string;
+    try {
+      current ??= await program.start(signal);
+      failedStarts = 0;
+      event = `ended (${await Promise.race([current.exited, closed])})`;
+    } catch (error) {
+      const { message } = error as Error;
+      if (!NEEDS_ROOM.test(message)) failedStarts += 1;
+      event = `did not start (${message})`;
+    }
+    if (signal.aborted) break;
+    current = undefined;
+    if (failedStarts === MAX_FAILED_STARTS) {
+      return program.onGiveUp(
+        new CliError(
+          `${program.name} ${event}, ${failedStarts} times in a row: recount ends. Start it again when that is mended.`,
+        ),
+      );
+    }
+    if (performance.now() - startedAtMs > pauses.healthyMs) pauseMs = pauses.firstMs;
+    program.onWarning(`${program.name} ${event}; another one is started`);
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    pauseMs = Math.min(pauseMs * 2, pauses.longestMs);
+  }
+  await current?.stop();
+}

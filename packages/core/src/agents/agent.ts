@@ -1,0 +1,107 @@
+import type { IssueCode, IssueSeverity } from '../issues.ts';
+import type { JsonObject } from '../rows.ts';
+import type { LinePlace, TranscriptRecord } from './records.ts';
+
+/** A line as a reader gets it. */
+export interface ReaderLine extends LinePlace {
+  /** When the line's last byte arrived, milliseconds since 1970; undefined unless the transcript is a stream. */
+  arrivalMs: number | undefined;
+  /** Whether all texts are known to be ASCII: they then take as many bytes as characters. */
+  isAscii: boolean;
+}
+
+/** What a reader says about one JSON value of a line. */
+export interface ReadLine {
+  /** As the transcript's statistics count it; undefined if the value has none. */
+  type: string | undefined;
+  timestampMs: number | undefined;
+  /** In the order in which they take effect; none for most bookkeeping. */
+  records: readonly TranscriptRecord[];
+}
+
+export interface ReaderContext {
+  /** Longer texts and tool inputs are cut, in bytes of UTF-8. */
+  maxInlineContentBytes: number;
+  /** The session is watched while it runs: LiveRecords are given, and nothing is measured (`contentBytes` may be 0). */
+  isLive?: boolean;
+  /** Reports a fault of the line that is being read. `error` never quotes the transcript beyond the name of a type. */
+  report(code: IssueCode, severity: IssueSeverity, error: string, count?: number): void;
+}
+
+/** Reads the lines of one transcript, one after another. Total: bad lines become issues, never exceptions. */
+export interface Reader {
+  read(value: JsonObject, line: ReaderLine): ReadLine;
+  /** What it remembers from line to line: plain objects, maps and sets, kept small, part of every checkpoint. */
+  readonly state: unknown;
+}
+
+/** What a transcript's first lines say about whose it is. */
+export interface ContentIdentity {
+  sessionId: string | undefined;
+  /** Present if the first message is a sub-agent's. */
+  agentId: string | undefined;
+  /** Whether a message has been seen: before that, a sub-agent cannot be told from its parent. */
+  hasMessage: boolean;
+}
+
+/** One form in which an agent's sessions reach recount. */
+export interface Format {
+  id: string;
+  /** `session`: the agent's own file. `stream`: the output of a run, which shows the same session in other lines. */
+  kind: 'session' | 'stream';
+  /**
+   * How surely a line of a transcript is of this format: 0 says nothing, 1 is certain. The first line for which any
+   * format is above 0 decides, and of several formats the surest.
+   */
+  detect(line: JsonObject): number;
+  /** Adds to `found` what the line says about the transcript. Only for formats that can be read. */
+  identify?(line: JsonObject, found: ContentIdentity): void;
+  /** `state` is that of a reader of the same version, from a checkpoint. Undefined for formats that are only recognised. */
+  createReader?(context: ReaderContext, state?: unknown): Reader;
+}
+
+/** What the path of a transcript says, by the layout of an agent's own folders. */
+export interface PathIdentity {
+  /** Present if the path names the session for certain. */
+  sessionId: string | undefined;
+  isSubagent: boolean;
+  /** Present if the path has the parent's folder. */
+  parentSessionId: string | undefined;
+  agentId: string | undefined;
+  /** File name without its ending. */
+  stem: string;
+}
+
+/** One option with its value, if it takes one, and the spellings by which a user may have given it already. */
+export interface OutputOption {
+  words: readonly string[];
+  spellings: readonly string[];
+  /** Whether the program takes the option beside these arguments. Default: always. */
+  isTaken?(args: readonly string[]): boolean;
+}
+
+/** The program that runs an agent, if recount can read what it prints while it runs. */
+export interface AgentProgram {
+  /** Base name, in lower case. */
+  command: string;
+  /** What the live API calls the form of its output. */
+  sourceFormat: string;
+  /** What makes it print its stream, beside its own print mode. */
+  outputOptions: readonly OutputOption[];
+  /** Where in the arguments missing ones of these go; undefined if it would print no stream all the same. */
+  toOptionIndex(args: readonly string[]): number | undefined;
+  /** Reads that stream line by line. */
+  createReader(context: ReaderContext): Reader;
+  /** Whether the usage on its lines includes earlier runs of a resumed session. Default false. */
+  countsWholeSession?: boolean;
+}
+
+/** A coding agent: all that recount knows about it is in its folder. */
+export interface Agent {
+  /** The one name under which rows, reports, options and the API know it. */
+  id: string;
+  label: string;
+  formats: readonly Format[];
+  readPath?(path: string): PathIdentity;
+  program?: AgentProgram;
+}

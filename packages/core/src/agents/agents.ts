@@ -1,0 +1,11 @@
+import type { Agent } from './agent.ts';
+import { amp } from './amp/agent.ts';
+import { claudeCode } from './claude-code/agent.ts';
+import { codex } from './codex/agent.ts';
+import { copilot } from './copilot/agent.ts';
+import { cursor } from './cursor/agent.ts';
+import { gemini } from './gemini/agent.ts';
+import { opencode } from './opencode/agent.ts';
+
+/** Every agent that recount knows: the one list. The first one is the default. */
+export const AGENTS: readonly [Agent, ...Agent[]] = [claudeCode, codex, opencode, copilot, gemini, amp, cursor];

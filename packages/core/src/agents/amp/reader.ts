@@ -1,0 +1,36 @@
+import { readObject } from '../../records/fields.ts';
+import type { JsonValue } from '../../rows.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { createClaudeCodeReader } from '../claude-code/reader.ts';
+import type { BlockContent } from '../records.ts';
+
+/** Amp writes the shape of Claude Code, without ids of messages, models and costs. */
+export function createAmpReader(context: ReaderContext): Reader {
+  const reader = createClaudeCodeReader(context);
+  return {
+    state: reader.state,
+    read(value, line) {
+      const read = reader.read(value, line);
+      for (const record of read.records) if (record.kind === 'message') record.blocks.forEach(readOutput);
+      return read;
+    },
+  };
+}
+
+/** Amp's tools answer in JSON: a command's output stands beside its exit code, and a failed one is no error to Amp. */
+function readOutput(block: BlockContent): void {
+  const text = block.result_text;
+  if (block.toolResult === undefined || !text?.startsWith('{')) return;
+  const answer = readObject(parseJson(text));
+  if (typeof answer?.output === 'string') block.result_text = answer.output;
+  if (typeof answer?.exitCode === 'number' && answer.exitCode !== 0) block.toolResult.isError = true;
+}
+
+function parseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    // Plain text that begins with a brace.
+    return undefined;
+  }
+}

@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto';
+import { MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
+import {
+  cutCharacters,
+  isJsonObject,
+  MAX_IDENTIFIER_LENGTH,
+  readIdentifier,
+  readObject,
+  toFlag,
+} from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';
+import { newBlock } from '../new-records.ts';
+import type { BlockContent } from '../records.ts';
+
+/** A block with what the line has for it. */
+export interface ApiBlock extends BlockContent {
+  /** Undefined for bare text. */
+  source: JsonObject | undefined;
+}
+
+export interface BlockContext extends InlineContext {
+  onIdentifierCut: () => void;
+  /** An element that is no content block at all, e.g. a number. */
+  onInvalidContent: () => void;
+  onTooManyBlocks: (droppedCount: number) => void;
+}
+
+/** A line of 64 MiB could hold millions of empty blocks; the largest count seen in the field is 61. */
+export const MAX_BLOCKS_PER_LINE = 10_000;
+
+/** The blocks of a message's content: a string is one text block, null and the empty string are none. */
+export function toContentBlocks(content: JsonValue | undefined, context: BlockContext): ApiBlock[] {
+  if (content === undefined || content === null || content === '') return [];
+  if (typeof content !== 'object') return [toBareText(String(content), context)];
+  const elements = Array.isArray(content) ? content : [content];
+  if (elements.length > MAX_BLOCKS_PER_LINE) context.onTooManyBlocks(elements.length - MAX_BLOCKS_PER_LINE);
+  const blocks: ApiBlock[] = [];
+  for (const [index, element] of elements.entries()) {
+    if (index === MAX_BLOCKS_PER_LINE) break;
+    if (typeof element === 'string') blocks.push(toBareText(element, context));
+    else if (isJsonObject(element)) {
+      const block = toBlock(element, context);
+      block.source = element;
+      if (WRITTEN_TYPES.has(block.block_type)) block.writtenBytes = block.contentBytes;
+      blocks.push(block);
+    } else context.onInvalidContent();
+  }
+  return blocks;
+}
+
+/** What the model writes; what the API's own tools return is not its writing. */
+const WRITTEN_TYPES = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use']);
+
+function toBlock(block: JsonObject, context: BlockContext): ApiBlock {
+  const type = readIdentifier(block.type, context.onIdentifierCut);
+  switch (type) {
+    case 'text':
+      return toTextBlock(toText(block.text), context);
+    case 'thinking':
+      return toThinkingBlock(block, context);
+    case 'tool_use':
+      return toToolUseBlock(block, context);
+    case 'tool_result':
+      return toToolResultBlock(block, context);
+    case 'image':
+    case 'document':
+      return toMediaBlock(type, block, context) ?? toOtherBlock(type, block, context);
+    default:
+      if (type === null) context.onInvalidContent();
+      return toOtherBlock(type ?? 'unknown', block, context);
+  }
+}
+
+function emptyBlock(blockType: string): ApiBlock {
+  return { ...newBlock(blockType), source: undefined };
+}
+
+function toBareText(text: string, context: BlockContext): ApiBlock {
+  const block = toTextBlock(text, context);
+  block.writtenBytes = block.contentBytes;
+  return block;
+}
+
+function toTextBlock(text: string, context: BlockContext): ApiBlock {
+  const block = emptyBlock('text');
+  block.content_text = toInlineText(text, block, context);
+  return block;
+}
+
+function toThinkingBlock(source: JsonObject, context: BlockContext): ApiBlock {
+  const block = emptyBlock('thinking');
+  block.thinking_text = toInlineText(toText(source.thinking), block, context);
+  // The text is often withheld; the signature then shows that there was thinking.
+  if (typeof source.signature === 'string') {
+    block.metadata.signed = true;
+    if (block.thinking_text === '') block.contentBytes = toWithheldBytes(source.signature);
+  }
+  return block;
+}
+
+/** Base64 of the thinking, encrypted, and of this much else: so on all signatures whose thinking is there to compare. */
+const SIGNATURE_OVERHEAD_CHARACTERS = 240;
+
+function toWithheldBytes(ciphertext: string): number {
+  return Math.floor((Math.max(0, ciphertext.length - SIGNATURE_OVERHEAD_CHARACTERS) * 3) / 4);
+}
+
+function toToolUseBlock(source: JsonObject, context: BlockContext): ApiBlock {
+  const block = emptyBlock('tool_use');
+  block.tool_name = readIdentifier(source.name, context.onIdentifierCut);
+  block.tool_use_id = readIdentifier(source.id, context.onIdentifierCut);
+  block.tool_input = toInlineJson(source.input ?? null, block, context);
+  return block;
+}
+
+function toToolResultBlock(source: JsonObject, context: BlockContext): ApiBlock {
+  const block = emptyBlock('tool_result');
+  block.tool_result_id = readIdentifier(source.tool_use_id, context.onIdentifierCut);
+  block.is_error = toFlag(source.is_error) ?? false;
+  const content = toResultContent(source);
+  if (typeof content === 'string') {
+    block.result_text = toInlineText(content, block, context);
+  } else if (Array.isArray(content)) {
+    const texts = content.flatMap((part) => (typeof part === 'string' ? [part] : toTextOfPart(part)));
+    if (texts.length > 0) block.result_text = toInlineText(texts.join('\n'), block, context);
+    const others = content.filter((part) => typeof part !== 'string' && toTextOfPart(part).length === 0);
+    if (others.length > 0) {
+      const { contentBytes } = block;
+      block.metadata.other_parts = toInlineJson(
+        others.map((part) => withoutMediaData(part, context)),
+        block,
+        context,
+      );
+      block.contentBytes = contentBytes;
+    }
+  } else if (content !== undefined && content !== null) {
+    block.metadata.content = toInlineJson(withoutMediaData(content, context), block, context);
+  }
+  return block;
+}
+
+/** Some agents say why a tool failed in a field of its own, beside an empty result. */
+function toResultContent({ content, error }: JsonObject): JsonValue | undefined {
+  const isEmpty = content === undefined || content === null || content === '';
+  return isEmpty && typeof error === 'string' ? error : content;
+}
+
+function toTextOfPart(part: JsonValue): string[] {
+  return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' ? [part.text] : [];
+}
+
+/** Undefined where the block has no `source` to describe. */
+function toMediaBlock(type: 'image' | 'document', source: JsonObject, context: BlockContext): ApiBlock | undefined {
+  const media = readObject(source.source);
+  if (media === undefined) return undefined;
+  const block = emptyBlock(type);
+  for (const field of ['title', 'context'] as const) {
+    const value = source[field];
+    if (typeof value === 'string') block.metadata[field] = cutCharacters(value, MAX_IDENTIFIER_LENGTH);
+  }
+  if (media.type === 'text' && typeof media.data === 'string') {
+    block.content_text = toInlineText(media.data, block, context);
+    block.metadata.media_type = cutCharacters(toText(media.media_type), MAX_IDENTIFIER_LENGTH);
+    return block;
+  }
+  const description = toInlineJson(withoutMediaData(media, context), block, context);
+  block.metadata = { ...(isJsonObject(description) ? description : { source: description }), ...block.metadata };
+  return block;
+}
+
+function toOtherBlock(type: string, source: JsonObject, context: BlockContext): ApiBlock {
+  const block = emptyBlock(type);
+  const { type: _type, ...rest } = source;
+  block.tool_use_id = readIdentifier(source.id, context.onIdentifierCut);
+  block.tool_name = readIdentifier(source.name, context.onIdentifierCut);
+  block.tool_result_id = readIdentifier(source.tool_use_id, context.onIdentifierCut);
+  if (typeof source.is_error === 'boolean') block.is_error = source.is_error;
+  block.metadata.content = toInlineJson(withoutMediaData(rest, context), block, context);
+  if (type === 'redacted_thinking') block.contentBytes = toWithheldBytes(toText(source.data));
+  return block;
+}
+
+/**
+ * The value with every base64 source replaced by its description: media never go into rows, their bytes are found in
+ * the raw object at the block's line. What is nested deeper than this walk goes is never stored: see limitJson.
+ */
+function withoutMediaData(value: JsonValue, context: BlockContext, depth = 0): JsonValue {
+  if (typeof value !== 'object' || value === null || depth > MAX_STORED_JSON_DEPTH) return value;
+  if (Array.isArray(value)) return value.map((child) => withoutMediaData(child, context, depth + 1));
+  if (typeof value.data === 'string' && isMedia(value)) {
+    const { data: _data, ...rest } = value;
+    if (context.isUnmeasured) return { ...rest, byte_length: Buffer.byteLength(value.data, 'base64') };
+    const bytes = Buffer.from(value.data, 'base64');
+    return { ...rest, byte_length: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+  }
+  return Object.fromEntries(
+    Object.entries(value).map(([key, child]) => [key, withoutMediaData(child, context, depth + 1)]),
+  );
+}
+
+/** The Anthropic API names the encoding; MCP servers name the media type alone. */
+function isMedia(value: JsonObject): boolean {
+  return value.type === 'base64' || /^(image|audio|video)\//.test(toText(value.media_type ?? value.mimeType));
+}
+
+/** A number or a flag is as good as its text. */
+function toText(value: JsonValue | undefined): string {
+  return value === undefined || typeof value === 'object' ? '' : String(value);
+}

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../../rows.ts';
+import { MAX_TOKENS_PER_FIELD, toFinalUsage, toUsageMetadata } from '../../usage/usage.ts';
+import { toUsage } from './usage.ts';
+
+function read(usage: JsonObject) {
+  const invalid: string[] = [];
+  return { usage: toUsage(usage, (field) => invalid.push(field)), invalid };
+}
+
+const nothing = {
+  inputTokens: 0,
+  outputTokens: 0,
+  cacheReadTokens: 0,
+  cacheWriteTokens: 0,
+  cacheWrite5mTokens: 0,
+  cacheWrite1hTokens: 0,
+  webSearchRequests: 0,
+  webFetchRequests: 0,
+  thinkingTokens: 0,
+  serviceTier: null,
+  speed: null,
+  inferenceGeo: null,
+};
+
+const full: JsonObject = {
+  input_tokens: 1,
+  output_tokens: 2,
+  cache_read_input_tokens: 3,
+  cache_creation_input_tokens: 9,
+  cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 5 },
+  server_tool_use: { web_search_requests: 6, web_fetch_requests: 7 },
+  output_tokens_details: { thinking_tokens: 8 },
+  service_tier: 'batch',
+  speed: 'fast',
+  inference_geo: 'us',
+};
+
+describe('toUsage', () => {
+  it('reads counts that are written as text', () => {
+    const { usage, invalid } = read({ input_tokens: '1200', server_tool_use: { web_search_requests: '2' } });
+    expect(usage).toEqual({ ...nothing, inputTokens: 1200, webSearchRequests: 2 });
+    expect(invalid).toEqual([]);
+  });
+
+  it('reads every token class', () => {
+    expect(read(full)).toEqual({
+      usage: {
+        inputTokens: 1,
+        outputTokens: 2,
+        cacheReadTokens: 3,
+        cacheWriteTokens: 9,
+        cacheWrite5mTokens: 4,
+        cacheWrite1hTokens: 5,
+        webSearchRequests: 6,
+        webFetchRequests: 7,
+        thinkingTokens: 8,
+        serviceTier: 'batch',
+        speed: 'fast',
+        inferenceGeo: 'us',
+      },
+      invalid: [],
+    });
+  });
+
+  it('takes what is missing or null for nothing', () => {
+    expect(read({})).toEqual({ usage: nothing, invalid: [] });
+    expect(read({ input_tokens: null, cache_creation: null, server_tool_use: [], service_tier: null })).toEqual({
+      usage: nothing,
+      invalid: [],
+    });
+  });
+
+  it.each([
+    [-1],
+    [1.5],
+    ['many'],
+    [true],
+    [[5]],
+    [{}],
+    [MAX_TOKENS_PER_FIELD + 1],
+    [1e300],
+    [Number.POSITIVE_INFINITY],
+  ])('counts %j tokens as none, and reports the field', (value) => {
+    expect(read({ input_tokens: 1, output_tokens: value })).toEqual({
+      usage: { ...nothing, inputTokens: 1 },
+      invalid: ['output_tokens'],
+    });
+  });
+
+  it('takes the largest count that it allows', () => {
+    expect(read({ input_tokens: MAX_TOKENS_PER_FIELD })).toMatchObject({
+      usage: { inputTokens: MAX_TOKENS_PER_FIELD },
+      invalid: [],
+    });
+  });
+
+  it('bounds the texts without splitting a character', () => {
+    expect(read({ service_tier: `${'x'.repeat(63)}🎉` }).usage.serviceTier).toBe('x'.repeat(63));
+  });
+});
+
+describe('toFinalUsage', () => {
+  it('takes the maximum of each count, and the last text given', () => {
+    const earlier = read({ input_tokens: 9, output_tokens: 1, service_tier: 'standard', speed: 'fast' }).usage;
+    const later = read({ input_tokens: 2, output_tokens: 30, service_tier: 'batch' }).usage;
+    expect(toFinalUsage(earlier, later)).toEqual({
+      ...nothing,
+      inputTokens: 9,
+      outputTokens: 30,
+      serviceTier: 'batch',
+      speed: 'fast',
+    });
+  });
+
+  it('mixes up no two fields', () => {
+    const { usage } = read(full);
+    expect(toFinalUsage(usage, nothing)).toEqual(usage);
+    expect(toFinalUsage(nothing, usage)).toEqual(usage);
+  });
+});
+
+describe('toUsageMetadata', () => {
+  it('keeps what has no column', () => {
+    expect(toUsageMetadata(read(full).usage)).toEqual({
+      cache_write_5m: 4,
+      cache_write_1h: 5,
+      web_search_requests: 6,
+      web_fetch_requests: 7,
+      thinking_tokens: 8,
+      service_tier: 'batch',
+      speed: 'fast',
+      inference_geo: 'us',
+    });
+  });
+
+  it('is undefined where there is nothing but the ordinary', () => {
+    const usage = { input_tokens: 5, service_tier: 'standard', speed: 'standard', inference_geo: 'not_available' };
+    expect(toUsageMetadata(read(usage).usage)).toBeUndefined();
+  });
+});

@@ -1,0 +1,49 @@
+import { cutCharacters, readCount, readIdentifier, readObject } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+import { MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
+import type { AdvisorUsage } from '../records.ts';
+
+/** Claude Code's own calls have none to three. */
+const MAX_ADVISOR_ITERATIONS = 64;
+
+/** Reads a `message.usage` object of the Anthropic API; a field that is no plausible count is 0 and reported. */
+export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
+  const count = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
+    readCount(source?.[field], max, () => onInvalid(field)) ?? 0;
+  const text = (field: string): string | null => {
+    const value = usage[field];
+    return typeof value === 'string' && value !== '' ? cutCharacters(value, 64) : null;
+  };
+  const cacheCreation = readObject(usage.cache_creation);
+  const serverToolUse = readObject(usage.server_tool_use);
+  return {
+    inputTokens: count(usage, 'input_tokens'),
+    outputTokens: count(usage, 'output_tokens'),
+    cacheReadTokens: count(usage, 'cache_read_input_tokens'),
+    cacheWriteTokens: count(usage, 'cache_creation_input_tokens'),
+    cacheWrite5mTokens: count(cacheCreation, 'ephemeral_5m_input_tokens'),
+    cacheWrite1hTokens: count(cacheCreation, 'ephemeral_1h_input_tokens'),
+    webSearchRequests: count(serverToolUse, 'web_search_requests', MAX_REQUESTS_PER_RESPONSE),
+    webFetchRequests: count(serverToolUse, 'web_fetch_requests', MAX_REQUESTS_PER_RESPONSE),
+    thinkingTokens: count(readObject(usage.output_tokens_details), 'thinking_tokens'),
+    serviceTier: text('service_tier'),
+    speed: text('speed'),
+    inferenceGeo: text('inference_geo'),
+  };
+}
+
+/**
+ * The advisors' iterations of a `message.usage`. A `fallback_message` is in the figures of its response already, and so
+ * is a `message`.
+ */
+export function toAdvisors(usage: JsonObject, onInvalid: (field: string) => void): AdvisorUsage[] {
+  if (!Array.isArray(usage.iterations)) return [];
+  const advisors: AdvisorUsage[] = [];
+  for (const element of usage.iterations) {
+    const iteration = readObject(element);
+    if (iteration?.type !== 'advisor_message') continue;
+    if (advisors.length === MAX_ADVISOR_ITERATIONS) break;
+    advisors.push({ model: readIdentifier(iteration.model, () => undefined), usage: toUsage(iteration, onInvalid) });
+  }
+  return advisors;
+}

@@ -1,0 +1,20 @@
+import type { JsonObject } from '../../rows.ts';
+
+/** Lines of later major versions are read as well as can be. */
+export const NEWEST_KNOWN_MAJOR_VERSION = 2;
+
+export interface AgentVersionState {
+  /** The one that the last line with a version named. */
+  version: string | undefined;
+  isTooNew: boolean;
+}
+
+/** Whether the line is the first of a version later than those that recount knows. */
+export function isFirstTooNew(line: JsonObject, state: AgentVersionState): boolean {
+  const version = line.version ?? line.claude_code_version;
+  if (version === undefined || version === state.version || typeof version !== 'string') return false;
+  state.version = version.slice(0, 64);
+  if (state.isTooNew || Number.parseInt(version, 10) <= NEWEST_KNOWN_MAJOR_VERSION) return false;
+  state.isTooNew = true;
+  return true;
+}

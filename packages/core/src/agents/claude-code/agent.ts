@@ -1,0 +1,81 @@
+import type { JsonObject } from '../../rows.ts';
+import type { Agent, AgentProgram, ContentIdentity, Format } from '../agent.ts';
+import { toOptionsEnd } from '../option-position.ts';
+import { createClaudeCodeReader } from './reader.ts';
+import { readClaudeCodePath } from './transcript-path.ts';
+
+const SESSION_ONLY_TYPES = new Set<unknown>(['summary', 'file-history-snapshot', 'queue-operation', 'progress']);
+const STREAM_TYPES = new Set<unknown>(['system', 'user', 'assistant', 'result', 'stream_event']);
+
+const sessionFormat: Format = {
+  id: 'claude-code',
+  kind: 'session',
+  detect(line) {
+    if (typeof line.sessionId === 'string' || ('parentUuid' in line && 'uuid' in line)) return 1;
+    return typeof line.session_id !== 'string' && SESSION_ONLY_TYPES.has(line.type) ? 0.3 : 0;
+  },
+  identify(line, found) {
+    found.sessionId ??= toId(line.sessionId);
+    identifyMessage(line, found);
+  },
+  createReader: createClaudeCodeReader,
+};
+
+const streamFormat: Format = {
+  id: 'claude-stream-json',
+  kind: 'stream',
+  // Others write the same shape and are surer of theirs.
+  detect: (line) => (typeof line.session_id === 'string' && STREAM_TYPES.has(line.type) ? 0.5 : 0),
+  identify(line, found) {
+    found.sessionId ??= toId(line.session_id);
+    identifyMessage(line, found);
+  },
+  createReader: createClaudeCodeReader,
+};
+
+/** `claude -p` */
+export const claudeCodeProgram: AgentProgram = {
+  command: 'claude',
+  sourceFormat: 'stream-json',
+  // Print mode refuses stream-json without `--verbose`.
+  outputOptions: [
+    { words: ['--output-format', 'stream-json'], spellings: ['--output-format'] },
+    { words: ['--verbose'], spellings: ['--verbose'] },
+    // User messages with their uuids: the points that the session can be rewound to. Refused unless they come as a stream.
+    {
+      words: ['--replay-user-messages'],
+      spellings: ['--replay-user-messages'],
+      isTaken: (args) => readOption(args, '--input-format') === 'stream-json',
+    },
+  ],
+  toOptionIndex(args) {
+    const end = toOptionsEnd(args);
+    return (readOption(args.slice(0, end), '--output-format') ?? 'stream-json') === 'stream-json' ? end : undefined;
+  },
+  createReader: createClaudeCodeReader,
+};
+
+/** https://code.claude.com/docs: session files below `~/.claude/projects`, and `claude -p --output-format stream-json`. */
+export const claudeCode: Agent = {
+  id: 'claude-code',
+  label: 'Claude Code',
+  formats: [sessionFormat, streamFormat],
+  readPath: readClaudeCodePath,
+  program: claudeCodeProgram,
+};
+
+function readOption(options: readonly string[], name: string): string | undefined {
+  const joined = options.find((word) => word.startsWith(`${name}=`));
+  const at = options.indexOf(name);
+  return joined?.slice(name.length + 1) ?? (at === -1 ? undefined : (options[at + 1] ?? ''));
+}
+
+function identifyMessage(line: JsonObject, found: ContentIdentity): void {
+  if (found.hasMessage || (line.type !== 'user' && line.type !== 'assistant')) return;
+  found.hasMessage = true;
+  if (line.isSidechain === true) found.agentId = toId(line.agentId);
+}
+
+function toId(value: JsonObject[string] | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,79 @@
+import { isJsonObject, readDollars, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
+import { toMessageMetadata } from './message-metadata.ts';
+
+/** A line that is (part of) a message, with its fields checked; content and usage are still as the agent wrote them. */
+export interface MessageFields {
+  type: MessageType;
+  /** `message.id` of an assistant line: the API response that the line is part of. */
+  messageId: string | null;
+  requestId: string | null;
+  uuid: string | null;
+  parentUuid: string | null;
+  /** The tool use of the sub-agent that speaks or is spoken to. */
+  parentToolUseId: string | null;
+  timestampMs: number | undefined;
+  isSidechain: boolean;
+  agentId: string | null;
+  role: string | null;
+  model: string | null;
+  stopReason: string | null;
+  content: JsonValue | undefined;
+  usage: JsonObject | undefined;
+  metadata: JsonObject;
+  gitBranch: string | null;
+  /** Of the agent. */
+  version: string | null;
+  /** The line says that it was copied from another session. */
+  isMarkedCopy: boolean;
+  /** What old versions say that the response cost. */
+  reportedCostUsd: number | null;
+  toolUseResult: JsonObject | undefined;
+}
+
+/** Reads a user, assistant, system or summary line. Total: whatever is missing or of the wrong type is null. */
+export function toMessageFields(
+  line: JsonObject,
+  type: MessageType,
+  timestampMs: number | undefined,
+  onIdentifierCut: () => void,
+  onInvalidUsage: (field: string) => void,
+): MessageFields {
+  const identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, onIdentifierCut);
+  const message = readObject(line.message);
+  const isAssistant = type === 'assistant';
+  return {
+    type,
+    messageId: isAssistant ? identifier(message?.id) : null,
+    requestId: identifier(line.requestId),
+    uuid: identifier(line.uuid),
+    parentUuid: identifier(line.parentUuid),
+    parentToolUseId: identifier(line.parent_tool_use_id),
+    timestampMs,
+    isSidechain: line.isSidechain === true,
+    agentId: identifier(line.agentId),
+    role: identifier(message?.role) ?? (type === 'summary' ? null : type),
+    model: isAssistant ? identifier(message?.model) : null,
+    stopReason: isAssistant ? identifier(message?.stop_reason) : null,
+    content: toContent(line, type, message),
+    usage: isAssistant ? readObject(message?.usage) : undefined,
+    metadata: toMessageMetadata(line, message),
+    gitBranch: identifier(line.gitBranch),
+    version: identifier(line.version),
+    isMarkedCopy: isJsonObject(line.forkedFrom),
+    reportedCostUsd: isAssistant ? readDollars(line.costUSD, () => onInvalidUsage('costUSD')) : null,
+    toolUseResult: readObject(line.toolUseResult),
+  };
+}
+
+function toContent(line: JsonObject, type: MessageType, message: JsonObject | undefined): JsonValue | undefined {
+  switch (type) {
+    case 'summary':
+      return readText(line.summary) ?? message?.content;
+    case 'system':
+      return line.content ?? message?.content;
+    default:
+      // Some exporters write the content straight into `message`, or beside it.
+      return isJsonObject(line.message) ? message?.content : (line.message ?? line.content);
+  }
+}

@@ -1,0 +1,54 @@
+import { isJsonObject, readDollars, readIdentifier, readObject } from '../../records/fields.ts';
+import { parseTimestampMs } from '../../records/timestamps.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+
+/** What a progress line tells of a sub-agent's API response. */
+export interface ProgressFields {
+  messageId: string | null;
+  requestId: string | null;
+  uuid: string | null;
+  timestampMs: number | undefined;
+  agentId: string | null;
+  model: string | null;
+  stopReason: string | null;
+  content: JsonValue | undefined;
+  usage: JsonObject;
+  gitBranch: string | null;
+  version: string | null;
+  isMarkedCopy: boolean;
+  reportedCostUsd: number | null;
+}
+
+/**
+ * Reads an `agent_progress` line, by which some versions write a sub-agent's messages into its parent's transcript, and
+ * nowhere else. Undefined for other progress, for what is not the model's, and where there is no usage.
+ */
+export function toProgressFields(
+  line: JsonObject,
+  lineTimestampMs: number | undefined,
+  onIdentifierCut: () => void,
+  onInvalidUsage: (field: string) => void,
+): ProgressFields | undefined {
+  const data = readObject(line.data);
+  if (data?.type !== 'agent_progress') return undefined;
+  const envelope = readObject(data.message);
+  const message = readObject(envelope?.message);
+  const usage = readObject(message?.usage);
+  if (envelope?.type !== 'assistant' || usage === undefined) return undefined;
+  const identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, onIdentifierCut);
+  return {
+    messageId: identifier(message?.id),
+    requestId: identifier(envelope.requestId),
+    uuid: identifier(envelope.uuid),
+    timestampMs: parseTimestampMs(envelope.timestamp) ?? lineTimestampMs,
+    agentId: identifier(data.agentId),
+    model: identifier(message?.model),
+    stopReason: identifier(message?.stop_reason),
+    content: message?.content,
+    usage,
+    gitBranch: identifier(line.gitBranch),
+    version: identifier(line.version),
+    isMarkedCopy: isJsonObject(line.forkedFrom),
+    reportedCostUsd: readDollars(envelope.costUSD, () => onInvalidUsage('costUSD')),
+  };
+}

@@ -1,0 +1,155 @@
+import { cutCharacters, readObject } from '../../records/fields.ts';
+import { parseTimestampMs, toIsoTimestamp } from '../../records/timestamps.ts';
+import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { type ApiBlock, type BlockContext, toContentBlocks } from '../anthropic-api/content-blocks.ts';
+import { toAdvisors, toUsage } from '../anthropic-api/usage.ts';
+import type { MessageRecord, ResponseRecord, TranscriptRecord, UsageRecord } from '../records.ts';
+import { type AgentVersionState, isFirstTooNew, NEWEST_KNOWN_MAJOR_VERSION } from './agent-version.ts';
+import { toMessageEvents, toMetadataEvent } from './events.ts';
+import { toEnvelopeLine } from './flat-lines.ts';
+import { toPromptText } from './initial-prompt.ts';
+import { toLineKind } from './line-types.ts';
+import { toLineName, toLiveRecord } from './live-records.ts';
+import { type MessageFields, toMessageFields } from './message-fields.ts';
+import { type ProgressFields, toProgressFields } from './progress-fields.ts';
+import { toPromptRecords } from './prompts.ts';
+import { createSessionLineState, type SessionLineState, toSessionRecord } from './session-lines.ts';
+import { isStreamLine, type StreamLineState, toTranscriptLine } from './stream-lines.ts';
+import { describeToolBlocks } from './tools.ts';
+
+const MAX_TYPE_LENGTH = 64;
+const MAX_NAME_LENGTH = 256;
+const TOO_NEW = `Written by a version later than ${NEWEST_KNOWN_MAJOR_VERSION}: update recount`;
+/** Model of the messages that Claude Code makes up itself. */
+const SYNTHETIC_MODEL = '<synthetic>';
+
+interface ClaudeCodeReaderState {
+  session: SessionLineState;
+  stream: StreamLineState;
+  version: AgentVersionState;
+}
+
+/** Reads session files of Claude Code and the output of `claude -p --output-format stream-json`, also mixed. */
+export function createClaudeCodeReader(context: ReaderContext, state = createState()): Reader {
+  const isLive = context.isLive === true;
+  const onIdentifierCut = (): void =>
+    context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
+  const onInvalidUsage = (field: string): void =>
+    context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+  const onImplausible = (name: string): void =>
+    context.report('implausible_figure', 'warning', `The figure ${name} is implausible and not counted`);
+  const readTimestampMs = (timestamp: JsonValue | undefined): number | undefined => {
+    const timeMs = parseTimestampMs(timestamp);
+    if (timeMs === undefined && timestamp !== undefined && timestamp !== null) {
+      context.report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
+    }
+    return timeMs;
+  };
+  const blockContext: BlockContext = {
+    maxInlineContentBytes: context.maxInlineContentBytes,
+    isUnmeasured: isLive,
+    onNestingTooDeep: () => context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
+    onIdentifierCut,
+    onInvalidContent: () => context.report('invalid_content', 'warning', 'Content element without a type'),
+    onTooManyBlocks: (count) =>
+      context.report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
+  };
+
+  const toResponseRecord = (
+    fields: MessageFields | ProgressFields,
+    blocks: readonly ApiBlock[],
+  ): Omit<ResponseRecord, 'usage'> => ({
+    responseId: fields.messageId,
+    requestId: fields.requestId,
+    uuid: fields.uuid,
+    timestampMs: fields.timestampMs,
+    agentId: fields.agentId,
+    model: fields.model,
+    isSynthetic: fields.model === SYNTHETIC_MODEL,
+    stopReason: fields.stopReason,
+    advisors: fields.usage === undefined ? [] : toAdvisors(fields.usage, onInvalidUsage),
+    reportedCostUsd: fields.reportedCostUsd,
+    gitBranch: fields.gitBranch,
+    agentVersion: fields.version,
+    isMarkedCopy: fields.isMarkedCopy,
+    blocks,
+  });
+
+  const readMessage = (
+    value: JsonObject,
+    type: MessageType,
+    timestampMs: number | undefined,
+    records: TranscriptRecord[],
+  ): readonly ApiBlock[] => {
+    const fields = toMessageFields(value, type, timestampMs, onIdentifierCut, onInvalidUsage);
+    const promptText = toPromptText(fields);
+    records.push(...toMessageEvents(fields, value, promptText, onImplausible));
+    const blocks = toContentBlocks(fields.content, blockContext);
+    describeToolBlocks(blocks, fields, blockContext);
+    const usage = fields.usage && toUsage(fields.usage, onInvalidUsage);
+    const { parentUuid, parentToolUseId, isSidechain, role, metadata } = fields;
+    // Rows have the time as text; who watches does not look at it.
+    const timestamp = isLive ? null : toIsoTimestamp(timestampMs, value.timestamp);
+    const place = { kind: 'message', type, parentUuid, parentToolUseId, timestamp, isSidechain } as const;
+    const message = { ...toResponseRecord(fields, blocks), ...place, role, metadata, promptText, usage };
+    records.push(message satisfies MessageRecord);
+    return blocks;
+  };
+
+  const readMetadata = (
+    value: JsonObject,
+    type: string,
+    timestampMs: number | undefined,
+    records: TranscriptRecord[],
+  ): void => {
+    const event = toMetadataEvent(value, type, timestampMs);
+    if (event !== undefined) records.push(event);
+    const progress =
+      type === 'progress' ? toProgressFields(value, timestampMs, onIdentifierCut, onInvalidUsage) : undefined;
+    if (progress === undefined) return;
+    readTimestampMs(readObject(readObject(value.data)?.message)?.timestamp);
+    const blocks = toContentBlocks(progress.content, blockContext);
+    const usage = toUsage(progress.usage, onInvalidUsage);
+    records.push({ ...toResponseRecord(progress, blocks), kind: 'usage', usage } satisfies UsageRecord);
+  };
+
+  return {
+    state,
+    read(source, { arrivalMs, isAscii }) {
+      const envelope = toEnvelopeLine(source);
+      if (arrivalMs !== undefined) state.stream.isStream = true;
+      const { value, isBookkeeping } = isStreamLine(envelope, state.stream)
+        ? toTranscriptLine(envelope, state.stream)
+        : { value: envelope, isBookkeeping: false };
+      if (typeof value.type !== 'string' || value.type === '')
+        return { type: undefined, timestampMs: undefined, records: [] };
+      const type = cutCharacters(value.type, MAX_TYPE_LENGTH);
+      const timestampMs = readTimestampMs(value.timestamp ?? value.timestamp_ms) ?? arrivalMs;
+      if (isFirstTooNew(value, state.version)) context.report('unsupported_version', 'warning', TOO_NEW);
+      const records: TranscriptRecord[] = [];
+      const session = toSessionRecord(value, type, state.session, onInvalidUsage);
+      if (session !== undefined) records.push(session);
+      blockContext.isAscii = isAscii;
+      const kind = isBookkeeping ? 'metadata' : toLineKind(value.type);
+      let blocks: readonly ApiBlock[] = [];
+      if (kind === 'unknown') records.push({ kind, type, name: cutCharacters(toLineName(envelope), MAX_NAME_LENGTH) });
+      else if (kind === 'metadata') readMetadata(value, type, timestampMs, records);
+      else blocks = readMessage(value, kind, timestampMs, records);
+      if (!isLive) return { type, timestampMs, records };
+      records.push(...toPromptRecords(envelope, blocks));
+      const isMessage = envelope.type !== 'stream_event' && (kind === 'user' || kind === 'assistant');
+      const live = isMessage || kind === 'unknown' ? undefined : toLiveRecord(envelope, state.stream.openResponses);
+      if (live !== undefined) records.push(live);
+      return { type, timestampMs, records };
+    },
+  };
+}
+
+function createState(): ClaudeCodeReaderState {
+  return {
+    session: createSessionLineState(),
+    stream: { isStream: false, openResponses: new Map() },
+    version: { version: undefined, isTooNew: false },
+  };
+}

@@ -1,0 +1,114 @@
+import { readObject, readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+
+/** Types that only the stream of `claude -p --output-format stream-json` has, beside those of a transcript. */
+export const STREAM_LINE_TYPES: ReadonlySet<string> = new Set([
+  'auth_status',
+  'control_cancel_request',
+  'control_request',
+  'control_response',
+  'keep_alive',
+  'prompt_suggestion',
+  'rate_limit_event',
+  'stream_event',
+  'thinking',
+  'tool_progress',
+  'tool_use_summary',
+]);
+
+/** Those of the stream's system lines that session files have as well; the others are bookkeeping, and no messages. */
+const MESSAGE_SUBTYPES: ReadonlySet<string> = new Set([
+  'api_error',
+  'api_retry',
+  'compact_boundary',
+  'informational',
+  'local_command',
+  'microcompact_boundary',
+]);
+
+/** Sub-agents under way at once whose streamed responses are told apart; the oldest fall out. */
+const MAX_OPEN_RESPONSES = 1000;
+
+export interface TranscriptLine {
+  value: JsonObject;
+  /** Whether the line is no message, though its type may be a message's. */
+  isBookkeeping: boolean;
+}
+
+export interface StreamLineState {
+  /** Whether lines of a stream were seen: those without an id of their own then belong to it too. */
+  isStream: boolean;
+  /** Message ids of the responses that are streaming, by the tool use of the sub-agent that gets them. */
+  openResponses: Map<string, string>;
+}
+
+/** Whether a line is of a stream: session files write `sessionId`. */
+export function isStreamLine(line: JsonObject, state: StreamLineState): boolean {
+  if (line.sessionId !== undefined) return false;
+  if (typeof line.session_id === 'string') state.isStream = true;
+  return state.isStream;
+}
+
+/** The line of a stream as a session file would have it. The state is bounded by MAX_OPEN_RESPONSES. */
+export function toTranscriptLine(line: JsonObject, { openResponses }: StreamLineState): TranscriptLine {
+  const parent = readText(line.parent_tool_use_id);
+  const source = line.type === 'stream_event' ? (toApiEventLine(line, parent ?? '', openResponses) ?? line) : line;
+  const value: JsonObject = { ...source, sessionId: source.session_id ?? null };
+  if (parent !== null) value.isSidechain = true;
+  renameFields(value);
+  const isBookkeeping =
+    STREAM_LINE_TYPES.has(readText(value.type) ?? '') ||
+    (value.type === 'system' && typeof value.subtype === 'string' && !MESSAGE_SUBTYPES.has(value.subtype));
+  return { value, isBookkeeping };
+}
+
+/** Undefined for an event without usage. */
+function toApiEventLine(
+  line: JsonObject,
+  parent: string,
+  openResponses: StreamLineState['openResponses'],
+): JsonObject | undefined {
+  const event = readObject(line.event);
+  if (event?.type === 'message_start') {
+    const message = readObject(event.message);
+    const id = readText(message?.id);
+    openResponses.delete(parent);
+    if (id === null) return undefined;
+    openResponses.set(parent, id);
+    const [oldest] = openResponses.keys();
+    if (openResponses.size > MAX_OPEN_RESPONSES && oldest !== undefined) openResponses.delete(oldest);
+    return toUsageLine(line, id, message?.usage, { model: message?.model ?? null });
+  }
+  const id = openResponses.get(parent);
+  if (event?.type !== 'message_delta' || id === undefined) return undefined;
+  return toUsageLine(line, id, event.usage, { stop_reason: readObject(event.delta)?.stop_reason ?? null });
+}
+
+/** A line of the response that has usage and no content; without a uuid, which is not the message's. */
+function toUsageLine(
+  line: JsonObject,
+  id: string,
+  usage: JsonObject[string] | undefined,
+  fields: JsonObject,
+): JsonObject {
+  const { event: _event, uuid: _uuid, ...envelope } = line;
+  const message = { id, role: 'assistant', content: [], ...fields, usage: usage ?? null };
+  return { ...envelope, type: 'assistant', message };
+}
+
+function renameFields(value: JsonObject): void {
+  if (value.claude_code_version !== undefined) value.version = value.claude_code_version;
+  if (value.tool_use_result !== undefined) value.toolUseResult = value.tool_use_result;
+  if (value.isSynthetic === true) value.isMeta = true;
+  if (value.type === 'assistant' && readText(value.error) !== null) value.isApiErrorMessage = true;
+  const compact = readObject(value.compact_metadata);
+  if (compact !== undefined) {
+    const { trigger = null, pre_tokens = null, post_tokens = null } = compact;
+    value.compactMetadata = { trigger, preTokens: pre_tokens, postTokens: post_tokens };
+  }
+  if (value.subtype === 'api_retry') {
+    value.retryInMs = value.retry_delay_ms ?? null;
+    value.retryAttempt = value.attempt ?? null;
+    value.maxRetries = value.max_retries ?? null;
+  }
+}

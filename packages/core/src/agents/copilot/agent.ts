@@ -1,0 +1,16 @@
+import { isJsonObject } from '../../records/fields.ts';
+import type { Agent } from '../agent.ts';
+
+/** GitHub Copilot CLI: `events.jsonl` of a session. Recognised, not read yet. */
+export const copilot: Agent = {
+  id: 'copilot',
+  label: 'Copilot CLI',
+  formats: [
+    {
+      id: 'copilot-cli',
+      kind: 'session',
+      detect: ({ type, data }) =>
+        typeof type === 'string' && /^(session|user|assistant|tool|hook)\./.test(type) && isJsonObject(data) ? 0.8 : 0,
+    },
+  ],
+};

@@ -1,0 +1,18 @@
+import type { Agent } from '../agent.ts';
+
+/** Cursor: the output of `cursor-agent --output-format stream-json`. Recognised, not read yet. */
+export const cursor: Agent = {
+  id: 'cursor',
+  label: 'Cursor',
+  formats: [
+    {
+      id: 'cursor-stream-json',
+      kind: 'stream',
+      // Claude Code's first line names its tools as well.
+      detect: (line) =>
+        typeof line.session_id === 'string' && line.type === 'system' && line.subtype === 'init' && !('tools' in line)
+          ? 0.55
+          : 0,
+    },
+  ],
+};

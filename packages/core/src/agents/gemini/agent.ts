@@ -1,0 +1,14 @@
+import type { Agent } from '../agent.ts';
+
+/** Gemini CLI: the output of `gemini --output-format stream-json`. Recognised, not read yet. */
+export const gemini: Agent = {
+  id: 'gemini',
+  label: 'Gemini CLI',
+  formats: [
+    {
+      id: 'gemini-stream-json',
+      kind: 'stream',
+      detect: (line) => (line.type === 'init' && typeof line.session_id === 'string' && 'model' in line ? 0.7 : 0),
+    },
+  ],
+};

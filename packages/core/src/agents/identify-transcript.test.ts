@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { toJsonl, userLine } from '../testing/transcript-lines.ts';
+import { identifyTranscript } from './identify-transcript.ts';
+
+const session = '0ccf1a04-1b4c-43b6-8aa5-79e41db43a68';
+const main = Buffer.from(
+  toJsonl({ type: 'summary', summary: 'x' }, userLine('hi', { sessionId: 'from-line', isSidechain: false })),
+);
+const subagent = Buffer.from(
+  toJsonl(
+    userLine('hi', { sessionId: 'parent-from-line', isSidechain: true, agentId: 'a1', uuid: 'u', parentUuid: null }),
+  ),
+);
+
+describe('identifyTranscript', () => {
+  it('believes the uploader first, then the path, then the lines, then the name of the file', () => {
+    const path = `/p/${session}.jsonl`;
+    const idOf = (input: Omit<Parameters<typeof identifyTranscript>[0], 'head'>, head: Uint8Array = main) =>
+      identifyTranscript({ ...input, head }).sessionId;
+    expect(idOf({ sessionId: 'given', path })).toBe('given');
+    expect(idOf({ sessionId: '', path })).toBe(session);
+    expect(idOf({ path })).toBe(session);
+    expect(idOf({ path: 'notes.jsonl' })).toBe('from-line');
+    expect(idOf({})).toBe('from-line');
+    expect(idOf({ path: 'notes.jsonl' }, Buffer.from('{}'))).toBe('notes');
+    expect(idOf({}, Buffer.from('{}'))).toBeUndefined();
+    expect(idOf({ path: '' }, Buffer.alloc(0))).toBeUndefined();
+  });
+
+  it('knows a main transcript', () => {
+    expect(identifyTranscript({ head: main })).toEqual({
+      format: 'claude-code',
+      agent: 'claude-code',
+      isReadable: true,
+      sessionId: 'from-line',
+      isSubagent: false,
+      parentSessionId: undefined,
+      agentId: undefined,
+      isConclusive: true,
+    });
+  });
+
+  it('knows a sub-agent by its lines where no path tells', () => {
+    for (const path of [undefined, 'notes.jsonl']) {
+      expect(identifyTranscript({ path, head: subagent })).toEqual({
+        format: 'claude-code',
+        agent: 'claude-code',
+        isReadable: true,
+        sessionId: 'parent-from-line:a1',
+        isSubagent: true,
+        parentSessionId: 'parent-from-line',
+        agentId: 'a1',
+        isConclusive: true,
+      });
+    }
+  });
+
+  it('takes no transcript for a sub-agent’s unless its first message is marked as one’s', () => {
+    const named = { sessionId: 's', agentId: 'a1' };
+    const heads = [
+      toJsonl(userLine('hi', named)),
+      toJsonl(userLine('hi', { ...named, isSidechain: false })),
+      toJsonl(userLine('hi', { ...named, isSidechain: 'true' })),
+      toJsonl(userLine('hi', { sessionId: 's', isSidechain: true })),
+      // Sub-agents of a main session wrote into its transcript once.
+      toJsonl(userLine('hi', { sessionId: 's' }), userLine('explore', { ...named, isSidechain: true })),
+    ];
+    for (const head of heads) {
+      expect(identifyTranscript({ head: Buffer.from(head) })).toMatchObject({
+        sessionId: 's',
+        isSubagent: false,
+        agentId: undefined,
+        parentSessionId: undefined,
+      });
+    }
+  });
+
+  it('lets the path decide whether it is a sub-agent', () => {
+    expect(identifyTranscript({ path: `${session}.jsonl`, head: subagent })).toMatchObject({
+      sessionId: session,
+      isSubagent: false,
+      agentId: undefined,
+      parentSessionId: undefined,
+    });
+    expect(identifyTranscript({ path: `${session}/subagents/agent-b2.jsonl`, head: subagent })).toMatchObject({
+      sessionId: `${session}:b2`,
+      isSubagent: true,
+      agentId: 'b2',
+      parentSessionId: session,
+    });
+    expect(identifyTranscript({ path: 'agent-b2.jsonl', head: main })).toMatchObject({
+      sessionId: 'from-line:b2',
+      isSubagent: true,
+      agentId: 'b2',
+      parentSessionId: 'from-line',
+    });
+    expect(identifyTranscript({ path: 'agent-b2.jsonl', head: Buffer.alloc(0) })).toMatchObject({
+      sessionId: 'agent-b2',
+      isSubagent: true,
+      parentSessionId: undefined,
+    });
+  });
+
+  it('reads on over what is broken, empty, marked or glued', () => {
+    const head = Buffer.concat([
+      Buffer.from('\uFEFF// comment\n\n[1]\n"x"\n{"type":"mode"'),
+      Buffer.from([0xff, 0x0a]),
+      Buffer.from('{"type":"mode"}{"type":"user","sessionId":"s1"}\r\n{"sessionId":"torn'),
+    ]);
+    expect(identifyTranscript({ head })).toMatchObject({ format: 'claude-code', sessionId: 's1' });
+    expect(identifyTranscript({ head: Buffer.from('\uFEFF{"sessionId":"s2"}') }).sessionId).toBe('s2');
+  });
+
+  it('tells other agents from Claude Code', () => {
+    const head = Buffer.from(toJsonl({ type: 'session_meta', payload: { id: 'x' } }));
+    expect(identifyTranscript({ path: 'rollout-1.jsonl', head })).toMatchObject({
+      format: 'codex-rollout',
+      sessionId: 'rollout-1',
+    });
+    expect(identifyTranscript({ head: Buffer.from('no transcript at all') }).format).toBeUndefined();
+  });
+
+  it('gives ids that can be stored: bounded, without NUL or half a character', () => {
+    const identity = identifyTranscript({ sessionId: `a\0${'x'.repeat(509)}🎉`, head: main });
+    expect(identity.sessionId).toBe(`a\uFFFD${'x'.repeat(509)}\uFFFD`);
+    const head = Buffer.from('{"type":"user","isSidechain":true,"sessionId":"s\\u0000","agentId":"\\ud83d"}');
+    expect(identifyTranscript({ head })).toMatchObject({
+      sessionId: 's\uFFFD:\uFFFD',
+      parentSessionId: 's\uFFFD',
+      agentId: '\uFFFD',
+    });
+  });
+
+  it('is conclusive only where no longer head changes the answer', () => {
+    const line = fc.constantFrom(
+      '{"type":"mode"}',
+      '{"type":"mode","sessionId":"s1"}',
+      '{"type":"user","isSidechain":true,"agentId":"a1"}',
+      '{"type":"user","sessionId":"s2"}{"type":"assistant"}',
+      '{"type":"session_meta","payload":{}}',
+      '// comment',
+    );
+    const sessionId = fc.constantFrom(undefined, 'given');
+    const path = fc.constantFrom(undefined, 'notes.jsonl', `${session}.jsonl`, 'agent-b2.jsonl');
+    fc.assert(
+      fc.property(fc.array(line), sessionId, path, fc.nat({ max: 200 }), (lines, id, from, length) => {
+        const whole = Buffer.from(lines.join('\n'));
+        const identify = (head: Uint8Array) => identifyTranscript({ sessionId: id, path: from, head });
+        const early = identify(whole.subarray(0, length));
+        if (early.isConclusive) expect(identify(whole)).toEqual(early);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never throws', () => {
+    const line = fc.oneof(fc.json(), fc.string(), fc.constant('{"type":"user","sessionId":"s"'));
+    fc.assert(
+      fc.property(fc.array(line), fc.option(fc.string(), { nil: undefined }), fc.uint8Array(), (lines, path, rest) => {
+        const head = Buffer.concat([Buffer.from(lines.join('\n')), rest]);
+        expect(identifyTranscript({ path, head })).toHaveProperty('format');
+      }),
+    );
+  });
+});

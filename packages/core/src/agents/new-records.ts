@@ -1,0 +1,90 @@
+import type { MessageType } from '../rows.ts';
+import { NO_USAGE, type Usage } from '../usage/usage.ts';
+import type {
+  BlockContent,
+  MessageRecord,
+  ResponseRecord,
+  ToolResult,
+  ToolUse,
+  ToolUseFacts,
+  UsageRecord,
+} from './records.ts';
+
+/** A response of which nothing is known but what `known` says. */
+function newResponse(known: Partial<ResponseRecord>): ResponseRecord {
+  return {
+    responseId: null,
+    requestId: null,
+    uuid: null,
+    timestampMs: undefined,
+    agentId: null,
+    model: null,
+    isSynthetic: false,
+    stopReason: null,
+    usage: undefined,
+    advisors: [],
+    reportedCostUsd: null,
+    gitBranch: null,
+    agentVersion: null,
+    isMarkedCopy: false,
+    blocks: [],
+    ...known,
+  };
+}
+
+/** A message of which nothing is known but what `known` says. */
+export function newMessage(type: MessageType, known: Partial<MessageRecord>): MessageRecord {
+  return {
+    ...newResponse(known),
+    kind: 'message',
+    type,
+    parentUuid: null,
+    parentToolUseId: null,
+    timestamp: known.timestampMs === undefined ? null : new Date(known.timestampMs).toISOString(),
+    isSidechain: false,
+    role: type === 'summary' ? null : type,
+    metadata: {},
+    promptText: undefined,
+    ...known,
+  };
+}
+
+/** Usage without a message, of a response of which nothing is known but what `known` says. */
+export function newUsageRecord(known: Partial<ResponseRecord> & Pick<UsageRecord, 'usage'>): UsageRecord {
+  return { ...newResponse(known), kind: 'usage', usage: known.usage };
+}
+
+/** A content block with nothing in it but what `known` says. */
+export function newBlock(blockType: string, known: Partial<BlockContent> = {}): BlockContent {
+  return {
+    block_type: blockType,
+    content_text: null,
+    thinking_text: null,
+    tool_name: null,
+    tool_use_id: null,
+    tool_input: null,
+    tool_result_id: null,
+    is_error: null,
+    result_text: null,
+    metadata: {},
+    contentBytes: 0,
+    writtenBytes: 0,
+    ...known,
+  };
+}
+
+/** A call of which nothing is known but its tool and what `known` says. */
+export function newToolUse(facts: Pick<ToolUseFacts, 'tool_name' | 'tool_kind'> & Partial<ToolUseFacts>): ToolUse {
+  const unknown = { mcp_server: null, program: null, file_path: null, subagent_type: null, skill_name: null };
+  return { countsSearches: false, facts: { ...unknown, input_bytes: 0, ...facts } };
+}
+
+/** A result of which nothing is known but what `known` says. */
+export function newToolResult(known: Pick<ToolResult, 'timestampMs' | 'isError'> & Partial<ToolResult>): ToolResult {
+  return { isDenied: false, outputBytes: 0, subagentId: null, searchCount: 0, ...known };
+}
+
+/** Usage of nothing but what `known` says. */
+export function newUsage(known: Partial<Usage>): Usage {
+  return { ...NO_USAGE, ...known };
+}

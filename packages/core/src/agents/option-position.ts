@@ -1,0 +1,5 @@
+/** Where further options go: at the end, but before a `--`. */
+export function toOptionsEnd(args: readonly string[]): number {
+  const separator = args.indexOf('--');
+  return separator === -1 ? args.length : separator;
+}

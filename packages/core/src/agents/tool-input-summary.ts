@@ -1,0 +1,50 @@
+import { cutText, toOneLine } from '../records/cut-text.ts';
+import { cutCharacters, readObject, readText } from '../records/fields.ts';
+import type { JsonValue } from '../rows.ts';
+
+interface SummaryRule {
+  /** The first of these that is a text tells what the tool does. */
+  fields: readonly string[];
+  maxCharacters: number;
+}
+
+const path: SummaryRule = { fields: ['file_path', 'path'], maxCharacters: 1000 };
+const command: SummaryRule = { fields: ['command', 'cmd', 'description'], maxCharacters: 60 };
+const pattern: SummaryRule = { fields: ['pattern', 'filePattern'], maxCharacters: 40 };
+const task: SummaryRule = { fields: ['description'], maxCharacters: 40 };
+const web: SummaryRule = { fields: ['url', 'query', 'objective'], maxCharacters: 50 };
+
+/** By tool name: Claude Code's, then Amp's where they differ. */
+const RULES = new Map<string, SummaryRule>([
+  ['Read', path],
+  ['Write', path],
+  ['Edit', path],
+  ['Bash', command],
+  ['Glob', pattern],
+  ['Grep', pattern],
+  ['Task', task],
+  ['Agent', task],
+  ['WebFetch', web],
+  ['WebSearch', web],
+  ['create_file', path],
+  ['edit_file', path],
+  ['shell_command', command],
+  ['glob', pattern],
+  ['read_web_page', web],
+  ['web_search', web],
+]);
+
+/** More than any rule keeps, so that a long command is not worked over whole. */
+const MAX_UNITS = 40_000;
+
+/** A tool's input in one short line for people, e.g. the file's path or the command; empty for tools unknown here. */
+export function toToolInputSummary(toolName: string, input: JsonValue | undefined): string {
+  const rule = RULES.get(toolName);
+  const fields = readObject(input);
+  if (rule === undefined || fields === undefined) return '';
+  for (const field of rule.fields) {
+    const text = readText(fields[field]);
+    if (text !== null) return cutText(toOneLine(cutCharacters(text, MAX_UNITS)), rule.maxCharacters);
+  }
+  return '';
+}

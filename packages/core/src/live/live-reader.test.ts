@@ -1,0 +1,653 @@
+import { describe, expect, it } from 'vitest';
+import { claudeCodeProgram } from '../agents/claude-code/agent.ts';
+import type { JsonObject, JsonValue } from '../rows.ts';
+import { assistantLine, only, toUsageFields, userLine } from '../testing/transcript-lines.ts';
+import { createLiveReader } from './live-reader.ts';
+import type { AssistantEvent, StreamEvent, ToolResultEvent } from './stream-event.ts';
+import { createByteReader } from './stream-reader.ts';
+import {
+  initLine,
+  messageStart,
+  resultLine,
+  streamEvent,
+  textDelta,
+  toBytes,
+  toolResult,
+  toolUse,
+} from './testing/stream-lines.ts';
+
+function read(...lines: JsonObject[]) {
+  let timeMs = 0;
+  const reader = createByteReader(createLiveReader(claudeCodeProgram, () => ++timeMs * 1000));
+  const events = [...reader.push(toBytes(lines)), ...reader.finish()];
+  return { events, summary: reader.toSummary() };
+}
+
+function ofType<T extends StreamEvent['type']>(events: StreamEvent[], type: T): Extract<StreamEvent, { type: T }>[] {
+  return events.filter((event): event is Extract<StreamEvent, { type: T }> => event.type === type);
+}
+
+const warnings = (events: StreamEvent[]): string[] => ofType(events, 'warning').map(({ warning: { code } }) => code);
+const types = (events: StreamEvent[]): string[] => events.map(({ type }) => type);
+const text = (value: string): JsonObject => ({ type: 'text', text: value });
+
+describe('a session', () => {
+  it('starts with its init line, which is given once', () => {
+    const { events, summary } = read(initLine(), initLine(), initLine({ session_id: 'other' }));
+    expect(ofType(events, 'init').map(({ sessionId, tools, model }) => [sessionId, tools, model])).toEqual([
+      [expect.stringMatching(/^1111/), ['Read', 'Bash'], 'claude-opus-4-8'],
+      ['other', ['Read', 'Bash'], 'claude-opus-4-8'],
+    ]);
+    expect(summary.agentSessionId).toBe('other');
+  });
+
+  it('has the first model seen, but not the synthetic one', () => {
+    const { summary } = read(
+      assistantLine('m1', [text('x')], { model: '<synthetic>' }),
+      assistantLine('m2', [text('x')], { model: 'one' }),
+      initLine({ model: 'two' }),
+    );
+    expect(summary.model).toBe('one');
+  });
+
+  it('warns once of a version that is newer than those known', () => {
+    const { events } = read(initLine({ claude_code_version: '3.0.1' }), initLine({ claude_code_version: '3.0.1' }));
+    expect(warnings(events)).toEqual(['unsupported_version']);
+    expect(warnings(read(initLine({ claude_code_version: 'nightly' })).events)).toEqual(['unsupported_version']);
+    expect(warnings(read(initLine({ claude_code_version: '0.2.9' })).events)).toEqual([]);
+  });
+
+  it('takes user messages with a uuid for checkpoints, but not those to sub-agents or made up', () => {
+    const { events } = read(
+      userLine('one', { uuid: 'u1' }),
+      userLine([text('two'), text('three')]),
+      userLine('four', { uuid: 'u4', parent_tool_use_id: 't1' }),
+      userLine('five', { uuid: 'u5', isSynthetic: true }),
+      userLine([toolResult('t0', 'x')], { uuid: 'u6' }),
+    );
+    expect(ofType(events, 'user').map(({ uuid, content, isCheckpoint }) => [uuid, content, isCheckpoint])).toEqual([
+      ['u1', 'one', true],
+      [null, 'two\nthree', false],
+      ['u4', 'four', false],
+      ['u5', 'five', false],
+    ]);
+  });
+});
+
+describe('tokens and cost', () => {
+  it('count once per message id, by the most that its lines say', () => {
+    const { events, summary } = read(
+      assistantLine('m1', [text('a')], { usage: toUsageFields(10, 1, 5, 7) }),
+      assistantLine('m2', [text('b')], { usage: toUsageFields(3, 4) }),
+      assistantLine('m1', [toolUse('t1', 'Read', {})], { usage: toUsageFields(10, 30, 5, 7), stop_reason: 'tool_use' }),
+    );
+    expect(summary.tokens).toEqual({ input: 13, output: 34, cacheRead: 5, cacheWrite: 7 });
+    expect(summary.stopReason).toBe('tool_use');
+    expect(ofType(events, 'assistant').map(({ tokens }) => tokens?.output)).toEqual([1, 4, 30]);
+  });
+
+  it('stand on the first event of a line alone', () => {
+    const { events } = read(assistantLine('m1', [text('a'), text('b')], { usage: toUsageFields(1, 2) }));
+    expect(ofType(events, 'assistant').map(({ tokens }) => tokens !== undefined)).toEqual([true, false]);
+  });
+
+  it.each(['total_cost_usd', 'cost_usd', 'costUSD'])('are the latest %s, never the sum', (field) => {
+    const line = (cost: JsonValue) => ({ type: 'result', subtype: 'success', [field]: cost });
+    const { events, summary } = read(line(0.1), line('0.25'), { type: 'result', subtype: 'success' });
+    expect(summary.costUsd).toBe(0.25);
+    expect(ofType(events, 'result').map(({ costUsd }) => costUsd)).toEqual([0.1, 0.25, null]);
+    expect(warnings(events)).toEqual([]);
+  });
+
+  it('are the sum of what the responses cost by their own lines where there is no total', () => {
+    const { summary, events } = read(
+      assistantLine('m1', [text('a')], { usage: toUsageFields(1, 1) }, { costUSD: 0.25 }),
+      assistantLine('m1', [text('b')], { usage: toUsageFields(1, 2) }, { costUSD: 0.25 }),
+      assistantLine('m2', [text('c')], { usage: toUsageFields(1, 1) }, { costUSD: 0.5 }),
+      { type: 'result', subtype: 'success' },
+    );
+    expect(summary.costUsd).toBe(0.75);
+    expect(only(ofType(events, 'result')).costUsd).toBe(0.75);
+  });
+
+  it('have no activity later than the last line, which need not be readable', () => {
+    let timeMs = 5;
+    const reader = createByteReader(createLiveReader(claudeCodeProgram, () => timeMs));
+    reader.push(toBytes([initLine()]));
+    timeMs = 9;
+    reader.push('not JSON\n');
+    expect(reader.toSummary().lastActivityMs).toBe(9);
+  });
+
+  it('have the total by model beside them', () => {
+    const model = { inputTokens: 5, outputTokens: 6, cacheReadInputTokens: 7, cacheCreationInputTokens: 8, costUSD: 1 };
+    const { summary } = read(
+      assistantLine('m1', [text('a')], { usage: toUsageFields(5, 1) }),
+      resultLine({ modelUsage: { one: model, two: model } }),
+    );
+    expect(summary.tokens.output).toBe(1);
+    expect(summary.reportedTokens).toEqual({ input: 10, output: 12, cacheRead: 14, cacheWrite: 16 });
+  });
+
+  it('are coerced where they were written as text', () => {
+    const usage = { input_tokens: '10', output_tokens: 'many', cache_read_input_tokens: -1 };
+    const { events, summary } = read(assistantLine('m1', [text('a')], { usage }));
+    expect(summary.tokens).toEqual({ input: 10, output: 0, cacheRead: 0, cacheWrite: 0 });
+    expect(warnings(events)).toEqual(['invalid_usage', 'invalid_usage']);
+  });
+});
+
+describe('tools', () => {
+  const results = (events: StreamEvent[]) =>
+    ofType(events, 'tool_result').map(({ toolUseId, toolName, content, isError }) => [
+      toolUseId,
+      toolName,
+      content,
+      isError,
+    ]);
+
+  it('have their results, with name and duration', () => {
+    const { events } = read(
+      assistantLine('m1', [toolUse('t1', 'Read', { file_path: '/a' })]),
+      userLine([toolResult('t1', [text('one'), text('two')])]),
+      userLine([toolResult('t1', 'again', { is_error: true })]),
+    );
+    expect(ofType(events, 'assistant').map(({ toolUse }) => toolUse)).toEqual([
+      { id: 't1', name: 'Read', input: { file_path: '/a' } },
+    ]);
+    expect(results(events)).toEqual([
+      ['t1', 'Read', 'one\ntwo', false],
+      ['t1', 'Read', 'again', true],
+    ]);
+    expect(ofType(events, 'tool_result').map(({ durationMs }) => durationMs)).toEqual([1000, 2000]);
+  });
+
+  it('come before results that were faster than their line', () => {
+    const { events } = read(
+      userLine([toolResult('t1', 'early', { is_error: 'true' })]),
+      assistantLine('m1', [text('x'), toolUse('t1', 'Bash', {})]),
+      resultLine(),
+    );
+    expect(types(events)).toEqual(['assistant', 'assistant', 'tool_result', 'result']);
+    expect(results(events)).toEqual([['t1', 'Bash', 'early', true]]);
+  });
+
+  it('give results of tool uses that never come before the turn ends, and at the end', () => {
+    const { events } = read(userLine([toolResult('t1', 'a')]), resultLine(), userLine([toolResult('t2', 'b')]));
+    expect(types(events)).toEqual(['tool_result', 'result', 'tool_result']);
+    expect(results(events)).toEqual([
+      ['t1', null, 'a', false],
+      ['t2', null, 'b', false],
+    ]);
+  });
+
+  it('hold back a bounded number of results', () => {
+    const orphans = Array.from({ length: 150 }, (_, index) => userLine([toolResult(`t${index}`, 'x')]));
+    const reader = createByteReader(createLiveReader(claudeCodeProgram, () => 0));
+    expect(reader.push(toBytes(orphans))).toHaveLength(50);
+    expect(reader.finish()).toHaveLength(100);
+  });
+
+  it('are given after 64 events or 2 seconds without their tool use, marked', () => {
+    let timeMs = 0;
+    const reader = createByteReader(createLiveReader(claudeCodeProgram, () => timeMs));
+    const orphan = toBytes([userLine([toolResult('t1', 'orphan')])]);
+    const others = Array.from({ length: 64 }, () => ({ type: 'keep_alive' }));
+    expect(reader.push(Buffer.concat([orphan, toBytes(others.slice(1))])).map(({ type }) => type)).not.toContain(
+      'tool_result',
+    );
+    expect(reader.push(toBytes(others.slice(0, 1)))).toMatchObject([
+      { type: 'generic' },
+      { type: 'tool_result', toolName: null, isUnpaired: true, lineNumber: 1 },
+    ]);
+    reader.push(orphan);
+    timeMs = 1999;
+    expect(reader.poll()).toEqual([]);
+    timeMs = 2000;
+    expect(reader.poll()).toMatchObject([{ type: 'tool_result', content: 'orphan', isUnpaired: true }]);
+  });
+
+  it('are those of servers and of MCP as well', () => {
+    const { events } = read(
+      assistantLine('m1', [
+        { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'q' } },
+        { type: 'web_search_tool_result', tool_use_id: 's1', content: [] },
+      ]),
+    );
+    expect(types(events)).toEqual(['assistant', 'tool_result']);
+    expect(only(ofType(events, 'assistant')).toolUse).toEqual({ id: 's1', name: 'web_search', input: { query: 'q' } });
+  });
+
+  it('keep a large input whole', () => {
+    const input = { file_path: '/a', content: 'x'.repeat(600_000) };
+    const { events } = read(assistantLine('m1', [toolUse('t1', 'Write', input)]));
+    expect(only(ofType(events, 'assistant')).toolUse?.input).toEqual(input);
+  });
+});
+
+describe('text in pieces', () => {
+  const whole = (events: StreamEvent[]): AssistantEvent[] =>
+    ofType(events, 'assistant').filter(({ isPartial }) => !isPartial);
+  const shown = (events: StreamEvent[], keep: (event: AssistantEvent) => boolean): string =>
+    ofType(events, 'assistant')
+      .filter((event) => event.content !== undefined && keep(event))
+      .map(({ content }) => content)
+      .join('');
+  const eitherWay = (events: StreamEvent[]): string[] => [
+    shown(events, ({ isPartial }) => !isPartial),
+    shown(events, ({ wasStreamed }) => !wasStreamed),
+  ];
+
+  it('is given as it grows, and once whole', () => {
+    const { events, summary } = read(
+      messageStart('m1'),
+      textDelta('One '),
+      textDelta('two', 1),
+      textDelta('and a half. '),
+      assistantLine('m1', [text('One and a half. ')], { usage: toUsageFields(10, 1) }),
+      assistantLine('m1', [text('two')], { usage: toUsageFields(10, 1) }),
+      streamEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: toUsageFields(10, 9) }),
+      streamEvent({ type: 'message_stop' }),
+      assistantLine('m2', [text('!')], { usage: toUsageFields(1, 1) }),
+      resultLine(),
+    );
+    expect(eitherWay(events)).toEqual(['One and a half. two!', 'One twoand a half. !']);
+    expect(whole(events).map(({ messageId, wasStreamed }) => [messageId, wasStreamed])).toEqual([
+      ['m1', true],
+      ['m1', true],
+      ['m2', false],
+    ]);
+    expect(summary.tokens).toMatchObject({ input: 11, output: 10 });
+    expect(summary.stopReason).toBe('end_turn');
+  });
+
+  it('comes whole where the stream ended before its line', () => {
+    const { events } = read(messageStart('m1'), textDelta('Half a sen'));
+    expect(eitherWay(events)).toEqual(['Half a sen', 'Half a sen']);
+    expect(only(whole(events))).toMatchObject({ messageId: 'm1', wasStreamed: true });
+    const next = read(messageStart('m1'), textDelta('lost'), messageStart('m2'), textDelta('kept'), resultLine());
+    expect(eitherWay(next.events)).toEqual(['lostkept', 'lostkept']);
+  });
+
+  it('is shown whole where a piece was lost', () => {
+    const { events } = read(messageStart('m1'), textDelta('One '), assistantLine('m1', [text('One two')]));
+    expect(only(whole(events))).toMatchObject({ content: 'One two', wasStreamed: false });
+  });
+
+  it('is kept up to a bound while its whole line is awaited', () => {
+    const piece = 'x'.repeat(100_000);
+    const { events } = read(messageStart('m1'), ...Array.from({ length: 20 }, () => textDelta(piece)));
+    expect(only(whole(events)).content).toBe(piece.repeat(10));
+    expect(shown(events, ({ isPartial }) => isPartial)).toHaveLength(2_000_000);
+    const many = read(...Array.from({ length: 1100 }, (_, index) => textDelta('x', index)));
+    expect(whole(many.events)).toHaveLength(1000);
+  });
+
+  it('is told apart by the sub-agent that speaks', () => {
+    const delta = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'sub' } };
+    const { events } = read(
+      messageStart('m1'),
+      streamEvent({ type: 'message_start', message: { id: 'm2' } }, 't1'),
+      textDelta('main'),
+      streamEvent(delta, 't1'),
+      assistantLine('m2', [text('sub')], {}, { parent_tool_use_id: 't1' }),
+      assistantLine('m1', [text('main')]),
+    );
+    expect(
+      whole(events).map(({ parentToolUseId, content, wasStreamed }) => [parentToolUseId, content, wasStreamed]),
+    ).toEqual([
+      ['t1', 'sub', true],
+      [null, 'main', true],
+    ]);
+  });
+});
+
+describe('prompts', () => {
+  const prompts = (...lines: JsonObject[]) => ofType(read(...lines).events, 'prompt').map(({ prompt }) => prompt);
+  const question = {
+    question: 'Which one?',
+    header: 'Choice',
+    options: [{ label: 'A', description: 'the first' }, 'B'],
+    multiSelect: true,
+  };
+
+  it('are questions with their options', () => {
+    expect(prompts(assistantLine('m1', [toolUse('t1', 'AskUserQuestion', { questions: [question] })]))).toEqual([
+      {
+        kind: 'question',
+        toolUseId: 't1',
+        requestId: null,
+        questions: [
+          {
+            question: 'Which one?',
+            header: 'Choice',
+            options: [
+              { label: 'A', description: 'the first' },
+              { label: 'B', description: null },
+            ],
+            multiSelect: true,
+          },
+        ],
+      },
+    ]);
+    expect(prompts(assistantLine('m1', [toolUse('t1', 'AskUserQuestion', { question: 'Sure?' })]))).toMatchObject([
+      { questions: [{ question: 'Sure?', options: [] }] },
+    ]);
+  });
+
+  it('are requests for permission and plans to approve, with their context', () => {
+    const request = { subtype: 'can_use_tool', tool_name: 'Bash', input: { command: 'rm x' }, tool_use_id: 't1' };
+    expect(
+      prompts(
+        { type: 'control_request', request_id: 'r1', request: { ...request, decision_reason: 'not allowed' } },
+        assistantLine('m1', [toolUse('t2', 'ExitPlanMode', { plan: '1. Do it' })]),
+      ),
+    ).toEqual([
+      {
+        kind: 'confirmation',
+        reason: 'permission_request',
+        toolUseId: 't1',
+        requestId: 'r1',
+        toolName: 'Bash',
+        toolInput: { command: 'rm x' },
+        message: 'not allowed',
+      },
+      {
+        kind: 'confirmation',
+        reason: 'plan_approval',
+        toolUseId: 't2',
+        requestId: null,
+        toolName: 'ExitPlanMode',
+        toolInput: { plan: '1. Do it' },
+        message: '1. Do it',
+      },
+    ]);
+  });
+
+  it('are denials, of a line or of a result, and come before the result', () => {
+    const { events } = read(
+      { type: 'system', subtype: 'permission_denied', tool_name: 'Bash', tool_use_id: 't1', message: 'No' },
+      resultLine({ permission_denials: [{ tool_name: 'Write', tool_use_id: 't2', tool_input: { a: 1 } }, 'Edit'] }),
+    );
+    expect(types(events)).toEqual(['prompt', 'generic', 'prompt', 'prompt', 'result']);
+    expect(ofType(events, 'prompt').map(({ prompt }) => prompt)).toMatchObject([
+      { reason: 'permission_denied', toolName: 'Bash', message: 'No' },
+      { reason: 'permission_denied', toolName: 'Write', toolInput: { a: 1 } },
+      { reason: 'permission_denied', toolName: null, message: 'Edit' },
+    ]);
+  });
+
+  it('are raised once per tool use', () => {
+    const request = {
+      subtype: 'can_use_tool',
+      tool_name: 'AskUserQuestion',
+      input: { question: 'Q' },
+      tool_use_id: 't1',
+    };
+    expect(
+      prompts(
+        assistantLine('m1', [toolUse('t1', 'AskUserQuestion', { question: 'Q' })]),
+        { type: 'control_request', request_id: 'r1', request },
+        resultLine({ permission_denials: [{ tool_name: 'AskUserQuestion', tool_use_id: 't1' }] }),
+      ),
+    ).toMatchObject([{ kind: 'question' }]);
+  });
+});
+
+describe('results', () => {
+  const results = (...lines: JsonObject[]) =>
+    ofType(read(...lines).events, 'result').map(({ success, text }) => [success, text]);
+
+  it('succeed by subtype and is_error', () => {
+    expect(
+      results(
+        resultLine(),
+        resultLine({ is_error: true }),
+        resultLine({ is_error: 'true' }),
+        resultLine({ subtype: 'error_max_turns', result: null, errors: ['too', 'many'] }),
+        { type: 'result', result: 'old' },
+        { type: 'result', subtype: 'error_during_execution', error: 'broke' },
+      ),
+    ).toEqual([
+      [true, 'Done.'],
+      [false, 'Done.'],
+      [false, 'Done.'],
+      [false, 'too\nmany'],
+      [true, 'old'],
+      [false, 'broke'],
+    ]);
+  });
+
+  it('leave the code of a failure in the summary', () => {
+    expect(read(resultLine({ subtype: 'error_max_turns' })).summary.lastResult).toEqual({
+      success: false,
+      error: 'error_max_turns',
+    });
+    expect(read(resultLine({ is_error: true, api_error_status: 401 })).summary.lastResult?.error).toBe('API error 401');
+  });
+});
+
+describe('odd lines', () => {
+  it('of an unknown type are kept whole', () => {
+    const original = { type: 'novel', subtype: 'x', payload: { deep: [1] } };
+    const { events } = read(original, { type: 'rate_limit_event' }, { type: 'queue-operation' });
+    expect(ofType(events, 'generic').map(({ name, isKnown, message }) => [name, isKnown, message.original])).toEqual([
+      ['novel/x', false, original],
+      ['rate_limit_event', true, { type: 'rate_limit_event' }],
+      ['queue-operation', true, { type: 'queue-operation' }],
+    ]);
+  });
+
+  it('without a type, or with one that is no text, are warned of', () => {
+    const { events } = read({ a: 1 }, { type: 7 });
+    expect(warnings(events)).toEqual(['missing_type', 'missing_type']);
+    expect(ofType(events, 'generic')).toEqual([]);
+  });
+
+  it('without a message, or with a bare text, are read as well as can be', () => {
+    const { events } = read(
+      { type: 'assistant' },
+      { type: 'user', content: 'beside' },
+      { type: 'user', message: 'bare' },
+      { type: 'assistant', message: [1] },
+      userLine(5),
+    );
+    expect(ofType(events, 'user').map(({ content }) => content)).toEqual(['beside', 'bare', '5']);
+    expect(warnings(events)).toEqual(['invalid_content']);
+  });
+
+  it('of a flat stream are messages, tool uses and tool results', () => {
+    const { events } = read(
+      { type: 'message', role: 'user', content: 'hi' },
+      { type: 'message', role: 'assistant', content: 'ho' },
+      { type: 'tool_use', tool_name: 'Read', tool_id: 't1', parameters: { file_path: '/a' } },
+      { type: 'tool_result', tool_id: 't1', status: 'error', output: 'gone' },
+    );
+    expect(types(events)).toEqual(['user', 'assistant', 'assistant', 'tool_result']);
+    expect(events[3]).toMatchObject({
+      toolName: 'Read',
+      content: 'gone',
+      isError: true,
+    } satisfies Partial<ToolResultEvent>);
+  });
+
+  it('have their own time, or that of receipt', () => {
+    const { events } = read(
+      { type: 'a', timestamp: '2026-11-05T14:30:15Z' },
+      { type: 'b' },
+      { type: 'c', timestamp: 'yesterday' },
+    );
+    expect(ofType(events, 'generic').map(({ timestampMs }) => timestampMs)).toEqual([
+      Date.UTC(2026, 10, 5, 14, 30, 15),
+      2000,
+      3000,
+    ]);
+    expect(warnings(events)).toEqual(['invalid_timestamp']);
+  });
+
+  it('that begin a run may say nothing of it, and are then each given', () => {
+    const bare = { type: 'system', subtype: 'init' };
+    const { events, summary } = read(bare, bare, { ...bare, tools: 'Read' }, { ...bare, tools: [['x'], 'Bash', null] });
+    const nothing = { type: 'init', sessionId: '', model: null, cwd: null, version: null };
+    expect(events).toMatchObject([
+      { ...nothing, tools: [] },
+      { ...nothing, tools: [] },
+      { ...nothing, tools: ['Read'] },
+      { ...nothing, tools: ['Bash'] },
+    ]);
+    expect(summary).toMatchObject({ agentSessionId: null, model: null });
+  });
+
+  it('that end a turn may say nothing of it', () => {
+    const { events, summary } = read({ type: 'result' });
+    const { type, success, subtype, text: answer, durationMs, tokens, costUsd } = only(ofType(events, 'result'));
+    expect({ type, success, subtype, answer, durationMs, tokens, costUsd }).toEqual({
+      type: 'result',
+      success: true,
+      subtype: null,
+      answer: null,
+      durationMs: null,
+      tokens: null,
+      costUsd: null,
+    });
+    expect(summary.lastResult).toEqual({ success: true, error: null });
+  });
+
+  it('that end a turn are given with what they say of it', () => {
+    const { events } = read(
+      resultLine({ duration_ms: 1200, usage: toUsageFields(1, 2, 3, 4), errors: ['not asked for'] }),
+      resultLine({ result: null, errors: ['one', 5, 'two'] }),
+      resultLine({ result: null, errors: [5] }),
+      resultLine({ result: null, errors: 'one' }),
+    );
+    expect(ofType(events, 'result').map((event) => event.text)).toEqual(['Done.', 'one\ntwo', null, null]);
+    expect(ofType(events, 'result')[0]).toMatchObject({
+      durationMs: 1200,
+      tokens: { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 },
+    });
+  });
+
+  it('that call a failure a success have no code but that of the API', () => {
+    const errorOf = (fields: JsonObject) => read(resultLine({ is_error: true, ...fields })).summary.lastResult?.error;
+    expect(errorOf({})).toBeNull();
+    expect(errorOf({ api_error_status: '529' })).toBeNull();
+    expect(errorOf({ api_error_status: 529 })).toBe('API error 529');
+    expect(errorOf({ api_error_status: 529, subtype: 'error_max_turns' })).toBe('error_max_turns');
+    expect(errorOf({ api_error_status: 529, subtype: null })).toBe('API error 529');
+  });
+
+  it('of bookkeeping say what they have to tell, cut to 200 characters', () => {
+    const status = (fields: JsonObject): JsonObject => ({ type: 'system', subtype: 'status', ...fields });
+    const { events } = read(
+      status({ tool_name: 'tool', hook_name: 'hook' }),
+      status({ status: 'compacting', message: 'a message' }),
+      status({ message: 5 }),
+      status({ summary: 'x'.repeat(201) }),
+      status({ subtype: '', content: 'without a subtype' }),
+    );
+    expect(ofType(events, 'generic').map(({ name, text: told, isError }) => [name, told, isError])).toEqual([
+      ['system/status', 'hook', false],
+      ['system/status', 'a message', false],
+      ['system/status', '', false],
+      ['system/status', 'x'.repeat(200), false],
+      ['system', 'without a subtype', false],
+    ]);
+  });
+
+  it('of streamed pieces that are no text say nothing', () => {
+    const delta = (fields: JsonObject) => streamEvent({ type: 'content_block_delta', ...fields });
+    const { events } = read(
+      messageStart('m1'),
+      delta({ index: 0, delta: { type: 'thinking_delta', thinking: 'a', text: 'b' } }),
+      delta({ index: 0, delta: { type: 'text_delta' } }),
+      delta({ index: 0, delta: { type: 'text_delta', text: '' } }),
+      delta({ index: 0 }),
+      streamEvent({ type: 'content_block_start', delta: { type: 'text_delta', text: 'c' } }),
+      { type: 'stream_event' },
+    );
+    expect(events).toEqual([]);
+  });
+
+  it('of a piece without a place belong to the first text, and those that come too late to none', () => {
+    const piece = streamEvent({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'a' } });
+    const { events } = read(messageStart('m1'), piece, assistantLine('m1', [text('a')]), textDelta('a'));
+    expect(
+      ofType(events, 'assistant').map(({ content, isPartial, wasStreamed, messageId }) => ({
+        content,
+        isPartial,
+        wasStreamed,
+        messageId,
+      })),
+    ).toEqual([
+      { content: 'a', isPartial: true, wasStreamed: false, messageId: 'm1' },
+      { content: 'a', isPartial: false, wasStreamed: true, messageId: 'm1' },
+    ]);
+  });
+
+  it('of pieces that another response has are given whole', () => {
+    const { events } = read(messageStart('m1'), textDelta('a'), assistantLine('m2', [text('a')]));
+    expect(ofType(events, 'assistant').map(({ isPartial, wasStreamed }) => [isPartial, wasStreamed])).toEqual([
+      [true, false],
+      [false, false],
+      [false, true],
+    ]);
+  });
+
+  it('have events for blocks that say something alone', () => {
+    const { events } = read(
+      assistantLine('m1', [
+        text(''),
+        { type: 'thinking', thinking: '' },
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'image' },
+        { type: 'novel' },
+      ]),
+    );
+    expect(events).toMatchObject([{ type: 'assistant', thinking: 'hm', messageId: 'm1' }]);
+    expect(events[0]).not.toHaveProperty('content');
+  });
+
+  it('of tools without ids are not brought together', () => {
+    const { events } = read(
+      userLine([{ type: 'tool_result', content: 'orphan' }]),
+      assistantLine('m1', [{ type: 'tool_use', name: 'Bash', input: {} }]),
+      userLine([{ type: 'tool_result', content: 'other' }]),
+    );
+    expect(events).toMatchObject([
+      { type: 'tool_result', content: 'orphan', toolUseId: '', toolName: null, isUnpaired: true, durationMs: null },
+      { type: 'assistant', toolUse: { id: '', name: 'Bash' } },
+      { type: 'tool_result', content: 'other', toolUseId: '', toolName: null, isUnpaired: true, durationMs: null },
+    ]);
+  });
+
+  it('of results are paired, and say nothing of the time where the same line has both', () => {
+    const { events } = read(
+      assistantLine('m1', [
+        { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} },
+        { type: 'web_search_tool_result', tool_use_id: 's1', content: [] },
+      ]),
+      userLine([toolResult('s1', 'later')]),
+    );
+    expect(ofType(events, 'tool_result')).toMatchObject([
+      { isUnpaired: false, durationMs: null, toolName: 'web_search' },
+      { isUnpaired: false, durationMs: 1000, toolName: 'web_search' },
+    ]);
+  });
+
+  it('say the same warning once each', () => {
+    const { events, summary } = read(
+      { type: 'assistant', message: { content: [5, 6], id: 'm' } },
+      { type: 'x', timestamp: 'never' },
+      { type: 'x', timestamp: 'never' },
+    );
+    const timestamps = ofType(events, 'warning').filter(({ warning }) => warning.code === 'invalid_timestamp');
+    expect(timestamps.map(({ warning: { lineNumber } }) => lineNumber)).toEqual([2, 3]);
+    expect(summary.warningCount).toBe(warnings(events).length);
+  });
+
+  it('never quote the stream in a warning', () => {
+    const { events } = read({ type: 'user', message: { content: { secret: 1 } }, uuid: ['SECRET'] });
+    expect(warnings(events).length).toBeGreaterThan(0);
+    expect(JSON.stringify(ofType(events, 'warning')).toLowerCase()).not.toContain('secret');
+  });
+});

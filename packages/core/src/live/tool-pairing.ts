@@ -1,0 +1,83 @@
+import type { LineEvent, ToolResultEvent } from './stream-event.ts';
+
+/** Brings tool uses and their results together, whichever comes first. */
+export interface ToolPairing {
+  /** A tool use was seen; gives its result if that came before. */
+  start(id: string, name: string, line: LineEvent): ToolResultEvent | undefined;
+  /** A result was seen; gives what can be told now: it, with its tool's name, or what no longer fits the bounds. */
+  end(result: ToolResultEvent, moment: Moment): ToolResultEvent[];
+  /** Results that have waited for as long as they may. */
+  takeOverdue(moment: Moment): ToolResultEvent[];
+  /** Results that still wait for their tool use. */
+  release(): ToolResultEvent[];
+}
+
+/** By which it is known how long a result has waited. */
+export interface Moment {
+  /** Of the stream so far. */
+  eventCount: number;
+  /** Milliseconds since 1970. */
+  timeMs: number;
+}
+
+/** A result is shown without its tool use after so many events, or so long, whichever comes first. */
+const MAX_WAIT_EVENTS = 64;
+export const MAX_WAIT_MS = 2000;
+/** Tool uses remembered; the oldest fall out. */
+const MAX_TOOL_USES = 10_000;
+/** Results that wait, and the characters they may hold together. */
+const MAX_WAITING = 100;
+const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
+
+export function createToolPairing(): ToolPairing {
+  const toolUses = new Map<string, { name: string; timestampMs: number; lineNumber: number }>();
+  const waiting = new Map<string, { result: ToolResultEvent; since: Moment }>();
+  let waitingCharacters = 0;
+
+  const remove = (id: string): ToolResultEvent[] => {
+    const entry = waiting.get(id);
+    if (entry === undefined) return [];
+    waiting.delete(id);
+    waitingCharacters -= entry.result.content.length;
+    return [entry.result];
+  };
+
+  return {
+    start(id, name, { timestampMs, lineNumber }) {
+      toolUses.set(id, { name, timestampMs, lineNumber });
+      const oldest = toolUses.size > MAX_TOOL_USES ? toolUses.keys().next().value : undefined;
+      if (oldest !== undefined) toolUses.delete(oldest);
+      const [result] = remove(id);
+      return result && { ...result, toolName: name, isUnpaired: false };
+    },
+    end(result, moment) {
+      const toolUse = toolUses.get(result.toolUseId);
+      if (toolUse !== undefined) {
+        // A line that says both says nothing about the time between them.
+        const isSameLine = result.lineNumber === toolUse.lineNumber;
+        const durationMs = isSameLine ? null : Math.max(0, result.timestampMs - toolUse.timestampMs);
+        return [{ ...result, toolName: toolUse.name, durationMs, isUnpaired: false }];
+      }
+      if (result.toolUseId === '') return [result];
+      const released = remove(result.toolUseId);
+      waiting.set(result.toolUseId, { result, since: moment });
+      waitingCharacters += result.content.length;
+      while (waiting.size > MAX_WAITING || waitingCharacters > MAX_WAITING_CHARACTERS) {
+        const [oldest] = waiting.keys();
+        if (oldest === undefined) break;
+        released.push(...remove(oldest));
+      }
+      return released;
+    },
+    takeOverdue({ eventCount, timeMs }) {
+      const overdue: ToolResultEvent[] = [];
+      // The first has waited for longest.
+      for (const [id, { since }] of waiting) {
+        if (eventCount - since.eventCount < MAX_WAIT_EVENTS && timeMs - since.timeMs < MAX_WAIT_MS) break;
+        overdue.push(...remove(id));
+      }
+      return overdue;
+    },
+    release: () => [...waiting.keys()].flatMap(remove),
+  };
+}

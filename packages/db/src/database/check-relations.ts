@@ -1,0 +1,119 @@
+import pg from 'pg';
+import type { DatabasePool } from './database.ts';
+
+/** A table or an index that is damaged, as PostgreSQL's extension amcheck tells; no values from rows. */
+export interface RelationFault {
+  /** With its schema. */
+  relation: string;
+  reason: string;
+}
+
+/** Relations cannot be checked on this server. The message says why. */
+export class RelationCheckError extends Error {
+  override readonly name = 'RelationCheckError';
+}
+
+/** Any constant will do, as long as nobody else in the database uses it. */
+const ADVISORY_LOCK = 5_283_190_447;
+const MAX_FAULTS_PER_RELATION = 10;
+/** undefined_file, feature_not_supported, insufficient_privilege: there is no amcheck here, or not for this user. */
+const NOT_TO_BE_HAD = new Set(['58P01', '0A000', '42501']);
+/** undefined_table, undefined_object: dropped since it was listed. */
+const DROPPED = new Set(['42P01', '42704']);
+
+/** Catalogs and TOAST tables are checked, too; temporary tables of other sessions cannot be. */
+const LIST_RELATIONS = `
+  SELECT c.oid::text AS oid, format('%I.%I', n.nspname, c.relname) AS name,
+         CASE WHEN c.relkind = 'i' THEN a.amname ELSE 'heap' END AS method
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_am a ON a.oid = c.relam
+  LEFT JOIN pg_index i ON i.indexrelid = c.oid
+  WHERE c.relpersistence <> 't'
+    AND (c.relkind IN ('r', 'm', 't') OR (c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid AND i.indisready))
+  ORDER BY c.relkind = 'i', n.nspname, c.relname`;
+
+/**
+ * Reads every table and every B-tree index of the database, and yields what is damaged: pages, rows and values out of line
+ * that cannot be read, rows that an index lacks, keys out of order, and copies of unique keys. Takes as long as reading it all;
+ * others may go on reading and writing. The extension amcheck is created for it where it is missing, and dropped again.
+ * @throws RelationCheckError where the server has no amcheck, or the user may not use it
+ */
+export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSignal): AsyncGenerator<RelationFault> {
+  const client = await pool.connect();
+  let isUsable = false;
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
+    const { schema, isTemporary } = await provideAmcheck(client);
+    try {
+      const { rows: relations } = await client.query<Relation>(LIST_RELATIONS);
+      for (const relation of relations) {
+        signal?.throwIfAborted();
+        yield* await checkRelation(client, schema, relation);
+      }
+    } finally {
+      if (isTemporary) await client.query('DROP EXTENSION IF EXISTS amcheck');
+    }
+    isUsable = true;
+  } finally {
+    // Closing the connection gives the lock back.
+    if (isUsable) await client.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]);
+    client.release(!isUsable);
+  }
+}
+
+interface Relation {
+  oid: string;
+  name: string;
+  method: string;
+}
+
+async function provideAmcheck(client: pg.PoolClient): Promise<{ schema: string; isTemporary: boolean }> {
+  const find = async (): Promise<string | undefined> => {
+    const { rows } = await client.query<{ schema: string }>(
+      `SELECT n.nspname AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'amcheck'`,
+    );
+    return rows[0]?.schema;
+  };
+  const known = await find();
+  if (known !== undefined) return { schema: known, isTemporary: false };
+  try {
+    await client.query('CREATE EXTENSION amcheck');
+  } catch (cause) {
+    if (!NOT_TO_BE_HAD.has(toCode(cause))) throw cause;
+    throw new RelationCheckError(
+      `the extension amcheck cannot be created (${(cause as Error).message}): let a superuser run CREATE EXTENSION amcheck`,
+      { cause },
+    );
+  }
+  return { schema: (await find()) ?? 'public', isTemporary: true };
+}
+
+async function checkRelation(
+  client: pg.PoolClient,
+  schema: string,
+  { oid, name, method }: Relation,
+): Promise<RelationFault[]> {
+  const amcheck = pg.escapeIdentifier(schema);
+  const statement =
+    method === 'heap'
+      ? `SELECT msg AS reason FROM ${amcheck}.verify_heapam($1::oid::regclass, check_toast => true) LIMIT ${MAX_FAULTS_PER_RELATION}`
+      : `SELECT NULL AS reason FROM ${amcheck}.bt_index_check($1::oid::regclass, heapallindexed => true)`;
+  try {
+    const { rows } = await client.query<{ reason: string | null }>(statement, [oid]);
+    return rows.flatMap(({ reason }) => (reason === null ? [] : [{ relation: name, reason }]));
+  } catch (error) {
+    const code = toCode(error);
+    if (DROPPED.has(code)) return [];
+    if (code === '42501') {
+      throw new RelationCheckError(`this user may not use the extension amcheck: ${(error as Error).message}`);
+    }
+    // data_corrupted, index_corrupted, internal errors, and files that cannot be read.
+    if (code.startsWith('XX') || code.startsWith('58')) return [{ relation: name, reason: (error as Error).message }];
+    throw error;
+  }
+}
+
+function toCode(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? '');
+}

@@ -1,0 +1,87 @@
+import { type SQL, sql } from '../drizzle.cjs';
+import { joinSessions, type ReportFilter, toConditions, toReportSource } from '../reports/report-filter.ts';
+
+export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;
+export type ExportDataset = (typeof EXPORT_DATASETS)[number];
+
+/** The query of a data set. Its columns and their order are a public contract: see ../../export. */
+export function toExportQuery(dataset: ExportDataset, filter: ReportFilter): SQL {
+  return QUERIES[dataset](filter);
+}
+
+const QUERIES = { usage: toUsageQuery, messages: toMessagesQuery, sessions: toSessionsQuery };
+
+/** API responses, each once. In the order of time. */
+function toUsageQuery(filter: ReportFilter): SQL {
+  const source = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
+  return sql`
+    SELECT
+      u.response_key AS response_id, u.agent, u.session_id, t.id AS transcript_id, u.message_id, u.source, u."timestamp",
+      s.project, u.git_branch, u.agent_version, u.is_subagent, u.agent_id, u.model, u.provider_message_id, u.request_id,
+      u.tokens_in, u.tokens_out, u.cache_read, u.cache_write, u.cache_write_5m, u.cache_write_1h, u.thinking_tokens,
+      u.web_search_requests, u.web_fetch_requests, u.service_tier, u.speed, u.inference_geo, u.is_unfinalised,
+      u.estimated_tokens_out, u.cost_usd, u.cost_input_usd, u.cost_output_usd, u.cost_cache_read_usd,
+      u.cost_cache_write_usd, u.cost_web_search_usd, u.reported_cost_usd, u.price_basis, u.price_version, u.copy_count
+    FROM recount.usage_ledger AS u ${joinSessions(source)}
+    LEFT JOIN recount.transcripts AS t ON t.workspace_id = u.workspace_id AND t.row_set_id = u.row_set_id
+    WHERE ${toConditions(filter, source)}
+    ORDER BY u."timestamp" NULLS LAST, u.agent, u.response_key`;
+}
+
+/** Messages of every session's primary transcript, transcript by transcript. */
+function toMessagesQuery(filter: ReportFilter): SQL {
+  const source = {
+    ...toReportSource('m', { time: 'timestamp', own: ['model'] }),
+    isSubagent: sql`(s.is_subagent OR m.is_sidechain)`,
+  };
+  return sql`
+    SELECT
+      m.session_id, t.id AS transcript_id, m.id AS message_id, m.ordinal, m.line_number, m.byte_offset, m.byte_length,
+      m.message_type, m.role, m.model, m."timestamp", s.agent, s.project, s.git_branch,
+      s.is_subagent OR m.is_sidechain AS is_subagent, m.agent_id, m.tokens_in, m.tokens_out, m.cache_read,
+      m.cache_write, m.cost_usd, m.stop_reason, m.has_text, m.has_thinking, m.has_tool_use, m.has_tool_result,
+      m.provider_message_id, m.request_id, m.uuid, m.parent_uuid, m.metadata
+    FROM recount.sessions AS s
+    JOIN recount.transcripts AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+    JOIN recount.transcript_messages AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
+    WHERE ${toConditions(filter, source)}
+    ORDER BY t.id, m.id`;
+}
+
+/** Sessions by their beginning, with what they are credited with apart from what they share. */
+function toSessionsQuery(filter: ReportFilter): SQL {
+  const source = toReportSource('s', { time: 'first_timestamp', own: ['git_branch', 'agent_version'] });
+  const sum = (column: string, isShared: boolean) =>
+    sql.raw(`coalesce(sum(${column}) FILTER (WHERE ${isShared ? '' : 'NOT '}is_shared), 0)`);
+  /** Null where there are responses, and none has a price. */
+  const cost = (isShared: boolean) => sql`
+    CASE
+      WHEN ${sum('responses', isShared)} = 0 THEN 0
+      WHEN ${sum('responses', isShared)} > ${sum('unpriced_responses', isShared)}
+      THEN round(${sum('cost_units', isShared)} * 1e-10, 10)
+    END`;
+  return sql`
+    SELECT
+      s.session_id, s.agent, s.is_subagent, s.parent_session_id, s.agent_id, s.primary_transcript_id,
+      s.transcript_count, s.project, s.git_branch, s.agent_version, s.title, s.initial_prompt, s.models,
+      s.first_timestamp, s.last_timestamp, s.duration_ms, s.active_ms, s.prompt_count, s.turn_count,
+      s.total_messages, s.user_messages, s.assistant_messages, s.tool_use_count, s.subagent_count,
+      s.api_response_count, s.tokens_in, s.tokens_out, s.cache_read, s.cache_write, s.web_search_count,
+      s.cost_estimate_usd AS cost_usd, s.unfinalised_count, s.unpriced_count, s.reported_cost_usd,
+      u.own_responses, u.own_tokens_in, u.own_tokens_out, u.own_cache_read, u.own_cache_write, u.own_cost_usd,
+      u.shared_responses, u.shared_cost_usd, u.own_unpriced_responses, u.shared_unpriced_responses
+    FROM recount.sessions AS s
+    CROSS JOIN LATERAL (
+      SELECT
+        ${sum('responses', false)} AS own_responses, ${sum('tokens_in', false)} AS own_tokens_in,
+        ${sum('tokens_out', false)} AS own_tokens_out, ${sum('cache_read', false)} AS own_cache_read,
+        ${sum('cache_write', false)} AS own_cache_write, ${cost(false)} AS own_cost_usd,
+        ${sum('responses', true)} AS shared_responses,
+        ${cost(true)} AS shared_cost_usd,
+        ${sum('unpriced_responses', false)} AS own_unpriced_responses,
+        ${sum('unpriced_responses', true)} AS shared_unpriced_responses
+      FROM recount.usage_rollup AS r WHERE r.workspace_id = s.workspace_id AND r.session_id = s.session_id
+    ) AS u
+    WHERE ${toConditions(filter, source)}
+    ORDER BY s.first_timestamp NULLS LAST, s.session_id`;
+}

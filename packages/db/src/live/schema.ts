@@ -1,0 +1,125 @@
+import { bigint, boolean, customType, index, integer, numeric, primaryKey, sql, text } from '../drizzle.cjs';
+import { COST_SCALE, identifier, isoTimestamp, usd } from '../schema/column-types.ts';
+import { recountSchema } from '../schema/recount-schema.ts';
+import { workspaces } from '../workspaces/schema.ts';
+
+/** open: more may come. closing: ended, and to become a transcript. closed: stored in the raw store. */
+export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
+export type LiveStreamState = (typeof LIVE_STREAM_STATES)[number];
+
+/** Uploader of a stream that several keys have brought. */
+export const SEVERAL_UPLOADERS = 'several';
+
+const bytes = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' });
+
+/** Pairs of an offset, and when the bytes before it had been received, in milliseconds since 1970. */
+const arrivalList = customType<{ data: [endOffset: number, timeMs: number][] }>({
+  dataType: () => 'jsonb',
+  toDriver: (value) => JSON.stringify(value),
+});
+
+const tokenCounts = () => ({
+  tokens_in: bigint({ mode: 'number' }).notNull().default(0),
+  tokens_out: bigint({ mode: 'number' }).notNull().default(0),
+  cache_read: bigint({ mode: 'number' }).notNull().default(0),
+  cache_write: bigint({ mode: 'number' }).notNull().default(0),
+});
+
+/** What a session has of its streams. Whoever writes its events holds the row, so they come in the order of their ids. */
+export const liveSessions = recountSchema.table(
+  'live_sessions',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id),
+    session_id: identifier().notNull(),
+    last_event_id: bigint({ mode: 'number' }).notNull().default(0),
+    checkpoints: text().array().notNull().default([]),
+    stream_count: integer().notNull().default(0),
+    ...tokenCounts(),
+    /** Of streams that tell of 1e5 dollars at most each, and may be many. */
+    cost_usd: numeric({ precision: 30, scale: COST_SCALE, mode: 'number' }),
+    model: text(),
+  },
+  (table) => [primaryKey({ name: 'live_sessions_pk', columns: [table.workspace_id, table.session_id] })],
+);
+
+/** One run of an agent, whose output comes while it runs. */
+export const liveStreams = recountSchema.table(
+  'live_streams',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id),
+    id: identifier().notNull(),
+    session_id: identifier().notNull(),
+    agent: text().notNull(),
+    source_format: text(),
+    path: text(),
+    /** Id of the API key that began it, SEVERAL_UPLOADERS once another one has gone on with it. */
+    uploader_key_id: identifier(),
+    state: text().$type<LiveStreamState>().notNull().default('open'),
+    /** The request that appends; another one takes over by writing its own name. */
+    writer_id: text().notNull(),
+    stored_bytes: bigint({ mode: 'number' }).notNull().default(0),
+    line_count: integer().notNull().default(0),
+    warning_count: integer().notNull().default(0),
+    agent_session_id: text(),
+    model: text(),
+    ...tokenCounts(),
+    cost_usd: usd(),
+    stop_reason: text(),
+    started_at: isoTimestamp().notNull().default(sql`now()`),
+    last_received_at: isoTimestamp().notNull().default(sql`now()`),
+    ended_at: isoTimestamp(),
+    success: boolean(),
+    aborted: boolean(),
+    /** False where another stream of the session has all of its bytes, and counts in its place. */
+    is_counted: boolean().notNull().default(true),
+    error: text(),
+    transcript_id: identifier(),
+    object_key: text(),
+    /** Of the object; null where there is none, and where it was stored by a version that kept no checksum. */
+    sha256: text(),
+    arrivals: arrivalList(),
+    /** False once they are pruned. */
+    has_events: boolean().notNull().default(true),
+  },
+  (table) => [
+    primaryKey({ name: 'live_streams_pk', columns: [table.workspace_id, table.id] }),
+    index('live_streams_session').on(table.workspace_id, table.session_id),
+    index('live_streams_transcript').on(table.workspace_id, table.transcript_id),
+    index('live_streams_unfinished').on(table.workspace_id, table.last_received_at).where(sql`state <> 'closed'`),
+    index('live_streams_prunable').on(table.ended_at).where(sql`has_events`),
+  ],
+);
+
+/** Bytes of a stream as they came; deleted once the whole is in the raw store. */
+export const liveChunks = recountSchema.table(
+  'live_chunks',
+  {
+    workspace_id: identifier().notNull(),
+    stream_id: identifier().notNull(),
+    byte_offset: bigint({ mode: 'number' }).notNull(),
+    bytes: bytes().notNull(),
+    received_at: isoTimestamp().notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'live_chunks_pk', columns: [table.workspace_id, table.stream_id, table.byte_offset] }),
+  ],
+);
+
+/** What the streams of a session tell, for those who follow it. */
+export const liveEvents = recountSchema.table(
+  'live_events',
+  {
+    workspace_id: identifier().notNull(),
+    session_id: identifier().notNull(),
+    id: bigint({ mode: 'number' }).notNull(),
+    stream_id: identifier().notNull(),
+    name: text().notNull(),
+    /** JSON, as readers get it. */
+    data: text().notNull(),
+  },
+  (table) => [primaryKey({ name: 'live_events_pk', columns: [table.workspace_id, table.session_id, table.id] })],
+);

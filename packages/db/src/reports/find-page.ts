@@ -1,0 +1,68 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { fromPart, type GroupPart, restrict, withQueries } from './group-part.ts';
+import type { ReportScope } from './report-keys.ts';
+
+/** What a page is made of. */
+export interface FoundPage {
+  narrow(part: GroupPart): GroupPart;
+  /** How many sessions all groups have, where that is known. */
+  sessionCount?: number;
+}
+
+const QUARTERS_OF_AN_HOUR = 4;
+/** Beyond the page: where clocks go back over midnight, an hour of the day before comes after one of the day. */
+const MARGIN_HOURS = 24;
+
+/**
+ * Narrows parts to the hours that a page has, where the first part has more: hours are the first thing that rows are
+ * ordered by, and the sums of all of them come from days. The last hour may lack quarters: it is beyond the page.
+ */
+export async function findHours(
+  database: Database,
+  scope: ReportScope,
+  limit: number,
+  first: GroupPart,
+): Promise<FoundPage | undefined> {
+  if (typeof first.table !== 'function') return undefined;
+  const quarters = (limit + MARGIN_HOURS) * QUARTERS_OF_AN_HOUR;
+  const { rows } = await database.execute<{ last_ms: number | null }>(sql`
+    SELECT CASE WHEN count(*) = ${quarters}::int THEN extract(epoch FROM max(quarter))::float8 * 1000 END AS last_ms FROM (
+      SELECT DISTINCT ${first.source.time} AS quarter ${fromPart(first, scope)}
+        AND ${first.source.time} IS NOT NULL
+      ORDER BY quarter LIMIT ${quarters}
+    ) AS quarters`);
+  const lastMs = rows[0]?.last_ms ?? null;
+  if (lastMs === null) return undefined;
+  const last = sql`${new Date(lastMs).toISOString()}::timestamptz`;
+  return { narrow: (part) => restrict(part, sql`(${part.source.time} IS NULL OR ${part.source.time} <= ${last})`) };
+}
+
+/** Narrows parts to the sessions that a page has, where the first part has more that rank above nothing. */
+export async function findSessions(
+  database: Database,
+  scope: ReportScope,
+  limit: number,
+  first: GroupPart,
+  ranking: readonly SQL[],
+): Promise<FoundPage | undefined> {
+  const ranks = ranking.map((rank) => sql`coalesce(${rank}, 0)`);
+  const { rows } = await database.execute<{ ids: string[]; is_more: boolean | null; session_count: number }>(sql`
+    ${withQueries([first], scope)}
+    SELECT array_agg(id) AS ids, count(*) > ${limit}::int AND bool_and(is_ranked) AS is_more,
+      max(session_count)::float8 AS session_count
+    FROM (
+      SELECT ${first.source.sessionId} AS id, greatest(${sql.join(ranks, sql`, `)}) > 0 AS is_ranked,
+        count(*) OVER () AS session_count
+      ${fromPart(first, scope)}
+      GROUP BY 1 ORDER BY ${sql.join(ranks.map((rank) => sql`${rank} DESC, `))} 1
+      LIMIT ${limit + 1}
+    ) AS ranked`);
+  const [found] = rows;
+  if (!found?.is_more) return undefined;
+  const ids = sql`${sql.param(found.ids)}::text[]`;
+  return {
+    narrow: (part) => restrict(part, sql`${part.source.sessionId} = ANY(${ids})`),
+    sessionCount: found.session_count,
+  };
+}

@@ -1,0 +1,90 @@
+import { type SQL, sql } from '../drizzle.cjs';
+import { joinSessions, type ReportSource, toConditions } from './report-filter.ts';
+import { type ReportScope, toKey } from './report-keys.ts';
+import type { TableSource } from './rollup-source.ts';
+
+/** Rows of a table that aggregates are made of. */
+export interface GroupPart {
+  source: ReportSource;
+  /** With the source's alias. */
+  table: SQL | TableSource;
+  columns: Readonly<Record<string, SQL>>;
+  /** Where given, rows are summed up at once by the keys and these columns; the others are aggregates. */
+  groupedColumns?: readonly string[];
+  /** Further keys of each row, by the name that they have in it. */
+  keys?: Readonly<Record<string, SQL>>;
+  /** Conditions beyond those of the filter. */
+  where?: SQL;
+}
+
+/** Which rows a part has, and their keys. */
+export type RowsOfPart = Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>;
+
+/** The part's rows that pass a condition. */
+export const restrict = <Part extends GroupPart>(part: Part, condition: SQL): Part => ({
+  ...part,
+  where: part.where === undefined ? condition : sql`${part.where} AND ${condition}`,
+});
+
+type NamedColumns = [name: string, value: SQL][];
+
+/** A part's keys, by the names that they have in rows. */
+export const toKeys = ({ source, keys }: Pick<RowsOfPart, 'source' | 'keys'>, scope: ReportScope): NamedColumns => [
+  ...scope.groupBy.map((key): [string, SQL] => [key, toKey(key, source, scope)]),
+  ...Object.entries(keys ?? {}),
+];
+
+/** A query of a part's rows, or their sums, with the columns in the order of their names; `session_count` is 1 where each is one session's. */
+export function toSelect(
+  part: GroupPart,
+  columnNames: readonly string[],
+  scope: ReportScope,
+  isOneSession: boolean,
+): SQL {
+  const { columns, groupedColumns } = part;
+  const keys = toKeys(part, scope);
+  const all = [...keys, ...columnNames.map((name): [string, SQL] => [name, columns[name] ?? sql`NULL`])];
+  // By position: the parameters within the keys would make them different expressions.
+  const positions = [
+    ...keys.map((_, index) => index + 1),
+    ...(groupedColumns ?? []).map((name) => keys.length + columnNames.indexOf(name) + 1),
+  ];
+  return sql`
+    SELECT ${toColumns(all)}, ${isOneSession ? sql`1` : sql`NULL`}::bigint AS session_count ${fromPart(part, scope)}
+    ${groupedColumns === undefined || positions.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(positions.join(', '))}`}`;
+}
+
+/** Sessions of a part by the keys. */
+export const selectSessionKeys = (part: RowsOfPart, scope: ReportScope): SQL => sql`
+  SELECT DISTINCT ${toColumns([...toKeys(part, scope), ['counted_session', part.source.sessionId]])}
+  ${fromPart(part, scope)}`;
+
+/** FROM and WHERE of a part. */
+export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => sql`
+  FROM ${typeof table === 'function' ? table(scope).table : table} ${joinSessions(source)}
+  WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
+
+/** The WITH that the tables of parts need, with queries of its own after them. */
+export function withQueries(
+  parts: readonly Pick<GroupPart, 'table'>[],
+  scope: ReportScope,
+  queries: readonly SQL[] = [],
+): SQL {
+  const ofTables = parts.flatMap(({ table }) => (typeof table === 'function' ? (table(scope).query ?? []) : []));
+  const all = [...ofTables, ...queries];
+  return all.length === 0 ? sql`` : sql`WITH ${sql.join(all, sql`, `)}`;
+}
+
+/** Values with their names, for a SELECT. */
+export const toColumns = (columns: NamedColumns): SQL =>
+  sql.join(
+    columns.map(([name, value]) => sql`${value} AS ${sql.identifier(name)}`),
+    sql`, `,
+  );
+
+/** Quoted names, with commas. */
+export const toNameList = (names: readonly string[]): SQL =>
+  sql.join(
+    names.map((name) => sql.identifier(name)),
+    sql`, `,
+  );

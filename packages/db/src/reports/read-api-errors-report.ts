@@ -1,0 +1,42 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { detailNumber, EVENT_SOURCE, EVENT_TABLE } from './read-compactions-report.ts';
+import type { ReportFilter } from './report-filter.ts';
+import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+
+export interface ApiErrorFigures {
+  errors: number;
+  retries: number;
+  sessions: number;
+  /** Pauses before retries, as far as lines tell. */
+  retry_wait_ms: number;
+}
+
+type ApiErrorKeys = { error: string | null };
+
+/** Errors of the model's API, and retries, by the error's name. */
+export async function readApiErrorsReport(
+  database: Database,
+  filter: ReportFilter,
+  page: ReportPage,
+): Promise<ReportRows<ApiErrorFigures & ApiErrorKeys & GroupValues, ApiErrorFigures>> {
+  return await readGroups<ApiErrorFigures, ApiErrorFigures, ApiErrorKeys>(database, filter, page, {
+    parts: [
+      {
+        source: EVENT_SOURCE,
+        table: EVENT_TABLE,
+        keys: { error: sql`e.name` },
+        columns: { session_id: sql`e.session_id`, kind: sql`e.kind`, wait_ms: detailNumber('retryInMs') },
+        where: sql`e.kind IN ('api_error', 'api_retry')`,
+      },
+    ],
+    aggregates: {
+      errors: sql`(count(*) FILTER (WHERE kind = 'api_error'))::float8`,
+      retries: sql`(count(*) FILTER (WHERE kind = 'api_retry'))::float8`,
+      sessions: sql`count(DISTINCT session_id)::float8`,
+      retry_wait_ms: sql`coalesce(sum(wait_ms) FILTER (WHERE kind = 'api_retry'), 0)`,
+    },
+    order: sql`errors DESC, retries DESC`,
+    toFigures: ({ errors, retries, sessions, retry_wait_ms }) => ({ errors, retries, sessions, retry_wait_ms }),
+  });
+}

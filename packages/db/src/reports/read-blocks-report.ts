@@ -1,0 +1,168 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
+import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
+import { type GroupQuery, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+
+const HOUR_MS = 60 * 60_000;
+export const BLOCK_MS = 5 * HOUR_MS;
+
+/** No transcript tells of a later moment. */
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+export interface BlockFigures extends UsageFigures {
+  sessions: number;
+  models: string[];
+}
+
+export interface Block extends BlockFigures {
+  /** ISO 8601; five hours apart, but that none ends after 9999-12-31T23:59:59.999Z. */
+  start: string;
+  end: string;
+}
+
+type Sums = UsageSums & { sessions: number; models: string[] };
+
+const AGGREGATES = {
+  models: sql`coalesce(array_agg(DISTINCT model ORDER BY model) FILTER (WHERE model IS NOT NULL), '{}')`,
+  ...sumUsage(),
+};
+const toFigures = (sums: Sums): BlockFigures => ({
+  sessions: sums.sessions,
+  models: sums.models,
+  ...toUsageFigures(sums),
+});
+
+/**
+ * Blocks of five hours that begin within the filter's time: each at the full hour (UTC) of the first response after the
+ * end of the one before, whatever the filter but the agent. The filter's other conditions choose what is counted.
+ */
+export async function readBlocksReport(
+  database: Database,
+  filter: ReportFilter,
+  { limit }: Pick<ReportPage, 'limit'>,
+): Promise<ReportRows<Block, BlockFigures & { blocks: number }>> {
+  const starts = await listStarts(database, filter);
+  // Conditions beyond time and agent may leave blocks without anything in them, which are not rows then.
+  const isPaged = starts.length > limit && !hasFurtherConditions(filter);
+  const edges = isPaged
+    ? starts.slice(0, limit + 1)
+    : [...starts, ...starts.slice(-1).map((start) => start + BLOCK_MS)];
+  const { rows, totals, truncated, groupCount } = await readGroups<Sums, BlockFigures, { block: number }>(
+    database,
+    { ...filter, from: null, to: null },
+    { limit },
+    toQuery(filter, edges),
+  );
+  const blocks = rows.map(({ block, ...figures }) => {
+    const startMs = starts[block - 1] ?? Number.NaN;
+    return { start: toIso(startMs), end: toIso(startMs + BLOCK_MS), ...figures };
+  });
+  if (!isPaged) return { rows: blocks, totals: { blocks: groupCount, ...totals }, truncated };
+  const all = await readTotals(database, filter, starts);
+  return { rows: blocks, totals: { blocks: starts.length, ...all }, truncated: true };
+}
+
+const hasFurtherConditions = ({ project, gitBranch, model, sessionId, subagents }: ReportFilter): boolean =>
+  [project, gitBranch, model, sessionId].some((value) => value !== undefined) || subagents !== 'include';
+
+const toIso = (ms: number): string => new Date(Math.min(ms, LAST_MS)).toISOString();
+
+/** Beginnings of blocks for a query; no response comes after the last block of all years. */
+const toEdge = (ms: number): string => (ms > LAST_MS ? 'infinity' : new Date(ms).toISOString());
+
+/** The blocks that lie between two edges each, of the quarters of an hour and, for their sessions, of days. */
+function toQuery({ workspaceId }: ReportFilter, edgesMs: readonly number[]): GroupQuery<Sums, BlockFigures> {
+  const [first = null, ...others] = edgesMs.map(toEdge);
+  const last = others.at(-1) ?? null;
+  const edges = sql`${sql.param(edgesMs.map(toEdge))}::timestamptz[]`;
+  const toBlock = (time: string) => sql`width_bucket(${sql.raw(time)}, ${edges})`;
+  const columns = sql.raw('workspace_id, session_id, model, is_subagent, git_branch, agent_version');
+  const ofQuarters = sql`NOT u.is_shared AND u.bucket_start >= ${first}::timestamptz AND u.bucket_start < ${last}::timestamptz`;
+  // A day's first and last quarter tell of their blocks. Between these, no more than a few sessions' days have others.
+  const sessions = sql`(
+    WITH day AS MATERIALIZED (
+      SELECT ${columns}, ${toBlock('first_bucket_start')} AS first_block, ${toBlock('last_bucket_start')} AS last_block
+      FROM recount.usage_day_rollup
+      WHERE workspace_id = ${workspaceId} AND NOT is_shared AND last_bucket_start >= ${first}::timestamptz
+        AND first_bucket_start > ${first}::timestamptz - interval '24 hours' AND first_bucket_start < ${last}::timestamptz
+    )
+    SELECT ${columns}, first_block AS block FROM day
+    UNION ALL
+    SELECT ${columns}, last_block FROM day WHERE last_block > first_block
+    UNION ALL
+    SELECT ${columns}, ${toBlock('bucket_start')} FROM recount.usage_rollup AS u
+    WHERE workspace_id = ${workspaceId} AND ${ofQuarters}
+      AND session_id IN (SELECT session_id FROM day WHERE last_block > first_block + 1)
+  ) AS u`;
+  return {
+    parts: [
+      {
+        source: USAGE_SOURCE,
+        table: sql`recount.usage_rollup AS u`,
+        keys: { block: toBlock('u.bucket_start') },
+        groupedColumns: ['model'],
+        columns: { model: sql`u.model`, ...ROLLUP_SUMS },
+        where: ofQuarters,
+      },
+    ],
+    countsSessions: {
+      source: USAGE_SOURCE,
+      table: sessions,
+      keys: { block: sql`u.block` },
+      columns: {},
+      where: sql`u.block BETWEEN 1 AND ${others.length}::int`,
+    },
+    aggregates: AGGREGATES,
+    order: sql`g.block`,
+    toFigures,
+  };
+}
+
+const OF_ALL_BLOCKS: GroupPart = {
+  source: USAGE_SOURCE,
+  table: USAGE_TABLE,
+  groupedColumns: ['model'],
+  columns: { model: sql`u.model`, ...ROLLUP_SUMS },
+  where: sql`NOT u.is_shared AND u.bucket_start IS NOT NULL`,
+};
+
+/** Of all blocks, which leave out no response of their agent between the first and the last of them: from days. */
+async function readTotals(database: Database, filter: ReportFilter, starts: readonly number[]): Promise<BlockFigures> {
+  const [first] = starts;
+  const end = (starts.at(-1) ?? 0) + BLOCK_MS;
+  const span = {
+    from: filter.from === null || first === undefined ? null : toIso(first),
+    to: filter.to === null || end > LAST_MS ? null : toIso(end),
+  };
+  const { totals } = await readGroups<Sums, BlockFigures>(
+    database,
+    { ...filter, ...span },
+    { limit: 1 },
+    { parts: [OF_ALL_BLOCKS], countsSessions: true, aggregates: AGGREGATES, order: sql`responses`, toFigures },
+  );
+  return totals;
+}
+
+/** Beginnings of blocks within the filter's time, in milliseconds since 1970, in their order: each block is found from the end of the one before. */
+async function listStarts(database: Database, filter: ReportFilter): Promise<number[]> {
+  const { workspaceId, agent, from, to } = filter;
+  const everything: ReportFilter = { workspaceId, agent, from: null, to: null, timeZone: 'UTC', subagents: 'include' };
+  const selectStart = (after: SQL) => sql`(
+    SELECT date_bin('1 hour', u.bucket_start, '2000-01-01Z')
+    FROM recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE)}
+    WHERE ${toConditions(everything, USAGE_SOURCE)} AND NOT u.is_shared AND u.bucket_start >= ${after}
+    ORDER BY u.bucket_start LIMIT 1)`;
+  const { rows } = await database.execute<{ starts_ms: number[] }>(sql`
+    WITH RECURSIVE block AS (
+      SELECT ${selectStart(sql`'-infinity'`)} AS start
+      UNION ALL
+      SELECT ${selectStart(sql`block.start + interval '5 hours'`)} FROM block
+      WHERE block.start < coalesce(${to}::timestamptz, 'infinity')
+    )
+    SELECT coalesce(array_agg(extract(epoch FROM start)::float8 * 1000 ORDER BY start), '{}') AS starts_ms FROM block
+    WHERE start >= coalesce(${from}::timestamptz, '-infinity') AND start < coalesce(${to}::timestamptz, 'infinity')`);
+  return rows[0]?.starts_ms ?? [];
+}

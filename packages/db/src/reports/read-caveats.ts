@@ -1,0 +1,75 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { type DisagreementFigures, readDisagreements } from './read-disagreements-report.ts';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
+import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
+
+const MAX_NAMED_MODELS = 100;
+
+/** What the usage that passes a filter is less than exact about; credited responses only. */
+export interface ReportCaveats {
+  unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
+  /** Names at most 100 models, those with most tokens first. */
+  unpriced: { responses: number; tokens: number; models: string[] };
+  default_priced_responses: number;
+  /** Responses that have no timestamp: left out where the filter has one. */
+  without_timestamp: number;
+  /** Of which any copy passes the filter. */
+  disagreements: DisagreementFigures;
+}
+
+interface Row extends Record<string, unknown> {
+  unfinalised_responses: number;
+  unfinalised_tokens_out: number;
+  estimated_tokens_out: number;
+  unpriced_responses: number;
+  unpriced_tokens: number;
+  default_priced_responses: number;
+  models: string[];
+  without_timestamp: number;
+}
+
+export async function readCaveats(database: Database, filter: ReportFilter): Promise<ReportCaveats> {
+  const atAnyTime = { ...filter, from: null, to: null };
+  const { table, query } = USAGE_TABLE({ ...filter, groupBy: [] });
+  const anyTime = USAGE_TABLE({ ...atAnyTime, groupBy: [] });
+  const fromUsage = (of: ReportFilter, from: SQL) => sql`
+    FROM ${from} ${joinSessions(USAGE_SOURCE)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
+  const { rows } = await database.execute<Row>(sql`
+    WITH ${query === undefined ? sql`` : sql`${query},`} usage AS (
+      SELECT u.model, sum(u.unfinalised_responses) AS unfinalised_responses,
+        sum(u.unfinalised_tokens_out) AS unfinalised_tokens_out, sum(u.estimated_tokens_out) AS estimated_tokens_out,
+        sum(u.unpriced_responses) AS unpriced_responses, sum(u.unpriced_tokens) AS unpriced_tokens,
+        sum(u.default_priced_responses) AS default_priced_responses
+      ${fromUsage(filter, table)}
+      GROUP BY u.model
+    )
+    SELECT
+      coalesce(sum(unfinalised_responses), 0)::float8 AS unfinalised_responses,
+      coalesce(sum(unfinalised_tokens_out), 0)::float8 AS unfinalised_tokens_out,
+      coalesce(sum(estimated_tokens_out), 0)::float8 AS estimated_tokens_out,
+      coalesce(sum(unpriced_responses), 0)::float8 AS unpriced_responses,
+      coalesce(sum(unpriced_tokens), 0)::float8 AS unpriced_tokens,
+      coalesce(sum(default_priced_responses), 0)::float8 AS default_priced_responses,
+      ARRAY(
+        SELECT model FROM usage WHERE unpriced_responses > 0 AND model IS NOT NULL
+        ORDER BY unpriced_tokens DESC, model LIMIT ${MAX_NAMED_MODELS}
+      ) AS models,
+      (
+        SELECT coalesce(sum(u.responses), 0)::float8 ${fromUsage(atAnyTime, anyTime.table)} AND u.bucket_start IS NULL
+      ) AS without_timestamp
+    FROM usage`);
+  const [row] = rows;
+  if (row === undefined) throw new Error('An aggregate without a row');
+  return {
+    unfinalised: {
+      responses: row.unfinalised_responses,
+      tokens_out: row.unfinalised_tokens_out,
+      estimated_tokens_out: row.estimated_tokens_out,
+    },
+    unpriced: { responses: row.unpriced_responses, tokens: row.unpriced_tokens, models: row.models },
+    default_priced_responses: row.default_priced_responses,
+    without_timestamp: row.without_timestamp,
+    disagreements: await readDisagreements(database, filter),
+  };
+}

@@ -1,0 +1,91 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { CREDIT_ORDER, FIGURE_ORDER } from '../usage/ledger-definition.ts';
+import type { Disagreement } from '../usage/schema.ts';
+import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
+import type { ReportPage, ReportRows } from './report-groups.ts';
+
+/** Responses whose copies disagree, and what they cost by the one and the other. */
+export interface DisagreementFigures {
+  responses: number;
+  /** As they are counted; costs are exact to 1e-10. */
+  cost_usd: number;
+  /** By the cheapest copy of each. */
+  lowest_cost_usd: number;
+  highest_cost_usd: number;
+}
+
+/** A copy of such a response. */
+export interface DisagreeingCopy {
+  response_id: string;
+  disagreements: Disagreement[];
+  /** Between the cheapest and the dearest copy of the response. */
+  cost_range_usd: number;
+  session_id: string;
+  transcript_id: string;
+  line_number: number;
+  uploader_key_id: string | null;
+  is_credited: boolean;
+  /** Whether the figures that count are this copy's. */
+  has_figures: boolean;
+  model: string | null;
+  /** ISO 8601. */
+  timestamp: string | null;
+  is_unfinalised: boolean;
+  tokens_in: number;
+  tokens_out: number;
+  cache_read: number;
+  cache_write: number;
+  cost_usd: number | null;
+}
+
+const COPY_SOURCE = toReportSource('e', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
+
+/** Ledger rows of responses whose copies disagree, and of which any copy passes the filter: which one is right, nobody knows. */
+const selectDisputed = (filter: ReportFilter): SQL => sql`
+  SELECT l.* FROM recount.usage_ledger AS l
+  WHERE l.workspace_id = ${filter.workspaceId} AND l.disagreements IS NOT NULL AND EXISTS (
+    SELECT FROM recount.usage_entries AS e ${joinSessions(COPY_SOURCE)}
+    WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key
+      AND ${toConditions(filter, COPY_SOURCE)})`;
+
+export async function readDisagreements(database: Database, filter: ReportFilter): Promise<DisagreementFigures> {
+  const { rows } = await database.execute<DisagreementFigures & Record<string, unknown>>(sql`
+    SELECT count(*)::float8 AS responses, coalesce(sum(cost_usd), 0)::float8 AS cost_usd,
+      coalesce(sum(lowest_cost_usd), 0)::float8 AS lowest_cost_usd,
+      coalesce(sum(highest_cost_usd), 0)::float8 AS highest_cost_usd
+    FROM (${selectDisputed(filter)}) AS disputed`);
+  const [row] = rows;
+  if (row === undefined) throw new Error('An aggregate without a row');
+  return row;
+}
+
+/** The copies of responses that disagree, with where they stand and who brought them. The largest range of costs comes first. */
+export async function readDisagreementsReport(
+  database: Database,
+  filter: ReportFilter,
+  { limit }: Pick<ReportPage, 'limit'>,
+): Promise<ReportRows<DisagreeingCopy, DisagreementFigures>> {
+  const totals = await readDisagreements(database, filter);
+  const range = sql.raw('coalesce(highest_cost_usd - lowest_cost_usd, 0)');
+  const { rows } = await database.execute<DisagreeingCopy & Record<string, unknown>>(sql`
+    WITH disputed AS MATERIALIZED (
+      SELECT workspace_id, agent, response_key, disagreements, ${range} AS cost_range
+      FROM (${selectDisputed(filter)}) AS disputed
+      ORDER BY cost_range DESC, agent, response_key LIMIT ${limit + 1}
+    )
+    SELECT d.response_key AS response_id, d.disagreements, d.cost_range::float8 AS cost_range_usd, e.session_id,
+      t.id AS transcript_id, e.line_number, t.uploader_key_id,
+      row_number() OVER (PARTITION BY d.agent, d.response_key ORDER BY ${CREDIT_ORDER}) = 1 AS is_credited,
+      row_number() OVER (PARTITION BY d.agent, d.response_key ORDER BY ${FIGURE_ORDER}, ${CREDIT_ORDER}) = 1 AS has_figures,
+      e.model, to_char(e."timestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "timestamp",
+      e.is_unfinalised, e.tokens_in::float8 AS tokens_in, e.tokens_out::float8 AS tokens_out,
+      e.cache_read::float8 AS cache_read, e.cache_write::float8 AS cache_write, e.cost_usd::float8 AS cost_usd
+    FROM disputed AS d
+    JOIN recount.usage_entries AS e
+      ON e.workspace_id = d.workspace_id AND e.agent = d.agent AND e.response_key = d.response_key
+    JOIN recount.transcripts AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id
+    ORDER BY d.cost_range DESC, d.agent, d.response_key, is_credited DESC, t.id, e.entry_number
+    LIMIT ${limit + 1}`);
+  return { rows: rows.slice(0, limit), totals, truncated: rows.length > limit };
+}

@@ -1,0 +1,39 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
+import type { ReportFilter } from './report-filter.ts';
+import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { CALL_SUMS, type CallFigures, type CallSums, ROLLED_UP_CALLS, toCallFigures } from './tool-call-figures.ts';
+
+export interface McpServerFigures extends CallFigures {
+  /** Different tools called. */
+  tools: number;
+}
+
+const CALLS: GroupPart = {
+  ...ROLLED_UP_CALLS,
+  keys: { mcp_server: sql`r.mcp_server` },
+  groupedColumns: ['tool_name'],
+  columns: { tool_name: sql`r.tool_name`, ...ROLLED_UP_CALLS.columns },
+  where: sql`r.mcp_server IS NOT NULL`,
+};
+
+/** Calls to MCP servers. */
+export async function readMcpServersReport(
+  database: Database,
+  filter: ReportFilter,
+  page: Pick<ReportPage, 'limit'>,
+): Promise<ReportRows<McpServerFigures & { mcp_server: string }, CallFigures & { mcp_servers: number }>> {
+  const { rows, totals, truncated, groupCount } = await readGroups<
+    CallSums & { tools: number },
+    McpServerFigures,
+    { mcp_server: string }
+  >(database, filter, page, {
+    parts: [CALLS],
+    countsSessions: true,
+    aggregates: { ...CALL_SUMS, tools: sql`count(DISTINCT tool_name)::float8` },
+    order: sql`calls DESC`,
+    toFigures: (sums) => ({ tools: sums.tools, ...toCallFigures(sums) }),
+  });
+  return { rows, totals: { mcp_servers: groupCount, ...totals }, truncated };
+}

@@ -1,0 +1,63 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
+import type { ReportFilter } from './report-filter.ts';
+import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+
+export interface ModelFigures extends UsageFigures {
+  is_priced: boolean;
+  sessions: number;
+  /** Beginnings of quarters of an hour, ISO 8601; null where no response has a timestamp. */
+  first_used: string | null;
+  last_used: string | null;
+}
+
+type Sums = UsageSums & { sessions: number; first_ms: number | null; last_ms: number | null };
+
+const USAGE: GroupPart = {
+  source: USAGE_SOURCE,
+  table: USAGE_TABLE,
+  keys: { model: sql`u.model` },
+  groupedColumns: [],
+  columns: {
+    ...ROLLUP_SUMS,
+    first_used: sql`min(u.bucket_start)`,
+    last_used: sql`max(u.last_bucket_start)`,
+  },
+  where: sql`NOT u.is_shared`,
+};
+
+/** Models in use, those without a price as well. */
+export async function readModelsReport(
+  database: Database,
+  filter: ReportFilter,
+  page: Pick<ReportPage, 'limit'>,
+): Promise<ReportRows<ModelFigures & { model: string | null }, UsageFigures & { models: number }>> {
+  const { rows, totals, truncated, groupCount } = await readGroups<Sums, ModelFigures, { model: string | null }>(
+    database,
+    filter,
+    page,
+    {
+      parts: [USAGE],
+      countsSessions: true,
+      aggregates: {
+        ...sumUsage(),
+        first_ms: sql`extract(epoch FROM min(first_used))::float8 * 1000`,
+        last_ms: sql`extract(epoch FROM max(last_used))::float8 * 1000`,
+      },
+      order: sql`cost_units DESC, responses DESC`,
+      toFigures: (sums) => ({
+        is_priced: sums.unpriced_responses === 0,
+        sessions: sums.sessions,
+        first_used: toIso(sums.first_ms),
+        last_used: toIso(sums.last_ms),
+        ...toUsageFigures(sums),
+      }),
+    },
+  );
+  return { rows, totals: { models: groupCount, ...totals }, truncated };
+}
+
+const toIso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

@@ -1,0 +1,120 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { detailNumber, EVENT_SOURCE, EVENT_TABLE } from './read-compactions-report.ts';
+import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
+import type { ReportPage, ReportRows } from './report-groups.ts';
+import { toKnownCost, toUsd } from './usage-figures.ts';
+
+export interface PullRequestFigures {
+  sessions: number;
+  responses: number;
+  total_tokens: number;
+  /** Of the sessions and their sub-agents, from beginning to end, each response once; null where none has a price. */
+  cost_usd: number | null;
+  unpriced_responses: number;
+}
+
+export interface PullRequest extends PullRequestFigures {
+  url: string;
+  repository: string | null;
+  number: number | null;
+  /** ISO 8601. */
+  first_linked: string | null;
+  last_linked: string | null;
+}
+
+interface Row extends Record<string, unknown> {
+  url: string | null;
+  repository: string | null;
+  number: number | null;
+  first_ms: number | null;
+  last_ms: number | null;
+  sessions: number;
+  responses: number;
+  total_tokens: number;
+  cost_units: number;
+  unpriced: number;
+  pull_requests: number;
+  priced_pull_requests: number;
+}
+
+/** Pull requests that sessions are linked to, newest first. The filter chooses links; the cost is of whole sessions. */
+export async function readPullRequestsReport(
+  database: Database,
+  filter: ReportFilter,
+  { limit }: Pick<ReportPage, 'limit'>,
+): Promise<ReportRows<PullRequest, PullRequestFigures & { pull_requests: number; mean_cost_usd: number | null }>> {
+  const { rows } = await database.execute<Row>(sql`
+    WITH link AS MATERIALIZED (
+      SELECT e.name AS url, e.session_id, min(e."timestamp") AS first_linked, max(e."timestamp") AS last_linked,
+        max(e.details ->> 'repository') AS repository, max(${detailNumber('number')}) AS number
+      FROM ${EVENT_TABLE} ${joinSessions(EVENT_SOURCE)}
+      WHERE ${toConditions(filter, EVENT_SOURCE)} AND e.kind = 'pull_request' AND e.name IS NOT NULL
+      GROUP BY e.name, e.session_id
+    ), member AS (
+      SELECT url, session_id FROM link
+      UNION
+      SELECT link.url, child.session_id FROM link
+      JOIN recount.sessions AS child
+        ON child.workspace_id = ${filter.workspaceId} AND child.parent_session_id = link.session_id
+    ), usage AS MATERIALIZED (
+      SELECT u.session_id, sum(u.responses) AS responses, sum(u.cost_units) AS cost_units,
+        sum(u.unpriced_responses) AS unpriced,
+        sum(u.tokens_in + u.tokens_out + u.cache_read + u.cache_write) AS total_tokens
+      FROM recount.usage_day_rollup AS u
+      WHERE u.workspace_id = ${filter.workspaceId} AND NOT u.is_shared
+        AND u.session_id IN (SELECT session_id FROM member)
+      GROUP BY u.session_id
+    ), cost AS (
+      SELECT url, sum(responses) AS responses, sum(cost_units) AS cost_units, sum(unpriced) AS unpriced,
+        sum(total_tokens) AS total_tokens
+      FROM member JOIN usage USING (session_id) GROUP BY url
+    )
+    SELECT NULL AS url, NULL AS repository, NULL::float8 AS number, NULL::float8 AS first_ms, NULL::float8 AS last_ms,
+      (SELECT count(DISTINCT session_id)::float8 FROM link) AS sessions,
+      coalesce(sum(responses), 0)::float8 AS responses, coalesce(sum(total_tokens), 0)::float8 AS total_tokens,
+      coalesce(sum(cost_units), 0)::float8 AS cost_units, coalesce(sum(unpriced), 0)::float8 AS unpriced,
+      (SELECT count(DISTINCT url)::float8 FROM link) AS pull_requests,
+      (
+        SELECT count(DISTINCT url)::float8 FROM link LEFT JOIN cost USING (url)
+        WHERE cost.responses > cost.unpriced OR coalesce(cost.responses, 0) = 0
+      ) AS priced_pull_requests
+    FROM usage
+    UNION ALL (
+      SELECT url, max(repository), max(number), extract(epoch FROM min(first_linked))::float8 * 1000,
+        extract(epoch FROM max(last_linked))::float8 * 1000 AS last_ms, count(*)::float8,
+        coalesce(max(responses), 0)::float8, coalesce(max(total_tokens), 0)::float8,
+        coalesce(max(cost_units), 0)::float8, coalesce(max(unpriced), 0)::float8, 1, 1
+      FROM link LEFT JOIN cost USING (url)
+      GROUP BY url ORDER BY last_ms DESC NULLS LAST, url LIMIT ${limit + 1}
+    )`);
+  const [total, ...links] = rows;
+  if (total === undefined) throw new Error('An aggregate without a row');
+  const { pull_requests, priced_pull_requests: priced } = total;
+  return {
+    rows: links.slice(0, limit).map((row) => ({
+      url: row.url ?? '',
+      repository: row.repository,
+      number: row.number,
+      first_linked: toIso(row.first_ms),
+      last_linked: toIso(row.last_ms),
+      ...toFigures(row),
+    })),
+    totals: {
+      pull_requests,
+      mean_cost_usd: priced === 0 ? null : toUsd(Math.round(total.cost_units / priced)),
+      ...toFigures(total),
+    },
+    truncated: links.length > limit,
+  };
+}
+
+const toFigures = ({ sessions, responses, total_tokens, cost_units, unpriced }: Row): PullRequestFigures => ({
+  sessions,
+  responses,
+  total_tokens,
+  cost_usd: toKnownCost(cost_units, { responses, unpriced }),
+  unpriced_responses: unpriced,
+});
+
+const toIso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

@@ -1,0 +1,21 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+
+/** What a session is credited with, and what it holds but another session is credited with. */
+export async function readSessionUsage(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+): Promise<{ own: UsageFigures; shared: UsageFigures }> {
+  const sums = { ...sumUsage('own_', sql`NOT is_shared`), ...sumUsage('shared_', sql`is_shared`) };
+  const { rows } = await database.execute<Record<`${'own_' | 'shared_'}${keyof UsageSums}`, number>>(sql`
+    SELECT ${sql.join(
+      Object.entries(sums).map(([name, value]) => sql`${value} AS ${sql.identifier(name)}`),
+      sql`, `,
+    )}
+    FROM recount.usage_day_rollup WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}`);
+  const [row] = rows;
+  if (row === undefined) throw new Error('An aggregate without a row');
+  return { own: toUsageFigures(row, 'own_'), shared: toUsageFigures(row, 'shared_') };
+}

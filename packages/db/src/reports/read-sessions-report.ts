@@ -1,0 +1,211 @@
+import { MAX_ACTIVE_GAP_MS } from '@recount/core';
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
+import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
+import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { toKnownCost } from './usage-figures.ts';
+
+export interface Distribution {
+  p50: number;
+  p90: number;
+  p99: number;
+  max: number;
+  mean: number;
+}
+
+const DISTRIBUTED = ['total_tokens', 'cost_usd', 'duration_ms', 'active_ms'] as const;
+
+export interface SessionFigures {
+  sessions: number;
+  prompts: number;
+  turns: number;
+  messages: number;
+  tool_uses: number;
+  duration_ms: number;
+  active_ms: number;
+  /** Of all sessions, those of `unpriced_sessions` left out; what they share with others is in each of them. */
+  cost_usd: number | null;
+  /** Responses that `cost_usd` lacks. */
+  unpriced_responses: number;
+  /** Sessions without a cost, which no distribution of costs has either. */
+  unpriced_sessions: number;
+  /** The same with every response counted once. */
+  own_cost_usd: number | null;
+  own_unpriced_responses: number;
+  distribution: Record<(typeof DISTRIBUTED)[number], Distribution | null>;
+}
+
+export interface ExpensiveSession extends Record<string, unknown> {
+  session_id: string;
+  title: string | null;
+  project: string | null;
+  git_branch: string | null;
+  agent: string;
+  is_subagent: boolean;
+  /** ISO 8601. */
+  first_timestamp: string | null;
+  duration_ms: number;
+  active_ms: number;
+  prompts: number;
+  total_tokens: number;
+  /** Null where there are responses, and none has a price. */
+  cost_usd: number | null;
+  own_cost_usd: number | null;
+  shared_cost_usd: number | null;
+  /** Of the session's responses, own and shared. */
+  unpriced_responses: number;
+}
+
+export interface SessionsPage extends ReportPage {
+  /** Longer pauses between messages are no active time. Other than MAX_ACTIVE_GAP_MS, every message is read. */
+  idleThresholdMs: number;
+}
+
+type Distributions = Record<`${(typeof DISTRIBUTED)[number]}_percentiles`, [number, number, number] | null> &
+  Record<`${(typeof DISTRIBUTED)[number]}_${'max' | 'mean'}`, number | null>;
+type Sums = Omit<SessionFigures, 'distribution' | 'own_cost_usd'> &
+  Distributions &
+  Record<'responses' | 'own_cost_units' | 'own_responses', number>;
+
+export const SESSION_SOURCE = toReportSource('f', { time: 'first_timestamp' });
+/** Title of a session of alias `f`, or else the beginning of its first prompt. */
+export const SESSION_TITLE = sql.raw('coalesce(f.title, left(f.initial_prompt, 80))');
+const TOTAL_TOKENS = sql.raw('f.tokens_in + f.tokens_out + f.cache_read + f.cache_write');
+
+function toActiveTime(idleThresholdMs: number): SQL {
+  if (idleThresholdMs === MAX_ACTIVE_GAP_MS) return sql`f.active_ms`;
+  return sql`(
+    SELECT coalesce(sum(gap_ms) FILTER (WHERE gap_ms <= ${idleThresholdMs}::int), 0)::bigint FROM (
+      SELECT extract(epoch FROM m."timestamp" - lag(m."timestamp") OVER (ORDER BY m."timestamp")) * 1000 AS gap_ms
+      FROM recount.transcripts AS t
+      JOIN recount.transcript_messages AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
+      WHERE t.workspace_id = f.workspace_id AND t.id = f.primary_transcript_id AND m."timestamp" IS NOT NULL
+    ) AS gap)`;
+}
+
+const toPart = (filter: ReportFilter, activeTime: SQL): GroupPart => ({
+  source: SESSION_SOURCE,
+  table: sql`recount.sessions AS f
+    LEFT JOIN (
+      SELECT session_id, sum(cost_units) AS cost_units, sum(responses) AS responses,
+        sum(unpriced_responses) AS unpriced
+      FROM recount.usage_day_rollup
+      WHERE workspace_id = ${filter.workspaceId} AND NOT is_shared GROUP BY session_id
+    ) AS own ON own.session_id = f.session_id`,
+  columns: {
+    prompts: sql`f.prompt_count`,
+    turns: sql`f.turn_count`,
+    messages: sql`f.total_messages`,
+    tool_uses: sql`f.tool_use_count`,
+    total_tokens: TOTAL_TOKENS,
+    cost_usd: sql`f.cost_estimate_usd`,
+    duration_ms: sql`f.duration_ms`,
+    active_ms: activeTime,
+    responses: sql`f.api_response_count`,
+    unpriced_responses: sql`f.unpriced_count`,
+    own_cost_units: sql`own.cost_units`,
+    own_responses: sql`own.responses`,
+    own_unpriced_responses: sql`own.unpriced`,
+  },
+});
+
+const sum = (name: string): SQL => sql`coalesce(sum(${sql.identifier(name)}), 0)::float8`;
+
+const DISTRIBUTION_AGGREGATES = Object.fromEntries(
+  DISTRIBUTED.flatMap((name): [string, SQL][] => [
+    [
+      `${name}_percentiles`,
+      sql`percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY ${sql.identifier(name)})::float8[]`,
+    ],
+    [`${name}_max`, sql`max(${sql.identifier(name)})::float8`],
+    [`${name}_mean`, sql`avg(${sql.identifier(name)})::float8`],
+  ]),
+) as Record<keyof Distributions, SQL>;
+
+/** Sessions by their beginning, with figures of the whole of each. */
+export async function readSessionsReport(
+  database: Database,
+  filter: ReportFilter,
+  page: SessionsPage,
+): Promise<ReportRows<SessionFigures & GroupValues, SessionFigures>> {
+  return await readGroups<Sums, SessionFigures>(database, filter, page, {
+    parts: [toPart(filter, toActiveTime(page.idleThresholdMs))],
+    aggregates: {
+      sessions: sql`count(*)::float8`,
+      prompts: sum('prompts'),
+      turns: sum('turns'),
+      messages: sum('messages'),
+      tool_uses: sum('tool_uses'),
+      duration_ms: sum('duration_ms'),
+      active_ms: sum('active_ms'),
+      cost_usd: sql`sum(cost_usd)::float8`,
+      unpriced_sessions: sql`(count(*) FILTER (WHERE cost_usd IS NULL))::float8`,
+      responses: sum('responses'),
+      unpriced_responses: sum('unpriced_responses'),
+      own_cost_units: sum('own_cost_units'),
+      own_responses: sum('own_responses'),
+      own_unpriced_responses: sum('own_unpriced_responses'),
+      ...DISTRIBUTION_AGGREGATES,
+    },
+    order: sql`cost_usd DESC NULLS LAST, sessions DESC`,
+    toFigures: (sums) => ({
+      sessions: sums.sessions,
+      prompts: sums.prompts,
+      turns: sums.turns,
+      messages: sums.messages,
+      tool_uses: sums.tool_uses,
+      duration_ms: sums.duration_ms,
+      active_ms: sums.active_ms,
+      cost_usd: sums.cost_usd ?? (sums.sessions === 0 ? 0 : null),
+      unpriced_responses: sums.unpriced_responses,
+      unpriced_sessions: sums.unpriced_sessions,
+      own_cost_usd: toKnownCost(sums.own_cost_units, {
+        responses: sums.own_responses,
+        unpriced: sums.own_unpriced_responses,
+      }),
+      own_unpriced_responses: sums.own_unpriced_responses,
+      distribution: {
+        total_tokens: toDistribution(sums, 'total_tokens'),
+        cost_usd: toDistribution(sums, 'cost_usd'),
+        duration_ms: toDistribution(sums, 'duration_ms'),
+        active_ms: toDistribution(sums, 'active_ms'),
+      },
+    }),
+  });
+}
+
+function toDistribution(sums: Distributions, name: (typeof DISTRIBUTED)[number]): Distribution | null {
+  const percentiles = sums[`${name}_percentiles`];
+  const max = sums[`${name}_max`];
+  const mean = sums[`${name}_mean`];
+  if (percentiles === null || max === null || mean === null) return null;
+  const [p50, p90, p99] = percentiles;
+  return { p50, p90, p99, max, mean };
+}
+
+/** The sessions that cost most, as a whole. */
+export async function listExpensiveSessions(
+  database: Database,
+  filter: ReportFilter,
+  { idleThresholdMs, top }: Pick<SessionsPage, 'idleThresholdMs'> & { top: number },
+): Promise<ExpensiveSession[]> {
+  const cost = (condition: SQL) => sql`(
+    SELECT CASE WHEN count(*) = 0 THEN 0 WHEN sum(u.responses) > sum(u.unpriced_responses) THEN sum(u.cost_units) / 1e10 END
+    FROM recount.usage_day_rollup AS u
+    WHERE u.workspace_id = f.workspace_id AND u.session_id = f.session_id AND ${condition})::float8`;
+  const { rows } = await database.execute<ExpensiveSession & { first_ms: number | null }>(sql`
+    SELECT f.session_id, ${SESSION_TITLE} AS title, f.project, f.git_branch, f.agent, f.is_subagent,
+      extract(epoch FROM f.first_timestamp)::float8 * 1000 AS first_ms, f.duration_ms::float8 AS duration_ms,
+      ${toActiveTime(idleThresholdMs)}::float8 AS active_ms, f.prompt_count AS prompts,
+      (${TOTAL_TOKENS})::float8 AS total_tokens, f.cost_estimate_usd::float8 AS cost_usd,
+      ${cost(sql`NOT u.is_shared`)} AS own_cost_usd, ${cost(sql`u.is_shared`)} AS shared_cost_usd,
+      f.unpriced_count AS unpriced_responses
+    FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE)}
+    WHERE ${toConditions(filter, SESSION_SOURCE)}
+    ORDER BY f.cost_estimate_usd DESC NULLS LAST, f.session_id LIMIT ${top}`);
+  return rows.map(({ first_ms, ...row }) => ({
+    ...row,
+    first_timestamp: first_ms === null ? null : new Date(first_ms).toISOString(),
+  }));
+}

@@ -1,0 +1,105 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
+import type { ReportFilter } from './report-filter.ts';
+import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { ROLLED_UP_CALLS, toRollupSums, toSum } from './tool-call-figures.ts';
+import {
+  NO_USAGE,
+  ROLLUP_SUMS,
+  sumUsage,
+  toUsageFigures,
+  toUsd,
+  type UsageFigures,
+  type UsageSums,
+} from './usage-figures.ts';
+
+export interface SubagentFigures extends UsageFigures {
+  calls: number;
+  errors: number;
+  denied: number;
+  /** Sessions that started one. */
+  parents: number;
+  /** Sub-agents that made a response. */
+  subagents: number;
+  /** Of the sub-agents that have a cost. */
+  mean_cost_usd: number | null;
+}
+
+type SubagentKeys = { subagent_type: string | null };
+type Sums = UsageSums & Record<'calls' | 'errors' | 'denied' | 'sessions' | 'subagents' | 'priced_subagents', number>;
+
+const CALLS: GroupPart = {
+  ...ROLLED_UP_CALLS,
+  keys: { subagent_type: sql`r.subagent_type` },
+  columns: {
+    ...toRollupSums(['calls', 'errors', 'denied']),
+    parent: sql`NULL::text`,
+    subagent: sql`NULL::text`,
+    ...NO_USAGE,
+  },
+  where: sql`r.tool_kind = 'agent'`,
+};
+
+/** The session that a response's sub-agent works for: its own session's parent, or the session that holds it inline. */
+const PARENT = sql.raw(`coalesce(child.parent_session_id, u.session_id)`);
+
+/** The calls tell which type the sub-agent of an id is; an id is one's only within its parent. */
+const USAGE: GroupPart = {
+  source: { ...USAGE_SOURCE, sessionId: PARENT },
+  table: (scope) => {
+    const { table, query } = USAGE_TABLE(scope);
+    return {
+      table: sql`${table}
+        LEFT JOIN recount.sessions AS child ON child.workspace_id = u.workspace_id AND child.session_id = u.session_id
+        LEFT JOIN (
+          SELECT session_id, subagent_id, min(subagent_type) AS subagent_type FROM recount.tool_calls
+          WHERE workspace_id = ${scope.workspaceId} AND subagent_id IS NOT NULL GROUP BY session_id, subagent_id
+        ) AS kind ON kind.session_id = ${PARENT} AND kind.subagent_id = u.agent_id`,
+      ...(query !== undefined && { query }),
+    };
+  },
+  keys: { subagent_type: sql`kind.subagent_type` },
+  groupedColumns: ['parent', 'subagent'],
+  columns: {
+    parent: PARENT,
+    subagent: sql`u.agent_id`,
+    calls: sql`NULL::bigint`,
+    errors: sql`NULL::bigint`,
+    denied: sql`NULL::bigint`,
+    ...ROLLUP_SUMS,
+  },
+  where: sql`u.is_subagent AND NOT u.is_shared`,
+};
+
+/** Sub-agents by type, with what they used. Filters and keys but model and branch of responses are about the parent. */
+export async function readSubagentsReport(
+  database: Database,
+  filter: ReportFilter,
+  page: ReportPage,
+): Promise<ReportRows<SubagentFigures & SubagentKeys & GroupValues, SubagentFigures>> {
+  return await readGroups<Sums, SubagentFigures, SubagentKeys>(database, { ...filter, subagents: 'include' }, page, {
+    parts: [CALLS, USAGE],
+    countsSessions: true,
+    aggregates: {
+      calls: toSum('calls'),
+      errors: toSum('errors'),
+      denied: toSum('denied'),
+      subagents: sql`(count(DISTINCT (parent, subagent)) FILTER (WHERE subagent IS NOT NULL))::float8`,
+      priced_subagents: sql`(count(DISTINCT (parent, subagent)) FILTER (
+        WHERE subagent IS NOT NULL AND responses > unpriced_responses))::float8`,
+      ...sumUsage(),
+    },
+    order: sql`cost_units DESC, calls DESC`,
+    toFigures: (sums) => ({
+      calls: sums.calls,
+      errors: sums.errors,
+      denied: sums.denied,
+      parents: sums.sessions,
+      subagents: sums.subagents,
+      mean_cost_usd: sums.priced_subagents === 0 ? null : toUsd(Math.round(sums.cost_units / sums.priced_subagents)),
+      ...toUsageFigures(sums),
+    }),
+  });
+}

@@ -1,0 +1,85 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import type { GroupPart } from './group-part.ts';
+import { type ReportFilter, toReportSource } from './report-filter.ts';
+import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
+import { fromRollup } from './rollup-source.ts';
+import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
+
+export interface UsageReportFigures {
+  /** Sessions that hold a response. */
+  sessions: number;
+  /** Null where usage is split or filtered by what not every message has: model, branch, version. */
+  messages: number | null;
+  user_messages: number | null;
+  /** Credited to the sessions: over all of them, each response once. */
+  own: UsageFigures;
+  /** Copies of responses that are credited to another session. */
+  shared: UsageFigures;
+}
+
+type Sums = Record<
+  'sessions' | 'messages' | 'user_messages' | `own_${keyof UsageSums}` | `shared_${keyof UsageSums}`,
+  number
+>;
+
+export const USAGE_SOURCE = toReportSource('u', {
+  time: 'bucket_start',
+  own: ['model', 'git_branch', 'agent_version'],
+});
+const MESSAGE_SOURCE = toReportSource('m', { time: 'bucket_start' });
+
+export const USAGE_TABLE = fromRollup('usage', 'u');
+
+const USAGE: GroupPart = {
+  source: USAGE_SOURCE,
+  table: USAGE_TABLE,
+  groupedColumns: ['is_shared'],
+  columns: {
+    is_shared: sql`u.is_shared`,
+    ...ROLLUP_SUMS,
+    messages: sql`NULL::bigint`,
+    user_messages: sql`NULL::bigint`,
+  },
+};
+
+const MESSAGES: GroupPart = {
+  source: MESSAGE_SOURCE,
+  table: fromRollup('message', 'm'),
+  groupedColumns: [],
+  columns: { messages: sql`sum(m.messages)`, user_messages: sql`sum(m.user_messages)` },
+};
+
+/** Usage by any keys but `tool`. */
+export async function readUsageReport(
+  database: Database,
+  filter: ReportFilter,
+  page: ReportPage,
+): Promise<ReportRows<UsageReportFigures & GroupValues, UsageReportFigures>> {
+  const isOfMessages =
+    filter.model === undefined &&
+    filter.gitBranch === undefined &&
+    !page.groupBy?.some((key) => key === 'model' || key === 'git_branch' || key === 'agent_version');
+  return await readGroups<Sums, UsageReportFigures>(database, filter, page, {
+    parts: isOfMessages ? [USAGE, MESSAGES] : [USAGE],
+    countsSessions: true,
+    aggregates: {
+      messages: sql`coalesce(sum(messages), 0)::float8`,
+      user_messages: sql`coalesce(sum(user_messages), 0)::float8`,
+      ...sumUsage('own_', sql`NOT is_shared`),
+      ...sumUsage('shared_', sql`is_shared`),
+    },
+    order: sql`own_cost_units DESC, own_responses DESC`,
+    ranking: [
+      sql`sum(u.cost_units) FILTER (WHERE NOT u.is_shared)`,
+      sql`recount.sum_bigint(u.responses) FILTER (WHERE NOT u.is_shared)`,
+    ],
+    toFigures: (sums) => ({
+      sessions: sums.sessions,
+      messages: isOfMessages ? sums.messages : null,
+      user_messages: isOfMessages ? sums.user_messages : null,
+      own: toUsageFigures(sums, 'own_'),
+      shared: toUsageFigures(sums, 'shared_'),
+    }),
+  });
+}

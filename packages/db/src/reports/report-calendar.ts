@@ -1,0 +1,141 @@
+import type { Database } from '../database/database.ts';
+import { getTableName, type SQL, sql } from '../drizzle.cjs';
+import { ROLLUPS } from '../usage/rollups-schema.ts';
+import type { ReportFilter } from './report-filter.ts';
+
+/**
+ * How a time zone's clocks stand at the beginnings of the quarters of an hour that a workspace's roll-ups have; the zone itself
+ * where these are of too many years, and Postgres is to look up every row's time.
+ */
+export type ReportCalendar = KnownClocks | { timeZone: string };
+
+/** With it local time is a sum, for which Postgres takes a twentieth of the time that AT TIME ZONE does. */
+interface KnownClocks {
+  /** Spans of one offset to UTC, in their order; the first one reaches back without end. */
+  offsets: readonly { fromMs: number; offsetMs: number }[];
+  /** First days of the local months, `YYYY-MM-DD`, in their order. */
+  months: readonly string[];
+}
+
+/** Transcripts may name any year, and an expression becomes too long that knows all changes of the clocks. */
+const MAX_YEARS = 12;
+
+/**
+ * Reads the clocks at the beginning of each UTC day of the years that have roll-ups within the filter's time, and every quarter
+ * of an hour on days on which they change.
+ */
+export async function readCalendar(
+  database: Database,
+  { workspaceId, timeZone, from, to }: ReportFilter,
+): Promise<ReportCalendar> {
+  const start = sql`coalesce(${from}::timestamptz - interval '24 hours', '-infinity')`;
+  const end = sql`coalesce(${to}::timestamptz, 'infinity')`;
+  const { rows } = await database.execute<{ years: number; samples: [atMs: number, localMs: number][] | null }>(sql`
+    WITH RECURSIVE edge AS (
+      SELECT ${selectEdge('first', workspaceId, start, end)} AS first, ${selectEdge('last', workspaceId, start, end)} AS last
+    ),
+    year AS (
+      SELECT date_trunc('year', first) AS start, 1 AS number FROM edge
+      UNION ALL
+      SELECT date_trunc('year', ${selectEdge('first', workspaceId, sql`(year.start + interval '1 year') AT TIME ZONE 'UTC'`, end)}),
+        number + 1
+      FROM year WHERE number <= ${MAX_YEARS} AND year.start IS NOT NULL
+    ),
+    day AS (
+      SELECT moment AS start, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_start,
+        (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone} AS local_end
+      FROM edge, year, generate_series(
+        greatest(year.start, date_trunc('day', first)), least(year.start + interval '1 year' - interval '1 day', last), '1 day') AS moment
+      -- After the last year comes a null, of which greatest and least would make all days from the first to the last.
+      WHERE year.start IS NOT NULL AND (SELECT count(start) FROM year) <= ${MAX_YEARS}
+    ),
+    sample AS (
+      SELECT start AS moment, local_start AS local FROM day
+      UNION
+      SELECT moment, moment AT TIME ZONE 'UTC' AT TIME ZONE ${timeZone}
+      FROM day, generate_series(start, start + interval '23:45', '15 minutes') AS moment
+      WHERE local_end - local_start <> '24 hours'
+    )
+    SELECT (SELECT count(start)::int FROM year) AS years,
+      json_agg(json_build_array(extract(epoch FROM moment) * 1000, extract(epoch FROM local) * 1000) ORDER BY moment) AS samples
+    FROM sample`);
+  const { years = 0, samples } = rows[0] ?? {};
+  return years > MAX_YEARS ? { timeZone } : toCalendar(samples ?? []);
+}
+
+/** The first or the last beginning of a roll-up's row between two moments, as UTC without a zone. */
+function selectEdge(edge: 'first' | 'last', workspaceId: string, start: SQL, end: SQL): SQL {
+  const [aggregate, choose] = edge === 'first' ? ['min', 'least'] : ['max', 'greatest'];
+  const edges = Object.values(ROLLUPS).map(
+    ({ days }) => sql`(
+      SELECT ${sql.raw(aggregate)}(first_bucket_start) FROM ${sql.raw(`recount.${getTableName(days)}`)} AS d
+      WHERE d.workspace_id = ${workspaceId} AND d.first_bucket_start >= ${start} AND d.first_bucket_start < ${end})`,
+  );
+  return sql`${sql.raw(choose)}(${sql.join(edges, sql`, `)}) AT TIME ZONE 'UTC'`;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+function toCalendar(samples: readonly (readonly [atMs: number, localMs: number])[]): KnownClocks {
+  const offsets: { fromMs: number; offsetMs: number }[] = [];
+  const months = new Set<string>();
+  for (const [atMs, localMs] of samples) {
+    const offsetMs = localMs - atMs;
+    if (offsets.at(-1)?.offsetMs !== offsetMs) offsets.push({ fromMs: atMs, offsetMs });
+    // A sample stands for a day at most, in which one month may end.
+    for (const ms of [localMs, localMs + DAY_MS]) months.add(toMonthStart(new Date(ms)));
+  }
+  return { offsets, months: [...months].sort(compareDates) };
+}
+
+const toMonthStart = (date: Date): string =>
+  `${date.getUTCFullYear()}-${String(date.getUTCMonth() + 1).padStart(2, '0')}-01`;
+
+/** Years have four digits or five. */
+const compareDates = (a: string, b: string): number => a.length - b.length || (a < b ? -1 : 1);
+
+/** What local clocks show at a moment of a roll-up, as if they were UTC's. */
+export const toLocalTime = (time: SQL, calendar: ReportCalendar): SQL => sql`(${time} + ${toOffset(time, calendar)})`;
+
+/** By how much local clocks are ahead of UTC. */
+function toOffset(time: SQL, calendar: ReportCalendar): SQL {
+  if ('timeZone' in calendar) return sql`(${time} AT TIME ZONE ${calendar.timeZone} AT TIME ZONE 'UTC' - ${time})`;
+  const [first, ...others] = calendar.offsets;
+  let offset = toInterval(first?.offsetMs ?? 0);
+  for (const { fromMs, offsetMs } of others)
+    offset = sql`CASE WHEN ${time} < ${new Date(fromMs).toISOString()}::timestamptz THEN ${offset} ELSE ${toInterval(offsetMs)} END`;
+  return offset;
+}
+
+const toInterval = (ms: number): SQL => sql`${`${ms} milliseconds`}::interval`;
+
+export type Period = 'hour' | 'day' | 'week' | 'month';
+
+/** The local hour, day, week (from Monday on) or month of a local time: its beginning, as a local time. */
+export function toPeriod(period: Period, localTime: SQL, calendar: ReportCalendar): SQL {
+  if (period === 'hour') return sql`date_bin('1 hour', ${localTime}, '2000-01-01Z')`;
+  if (period === 'day') return sql`date_bin('24 hours', ${localTime}, '2000-01-01Z')`;
+  if (period === 'week') return sql`date_bin('168 hours', ${localTime}, '2000-01-03Z')`;
+  if ('timeZone' in calendar) return sql`date_trunc('month', ${localTime}, 'UTC')`;
+  const starts = sql`${sql.param(calendar.months.map((month) => `${month}T00:00:00Z`))}::timestamptz[]`;
+  return sql`(${starts})[width_bucket(${localTime}, ${starts})]`;
+}
+
+/** Whether no local period ends, and no clock is changed, between two moments of one UTC day. */
+export function isWithinPeriod(period: Period, [first, last]: readonly [SQL, SQL], calendar: ReportCalendar): SQL {
+  const isSame = (toLocal: (time: SQL) => SQL) =>
+    sql`${toPeriod(period, toLocal(first), calendar)} = ${toPeriod(period, toLocal(last), calendar)}`;
+  if ('timeZone' in calendar) {
+    const isOneOffset = sql`${toOffset(first, calendar)} = ${toOffset(last, calendar)}`;
+    return sql`(${isSame((time) => toLocalTime(time, calendar))} AND ${isOneOffset})`;
+  }
+  const isSameWith = (offsetMs: number) => isSame((time) => sql`(${time} + ${toInterval(offsetMs)})`);
+  const [earliest, ...others] = calendar.offsets;
+  // Each with its constant offset, as choosing the offset of every moment takes longer.
+  let within = isSameWith(earliest?.offsetMs ?? 0);
+  for (const { fromMs, offsetMs } of others) {
+    const change = sql`${new Date(fromMs).toISOString()}::timestamptz`;
+    within = sql`CASE WHEN ${first} >= ${change} THEN ${isSameWith(offsetMs)} WHEN ${last} >= ${change} THEN false ELSE ${within} END`;
+  }
+  return sql`(${within})`;
+}

@@ -1,0 +1,135 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { workspaces } from '../workspaces/schema.ts';
+
+/** What a report is asked for. `from` and `to` are ISO 8601: moments, or dates in the time zone. */
+export interface ReportRequest {
+  from?: string | undefined;
+  to?: string | undefined;
+  /** IANA name. */
+  timeZone: string;
+  agent?: string | undefined;
+  project?: string | undefined;
+  gitBranch?: string | undefined;
+  model?: string | undefined;
+  sessionId?: string | undefined;
+  subagents: 'include' | 'exclude' | 'only';
+}
+
+/** A request of a workspace with its times as moments: `from` inclusive, `to` exclusive. */
+export interface ReportFilter extends Omit<ReportRequest, 'from' | 'to'> {
+  workspaceId: string;
+  from: string | null;
+  to: string | null;
+}
+
+/** The time zone is none that the database knows. */
+export class UnknownTimeZoneError extends Error {
+  override name = 'UnknownTimeZoneError';
+}
+
+const INVALID_PARAMETER_VALUE = '22023';
+const DATE = /^\d{4}-\d\d-\d\d$/;
+
+/** Makes moments of dates, and reads what the workspace calls its currency. Throws UnknownTimeZoneError. */
+export async function resolveReportFilter(
+  database: Database,
+  workspaceId: string,
+  request: ReportRequest,
+): Promise<{ filter: ReportFilter; currencyLabel: string }> {
+  const { timeZone } = request;
+  try {
+    const { rows } = await database.execute<{
+      from_ms: number | null;
+      to_ms: number | null;
+      currency_label: string;
+    }>(sql`
+      SELECT currency_label, ${toMoment(request.from, timeZone)} AS from_ms, ${toMoment(request.to, timeZone)} AS to_ms,
+        now() AT TIME ZONE ${timeZone}
+      FROM ${workspaces} WHERE id = ${workspaceId}`);
+    const [row] = rows;
+    if (row === undefined) throw new Error('There is no such workspace');
+    const toIso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+    const filter = { ...request, workspaceId, from: toIso(row.from_ms), to: toIso(row.to_ms) };
+    return { filter, currencyLabel: row.currency_label };
+  } catch (error) {
+    const { cause } = error as { cause?: { code?: unknown } };
+    if (cause?.code === INVALID_PARAMETER_VALUE) throw new UnknownTimeZoneError('Unknown time zone', { cause: error });
+    throw error;
+  }
+}
+
+/**
+ * Milliseconds since 1970. A date begins with the first quarter of an hour that has it: midnight is there twice, or not
+ * at all, where clocks change at midnight.
+ */
+function toMoment(value: string | undefined, timeZone: string): SQL {
+  if (value === undefined) return sql`NULL::float8`;
+  if (!DATE.test(value)) return sql`extract(epoch FROM ${value}::timestamptz)::float8 * 1000`;
+  const midnight = sql`${value}::timestamp AT TIME ZONE ${timeZone}`;
+  return sql`(
+    SELECT extract(epoch FROM min(moment))::float8 * 1000
+    FROM generate_series(${midnight} - interval '1 day', ${midnight} + interval '1 day', '15 minutes') AS moment
+    WHERE (moment AT TIME ZONE ${timeZone})::date >= ${value}::date)`;
+}
+
+/** Columns of a table (or of the sessions that it is joined with, alias `s`) that filters and groups are about. */
+export interface ReportSource {
+  time: SQL;
+  /** What local clocks showed at the time, as if they were UTC's, where rows have it. */
+  localTime?: SQL;
+  sessionId: SQL;
+  workspaceId: SQL;
+  isSubagent: SQL;
+  gitBranch: SQL;
+  agentVersion: SQL;
+  /** Absent where rows have no model: a session's models count then. */
+  model?: SQL;
+  tool?: SQL;
+  toolKind?: SQL;
+}
+
+/** The source of a table under `alias`; left out are columns that only its session has. */
+export function toReportSource(
+  alias: string,
+  columns: { time: 'bucket_start' | 'timestamp' | 'first_timestamp'; own?: readonly OwnColumn[] },
+): ReportSource {
+  const column = (name: string, table = alias) => sql.raw(`${table}."${name}"`);
+  const has = (name: OwnColumn) => columns.own?.includes(name) === true;
+  return {
+    time: column(columns.time),
+    ...(columns.time === 'bucket_start' && { localTime: column('local_time') }),
+    sessionId: column('session_id'),
+    workspaceId: column('workspace_id'),
+    isSubagent: column('is_subagent'),
+    gitBranch: has('git_branch') ? column('git_branch') : column('git_branch', 's'),
+    agentVersion: has('agent_version') ? column('agent_version') : column('agent_version', 's'),
+    ...(has('model') && { model: column('model') }),
+    ...(has('tool_name') && { tool: column('tool_name') }),
+    ...(has('tool_kind') && { toolKind: column('tool_kind') }),
+  };
+}
+
+type OwnColumn = 'git_branch' | 'agent_version' | 'model' | 'tool_name' | 'tool_kind';
+
+/** Joins the sessions of a source, as `s`. Postgres leaves the join out where nothing refers to it. */
+export const joinSessions = (source: ReportSource): SQL =>
+  sql`LEFT JOIN recount.sessions AS s ON s.workspace_id = ${source.workspaceId} AND s.session_id = ${source.sessionId}`;
+
+/** The conditions of a filter, for a WHERE. */
+export function toConditions(filter: ReportFilter, source: ReportSource): SQL {
+  const { from, to, agent, project, gitBranch, model, sessionId, subagents } = filter;
+  const conditions = [sql`${source.workspaceId} = ${filter.workspaceId}`];
+  if (from !== null) conditions.push(sql`${source.time} >= ${from}::timestamptz`);
+  if (to !== null) conditions.push(sql`${source.time} < ${to}::timestamptz`);
+  if (agent !== undefined) conditions.push(sql`s.agent = ${agent}`);
+  if (project !== undefined) conditions.push(sql`s.project = ${project}`);
+  if (gitBranch !== undefined) conditions.push(sql`${source.gitBranch} = ${gitBranch}`);
+  if (model !== undefined) {
+    conditions.push(source.model === undefined ? sql`${model} = ANY(s.models)` : sql`${source.model} = ${model}`);
+  }
+  if (sessionId !== undefined) conditions.push(sql`${source.sessionId} = ${sessionId}`);
+  if (subagents === 'only') conditions.push(source.isSubagent);
+  if (subagents === 'exclude') conditions.push(sql`NOT ${source.isSubagent}`);
+  return sql.join(conditions, sql` AND `);
+}

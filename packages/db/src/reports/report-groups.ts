@@ -1,0 +1,221 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { type FoundPage, findHours, findSessions } from './find-page.ts';
+import {
+  fromPart,
+  type GroupPart,
+  selectSessionKeys,
+  toColumns,
+  toKeys,
+  toNameList,
+  toSelect,
+  withQueries,
+} from './group-part.ts';
+import { readCalendar } from './report-calendar.ts';
+import type { ReportFilter } from './report-filter.ts';
+import { isTimeKey, type ReportKey, type ReportScope, toText } from './report-keys.ts';
+
+/** What a row is about: the keys that were asked for, and no others. */
+export type GroupValues = Partial<
+  Record<Exclude<ReportKey, 'session' | 'tool' | 'tool_kind'>, string | null> &
+    Record<'session' | 'tool' | 'tool_kind', string>
+>;
+
+export interface ReportPage {
+  groupBy?: readonly ReportKey[];
+  /** Rows at most. */
+  limit: number;
+}
+
+export interface ReportRows<Row, Totals = Row> {
+  rows: Row[];
+  /** Of all rows, also those beyond the limit. */
+  totals: Totals;
+  /** Whether there are more rows than the limit. */
+  truncated: boolean;
+}
+
+export interface GroupQuery<Aggregates, Figures> {
+  /** All with the same further keys; columns that a further part lacks are null in it. */
+  parts: readonly [GroupPart, ...GroupPart[]];
+  /**
+   * Adds the aggregate `sessions`: different sessions of the first part, which has `groupedColumns`, or of another one with the
+   * same keys that is sooner read and has all of the first part's sessions by key, and no others. `in total`: of all groups
+   * together, which go by nothing but the part's keys; rows have 0.
+   */
+  countsSessions?: true | 'in total' | (GroupPart & { table: SQL });
+  /** By their names; numbers as float8, which is exact to 2^53. */
+  aggregates: Readonly<Record<Exclude<keyof Aggregates & string, 'sessions'>, SQL> & { sessions?: SQL }>;
+  /** Which rows there are, by aggregates of the parts' columns; totals are of all of them. */
+  having?: SQL;
+  /** What comes first, after the time: names of aggregates, of `g`. */
+  order: SQL;
+  /** The same as aggregates of the first part's table, none of them negative: reports by session need not sum up all of them then. */
+  ranking?: readonly SQL[];
+  toFigures(aggregates: Aggregates): Figures;
+}
+
+/** Rows of a report by the keys asked for, the same figures over all of them, and how many rows there are. */
+export async function readGroups<Aggregates, Figures, Keys = unknown>(
+  database: Database,
+  filter: ReportFilter,
+  page: ReportPage,
+  query: GroupQuery<Aggregates, Figures>,
+): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
+  const { groupBy = [], limit } = page;
+  const [first, ...others] = query.parts;
+  const scope = await createScope(database, filter, groupBy, query.parts);
+  let found: FoundPage | undefined;
+  if (groupBy.includes('hour')) found = await findHours(database, scope, limit, first);
+  else if (query.ranking !== undefined && isBySession(scope)) {
+    found = await findSessions(database, scope, limit, first, query.ranking);
+  }
+  if (found === undefined) return await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, query);
+  const { narrow, sessionCount } = found;
+  const { totals } = await readAllGroups<Aggregates, Figures>(
+    database,
+    { ...filter, groupBy: [] },
+    1,
+    query,
+    sessionCount,
+  );
+  const rows = await readAllGroups<Aggregates, Figures, Keys>(database, scope, limit, {
+    ...query,
+    parts: [narrow(first), ...others.map(narrow)],
+  });
+  return { ...rows, totals };
+}
+
+async function readAllGroups<Aggregates, Figures, Keys = unknown>(
+  database: Database,
+  scope: ReportScope,
+  limit: number,
+  query: GroupQuery<Aggregates, Figures>,
+  sessionCount?: number,
+): Promise<ReportRows<Figures & GroupValues & Keys, Figures> & { groupCount: number }> {
+  const { parts, countsSessions, having, order, toFigures } = query;
+  const [first] = parts;
+  const names = [...scope.groupBy, ...Object.keys(first.keys ?? {})];
+  const [firstName] = names;
+  const isTotal = firstName === undefined ? sql`true` : sql`(GROUPING(${sql.identifier(firstName)}) = 1)`;
+  const columnNames = Object.keys(first.columns);
+  const allAggregates: Record<string, SQL> = { ...query.aggregates };
+  const isEachOne = countsSessions !== undefined && having === undefined && isBySession(scope) && names.length === 1;
+  const selects = parts.map((part, index) => toSelect(part, columnNames, scope, isEachOne && index === 0));
+  const queries: SQL[] = [];
+  if (countsSessions !== undefined) {
+    let ofAll = sql`NULL`;
+    const part = typeof countsSessions === 'object' ? countsSessions : first;
+    if (sessionCount !== undefined) ofAll = sql`${sessionCount}::float8`;
+    else if (firstName === undefined || countsSessions === 'in total') ofAll = countAllSessions(part, scope);
+    else if (!isEachOne) {
+      ofAll = sql`(SELECT count(*) FROM (SELECT DISTINCT counted_session FROM session_keys) AS session)`;
+      queries.push(sql`session_keys AS MATERIALIZED (${selectSessionKeys(part, scope)})`);
+      selects.push(countSessionsByKeys(names, columnNames));
+    }
+    allAggregates.sessions = sql`CASE WHEN ${isTotal} THEN ${ofAll} ELSE coalesce(max(session_count), 0) END::float8`;
+  }
+  const toOutput = (name: string): SQL =>
+    isEachOne && name === 'sessions'
+      ? sql`CASE WHEN g.is_total THEN coalesce(sum(g.sessions) OVER (), 0) ELSE g.sessions END`
+      : sql`g.${sql.identifier(name)}`;
+  const { rows } = await database.execute<Record<string, unknown>>(sql`
+    ${withQueries(parts, scope, queries)}
+    SELECT ${toList(allAggregates, toOutput)}, (count(*) OVER ())::float8 - 1 AS group_count
+      ${sql.join(names.map((name) => sql`, ${toText(name, scope)} AS ${sql.identifier(`key_${name}`)}`))}
+    FROM (
+      SELECT ${toList(allAggregates, (name) => allAggregates[name] ?? sql`NULL`)}, ${isTotal} AS is_total
+        ${sql.join(names.map((name) => sql`, ${sql.identifier(name)}`))}
+      FROM (
+        ${sql.join(selects, sql` UNION ALL `)}
+      ) AS x
+      ${firstName === undefined ? sql`` : sql`GROUP BY GROUPING SETS ((${toNameList(names)}), ())`}
+      ${firstName === undefined || having === undefined ? sql`` : sql`HAVING ${isTotal} OR ${having}`}
+    ) AS g
+    ORDER BY is_total DESC,
+      ${sql.join(names.filter(isTimeKey).map((name) => sql`g.${sql.identifier(name)} NULLS FIRST, `))} ${order}
+      ${sql.join(names.map((name) => sql`, g.${sql.identifier(name)} NULLS FIRST`))}
+    LIMIT ${limit + 2}`);
+  const [total = {}, ...groupRows] = rows;
+  const found = firstName === undefined ? [total] : groupRows;
+  return {
+    rows: found.slice(0, limit).map((row) => {
+      const values = Object.fromEntries(names.map((name) => [name, row[`key_${name}`] ?? null]));
+      return { ...values, ...toFigures(row as Aggregates) } as Figures & GroupValues & Keys;
+    }),
+    totals: toFigures(total as Aggregates),
+    truncated: found.length > limit,
+    groupCount: Number(total.group_count ?? 0),
+  };
+}
+
+/**
+ * Aggregates of a part's rows by its keys, in no order, with the keys as reports have them. With `ids`, JSON arrays of the
+ * values of all keys, only of these.
+ */
+export async function readByKeys<Row>(
+  database: Database,
+  filter: ReportFilter,
+  groupBy: readonly ReportKey[],
+  part: Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>,
+  aggregates: Readonly<Record<keyof Row & string, SQL>>,
+  ids?: readonly string[],
+): Promise<(Row & Record<string, unknown>)[]> {
+  const scope = await createScope(database, filter, groupBy, [part]);
+  const keys = toKeys(part, scope);
+  const texts = keys.map(([name]) => toText(name, scope));
+  const { rows } = await database.execute(sql`
+    ${withQueries([part], scope)}
+    SELECT ${toNameList(Object.keys(aggregates))}
+      ${sql.join(keys.map(([name], index) => sql`, ${texts[index]} AS ${sql.identifier(name)}`))}
+    FROM (
+      SELECT ${toColumns([...keys, ...Object.entries<SQL>(aggregates)])} ${fromPart(part, scope)}
+      ${keys.length === 0 ? sql`` : sql`GROUP BY ${sql.raw(keys.map((_, index) => index + 1).join(', '))}`}
+    ) AS g
+    ${ids === undefined ? sql`` : sql`WHERE jsonb_build_array(${sql.join(texts, sql`, `)}) = ANY(${sql.param(ids)}::jsonb[])`}`);
+  return rows as (Row & Record<string, unknown>)[];
+}
+
+/** Different sessions of each group that goes by nothing but a part's own keys, by the JSON array of the keys' values. */
+export async function readSessionCounts(
+  database: Database,
+  filter: ReportFilter,
+  part: GroupPart & { keys: Readonly<Record<string, SQL>> },
+): Promise<Map<string, number>> {
+  const scope = { ...filter, groupBy: [] };
+  const names = Object.keys(part.keys);
+  const { rows } = await database.execute<Record<string, unknown> & { session_count: number }>(sql`
+    ${withQueries([part], scope)}
+    SELECT ${toNameList(names)}, count(*)::float8 AS session_count FROM (${selectSessionKeys(part, scope)}) AS k
+    GROUP BY ${toNameList(names)}`);
+  return new Map(rows.map((row) => [JSON.stringify(names.map((name) => row[name])), row.session_count]));
+}
+
+async function createScope(
+  database: Database,
+  filter: ReportFilter,
+  groupBy: readonly ReportKey[],
+  parts: readonly Pick<GroupPart, 'table'>[],
+): Promise<ReportScope> {
+  const isRolledUp = parts.some(({ table }) => typeof table === 'function');
+  const calendar = isRolledUp && groupBy.some(isTimeKey) ? await readCalendar(database, filter) : undefined;
+  return { ...filter, groupBy, calendar };
+}
+
+/** Whether each group is one session. */
+const isBySession = ({ groupBy }: ReportScope): boolean => groupBy.join() === 'session';
+
+const countAllSessions = ({ keys: _keys, ...part }: GroupPart, scope: ReportScope): SQL => sql`(
+  SELECT count(*) FROM (${selectSessionKeys(part, { ...scope, groupBy: [] })}) AS session)`;
+
+/** Counting different sessions by hashing is faster than a count(DISTINCT …), which sorts. */
+const countSessionsByKeys = (names: readonly string[], columnNames: readonly string[]): SQL => sql`
+  SELECT ${toNameList(names)}, ${sql.join(columnNames.map(() => sql`NULL, `))} count(*)
+  FROM session_keys GROUP BY ${toNameList(names)}`;
+
+function toList(aggregates: Readonly<Record<string, SQL>>, toSql: (name: string) => SQL): SQL {
+  return sql.join(
+    Object.keys(aggregates).map((name) => sql`${toSql(name)} AS ${sql.identifier(name)}`),
+    sql`, `,
+  );
+}

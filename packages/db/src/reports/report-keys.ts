@@ -1,0 +1,93 @@
+import { type SQL, sql } from '../drizzle.cjs';
+import { type ReportCalendar, toLocalTime, toPeriod } from './report-calendar.ts';
+import type { ReportFilter, ReportSource } from './report-filter.ts';
+
+/** Formats of keys that are times; what is grouped is local time, but for hours, which clocks may show twice. */
+const TIME_FORMATS = {
+  hour: 'YYYY-MM-DD"T"HH24:MI:SS',
+  day: 'YYYY-MM-DD',
+  week: 'YYYY-MM-DD',
+  month: 'YYYY-MM',
+} as const;
+
+export type TimeKey = keyof typeof TIME_FORMATS;
+export type ReportKey =
+  | TimeKey
+  | 'model'
+  | 'project'
+  | 'git_branch'
+  | 'agent'
+  | 'agent_version'
+  | 'session'
+  | 'tool'
+  | 'tool_kind';
+
+/** What a report is made of, and by what its rows go. */
+export interface ReportScope extends ReportFilter {
+  groupBy: readonly ReportKey[];
+  /** There where roll-ups are read by times. */
+  calendar?: ReportCalendar | undefined;
+}
+
+export const isTimeKey = (name: string): name is TimeKey => Object.hasOwn(TIME_FORMATS, name);
+
+/**
+ * The value of a key in rows of a source. With a calendar, times are in the form of local times; without one, where roll-ups
+ * have no part in a report, they are without a zone.
+ */
+export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar }: ReportScope): SQL {
+  switch (key) {
+    case 'hour': {
+      const local = calendar === undefined ? sql`(${source.time} AT TIME ZONE ${timeZone})` : toLocal(source, calendar);
+      const hour = calendar === undefined ? sql`date_trunc('hour', ${local})` : toPeriod(key, local, calendar);
+      return sql`${source.time} - (${local} - ${hour})`;
+    }
+    case 'day':
+    case 'week':
+    case 'month': {
+      if (calendar !== undefined) return toPeriod(key, toLocal(source, calendar), calendar);
+      // A cast to date takes a third of the time of date_trunc.
+      const day = sql`(${source.time} AT TIME ZONE ${timeZone})::date`;
+      return key === 'day' ? day : sql`date_trunc(${key}, ${day}::timestamp)`;
+    }
+    case 'project':
+      return sql`s.project`;
+    case 'agent':
+      return sql`s.agent`;
+    case 'git_branch':
+      return source.gitBranch;
+    case 'agent_version':
+      return source.agentVersion;
+    case 'session':
+      return source.sessionId;
+    case 'model':
+      return required(source.model, key);
+    case 'tool':
+      return required(source.tool, key);
+    case 'tool_kind':
+      return required(source.toolKind, key);
+  }
+}
+
+const toLocal = ({ time, localTime }: ReportSource, calendar: ReportCalendar): SQL =>
+  localTime ?? toLocalTime(time, calendar);
+
+function required(column: SQL | undefined, key: ReportKey): SQL {
+  if (column === undefined) throw new TypeError(`This report has no groups by ${key}`);
+  return column;
+}
+
+/** The text of a key in answers. */
+export function toText(name: string, { timeZone, calendar }: ReportScope): SQL {
+  const column = sql`g.${sql.identifier(name)}`;
+  if (!isTimeKey(name)) return column;
+  if (name !== 'hour') {
+    const local = calendar === undefined ? column : sql`${column} AT TIME ZONE 'UTC'`;
+    return sql`to_char(${local}, ${TIME_FORMATS[name]})`;
+  }
+  const local = sql`(${column} AT TIME ZONE ${timeZone})`;
+  const offset = sql`${local} - (${column} AT TIME ZONE 'UTC')`;
+  return sql`to_char(${local}, ${TIME_FORMATS.hour})
+    || CASE WHEN ${offset} < interval '0' THEN '-' ELSE '+' END
+    || to_char(greatest(${offset}, -(${offset})), 'HH24:MI')`;
+}

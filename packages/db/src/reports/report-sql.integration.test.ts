@@ -1,0 +1,96 @@
+import { format } from 'sql-formatter';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Database } from '../database/database.ts';
+import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
+import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import {
+  listExpensiveSessions,
+  type ReportFilter,
+  type ReportKey,
+  readApiErrorsReport,
+  readBlocksReport,
+  readCaveats,
+  readCompactionsReport,
+  readDisagreementsReport,
+  readFilesReport,
+  readMcpServersReport,
+  readModelsReport,
+  readPermissionDenialsReport,
+  readProgramsReport,
+  readPullRequestsReport,
+  readReconciliationReport,
+  readSessionsReport,
+  readSkillsReport,
+  readSubagentsReport,
+  readToolsReport,
+  readUsageReport,
+  resolveReportFilter,
+  withReportSnapshot,
+} from './index.ts';
+
+const limit = 50;
+const idleThresholdMs = 300_000;
+const groupBy: ReportKey[] = ['day'];
+
+type Read = (database: Database, filter: ReportFilter) => Promise<unknown>;
+const REPORTS: Record<string, Read> = {
+  caveats: readCaveats,
+  usage: (database, filter) => readUsageReport(database, filter, { groupBy, limit }),
+  models: (database, filter) => readModelsReport(database, filter, { limit }),
+  sessions: (database, filter) => readSessionsReport(database, filter, { groupBy, limit, idleThresholdMs }),
+  'expensive-sessions': (database, filter) => listExpensiveSessions(database, filter, { idleThresholdMs, top: 10 }),
+  tools: (database, filter) => readToolsReport(database, filter, { groupBy: ['tool'], limit, hasPercentiles: true }),
+  files: (database, filter) => readFilesReport(database, filter, { limit, sort: 'calls' }),
+  programs: (database, filter) => readProgramsReport(database, filter, { limit }),
+  'mcp-servers': (database, filter) => readMcpServersReport(database, filter, { limit }),
+  subagents: (database, filter) => readSubagentsReport(database, filter, { limit }),
+  skills: (database, filter) => readSkillsReport(database, filter, { limit }),
+  compactions: (database, filter) => readCompactionsReport(database, filter, { limit }),
+  'api-errors': (database, filter) => readApiErrorsReport(database, filter, { limit }),
+  'permission-denials': (database, filter) => readPermissionDenialsReport(database, filter, { limit }),
+  'pull-requests': (database, filter) => readPullRequestsReport(database, filter, { limit }),
+  blocks: (database, filter) => readBlocksReport(database, filter, { limit }),
+  reconciliation: (database, filter) => readReconciliationReport(database, filter, { limit }),
+  disagreements: (database, filter) => readDisagreementsReport(database, filter, { limit }),
+};
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+beforeAll(async () => {
+  pool = await createTestPool();
+  await insertTestFleet(pool, [
+    {
+      session_id: 'main',
+      first_timestamp: '2026-05-04T10:00:00.000Z',
+      responses: [{ timestamp: '2026-05-04T10:05:00.000Z', tokens_out: 20 }],
+      calls: [{ tool_name: 'Bash', program: 'git', file_path: '/app/a.ts', mcp_server: 'docs', skill_name: 'release' }],
+      events: [{ kind: 'pull_request', name: 'https://github.com/ada/app/pull/7', details: { number: 7 } }],
+    },
+  ]);
+});
+afterAll(() => pool.close());
+
+/** The statements that `read` sends to Postgres, laid out. */
+async function captureSql(read: Read): Promise<string> {
+  const request = { timeZone: 'Europe/Berlin', subagents: 'include', from: '2026-05-01' } as const;
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
+  const statements: string[] = [];
+  await withReportSnapshot(pool, async (snapshot) => {
+    const recorded = new Proxy(snapshot, {
+      get(target, name) {
+        const member = Reflect.get(target, name);
+        if (name !== 'execute') return typeof member === 'function' ? member.bind(target) : member;
+        return async (query: Parameters<Database['execute']>[0]) => {
+          const prepared = target.execute(query);
+          statements.push((prepared as unknown as { getQuery(): { sql: string } }).getQuery().sql);
+          return await prepared;
+        };
+      },
+    });
+    await read(recorded, filter);
+  });
+  return `${statements.map((text) => format(text, { language: 'postgresql' })).join(';\n\n')};\n`;
+}
+
+it.each(Object.entries(REPORTS))('%s is read by the SQL in its snapshot: `vitest -u` writes it', async (name, read) => {
+  await expect(await captureSql(read)).toMatchFileSnapshot(`report-sql/${name}.snap.sql`);
+});

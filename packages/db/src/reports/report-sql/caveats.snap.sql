@@ -1,0 +1,255 @@
+WITH
+  parted_u AS MATERIALIZED (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.agent_id,
+      q.git_branch,
+      q.agent_version,
+      q.is_shared,
+      q.responses,
+      q.tokens_in,
+      q.tokens_out,
+      q.cache_read,
+      q.cache_write,
+      q.cache_write_1h,
+      q.thinking_tokens,
+      q.web_search_requests,
+      q.cost_units,
+      q.cost_input_units,
+      q.cost_output_units,
+      q.cost_cache_read_units,
+      q.cost_cache_write_units,
+      q.cost_web_search_units,
+      q.unfinalised_responses,
+      q.unfinalised_tokens_out,
+      q.estimated_tokens_out,
+      q.unpriced_responses,
+      q.unpriced_tokens,
+      q.default_priced_responses
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          "recount"."usage_day_rollup" AS d
+        WHERE
+          d.workspace_id = $1
+          AND d.last_bucket_start >= $2::timestamptz
+          AND d.first_bucket_start > $3::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $4::timestamptz)
+          ) IS NOT TRUE
+        GROUP BY
+          1,
+          2
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          (
+            SELECT
+              q.*,
+              min(q.bucket_start) OVER day AS first_bucket_start,
+              max(q.bucket_start) OVER day AS last_bucket_start
+            FROM
+              "recount"."usage_rollup" AS q
+            WHERE
+              q.workspace_id = s.workspace_id
+              AND q.session_id = s.session_id
+              AND q.bucket_start BETWEEN s.first AND s.last
+            WINDOW
+              day AS (
+                PARTITION BY
+                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
+                  q.model,
+                  q.is_subagent,
+                  q.agent_id,
+                  q.git_branch,
+                  q.agent_version,
+                  q.is_shared
+              )
+          ) AS d
+        WHERE
+          (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $5::timestamptz)
+          ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
+  ),
+  usage AS (
+    SELECT
+      u.model,
+      sum(u.unfinalised_responses) AS unfinalised_responses,
+      sum(u.unfinalised_tokens_out) AS unfinalised_tokens_out,
+      sum(u.estimated_tokens_out) AS estimated_tokens_out,
+      sum(u.unpriced_responses) AS unpriced_responses,
+      sum(u.unpriced_tokens) AS unpriced_tokens,
+      sum(u.default_priced_responses) AS default_priced_responses
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          d.first_bucket_start AS bucket_start,
+          d.last_bucket_start,
+          d.model,
+          d.is_subagent,
+          d.agent_id,
+          d.git_branch,
+          d.agent_version,
+          d.is_shared,
+          d.responses,
+          d.tokens_in,
+          d.tokens_out,
+          d.cache_read,
+          d.cache_write,
+          d.cache_write_1h,
+          d.thinking_tokens,
+          d.web_search_requests,
+          d.cost_units,
+          d.cost_input_units,
+          d.cost_output_units,
+          d.cost_cache_read_units,
+          d.cost_cache_write_units,
+          d.cost_web_search_units,
+          d.unfinalised_responses,
+          d.unfinalised_tokens_out,
+          d.estimated_tokens_out,
+          d.unpriced_responses,
+          d.unpriced_tokens,
+          d.default_priced_responses
+        FROM
+          "recount"."usage_day_rollup" AS d
+        WHERE
+          d.workspace_id = $6
+          AND d.last_bucket_start >= $7::timestamptz
+          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $9::timestamptz)
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM
+          parted_u
+      ) AS u
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+      AND s.session_id = u."session_id"
+    WHERE
+      u."workspace_id" = $10
+      AND u."bucket_start" >= $11::timestamptz
+      AND NOT u.is_shared
+    GROUP BY
+      u.model
+  )
+SELECT
+  coalesce(sum(unfinalised_responses), 0)::float8 AS unfinalised_responses,
+  coalesce(sum(unfinalised_tokens_out), 0)::float8 AS unfinalised_tokens_out,
+  coalesce(sum(estimated_tokens_out), 0)::float8 AS estimated_tokens_out,
+  coalesce(sum(unpriced_responses), 0)::float8 AS unpriced_responses,
+  coalesce(sum(unpriced_tokens), 0)::float8 AS unpriced_tokens,
+  coalesce(sum(default_priced_responses), 0)::float8 AS default_priced_responses,
+  ARRAY(
+    SELECT
+      model
+    FROM
+      usage
+    WHERE
+      unpriced_responses > 0
+      AND model IS NOT NULL
+    ORDER BY
+      unpriced_tokens DESC,
+      model
+    LIMIT
+      $12
+  ) AS models,
+  (
+    SELECT
+      coalesce(sum(u.responses), 0)::float8
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          d.first_bucket_start AS bucket_start,
+          d.last_bucket_start,
+          d.model,
+          d.is_subagent,
+          d.agent_id,
+          d.git_branch,
+          d.agent_version,
+          d.is_shared,
+          d.responses,
+          d.tokens_in,
+          d.tokens_out,
+          d.cache_read,
+          d.cache_write,
+          d.cache_write_1h,
+          d.thinking_tokens,
+          d.web_search_requests,
+          d.cost_units,
+          d.cost_input_units,
+          d.cost_output_units,
+          d.cost_cache_read_units,
+          d.cost_cache_write_units,
+          d.cost_web_search_units,
+          d.unfinalised_responses,
+          d.unfinalised_tokens_out,
+          d.estimated_tokens_out,
+          d.unpriced_responses,
+          d.unpriced_tokens,
+          d.default_priced_responses
+        FROM
+          "recount"."usage_day_rollup" AS d
+      ) AS u
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+      AND s.session_id = u."session_id"
+    WHERE
+      u."workspace_id" = $13
+      AND NOT u.is_shared
+      AND u.bucket_start IS NULL
+  ) AS without_timestamp
+FROM
+  usage;
+
+SELECT
+  count(*)::float8 AS responses,
+  coalesce(sum(cost_usd), 0)::float8 AS cost_usd,
+  coalesce(sum(lowest_cost_usd), 0)::float8 AS lowest_cost_usd,
+  coalesce(sum(highest_cost_usd), 0)::float8 AS highest_cost_usd
+FROM
+  (
+    SELECT
+      l.*
+    FROM
+      recount.usage_ledger AS l
+    WHERE
+      l.workspace_id = $1
+      AND l.disagreements IS NOT NULL
+      AND EXISTS (
+        SELECT
+        FROM
+          recount.usage_entries AS e
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = e."workspace_id"
+          AND s.session_id = e."session_id"
+        WHERE
+          e.workspace_id = l.workspace_id
+          AND e.agent = l.agent
+          AND e.response_key = l.response_key
+          AND e."workspace_id" = $2
+          AND e."timestamp" >= $3::timestamptz
+      )
+  ) AS disputed;

@@ -1,0 +1,207 @@
+WITH
+  parted_r AS MATERIALIZED (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.tool_name,
+      q.tool_kind,
+      q.mcp_server,
+      q.program,
+      q.subagent_type,
+      q.skill_name,
+      q.calls,
+      q.results,
+      q.errors,
+      q.denied,
+      q.input_bytes,
+      q.output_bytes,
+      q.duration_ms,
+      q.timed_calls,
+      q.durations
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          "recount"."tool_day_rollup" AS d
+        WHERE
+          d.workspace_id = $1
+          AND d.last_bucket_start >= $2::timestamptz
+          AND d.first_bucket_start > $3::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $4::timestamptz)
+          ) IS NOT TRUE
+        GROUP BY
+          1,
+          2
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          (
+            SELECT
+              q.*,
+              min(q.bucket_start) OVER day AS first_bucket_start,
+              max(q.bucket_start) OVER day AS last_bucket_start
+            FROM
+              (
+                SELECT
+                  workspace_id,
+                  session_id,
+                  date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket_start,
+                  model,
+                  is_subagent,
+                  tool_name,
+                  tool_kind,
+                  mcp_server,
+                  program,
+                  subagent_type,
+                  skill_name,
+                  1 AS calls,
+                  (is_error IS NOT NULL)::int AS results,
+                  (is_error IS TRUE)::int AS errors,
+                  is_denied::int AS denied,
+                  input_bytes,
+                  coalesce(output_bytes, 0) AS output_bytes,
+                  coalesce(duration_ms, 0) AS duration_ms,
+                  (duration_ms IS NOT NULL)::int AS timed_calls,
+                  coalesce(
+                    substring(
+                      int8send (duration_ms)
+                      FROM
+                        3
+                    ),
+                    ''::bytea
+                  ) AS durations,
+                  "timestamp"
+                FROM
+                  "recount"."tool_calls"
+                WHERE
+                  is_own
+              ) AS q
+            WHERE
+              q.workspace_id = s.workspace_id
+              AND q.session_id = s.session_id
+              AND q.bucket_start BETWEEN s.first AND s.last
+            WINDOW
+              day AS (
+                PARTITION BY
+                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
+                  q.model,
+                  q.is_subagent,
+                  q.tool_name,
+                  q.tool_kind,
+                  q.mcp_server,
+                  q.program,
+                  q.subagent_type,
+                  q.skill_name
+              )
+          ) AS d
+        WHERE
+          (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $5::timestamptz)
+          ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
+  )
+SELECT
+  g."denied" AS "denied",
+  g."calls" AS "calls",
+  g."sessions" AS "sessions",
+  (count(*) OVER ())::float8 - 1 AS group_count,
+  g."tool" AS "key_tool",
+  g."program" AS "key_program"
+FROM
+  (
+    SELECT
+      coalesce(sum(denied), 0)::float8 AS "denied",
+      coalesce(sum(calls), 0)::float8 AS "calls",
+      count(DISTINCT session_id)::float8 AS "sessions",
+      (GROUPING("tool") = 1) AS is_total,
+      "tool",
+      "program"
+    FROM
+      (
+        SELECT
+          r.tool_name AS "tool",
+          r.program AS "program",
+          CASE
+            WHEN r.denied > 0 THEN r.session_id
+          END AS "session_id",
+          recount.sum_bigint (r."denied") AS "denied",
+          recount.sum_bigint (r."calls") AS "calls",
+          NULL::bigint AS session_count
+        FROM
+          (
+            SELECT
+              d.workspace_id,
+              d.session_id,
+              d.first_bucket_start AS bucket_start,
+              d.last_bucket_start,
+              d.model,
+              d.is_subagent,
+              d.tool_name,
+              d.tool_kind,
+              d.mcp_server,
+              d.program,
+              d.subagent_type,
+              d.skill_name,
+              d.calls,
+              d.results,
+              d.errors,
+              d.denied,
+              d.input_bytes,
+              d.output_bytes,
+              d.duration_ms,
+              d.timed_calls,
+              d.durations
+            FROM
+              "recount"."tool_day_rollup" AS d
+            WHERE
+              d.workspace_id = $6
+              AND d.last_bucket_start >= $7::timestamptz
+              AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+              AND (
+                d.first_bucket_start IS NULL
+                OR (d.first_bucket_start >= $9::timestamptz)
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM
+              parted_r
+          ) AS r
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+          AND s.session_id = r."session_id"
+        WHERE
+          r."workspace_id" = $10
+          AND r."bucket_start" >= $11::timestamptz
+        GROUP BY
+          1,
+          2,
+          3
+      ) AS x
+    GROUP BY
+      GROUPING SETS (("tool", "program"), ())
+    HAVING
+      (GROUPING("tool") = 1)
+      OR sum(denied) > 0
+  ) AS g
+ORDER BY
+  is_total DESC,
+  denied DESC,
+  g."tool" NULLS FIRST,
+  g."program" NULLS FIRST
+LIMIT
+  $12;

@@ -1,0 +1,128 @@
+SELECT
+  g."sessions" AS "sessions",
+  g."prompts" AS "prompts",
+  g."turns" AS "turns",
+  g."messages" AS "messages",
+  g."tool_uses" AS "tool_uses",
+  g."duration_ms" AS "duration_ms",
+  g."active_ms" AS "active_ms",
+  g."cost_usd" AS "cost_usd",
+  g."unpriced_sessions" AS "unpriced_sessions",
+  g."responses" AS "responses",
+  g."unpriced_responses" AS "unpriced_responses",
+  g."own_cost_units" AS "own_cost_units",
+  g."own_responses" AS "own_responses",
+  g."own_unpriced_responses" AS "own_unpriced_responses",
+  g."total_tokens_percentiles" AS "total_tokens_percentiles",
+  g."total_tokens_max" AS "total_tokens_max",
+  g."total_tokens_mean" AS "total_tokens_mean",
+  g."cost_usd_percentiles" AS "cost_usd_percentiles",
+  g."cost_usd_max" AS "cost_usd_max",
+  g."cost_usd_mean" AS "cost_usd_mean",
+  g."duration_ms_percentiles" AS "duration_ms_percentiles",
+  g."duration_ms_max" AS "duration_ms_max",
+  g."duration_ms_mean" AS "duration_ms_mean",
+  g."active_ms_percentiles" AS "active_ms_percentiles",
+  g."active_ms_max" AS "active_ms_max",
+  g."active_ms_mean" AS "active_ms_mean",
+  (count(*) OVER ())::float8 - 1 AS group_count,
+  to_char(g."day", $1) AS "key_day"
+FROM
+  (
+    SELECT
+      count(*)::float8 AS "sessions",
+      coalesce(sum("prompts"), 0)::float8 AS "prompts",
+      coalesce(sum("turns"), 0)::float8 AS "turns",
+      coalesce(sum("messages"), 0)::float8 AS "messages",
+      coalesce(sum("tool_uses"), 0)::float8 AS "tool_uses",
+      coalesce(sum("duration_ms"), 0)::float8 AS "duration_ms",
+      coalesce(sum("active_ms"), 0)::float8 AS "active_ms",
+      sum(cost_usd)::float8 AS "cost_usd",
+      (
+        count(*) FILTER (
+          WHERE
+            cost_usd IS NULL
+        )
+      )::float8 AS "unpriced_sessions",
+      coalesce(sum("responses"), 0)::float8 AS "responses",
+      coalesce(sum("unpriced_responses"), 0)::float8 AS "unpriced_responses",
+      coalesce(sum("own_cost_units"), 0)::float8 AS "own_cost_units",
+      coalesce(sum("own_responses"), 0)::float8 AS "own_responses",
+      coalesce(sum("own_unpriced_responses"), 0)::float8 AS "own_unpriced_responses",
+      percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (
+        ORDER BY
+          "total_tokens"
+      )::float8[] AS "total_tokens_percentiles",
+      max("total_tokens")::float8 AS "total_tokens_max",
+      avg("total_tokens")::float8 AS "total_tokens_mean",
+      percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (
+        ORDER BY
+          "cost_usd"
+      )::float8[] AS "cost_usd_percentiles",
+      max("cost_usd")::float8 AS "cost_usd_max",
+      avg("cost_usd")::float8 AS "cost_usd_mean",
+      percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (
+        ORDER BY
+          "duration_ms"
+      )::float8[] AS "duration_ms_percentiles",
+      max("duration_ms")::float8 AS "duration_ms_max",
+      avg("duration_ms")::float8 AS "duration_ms_mean",
+      percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (
+        ORDER BY
+          "active_ms"
+      )::float8[] AS "active_ms_percentiles",
+      max("active_ms")::float8 AS "active_ms_max",
+      avg("active_ms")::float8 AS "active_ms_mean",
+      (GROUPING("day") = 1) AS is_total,
+      "day"
+    FROM
+      (
+        SELECT
+          (f."first_timestamp" AT TIME ZONE $2)::date AS "day",
+          f.prompt_count AS "prompts",
+          f.turn_count AS "turns",
+          f.total_messages AS "messages",
+          f.tool_use_count AS "tool_uses",
+          f.tokens_in + f.tokens_out + f.cache_read + f.cache_write AS "total_tokens",
+          f.cost_estimate_usd AS "cost_usd",
+          f.duration_ms AS "duration_ms",
+          f.active_ms AS "active_ms",
+          f.api_response_count AS "responses",
+          f.unpriced_count AS "unpriced_responses",
+          own.cost_units AS "own_cost_units",
+          own.responses AS "own_responses",
+          own.unpriced AS "own_unpriced_responses",
+          NULL::bigint AS session_count
+        FROM
+          recount.sessions AS f
+          LEFT JOIN (
+            SELECT
+              session_id,
+              sum(cost_units) AS cost_units,
+              sum(responses) AS responses,
+              sum(unpriced_responses) AS unpriced
+            FROM
+              recount.usage_day_rollup
+            WHERE
+              workspace_id = $3
+              AND NOT is_shared
+            GROUP BY
+              session_id
+          ) AS own ON own.session_id = f.session_id
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = f."workspace_id"
+          AND s.session_id = f."session_id"
+        WHERE
+          f."workspace_id" = $4
+          AND f."first_timestamp" >= $5::timestamptz
+      ) AS x
+    GROUP BY
+      GROUPING SETS (("day"), ())
+  ) AS g
+ORDER BY
+  is_total DESC,
+  g."day" NULLS FIRST,
+  cost_usd DESC NULLS LAST,
+  sessions DESC,
+  g."day" NULLS FIRST
+LIMIT
+  $6;

@@ -1,0 +1,467 @@
+WITH
+  parted_r AS MATERIALIZED (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.tool_name,
+      q.tool_kind,
+      q.mcp_server,
+      q.program,
+      q.subagent_type,
+      q.skill_name,
+      q.calls,
+      q.results,
+      q.errors,
+      q.denied,
+      q.input_bytes,
+      q.output_bytes,
+      q.duration_ms,
+      q.timed_calls,
+      q.durations
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          "recount"."tool_day_rollup" AS d
+        WHERE
+          d.workspace_id = $1
+          AND d.last_bucket_start >= $2::timestamptz
+          AND d.first_bucket_start > $3::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $4::timestamptz)
+          ) IS NOT TRUE
+        GROUP BY
+          1,
+          2
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          (
+            SELECT
+              q.*,
+              min(q.bucket_start) OVER day AS first_bucket_start,
+              max(q.bucket_start) OVER day AS last_bucket_start
+            FROM
+              (
+                SELECT
+                  workspace_id,
+                  session_id,
+                  date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket_start,
+                  model,
+                  is_subagent,
+                  tool_name,
+                  tool_kind,
+                  mcp_server,
+                  program,
+                  subagent_type,
+                  skill_name,
+                  1 AS calls,
+                  (is_error IS NOT NULL)::int AS results,
+                  (is_error IS TRUE)::int AS errors,
+                  is_denied::int AS denied,
+                  input_bytes,
+                  coalesce(output_bytes, 0) AS output_bytes,
+                  coalesce(duration_ms, 0) AS duration_ms,
+                  (duration_ms IS NOT NULL)::int AS timed_calls,
+                  coalesce(
+                    substring(
+                      int8send (duration_ms)
+                      FROM
+                        3
+                    ),
+                    ''::bytea
+                  ) AS durations,
+                  "timestamp"
+                FROM
+                  "recount"."tool_calls"
+                WHERE
+                  is_own
+              ) AS q
+            WHERE
+              q.workspace_id = s.workspace_id
+              AND q.session_id = s.session_id
+              AND q.bucket_start BETWEEN s.first AND s.last
+            WINDOW
+              day AS (
+                PARTITION BY
+                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
+                  q.model,
+                  q.is_subagent,
+                  q.tool_name,
+                  q.tool_kind,
+                  q.mcp_server,
+                  q.program,
+                  q.subagent_type,
+                  q.skill_name
+              )
+          ) AS d
+        WHERE
+          (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $5::timestamptz)
+          ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
+  ),
+  session_keys AS MATERIALIZED (
+    SELECT DISTINCT
+      r."tool_name" AS "tool",
+      r."session_id" AS "counted_session"
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          d.first_bucket_start AS bucket_start,
+          d.last_bucket_start,
+          d.model,
+          d.is_subagent,
+          d.tool_name,
+          d.tool_kind,
+          d.mcp_server,
+          d.program,
+          d.subagent_type,
+          d.skill_name,
+          d.calls,
+          d.results,
+          d.errors,
+          d.denied,
+          d.input_bytes,
+          d.output_bytes,
+          d.duration_ms,
+          d.timed_calls,
+          d.durations
+        FROM
+          "recount"."tool_day_rollup" AS d
+        WHERE
+          d.workspace_id = $6
+          AND d.last_bucket_start >= $7::timestamptz
+          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $9::timestamptz)
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM
+          parted_r
+      ) AS r
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+      AND s.session_id = r."session_id"
+    WHERE
+      r."workspace_id" = $10
+      AND r."bucket_start" >= $11::timestamptz
+  )
+SELECT
+  g."calls" AS "calls",
+  g."results" AS "results",
+  g."errors" AS "errors",
+  g."denied" AS "denied",
+  g."output_bytes" AS "output_bytes",
+  g."input_bytes" AS "input_bytes",
+  g."total_ms" AS "total_ms",
+  g."timed_calls" AS "timed_calls",
+  g."sessions" AS "sessions",
+  (count(*) OVER ())::float8 - 1 AS group_count,
+  g."tool" AS "key_tool"
+FROM
+  (
+    SELECT
+      coalesce(recount.sum_bigint ("calls"), 0)::float8 AS "calls",
+      coalesce(recount.sum_bigint ("results"), 0)::float8 AS "results",
+      coalesce(recount.sum_bigint ("errors"), 0)::float8 AS "errors",
+      coalesce(recount.sum_bigint ("denied"), 0)::float8 AS "denied",
+      coalesce(recount.sum_bigint ("output_bytes"), 0)::float8 AS "output_bytes",
+      coalesce(recount.sum_bigint ("input_bytes"), 0)::float8 AS "input_bytes",
+      coalesce(recount.sum_bigint ("duration_ms"), 0)::float8 AS "total_ms",
+      coalesce(recount.sum_bigint ("timed_calls"), 0)::float8 AS "timed_calls",
+      CASE
+        WHEN (GROUPING("tool") = 1) THEN (
+          SELECT
+            count(*)
+          FROM
+            (
+              SELECT DISTINCT
+                counted_session
+              FROM
+                session_keys
+            ) AS session
+        )
+        ELSE coalesce(max(session_count), 0)
+      END::float8 AS "sessions",
+      (GROUPING("tool") = 1) AS is_total,
+      "tool"
+    FROM
+      (
+        SELECT
+          r."tool_name" AS "tool",
+          recount.sum_bigint (r."calls") AS "calls",
+          recount.sum_bigint (r."results") AS "results",
+          recount.sum_bigint (r."errors") AS "errors",
+          recount.sum_bigint (r."denied") AS "denied",
+          recount.sum_bigint (r."output_bytes") AS "output_bytes",
+          recount.sum_bigint (r."input_bytes") AS "input_bytes",
+          recount.sum_bigint (r."duration_ms") AS "duration_ms",
+          recount.sum_bigint (r."timed_calls") AS "timed_calls",
+          NULL::bigint AS session_count
+        FROM
+          (
+            SELECT
+              d.workspace_id,
+              d.session_id,
+              d.first_bucket_start AS bucket_start,
+              d.last_bucket_start,
+              d.model,
+              d.is_subagent,
+              d.tool_name,
+              d.tool_kind,
+              d.mcp_server,
+              d.program,
+              d.subagent_type,
+              d.skill_name,
+              d.calls,
+              d.results,
+              d.errors,
+              d.denied,
+              d.input_bytes,
+              d.output_bytes,
+              d.duration_ms,
+              d.timed_calls,
+              d.durations
+            FROM
+              "recount"."tool_day_rollup" AS d
+            WHERE
+              d.workspace_id = $12
+              AND d.last_bucket_start >= $13::timestamptz
+              AND d.first_bucket_start > $14::timestamptz - interval '24 hours'
+              AND (
+                d.first_bucket_start IS NULL
+                OR (d.first_bucket_start >= $15::timestamptz)
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM
+              parted_r
+          ) AS r
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+          AND s.session_id = r."session_id"
+        WHERE
+          r."workspace_id" = $16
+          AND r."bucket_start" >= $17::timestamptz
+        GROUP BY
+          1
+        UNION ALL
+        SELECT
+          "tool",
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          count(*)
+        FROM
+          session_keys
+        GROUP BY
+          "tool"
+      ) AS x
+    GROUP BY
+      GROUPING SETS (("tool"), ())
+  ) AS g
+ORDER BY
+  is_total DESC,
+  calls DESC,
+  g."tool" NULLS FIRST
+LIMIT
+  $18;
+
+WITH
+  parted_r AS MATERIALIZED (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.tool_name,
+      q.tool_kind,
+      q.mcp_server,
+      q.program,
+      q.subagent_type,
+      q.skill_name,
+      q.calls,
+      q.results,
+      q.errors,
+      q.denied,
+      q.input_bytes,
+      q.output_bytes,
+      q.duration_ms,
+      q.timed_calls,
+      q.durations
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          "recount"."tool_day_rollup" AS d
+        WHERE
+          d.workspace_id = $1
+          AND d.last_bucket_start >= $2::timestamptz
+          AND d.first_bucket_start > $3::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $4::timestamptz)
+          ) IS NOT TRUE
+        GROUP BY
+          1,
+          2
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          (
+            SELECT
+              q.*,
+              min(q.bucket_start) OVER day AS first_bucket_start,
+              max(q.bucket_start) OVER day AS last_bucket_start
+            FROM
+              (
+                SELECT
+                  workspace_id,
+                  session_id,
+                  date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket_start,
+                  model,
+                  is_subagent,
+                  tool_name,
+                  tool_kind,
+                  mcp_server,
+                  program,
+                  subagent_type,
+                  skill_name,
+                  1 AS calls,
+                  (is_error IS NOT NULL)::int AS results,
+                  (is_error IS TRUE)::int AS errors,
+                  is_denied::int AS denied,
+                  input_bytes,
+                  coalesce(output_bytes, 0) AS output_bytes,
+                  coalesce(duration_ms, 0) AS duration_ms,
+                  (duration_ms IS NOT NULL)::int AS timed_calls,
+                  coalesce(
+                    substring(
+                      int8send (duration_ms)
+                      FROM
+                        3
+                    ),
+                    ''::bytea
+                  ) AS durations,
+                  "timestamp"
+                FROM
+                  "recount"."tool_calls"
+                WHERE
+                  is_own
+              ) AS q
+            WHERE
+              q.workspace_id = s.workspace_id
+              AND q.session_id = s.session_id
+              AND q.bucket_start BETWEEN s.first AND s.last
+            WINDOW
+              day AS (
+                PARTITION BY
+                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
+                  q.model,
+                  q.is_subagent,
+                  q.tool_name,
+                  q.tool_kind,
+                  q.mcp_server,
+                  q.program,
+                  q.subagent_type,
+                  q.skill_name
+              )
+          ) AS d
+        WHERE
+          (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $5::timestamptz)
+          ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
+  )
+SELECT
+  "durations",
+  g."tool" AS "tool"
+FROM
+  (
+    SELECT
+      r."tool_name" AS "tool",
+      string_agg(r.durations, ''::bytea) AS "durations"
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          d.first_bucket_start AS bucket_start,
+          d.last_bucket_start,
+          d.model,
+          d.is_subagent,
+          d.tool_name,
+          d.tool_kind,
+          d.mcp_server,
+          d.program,
+          d.subagent_type,
+          d.skill_name,
+          d.calls,
+          d.results,
+          d.errors,
+          d.denied,
+          d.input_bytes,
+          d.output_bytes,
+          d.duration_ms,
+          d.timed_calls,
+          d.durations
+        FROM
+          "recount"."tool_day_rollup" AS d
+        WHERE
+          d.workspace_id = $6
+          AND d.last_bucket_start >= $7::timestamptz
+          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (d.first_bucket_start >= $9::timestamptz)
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM
+          parted_r
+      ) AS r
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+      AND s.session_id = r."session_id"
+    WHERE
+      r."workspace_id" = $10
+      AND r."bucket_start" >= $11::timestamptz
+      AND r.timed_calls > 0
+    GROUP BY
+      1
+  ) AS g;

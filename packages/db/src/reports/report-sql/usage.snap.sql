@@ -1,0 +1,1081 @@
+WITH RECURSIVE
+  edge AS (
+    SELECT
+      least(
+        (
+          SELECT
+            min(first_bucket_start)
+          FROM
+            recount.usage_day_rollup AS d
+          WHERE
+            d.workspace_id = $1
+            AND d.first_bucket_start >= coalesce(
+              $2::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($3::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(first_bucket_start)
+          FROM
+            recount.tool_day_rollup AS d
+          WHERE
+            d.workspace_id = $4
+            AND d.first_bucket_start >= coalesce(
+              $5::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($6::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(first_bucket_start)
+          FROM
+            recount.file_day_rollup AS d
+          WHERE
+            d.workspace_id = $7
+            AND d.first_bucket_start >= coalesce(
+              $8::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($9::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            min(first_bucket_start)
+          FROM
+            recount.message_day_rollup AS d
+          WHERE
+            d.workspace_id = $10
+            AND d.first_bucket_start >= coalesce(
+              $11::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($12::timestamptz, 'infinity')
+        )
+      ) AT TIME ZONE 'UTC' AS first,
+      greatest(
+        (
+          SELECT
+            max(first_bucket_start)
+          FROM
+            recount.usage_day_rollup AS d
+          WHERE
+            d.workspace_id = $13
+            AND d.first_bucket_start >= coalesce(
+              $14::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($15::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            max(first_bucket_start)
+          FROM
+            recount.tool_day_rollup AS d
+          WHERE
+            d.workspace_id = $16
+            AND d.first_bucket_start >= coalesce(
+              $17::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($18::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            max(first_bucket_start)
+          FROM
+            recount.file_day_rollup AS d
+          WHERE
+            d.workspace_id = $19
+            AND d.first_bucket_start >= coalesce(
+              $20::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($21::timestamptz, 'infinity')
+        ),
+        (
+          SELECT
+            max(first_bucket_start)
+          FROM
+            recount.message_day_rollup AS d
+          WHERE
+            d.workspace_id = $22
+            AND d.first_bucket_start >= coalesce(
+              $23::timestamptz - interval '24 hours',
+              '-infinity'
+            )
+            AND d.first_bucket_start < coalesce($24::timestamptz, 'infinity')
+        )
+      ) AT TIME ZONE 'UTC' AS last
+  ),
+  year AS (
+    SELECT
+      date_trunc('year', first) AS start,
+      1 AS number
+    FROM
+      edge
+    UNION ALL
+    SELECT
+      date_trunc(
+        'year',
+        least(
+          (
+            SELECT
+              min(first_bucket_start)
+            FROM
+              recount.usage_day_rollup AS d
+            WHERE
+              d.workspace_id = $25
+              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
+              AND d.first_bucket_start < coalesce($26::timestamptz, 'infinity')
+          ),
+          (
+            SELECT
+              min(first_bucket_start)
+            FROM
+              recount.tool_day_rollup AS d
+            WHERE
+              d.workspace_id = $27
+              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
+              AND d.first_bucket_start < coalesce($28::timestamptz, 'infinity')
+          ),
+          (
+            SELECT
+              min(first_bucket_start)
+            FROM
+              recount.file_day_rollup AS d
+            WHERE
+              d.workspace_id = $29
+              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
+              AND d.first_bucket_start < coalesce($30::timestamptz, 'infinity')
+          ),
+          (
+            SELECT
+              min(first_bucket_start)
+            FROM
+              recount.message_day_rollup AS d
+            WHERE
+              d.workspace_id = $31
+              AND d.first_bucket_start >= (year.start + interval '1 year') AT TIME ZONE 'UTC'
+              AND d.first_bucket_start < coalesce($32::timestamptz, 'infinity')
+          )
+        ) AT TIME ZONE 'UTC'
+      ),
+      number + 1
+    FROM
+      year
+    WHERE
+      number <= $33
+      AND year.start IS NOT NULL
+  ),
+  day AS (
+    SELECT
+      moment AS start,
+      moment AT TIME ZONE 'UTC' AT TIME ZONE $34 AS local_start,
+      (moment + interval '1 day') AT TIME ZONE 'UTC' AT TIME ZONE $35 AS local_end
+    FROM
+      edge,
+      year,
+      generate_series(
+        greatest(year.start, date_trunc('day', first)),
+        least(
+          year.start + interval '1 year' - interval '1 day',
+          last
+        ),
+        '1 day'
+      ) AS moment
+      -- After the last year comes a null, of which greatest and least would make all days from the first to the last.
+    WHERE
+      year.start IS NOT NULL
+      AND (
+        SELECT
+          count(start)
+        FROM
+          year
+      ) <= $36
+  ),
+  sample AS (
+    SELECT
+      start AS moment,
+      local_start AS local
+    FROM
+      day
+    UNION
+    SELECT
+      moment,
+      moment AT TIME ZONE 'UTC' AT TIME ZONE $37
+    FROM
+      day,
+      generate_series(start, start + interval '23:45', '15 minutes') AS moment
+    WHERE
+      local_end - local_start <> '24 hours'
+  )
+SELECT
+  (
+    SELECT
+      count(start)::int
+    FROM
+      year
+  ) AS years,
+  json_agg(
+    json_build_array(
+      extract(
+        epoch
+        FROM
+          moment
+      ) * 1000,
+      extract(
+        epoch
+        FROM
+          local
+      ) * 1000
+    )
+    ORDER BY
+      moment
+  ) AS samples
+FROM
+  sample;
+
+WITH
+  parted_u AS MATERIALIZED (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.model,
+      q.is_subagent,
+      q.agent_id,
+      q.git_branch,
+      q.agent_version,
+      q.is_shared,
+      q.responses,
+      q.tokens_in,
+      q.tokens_out,
+      q.cache_read,
+      q.cache_write,
+      q.cache_write_1h,
+      q.thinking_tokens,
+      q.web_search_requests,
+      q.cost_units,
+      q.cost_input_units,
+      q.cost_output_units,
+      q.cost_cache_read_units,
+      q.cost_cache_write_units,
+      q.cost_web_search_units,
+      q.unfinalised_responses,
+      q.unfinalised_tokens_out,
+      q.estimated_tokens_out,
+      q.unpriced_responses,
+      q.unpriced_tokens,
+      q.default_priced_responses,
+      (q.bucket_start + $1::interval) AS local_time
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          "recount"."usage_day_rollup" AS d
+        WHERE
+          d.workspace_id = $2
+          AND d.last_bucket_start >= $3::timestamptz
+          AND d.first_bucket_start > $4::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (
+              (
+                date_bin(
+                  '24 hours',
+                  (d.first_bucket_start + $5::interval),
+                  '2000-01-01Z'
+                ) = date_bin(
+                  '24 hours',
+                  (d.last_bucket_start + $6::interval),
+                  '2000-01-01Z'
+                )
+              )
+              AND d.first_bucket_start >= $7::timestamptz
+            )
+          ) IS NOT TRUE
+        GROUP BY
+          1,
+          2
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          (
+            SELECT
+              q.*,
+              min(q.bucket_start) OVER day AS first_bucket_start,
+              max(q.bucket_start) OVER day AS last_bucket_start
+            FROM
+              "recount"."usage_rollup" AS q
+            WHERE
+              q.workspace_id = s.workspace_id
+              AND q.session_id = s.session_id
+              AND q.bucket_start BETWEEN s.first AND s.last
+            WINDOW
+              day AS (
+                PARTITION BY
+                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
+                  q.model,
+                  q.is_subagent,
+                  q.agent_id,
+                  q.git_branch,
+                  q.agent_version,
+                  q.is_shared
+              )
+          ) AS d
+        WHERE
+          (
+            d.first_bucket_start IS NULL
+            OR (
+              (
+                date_bin(
+                  '24 hours',
+                  (d.first_bucket_start + $8::interval),
+                  '2000-01-01Z'
+                ) = date_bin(
+                  '24 hours',
+                  (d.last_bucket_start + $9::interval),
+                  '2000-01-01Z'
+                )
+              )
+              AND d.first_bucket_start >= $10::timestamptz
+            )
+          ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
+  ),
+  parted_m AS MATERIALIZED (
+    SELECT
+      q.workspace_id,
+      q.session_id,
+      q.bucket_start,
+      q.bucket_start AS last_bucket_start,
+      q.is_subagent,
+      q.messages,
+      q.user_messages,
+      (q.bucket_start + $11::interval) AS local_time
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          min(d.first_bucket_start) AS first,
+          max(d.last_bucket_start) AS last
+        FROM
+          "recount"."message_day_rollup" AS d
+        WHERE
+          d.workspace_id = $12
+          AND d.last_bucket_start >= $13::timestamptz
+          AND d.first_bucket_start > $14::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (
+              (
+                date_bin(
+                  '24 hours',
+                  (d.first_bucket_start + $15::interval),
+                  '2000-01-01Z'
+                ) = date_bin(
+                  '24 hours',
+                  (d.last_bucket_start + $16::interval),
+                  '2000-01-01Z'
+                )
+              )
+              AND d.first_bucket_start >= $17::timestamptz
+            )
+          ) IS NOT TRUE
+        GROUP BY
+          1,
+          2
+      ) AS s
+      CROSS JOIN LATERAL (
+        SELECT
+          *
+        FROM
+          (
+            SELECT
+              q.*,
+              min(q.bucket_start) OVER day AS first_bucket_start,
+              max(q.bucket_start) OVER day AS last_bucket_start
+            FROM
+              "recount"."message_rollup" AS q
+            WHERE
+              q.workspace_id = s.workspace_id
+              AND q.session_id = s.session_id
+              AND q.bucket_start BETWEEN s.first AND s.last
+            WINDOW
+              day AS (
+                PARTITION BY
+                  date_bin('1 day', q.bucket_start, '2000-01-01Z'),
+                  q.is_subagent
+              )
+          ) AS d
+        WHERE
+          (
+            d.first_bucket_start IS NULL
+            OR (
+              (
+                date_bin(
+                  '24 hours',
+                  (d.first_bucket_start + $18::interval),
+                  '2000-01-01Z'
+                ) = date_bin(
+                  '24 hours',
+                  (d.last_bucket_start + $19::interval),
+                  '2000-01-01Z'
+                )
+              )
+              AND d.first_bucket_start >= $20::timestamptz
+            )
+          ) IS NOT TRUE
+        OFFSET
+          0
+      ) AS q
+  ),
+  session_keys AS MATERIALIZED (
+    SELECT DISTINCT
+      date_bin('24 hours', u."local_time", '2000-01-01Z') AS "day",
+      u."session_id" AS "counted_session"
+    FROM
+      (
+        SELECT
+          d.workspace_id,
+          d.session_id,
+          d.first_bucket_start AS bucket_start,
+          d.last_bucket_start,
+          d.model,
+          d.is_subagent,
+          d.agent_id,
+          d.git_branch,
+          d.agent_version,
+          d.is_shared,
+          d.responses,
+          d.tokens_in,
+          d.tokens_out,
+          d.cache_read,
+          d.cache_write,
+          d.cache_write_1h,
+          d.thinking_tokens,
+          d.web_search_requests,
+          d.cost_units,
+          d.cost_input_units,
+          d.cost_output_units,
+          d.cost_cache_read_units,
+          d.cost_cache_write_units,
+          d.cost_web_search_units,
+          d.unfinalised_responses,
+          d.unfinalised_tokens_out,
+          d.estimated_tokens_out,
+          d.unpriced_responses,
+          d.unpriced_tokens,
+          d.default_priced_responses,
+          (d.first_bucket_start + $21::interval) AS local_time
+        FROM
+          "recount"."usage_day_rollup" AS d
+        WHERE
+          d.workspace_id = $22
+          AND d.last_bucket_start >= $23::timestamptz
+          AND d.first_bucket_start > $24::timestamptz - interval '24 hours'
+          AND (
+            d.first_bucket_start IS NULL
+            OR (
+              (
+                date_bin(
+                  '24 hours',
+                  (d.first_bucket_start + $25::interval),
+                  '2000-01-01Z'
+                ) = date_bin(
+                  '24 hours',
+                  (d.last_bucket_start + $26::interval),
+                  '2000-01-01Z'
+                )
+              )
+              AND d.first_bucket_start >= $27::timestamptz
+            )
+          )
+        UNION ALL
+        SELECT
+          *
+        FROM
+          parted_u
+      ) AS u
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+      AND s.session_id = u."session_id"
+    WHERE
+      u."workspace_id" = $28
+      AND u."bucket_start" >= $29::timestamptz
+  )
+SELECT
+  g."messages" AS "messages",
+  g."user_messages" AS "user_messages",
+  g."own_responses" AS "own_responses",
+  g."own_tokens_in" AS "own_tokens_in",
+  g."own_tokens_out" AS "own_tokens_out",
+  g."own_cache_read" AS "own_cache_read",
+  g."own_cache_write" AS "own_cache_write",
+  g."own_cache_write_1h" AS "own_cache_write_1h",
+  g."own_thinking_tokens" AS "own_thinking_tokens",
+  g."own_web_search_requests" AS "own_web_search_requests",
+  g."own_cost_units" AS "own_cost_units",
+  g."own_cost_input_units" AS "own_cost_input_units",
+  g."own_cost_output_units" AS "own_cost_output_units",
+  g."own_cost_cache_read_units" AS "own_cost_cache_read_units",
+  g."own_cost_cache_write_units" AS "own_cost_cache_write_units",
+  g."own_cost_web_search_units" AS "own_cost_web_search_units",
+  g."own_unfinalised_responses" AS "own_unfinalised_responses",
+  g."own_unfinalised_tokens_out" AS "own_unfinalised_tokens_out",
+  g."own_estimated_tokens_out" AS "own_estimated_tokens_out",
+  g."own_unpriced_responses" AS "own_unpriced_responses",
+  g."own_unpriced_tokens" AS "own_unpriced_tokens",
+  g."own_default_priced_responses" AS "own_default_priced_responses",
+  g."shared_responses" AS "shared_responses",
+  g."shared_tokens_in" AS "shared_tokens_in",
+  g."shared_tokens_out" AS "shared_tokens_out",
+  g."shared_cache_read" AS "shared_cache_read",
+  g."shared_cache_write" AS "shared_cache_write",
+  g."shared_cache_write_1h" AS "shared_cache_write_1h",
+  g."shared_thinking_tokens" AS "shared_thinking_tokens",
+  g."shared_web_search_requests" AS "shared_web_search_requests",
+  g."shared_cost_units" AS "shared_cost_units",
+  g."shared_cost_input_units" AS "shared_cost_input_units",
+  g."shared_cost_output_units" AS "shared_cost_output_units",
+  g."shared_cost_cache_read_units" AS "shared_cost_cache_read_units",
+  g."shared_cost_cache_write_units" AS "shared_cost_cache_write_units",
+  g."shared_cost_web_search_units" AS "shared_cost_web_search_units",
+  g."shared_unfinalised_responses" AS "shared_unfinalised_responses",
+  g."shared_unfinalised_tokens_out" AS "shared_unfinalised_tokens_out",
+  g."shared_estimated_tokens_out" AS "shared_estimated_tokens_out",
+  g."shared_unpriced_responses" AS "shared_unpriced_responses",
+  g."shared_unpriced_tokens" AS "shared_unpriced_tokens",
+  g."shared_default_priced_responses" AS "shared_default_priced_responses",
+  g."sessions" AS "sessions",
+  (count(*) OVER ())::float8 - 1 AS group_count,
+  to_char(g."day" AT TIME ZONE 'UTC', $30) AS "key_day"
+FROM
+  (
+    SELECT
+      coalesce(sum(messages), 0)::float8 AS "messages",
+      coalesce(sum(user_messages), 0)::float8 AS "user_messages",
+      coalesce(
+        recount.sum_bigint ("responses") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_responses",
+      coalesce(
+        recount.sum_bigint ("tokens_in") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_tokens_in",
+      coalesce(
+        recount.sum_bigint ("tokens_out") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_tokens_out",
+      coalesce(
+        recount.sum_bigint ("cache_read") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cache_read",
+      coalesce(
+        recount.sum_bigint ("cache_write") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cache_write",
+      coalesce(
+        recount.sum_bigint ("cache_write_1h") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cache_write_1h",
+      coalesce(
+        recount.sum_bigint ("thinking_tokens") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_thinking_tokens",
+      coalesce(
+        recount.sum_bigint ("web_search_requests") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_web_search_requests",
+      coalesce(
+        sum("cost_units") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cost_units",
+      coalesce(
+        sum("cost_input_units") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cost_input_units",
+      coalesce(
+        sum("cost_output_units") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cost_output_units",
+      coalesce(
+        sum("cost_cache_read_units") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cost_cache_read_units",
+      coalesce(
+        sum("cost_cache_write_units") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cost_cache_write_units",
+      coalesce(
+        sum("cost_web_search_units") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_cost_web_search_units",
+      coalesce(
+        recount.sum_bigint ("unfinalised_responses") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_unfinalised_responses",
+      coalesce(
+        recount.sum_bigint ("unfinalised_tokens_out") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_unfinalised_tokens_out",
+      coalesce(
+        recount.sum_bigint ("estimated_tokens_out") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_estimated_tokens_out",
+      coalesce(
+        recount.sum_bigint ("unpriced_responses") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_unpriced_responses",
+      coalesce(
+        recount.sum_bigint ("unpriced_tokens") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_unpriced_tokens",
+      coalesce(
+        recount.sum_bigint ("default_priced_responses") FILTER (
+          WHERE
+            NOT is_shared
+        ),
+        0
+      )::float8 AS "own_default_priced_responses",
+      coalesce(
+        recount.sum_bigint ("responses") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_responses",
+      coalesce(
+        recount.sum_bigint ("tokens_in") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_tokens_in",
+      coalesce(
+        recount.sum_bigint ("tokens_out") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_tokens_out",
+      coalesce(
+        recount.sum_bigint ("cache_read") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cache_read",
+      coalesce(
+        recount.sum_bigint ("cache_write") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cache_write",
+      coalesce(
+        recount.sum_bigint ("cache_write_1h") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cache_write_1h",
+      coalesce(
+        recount.sum_bigint ("thinking_tokens") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_thinking_tokens",
+      coalesce(
+        recount.sum_bigint ("web_search_requests") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_web_search_requests",
+      coalesce(
+        sum("cost_units") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cost_units",
+      coalesce(
+        sum("cost_input_units") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cost_input_units",
+      coalesce(
+        sum("cost_output_units") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cost_output_units",
+      coalesce(
+        sum("cost_cache_read_units") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cost_cache_read_units",
+      coalesce(
+        sum("cost_cache_write_units") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cost_cache_write_units",
+      coalesce(
+        sum("cost_web_search_units") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_cost_web_search_units",
+      coalesce(
+        recount.sum_bigint ("unfinalised_responses") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_unfinalised_responses",
+      coalesce(
+        recount.sum_bigint ("unfinalised_tokens_out") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_unfinalised_tokens_out",
+      coalesce(
+        recount.sum_bigint ("estimated_tokens_out") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_estimated_tokens_out",
+      coalesce(
+        recount.sum_bigint ("unpriced_responses") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_unpriced_responses",
+      coalesce(
+        recount.sum_bigint ("unpriced_tokens") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_unpriced_tokens",
+      coalesce(
+        recount.sum_bigint ("default_priced_responses") FILTER (
+          WHERE
+            is_shared
+        ),
+        0
+      )::float8 AS "shared_default_priced_responses",
+      CASE
+        WHEN (GROUPING("day") = 1) THEN (
+          SELECT
+            count(*)
+          FROM
+            (
+              SELECT DISTINCT
+                counted_session
+              FROM
+                session_keys
+            ) AS session
+        )
+        ELSE coalesce(max(session_count), 0)
+      END::float8 AS "sessions",
+      (GROUPING("day") = 1) AS is_total,
+      "day"
+    FROM
+      (
+        SELECT
+          date_bin('24 hours', u."local_time", '2000-01-01Z') AS "day",
+          u.is_shared AS "is_shared",
+          recount.sum_bigint (u."responses") AS "responses",
+          recount.sum_bigint (u."tokens_in") AS "tokens_in",
+          recount.sum_bigint (u."tokens_out") AS "tokens_out",
+          recount.sum_bigint (u."cache_read") AS "cache_read",
+          recount.sum_bigint (u."cache_write") AS "cache_write",
+          recount.sum_bigint (u."cache_write_1h") AS "cache_write_1h",
+          recount.sum_bigint (u."thinking_tokens") AS "thinking_tokens",
+          recount.sum_bigint (u."web_search_requests") AS "web_search_requests",
+          sum(u."cost_units") AS "cost_units",
+          sum(u."cost_input_units") AS "cost_input_units",
+          sum(u."cost_output_units") AS "cost_output_units",
+          sum(u."cost_cache_read_units") AS "cost_cache_read_units",
+          sum(u."cost_cache_write_units") AS "cost_cache_write_units",
+          sum(u."cost_web_search_units") AS "cost_web_search_units",
+          recount.sum_bigint (u."unfinalised_responses") AS "unfinalised_responses",
+          recount.sum_bigint (u."unfinalised_tokens_out") AS "unfinalised_tokens_out",
+          recount.sum_bigint (u."estimated_tokens_out") AS "estimated_tokens_out",
+          recount.sum_bigint (u."unpriced_responses") AS "unpriced_responses",
+          recount.sum_bigint (u."unpriced_tokens") AS "unpriced_tokens",
+          recount.sum_bigint (u."default_priced_responses") AS "default_priced_responses",
+          NULL::bigint AS "messages",
+          NULL::bigint AS "user_messages",
+          NULL::bigint AS session_count
+        FROM
+          (
+            SELECT
+              d.workspace_id,
+              d.session_id,
+              d.first_bucket_start AS bucket_start,
+              d.last_bucket_start,
+              d.model,
+              d.is_subagent,
+              d.agent_id,
+              d.git_branch,
+              d.agent_version,
+              d.is_shared,
+              d.responses,
+              d.tokens_in,
+              d.tokens_out,
+              d.cache_read,
+              d.cache_write,
+              d.cache_write_1h,
+              d.thinking_tokens,
+              d.web_search_requests,
+              d.cost_units,
+              d.cost_input_units,
+              d.cost_output_units,
+              d.cost_cache_read_units,
+              d.cost_cache_write_units,
+              d.cost_web_search_units,
+              d.unfinalised_responses,
+              d.unfinalised_tokens_out,
+              d.estimated_tokens_out,
+              d.unpriced_responses,
+              d.unpriced_tokens,
+              d.default_priced_responses,
+              (d.first_bucket_start + $31::interval) AS local_time
+            FROM
+              "recount"."usage_day_rollup" AS d
+            WHERE
+              d.workspace_id = $32
+              AND d.last_bucket_start >= $33::timestamptz
+              AND d.first_bucket_start > $34::timestamptz - interval '24 hours'
+              AND (
+                d.first_bucket_start IS NULL
+                OR (
+                  (
+                    date_bin(
+                      '24 hours',
+                      (d.first_bucket_start + $35::interval),
+                      '2000-01-01Z'
+                    ) = date_bin(
+                      '24 hours',
+                      (d.last_bucket_start + $36::interval),
+                      '2000-01-01Z'
+                    )
+                  )
+                  AND d.first_bucket_start >= $37::timestamptz
+                )
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM
+              parted_u
+          ) AS u
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+          AND s.session_id = u."session_id"
+        WHERE
+          u."workspace_id" = $38
+          AND u."bucket_start" >= $39::timestamptz
+        GROUP BY
+          1,
+          2
+        UNION ALL
+        SELECT
+          date_bin('24 hours', m."local_time", '2000-01-01Z') AS "day",
+          NULL AS "is_shared",
+          NULL AS "responses",
+          NULL AS "tokens_in",
+          NULL AS "tokens_out",
+          NULL AS "cache_read",
+          NULL AS "cache_write",
+          NULL AS "cache_write_1h",
+          NULL AS "thinking_tokens",
+          NULL AS "web_search_requests",
+          NULL AS "cost_units",
+          NULL AS "cost_input_units",
+          NULL AS "cost_output_units",
+          NULL AS "cost_cache_read_units",
+          NULL AS "cost_cache_write_units",
+          NULL AS "cost_web_search_units",
+          NULL AS "unfinalised_responses",
+          NULL AS "unfinalised_tokens_out",
+          NULL AS "estimated_tokens_out",
+          NULL AS "unpriced_responses",
+          NULL AS "unpriced_tokens",
+          NULL AS "default_priced_responses",
+          sum(m.messages) AS "messages",
+          sum(m.user_messages) AS "user_messages",
+          NULL::bigint AS session_count
+        FROM
+          (
+            SELECT
+              d.workspace_id,
+              d.session_id,
+              d.first_bucket_start AS bucket_start,
+              d.last_bucket_start,
+              d.is_subagent,
+              d.messages,
+              d.user_messages,
+              (d.first_bucket_start + $40::interval) AS local_time
+            FROM
+              "recount"."message_day_rollup" AS d
+            WHERE
+              d.workspace_id = $41
+              AND d.last_bucket_start >= $42::timestamptz
+              AND d.first_bucket_start > $43::timestamptz - interval '24 hours'
+              AND (
+                d.first_bucket_start IS NULL
+                OR (
+                  (
+                    date_bin(
+                      '24 hours',
+                      (d.first_bucket_start + $44::interval),
+                      '2000-01-01Z'
+                    ) = date_bin(
+                      '24 hours',
+                      (d.last_bucket_start + $45::interval),
+                      '2000-01-01Z'
+                    )
+                  )
+                  AND d.first_bucket_start >= $46::timestamptz
+                )
+              )
+            UNION ALL
+            SELECT
+              *
+            FROM
+              parted_m
+          ) AS m
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = m."workspace_id"
+          AND s.session_id = m."session_id"
+        WHERE
+          m."workspace_id" = $47
+          AND m."bucket_start" >= $48::timestamptz
+        GROUP BY
+          1
+        UNION ALL
+        SELECT
+          "day",
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          NULL,
+          count(*)
+        FROM
+          session_keys
+        GROUP BY
+          "day"
+      ) AS x
+    GROUP BY
+      GROUPING SETS (("day"), ())
+  ) AS g
+ORDER BY
+  is_total DESC,
+  g."day" NULLS FIRST,
+  own_cost_units DESC,
+  own_responses DESC,
+  g."day" NULLS FIRST
+LIMIT
+  $49;

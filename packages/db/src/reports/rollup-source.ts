@@ -1,0 +1,103 @@
+import { type SQL, sql } from '../drizzle.cjs';
+import { ROLLUPS, type RollupName } from '../usage/rollups-schema.ts';
+import { CALLS } from '../usage/write-rollups.ts';
+import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
+import type { ReportFilter } from './report-filter.ts';
+import type { ReportScope } from './report-keys.ts';
+
+/** Chooses the rows of a table by what is asked for. */
+export type TableSource = (scope: ReportScope) => ScopedTable;
+
+export interface ScopedTable {
+  /** For a FROM. */
+  table: SQL;
+  /** A query of a WITH that the table refers to. */
+  query?: SQL;
+}
+
+/** The shortest first: what lies within one lies within those after it. */
+const PERIODS = ['day', 'week', 'month'] as const;
+
+/**
+ * Rows of a roll-up under `alias`, with `bucket_start`, `last_bucket_start` and, where there is a calendar, `local_time` of the
+ * former: one for each UTC day of a session that lies within one local day, week or month and within the filter's time, and
+ * one for each quarter of an hour of the others. Reports by hour have quarters alone.
+ */
+export function fromRollup(name: RollupName, alias: string): TableSource {
+  const { quarters = CALLS[name], days, keys, sums, lists } = ROLLUPS[name];
+  const columns = [...keys, ...sums, ...lists];
+  const list = (table: string, names: readonly string[]) =>
+    sql.raw(names.map((column) => `${table}.${column}`).join(', '));
+  const as = sql.raw(alias);
+  const dayColumns = sql`
+    d.workspace_id, d.session_id, d.first_bucket_start AS bucket_start, d.last_bucket_start, ${list('d', columns)}`;
+  const quarterColumns = sql`
+    q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', columns)}`;
+  // Of the sessions `s`, one by one: joined with days, all quarters would be read, and all of a session for each of its days.
+  const daysOfQuarters = sql`
+    SELECT q.*, min(q.bucket_start) OVER day AS first_bucket_start, max(q.bucket_start) OVER day AS last_bucket_start
+    FROM ${quarters} AS q
+    WHERE q.workspace_id = s.workspace_id AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
+    WINDOW day AS (PARTITION BY date_bin('1 day', q.bucket_start, '2000-01-01Z'), ${list('q', keys)})`;
+  return (scope) => {
+    const { calendar, groupBy } = scope;
+    const toLocal = (time: SQL) =>
+      calendar === undefined ? sql`` : sql`, ${toLocalTime(time, calendar)} AS local_time`;
+    if (groupBy.includes('hour')) {
+      const where = ROLLUPS[name].quarters === undefined ? toCallConditions(scope) : sql`true`;
+      const local = toLocal(sql`q.bucket_start`);
+      return { table: sql`(SELECT ${quarterColumns} ${local} FROM ${quarters} AS q WHERE ${where}) AS ${as}` };
+    }
+    const period = PERIODS.find((key) => groupBy.includes(key));
+    const within = toDayConditions(scope);
+    const span = [sql`d.first_bucket_start`, sql`d.last_bucket_start`] as const;
+    const conditions = [
+      ...(period === undefined || calendar === undefined ? [] : [isWithinPeriod(period, span, calendar)]),
+      ...within.whole,
+    ];
+    if (conditions.length === 0) return { table: sql`(SELECT ${dayColumns} FROM ${days} AS d) AS ${as}` };
+    const condition = sql`(d.first_bucket_start IS NULL OR (${sql.join(conditions, sql` AND `)}))`;
+    const where = sql.join([sql`d.workspace_id = ${scope.workspaceId}`, ...within.overlapping], sql` AND `);
+    const parted = sql.raw(`parted_${alias}`);
+    return {
+      table: sql`(
+        SELECT ${dayColumns} ${toLocal(sql`d.first_bucket_start`)} FROM ${days} AS d WHERE ${where} AND ${condition}
+        UNION ALL SELECT * FROM ${parted}
+      ) AS ${as}`,
+      // Reports read their tables more than once, and these are the rows that take long to find.
+      query: sql`${parted} AS MATERIALIZED (
+        SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)}
+        FROM (
+          SELECT d.workspace_id, d.session_id, min(d.first_bucket_start) AS first, max(d.last_bucket_start) AS last
+          FROM ${days} AS d WHERE ${where} AND ${condition} IS NOT TRUE GROUP BY 1, 2
+        ) AS s CROSS JOIN LATERAL (SELECT * FROM (${daysOfQuarters}) AS d WHERE ${condition} IS NOT TRUE OFFSET 0) AS q
+      )`,
+    };
+  };
+}
+
+/** Calls within the filter's time, as an index serves it, and some of the last quarter of an hour beyond it. */
+function toCallConditions({ from, to }: ReportFilter): SQL {
+  const conditions = [sql`true`];
+  if (from !== null) conditions.push(sql`q."timestamp" >= ${from}::timestamptz`);
+  if (to !== null) conditions.push(sql`q."timestamp" < ${to}::timestamptz + interval '15 minutes'`);
+  return sql.join(conditions, sql` AND `);
+}
+
+/** For days that lie within the filter's time as a whole, and for days that have a part in it, as an index serves it. */
+function toDayConditions({ from, to }: ReportFilter): { whole: SQL[]; overlapping: SQL[] } {
+  const whole: SQL[] = [];
+  const overlapping: SQL[] = [];
+  if (from !== null) {
+    whole.push(sql`d.first_bucket_start >= ${from}::timestamptz`);
+    overlapping.push(
+      sql`d.last_bucket_start >= ${from}::timestamptz`,
+      sql`d.first_bucket_start > ${from}::timestamptz - interval '24 hours'`,
+    );
+  }
+  if (to !== null) {
+    whole.push(sql`d.last_bucket_start < ${to}::timestamptz`);
+    overlapping.push(sql`d.first_bucket_start < ${to}::timestamptz`);
+  }
+  return { whole, overlapping };
+}

@@ -1,0 +1,179 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
+import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import { readUsageReport } from './read-usage-report.ts';
+import { resolveReportFilter, UnknownTimeZoneError } from './report-filter.ts';
+import type { ReportKey } from './report-keys.ts';
+
+/** Moments around days of 23 and 25 hours; the n-th response has 2^n output tokens, so that a sum names its parts. */
+const MOMENTS = [
+  '2026-03-08T03:29:59.999Z', // St. John's: the last moment of 7 March; 8 March has 23 hours
+  '2026-03-08T03:30:00.000Z',
+  '2026-03-09T02:29:59.999Z', // its last moment
+  '2026-03-09T02:30:00.000Z',
+  '2026-03-28T22:59:59.999Z', // Berlin: the last moment of 28 March; 29 March has 23 hours
+  '2026-03-28T23:00:00.000Z',
+  '2026-03-29T21:59:59.999Z',
+  '2026-03-29T22:00:00.000Z',
+  '2026-06-01T18:14:59.999Z', // Kathmandu: the last moment of 1 June
+  '2026-06-01T18:15:00.000Z',
+  '2026-10-24T21:59:59.999Z', // Berlin: the last moment of 24 October; 25 October has 25 hours
+  '2026-10-24T22:00:00.000Z',
+  '2026-10-25T00:30:00.000Z', // half past two, the first time
+  '2026-10-25T01:30:00.000Z', // half past two, once more
+  '2026-10-25T22:59:59.999Z',
+  '2026-10-25T23:00:00.000Z',
+];
+const RANDOM_COUNT = 400;
+const ZONES = [
+  'UTC',
+  'Europe/Berlin',
+  'Asia/Kathmandu',
+  'America/St_Johns',
+  'Australia/Lord_Howe',
+  'America/Havana',
+  'Pacific/Apia',
+];
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+beforeAll(async () => {
+  pool = await createTestPool();
+  await insertTestFleet(pool, [
+    {
+      session_id: 'fixed',
+      project: 'fixed',
+      responses: MOMENTS.map((timestamp, index) => ({ timestamp, tokens_out: 2 ** index })),
+    },
+    {
+      session_id: 'random',
+      project: 'random',
+      responses: randomMoments().map((timestamp) => ({ timestamp, tokens_out: 1 })),
+    },
+  ]);
+});
+afterAll(() => pool.close());
+
+/** Over a year, the same every time: a linear congruential generator. */
+function randomMoments(): string[] {
+  let state = 1;
+  return Array.from({ length: RANDOM_COUNT }, () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return new Date(Date.UTC(2026, 0, 1) + Math.floor((state / 2_147_483_647) * 365 * 86_400_000)).toISOString();
+  });
+}
+
+async function readTokens(
+  key: ReportKey,
+  request: { timeZone: string; project: string; from?: string; to?: string },
+): Promise<Record<string, number>> {
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, { subagents: 'include', ...request });
+  const { rows, totals } = await readUsageReport(pool.database, filter, { groupBy: [key], limit: 10_000 });
+  expect(rows.reduce((sum, { own }) => sum + own.tokens_out, 0)).toBe(totals.own.tokens_out);
+  return Object.fromEntries(rows.map((row) => [row[key] ?? 'none', row.own.tokens_out]));
+}
+
+const sumOf = (...indexes: number[]) => indexes.reduce((sum, index) => sum + 2 ** index, 0);
+
+describe('days', () => {
+  it('of 23 and 25 hours in Berlin', async () => {
+    expect(await readTokens('day', { timeZone: 'Europe/Berlin', project: 'fixed', from: '2026-03-28' })).toEqual({
+      '2026-03-28': sumOf(4),
+      '2026-03-29': sumOf(5, 6),
+      '2026-03-30': sumOf(7),
+      '2026-06-01': sumOf(8, 9),
+      '2026-10-24': sumOf(10),
+      '2026-10-25': sumOf(11, 12, 13, 14),
+      '2026-10-26': sumOf(15),
+    });
+  });
+
+  it('that begin at a quarter past in UTC', async () => {
+    const request = { timeZone: 'Asia/Kathmandu', project: 'fixed', from: '2026-06-01', to: '2026-06-03' };
+    expect(await readTokens('day', request)).toEqual({ '2026-06-01': sumOf(8), '2026-06-02': sumOf(9) });
+  });
+
+  it('of half-hour zones with daylight saving', async () => {
+    const request = { timeZone: 'America/St_Johns', project: 'fixed', to: '2026-03-10' };
+    expect(await readTokens('day', request)).toEqual({
+      '2026-03-07': sumOf(0),
+      '2026-03-08': sumOf(1, 2),
+      '2026-03-09': sumOf(3),
+    });
+  });
+});
+
+describe('hours', () => {
+  it('that clocks show twice are two', async () => {
+    const request = { timeZone: 'Europe/Berlin', project: 'fixed', from: '2026-10-25', to: '2026-10-26' };
+    expect(await readTokens('hour', request)).toEqual({
+      '2026-10-25T00:00:00+02:00': sumOf(11),
+      '2026-10-25T02:00:00+02:00': sumOf(12),
+      '2026-10-25T02:00:00+01:00': sumOf(13),
+      '2026-10-25T23:00:00+01:00': sumOf(14),
+    });
+  });
+
+  it('have the offset of the zone, west of Greenwich as well', async () => {
+    const request = { timeZone: 'America/St_Johns', project: 'fixed', from: '2026-03-08', to: '2026-03-10' };
+    expect(Object.keys(await readTokens('hour', request))).toEqual([
+      '2026-03-08T00:00:00-03:30',
+      '2026-03-08T23:00:00-02:30',
+      '2026-03-09T00:00:00-02:30',
+    ]);
+  });
+});
+
+it('counts weeks from Monday, and months', async () => {
+  const request = { timeZone: 'Europe/Berlin', project: 'fixed', from: '2026-03-28', to: '2026-06-02' };
+  expect(await readTokens('week', request)).toEqual({
+    '2026-03-23': sumOf(4, 5, 6),
+    '2026-03-30': sumOf(7),
+    '2026-06-01': sumOf(8, 9),
+  });
+  expect(await readTokens('month', request)).toEqual({ '2026-03': sumOf(4, 5, 6, 7), '2026-06': sumOf(8, 9) });
+});
+
+describe.each(ZONES)('in %s, as Intl tells it,', (timeZone) => {
+  const format = new Intl.DateTimeFormat('sv', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  const days = randomMoments().map((moment) => format.format(new Date(moment)));
+
+  it('every response is in its day', async () => {
+    const expected: Record<string, number> = {};
+    for (const day of days) expected[day] = (expected[day] ?? 0) + 1;
+    expect(await readTokens('day', { timeZone, project: 'random' })).toEqual(expected);
+  });
+
+  it.each([
+    ['2026-03-08', '2026-03-29'],
+    ['2026-04-05', '2026-10-04'],
+    ['2026-10-25', '2026-11-01'],
+    ['2026-11-01', '2026-11-02'],
+  ])('%s to %s holds its days and no others', async (from, to) => {
+    const found = await readTokens('day', { timeZone, project: 'random', from, to });
+    const expected = days.filter((day) => day >= from && day < to).length;
+    expect(Object.values(found).reduce((sum, tokens) => sum + tokens, 0)).toBe(expected);
+    expect(Object.keys(found).every((day) => day >= from && day < to)).toBe(true);
+  });
+});
+
+describe('resolveReportFilter', () => {
+  const resolve = async (from: string, timeZone: string) =>
+    (await resolveReportFilter(pool.database, TEST_WORKSPACE, { from, timeZone, subagents: 'include' })).filter.from;
+
+  it.each([
+    ['2026-03-29', 'Europe/Berlin', '2026-03-28T23:00:00.000Z'],
+    ['2026-03-30', 'Europe/Berlin', '2026-03-29T22:00:00.000Z'],
+    ['2026-06-02', 'Asia/Kathmandu', '2026-06-01T18:15:00.000Z'],
+    // Clocks go from midnight to one o'clock: the day begins at one.
+    ['2026-03-08', 'America/Havana', '2026-03-08T05:00:00.000Z'],
+    // They go back from one o'clock to midnight: the day begins with the first of both.
+    ['2026-11-01', 'America/Havana', '2026-11-01T04:00:00.000Z'],
+    ['2026-03-29T12:00:00+02:00', 'Asia/Kathmandu', '2026-03-29T10:00:00.000Z'],
+  ])('%s in %s is %s', async (date, timeZone, moment) => {
+    expect(await resolve(date, timeZone)).toBe(moment);
+  });
+
+  it('throws for a zone that the database does not know', async () => {
+    await expect(resolve('2026-01-01', 'Europe/Atlantis')).rejects.toThrow(UnknownTimeZoneError);
+  });
+});

@@ -1,0 +1,72 @@
+import { bigint, boolean, customType, index, integer, primaryKey, type SQL, smallint, sql, text } from '../drizzle.cjs';
+import { identifier, isoTimestamp } from '../schema/column-types.ts';
+import { recountSchema } from '../schema/recount-schema.ts';
+
+/** What a text is within its session. context: what the program put in, among it a sub-agent's task. */
+export const SEARCH_KINDS = [
+  'prompt',
+  'answer',
+  'thinking',
+  'tool_input',
+  'tool_result',
+  'summary',
+  'context',
+] as const;
+export type SearchKind = (typeof SEARCH_KINDS)[number];
+
+/** Lexemes with positions and weights, made by `toWordVector` and not by a configuration of Postgres. */
+const wordVector = customType<{ data: string | SQL }>({ dataType: () => 'tsvector' });
+
+/**
+ * One row for each content block with text of a session's primary transcript. Written after the ingestion, by key the
+ * same in every version of the session: a longer one adds rows and leaves the others.
+ */
+export const searchDocuments = recountSchema.table(
+  'search_documents',
+  {
+    workspace_id: identifier().notNull(),
+    session_id: identifier().notNull(),
+    message_id: identifier().notNull(),
+    block_order: integer().notNull(),
+    kind: text().$type<SearchKind>().notNull(),
+    timestamp: isoTimestamp(),
+    is_subagent: boolean().notNull(),
+    line_number: integer().notNull(),
+    byte_offset: bigint({ mode: 'number' }).notNull(),
+    copy_key: bigint({ mode: 'bigint' }).notNull(),
+    is_cut: boolean().notNull(),
+    text: text().notNull(),
+    words: wordVector().notNull(),
+    grams: smallint().array().notNull(),
+  },
+  (table) => [
+    primaryKey({
+      name: 'search_documents_pk',
+      columns: [table.workspace_id, table.session_id, table.message_id, table.block_order],
+    }),
+    // One index, as the workspace's lexeme in `words` narrows down both kinds of search.
+    index('search_documents_content').using('gin', table.words, table.grams),
+  ],
+);
+
+/** How far each session is indexed; those with `indexed_at` null are the queue. */
+export const searchIndexState = recountSchema.table(
+  'search_index_state',
+  {
+    workspace_id: identifier().notNull(),
+    session_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
+    parser_version: text(),
+    /** Last block looked at. */
+    after_message_id: identifier().notNull().default(''),
+    after_block_order: integer().notNull().default(-1),
+    failure_count: integer().notNull().default(0),
+    waiting_since: isoTimestamp().notNull().default(sql`now()`),
+    next_attempt_at: isoTimestamp().notNull().default(sql`now()`),
+    indexed_at: isoTimestamp(),
+  },
+  (table) => [
+    primaryKey({ name: 'search_index_state_pk', columns: [table.workspace_id, table.session_id] }),
+    index('search_index_state_waiting').on(table.next_attempt_at).where(sql`indexed_at IS NULL`),
+  ],
+);

@@ -1,0 +1,81 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { isInWorkspace } from '../planner.ts';
+import { OPERATOR, sessions, transcripts } from '../transcripts/schema.ts';
+import { transcriptFigures } from '../transcripts/transcript-figures.ts';
+import { list } from '../usage/ledger-definition.ts';
+
+/** Columns that a session takes over from its primary transcript. */
+const TAKEN_OVER = [
+  'agent',
+  'is_subagent',
+  'parent_session_id',
+  'agent_id',
+  'uploader_key_id',
+  ...Object.keys(transcriptFigures()),
+];
+const DERIVED = [...TAKEN_OVER, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];
+export const SESSION_COLUMNS = ['workspace_id', 'session_id', ...DERIVED];
+
+/** Whether somebody is known to have brought a version whom nothing entitles to speak for the session: see `selectVersions`. */
+const IS_FOREIGN = sql.raw(`
+  t.uploader_key_id IS NOT NULL AND t.uploader_key_id <> '${OPERATOR}'
+  AND t.uploader_key_id IS DISTINCT FROM first_value(t.uploader_key_id) OVER (PARTITION BY t.session_id ORDER BY t.id)`);
+
+/**
+ * The ingested transcripts `t` that `where` admits, with all of their columns, how many of their session's there are, how many
+ * others of it are foreign, and which is primary. A session's owner is who brought the first of its transcripts, by their ids,
+ * that was ingested, superseded ones included. What others bring is foreign, and comes after all that is not: else whoever
+ * uploads something longer would take the session over. The operator's versions, and those of unknown uploaders, are not foreign.
+ * Among equals it is the longest session file, as it has the prompts and every run; else the longest stream. Content hashes decide
+ * ties.
+ */
+export function selectVersions(where: SQL): SQL {
+  // Not by status: a transcript that waits to be parsed again keeps its rows meanwhile.
+  return sql`
+    SELECT *, count(*) OVER (PARTITION BY session_id)::int AS transcript_count,
+      (count(*) FILTER (WHERE is_foreign) OVER (PARTITION BY session_id))::int - is_foreign::int AS other_uploader_count,
+      row_number() OVER (
+        PARTITION BY session_id ORDER BY is_foreign, is_stream, size_bytes DESC, sha256
+      ) = 1 AS is_primary
+    FROM (
+      SELECT t.*, ${IS_FOREIGN} AS is_foreign
+      FROM ${transcripts} AS t
+      WHERE ${where} AND (t.ingested_at IS NOT NULL OR t.superseded_by IS NOT NULL)
+    ) AS t
+    WHERE ingested_at IS NOT NULL`;
+}
+
+/** The rows of sessions, with SESSION_COLUMNS, as they follow from `version`, which has the rows of `selectVersions`. */
+export function selectSessions(): SQL {
+  return sql`
+    SELECT workspace_id, session_id, ${list(TAKEN_OVER, (name) => name)}, id AS primary_transcript_id, transcript_count,
+      other_uploader_count
+    FROM version WHERE is_primary`;
+}
+
+/**
+ * Makes the rows of sessions follow from their ingested transcripts, whose order of arrival never matters: one is primary,
+ * the others are marked diverged. Deletes the row where none is left. The caller holds the sessions' locks.
+ */
+export async function refreshSessions(
+  transaction: Database,
+  workspaceId: string,
+  sessionIds: readonly string[],
+): Promise<void> {
+  const ofSessions = (alias: string) => isInWorkspace(alias, 'session_id', workspaceId, sessionIds);
+  await transaction.execute(sql`
+    WITH version AS (${selectVersions(ofSessions('t'))}
+    ), marked AS (
+      UPDATE ${transcripts} AS t SET is_diverged = NOT v.is_primary
+      FROM version AS v
+      WHERE t.workspace_id = v.workspace_id AND t.id = v.id AND t.is_diverged = v.is_primary
+    ), deleted AS (
+      DELETE FROM ${sessions} AS s
+      WHERE ${ofSessions('s')} AND NOT EXISTS (SELECT FROM version AS v WHERE v.session_id = s.session_id)
+    )
+    INSERT INTO ${sessions} (${list(SESSION_COLUMNS, (name) => name)})
+    ${selectSessions()} ORDER BY session_id
+    ON CONFLICT (workspace_id, session_id) DO UPDATE
+    SET ${list(DERIVED, (name) => `${name} = excluded.${name}`)}, updated_at = now()`);
+}

@@ -1,0 +1,404 @@
+import type { ApiResponse, ToolCall } from '@recount/core';
+import fc from 'fast-check';
+import type { PoolClient } from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Database } from '../database/database.ts';
+import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
+import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
+import type { RowSet } from '../transcripts/row-set.ts';
+import { createTranscriptCopier } from '../transcripts/transcript-copier.ts';
+import { createTranscriptWriter } from '../transcripts/transcript-writer.ts';
+import { findNextUsageNumbers } from '../usage/replaced-usage.ts';
+import { verifyUsage } from '../usage/verify-usage.ts';
+import { deleteSession } from './delete-session.ts';
+import { lockSession } from './lock-session.ts';
+import { settleSessions } from './settle-sessions.ts';
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+beforeAll(async () => {
+  pool = await createTestPool();
+});
+afterAll(() => pool.close());
+
+/** What a made transcript holds of a response. */
+interface Copy {
+  response: number;
+  minute: number | null;
+  source: 'message' | 'progress';
+  isMarkedCopy: boolean;
+  isUnfinalised: boolean;
+  tokensIn: number;
+  tokensOut: number;
+  calls: number;
+}
+
+interface MadeTranscript {
+  id: string;
+  sessionId: string;
+  sizeBytes: number;
+  startMinute: number;
+  copies: Copy[];
+}
+
+const toTime = (minute: number | null) =>
+  minute === null ? null : new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString();
+const toKey = (response: number) => `msg_${String(response).padStart(24, '0')}`;
+
+const toCost = ({ tokensIn, tokensOut }: Copy) => (tokensIn + 10 * tokensOut) / 1e6;
+
+function toApiResponse(sessionId: string, copy: Copy, index: number): ApiResponse {
+  const cost = toCost(copy);
+  return {
+    response_key: toKey(copy.response),
+    source: copy.source,
+    session_id: sessionId,
+    message_id: copy.source === 'message' ? `m${index}` : null,
+    provider_message_id: toKey(copy.response),
+    request_id: null,
+    model: copy.tokensOut % 2 === 0 ? 'even' : 'odd',
+    timestamp: toTime(copy.minute),
+    is_subagent: copy.source === 'progress',
+    agent_id: null,
+    git_branch: null,
+    agent_version: null,
+    is_marked_copy: copy.isMarkedCopy,
+    tokens_in: copy.tokensIn,
+    tokens_out: copy.tokensOut,
+    cache_read: 5,
+    cache_write: 0,
+    cache_write_5m: 0,
+    cache_write_1h: 0,
+    thinking_tokens: 0,
+    web_search_requests: 0,
+    web_fetch_requests: 0,
+    service_tier: null,
+    speed: null,
+    inference_geo: null,
+    is_unfinalised: copy.isUnfinalised,
+    estimated_tokens_out: copy.isUnfinalised ? copy.tokensOut * 2 : null,
+    reported_cost_usd: null,
+    cost_usd: cost,
+    cost_input_usd: 0,
+    cost_output_usd: cost,
+    cost_cache_read_usd: 0,
+    cost_cache_write_usd: 0,
+    cost_web_search_usd: 0,
+    price_basis: 'list',
+    line_number: index + 1,
+  };
+}
+
+const toToolCalls = (sessionId: string, copy: Copy, index: number): ToolCall[] =>
+  Array.from({ length: copy.source === 'message' ? copy.calls : 0 }, (_, call) => ({
+    call_key: `call-${copy.response}-${call}`,
+    response_key: toKey(copy.response),
+    session_id: sessionId,
+    message_id: `m${index}`,
+    tool_name: 'Bash',
+    tool_kind: 'shell',
+    mcp_server: null,
+    program: 'ls',
+    file_path: null,
+    subagent_type: null,
+    subagent_id: null,
+    skill_name: null,
+    model: null,
+    timestamp: toTime(copy.minute),
+    is_subagent: false,
+    duration_ms: 100,
+    is_error: false,
+    is_denied: false,
+    input_bytes: 10,
+    output_bytes: 20,
+    line_number: index + 1,
+  }));
+
+interface Write {
+  transcript: MadeTranscript;
+  superseded: readonly string[];
+}
+
+/** Writes a transcript, or writes it again, as a worker does; returns what is new of it. */
+async function insertRows(
+  transaction: Database,
+  client: PoolClient,
+  { id, sessionId, sizeBytes, startMinute, copies }: MadeTranscript,
+): Promise<RowSet> {
+  await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = $2', [TEST_WORKSPACE, id]);
+  await insertTestTranscript(
+    { ...pool, database: transaction as typeof pool.database },
+    { id, row_set_id: id, session_id: sessionId, size_bytes: sizeBytes, first_timestamp: toTime(startMinute) },
+  );
+  const key = { workspaceId: TEST_WORKSPACE, rowSetId: id };
+  const rowSet = { ...key, firstNumbers: await findNextUsageNumbers(transaction, key) };
+  const copier = createTranscriptCopier(client);
+  const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
+  await writer.write({
+    ...{ messages: [], contentBlocks: [], events: [], issues: [] },
+    apiResponses: copies.map((copy, index) => toApiResponse(sessionId, copy, index)),
+    toolCalls: copies.flatMap((copy, index) => toToolCalls(sessionId, copy, index)),
+  });
+  await copier.sendAll();
+  return rowSet;
+}
+
+/** Writes transcripts of different sessions in one transaction; those whose bytes they contain go. Returns how many rows that read. */
+async function write(...writes: readonly Write[]): Promise<number> {
+  const sessionIds = writes.map(({ transcript }) => transcript.sessionId).sort();
+  const removedRowSetIds = writes.flatMap(({ superseded }) => superseded);
+  return await pool.withTransaction(async (transaction, client) => {
+    // Rows that a join keeps in memory are read again and again without being counted.
+    await client.query(`SET LOCAL work_mem = '64kB'`);
+    for (const sessionId of sessionIds) await lockSession(transaction, TEST_WORKSPACE, sessionId);
+    const written: RowSet[] = [];
+    for (const { transcript } of writes) written.push(await insertRows(transaction, client, transcript));
+    await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = ANY($2)', [
+      TEST_WORKSPACE,
+      removedRowSetIds,
+    ]);
+    await settleSessions(transaction, { workspaceId: TEST_WORKSPACE, sessionIds, written, removedRowSetIds });
+    const { rows } = await client.query(
+      'SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int AS read FROM pg_stat_xact_user_tables',
+    );
+    return rows[0]?.read ?? 0;
+  });
+}
+
+type Held = Copy & { transcript: MadeTranscript; index: number };
+
+const compare = (a: readonly (number | string)[], b: readonly (number | string)[]): number => {
+  for (const [index, left] of a.entries()) {
+    const right = b[index] ?? 0;
+    if (left !== right) return left < right ? -1 : 1;
+  }
+  return 0;
+};
+const toCreditRank = ({ transcript, index, ...copy }: Held) => [
+  copy.source === 'progress' ? 1 : 0,
+  copy.minute ?? Number.POSITIVE_INFINITY,
+  Number(copy.isMarkedCopy),
+  Number(copy.source === 'progress'),
+  transcript.startMinute,
+  transcript.sessionId,
+  -transcript.sizeBytes,
+  `sha-${transcript.id}`,
+  index,
+];
+const toFigureRank = (held: Held) => [
+  Number(held.isUnfinalised),
+  -held.tokensOut,
+  -held.tokensIn,
+  ...toCreditRank(held),
+];
+const first = (held: readonly Held[], toRank: (held: Held) => (number | string)[]): Held => {
+  const [best] = held.toSorted((a, b) => compare(toRank(a), toRank(b)));
+  if (best === undefined) throw new Error('No copy');
+  return best;
+};
+
+const areEqual = (values: readonly unknown[]): boolean => new Set(values).size <= 1;
+
+/** What copies disagree about, said in other words than the ledger's. */
+function toDisagreement(copies: readonly Held[]) {
+  const placeholders = copies.filter(({ isUnfinalised }) => isUnfinalised).map(({ tokensOut }) => tokensOut);
+  const finals = copies.filter(({ isUnfinalised }) => !isUnfinalised).map(({ tokensOut }) => tokensOut);
+  const minutes = copies.flatMap(({ minute }) => minute ?? []);
+  const areExplained =
+    areEqual(copies.map(({ tokensIn }) => tokensIn)) &&
+    areEqual(finals) &&
+    placeholders.every((tokensOut) => finals.every((final) => tokensOut <= final && final <= 200_000)) &&
+    Math.max(...placeholders) - Math.min(...placeholders) <= 128;
+  const disagreements = [
+    ...(areEqual(copies.map(({ tokensOut }) => tokensOut % 2)) ? [] : ['model']),
+    ...(Math.max(...minutes) - Math.min(...minutes) > 15 ? ['time'] : []),
+    ...(areExplained ? [] : ['figures']),
+  ];
+  if (disagreements.length === 0) return { disagreements: null, lowest: null, highest: null };
+  const costs = (of: readonly Held[]) => of.map(toCost);
+  const final = copies.filter(({ isUnfinalised }) => !isUnfinalised);
+  return {
+    disagreements,
+    lowest: Math.min(...costs(final.length > 0 ? final : copies)),
+    highest: Math.max(...costs(copies)),
+  };
+}
+
+/** The ledger by the definition, from nothing but the transcripts that are there. */
+function toExpected(transcripts: readonly MadeTranscript[]) {
+  const held = transcripts.flatMap((transcript) =>
+    transcript.copies.map((copy, index): Held => ({ ...copy, transcript, index })),
+  );
+  const ledger = [...Map.groupBy(held, ({ response }) => response)].map(([response, copies]) => {
+    const credited = first(copies, toCreditRank);
+    const final = first(copies, toFigureRank);
+    return {
+      response_key: toKey(response),
+      session_id: credited.transcript.sessionId,
+      row_set_id: credited.transcript.id,
+      timestamp: toTime(credited.minute),
+      tokens_out: final.tokensOut,
+      is_unfinalised: final.isUnfinalised,
+      copy_count: copies.length,
+      ...toDisagreement(copies),
+    };
+  });
+  const calls = held.flatMap((copy) => toToolCalls('', copy, 0).map(({ call_key }) => ({ call_key, held: copy })));
+  const owners = [...Map.groupBy(calls, ({ call_key }) => call_key)].map(([call_key, copies]) => ({
+    call_key,
+    session_id: first(
+      copies.map((copy) => copy.held),
+      toCreditRank,
+    ).transcript.sessionId,
+  }));
+  const byKey = (a: object, b: object) => compare([JSON.stringify(a)], [JSON.stringify(b)]);
+  const sums = (rows: { session_id: string; tokens_out: number }[]) =>
+    [...Map.groupBy(rows, ({ session_id }) => session_id)]
+      .map(([session_id, own]) => ({
+        session_id,
+        responses: own.length,
+        tokens_out: own.reduce((sum, row) => sum + row.tokens_out, 0),
+      }))
+      .sort(byKey);
+  const creditedTo = new Map(ledger.map((row) => [row.response_key, row.session_id]));
+  const heldOnce = [...Map.groupBy(held, ({ transcript, response }) => `${transcript.sessionId} ${response}`).values()];
+  const shared = heldOnce
+    .map((copies) => first(copies, toFigureRank))
+    .filter(({ response, transcript }) => creditedTo.get(toKey(response)) !== transcript.sessionId)
+    .map(({ transcript, tokensOut }) => ({ session_id: transcript.sessionId, tokens_out: tokensOut }));
+  return {
+    ledger: ledger.sort((a, b) => compare([a.response_key], [b.response_key])),
+    owners: owners.sort((a, b) => compare([a.call_key], [b.call_key])),
+    own: sums(ledger),
+    shared: sums(shared),
+  };
+}
+
+async function readActual() {
+  const query = async (text: string) => (await pool.pool.query(text)).rows;
+  const sums = (isShared: boolean) =>
+    query(
+      `SELECT session_id, sum(responses)::int AS responses, sum(tokens_out)::int AS tokens_out
+       FROM recount.usage_rollup WHERE is_shared = ${isShared} GROUP BY 1 ORDER BY 1`,
+    );
+  return {
+    ledger: (
+      await query(
+        `SELECT response_key, session_id, row_set_id, "timestamp", tokens_out::int, is_unfinalised, copy_count,
+           disagreements, lowest_cost_usd::float8 AS lowest, highest_cost_usd::float8 AS highest
+         FROM recount.usage_ledger ORDER BY response_key`,
+      )
+    ).map((row) => ({ ...row, timestamp: row.timestamp?.toISOString() ?? null })),
+    owners: await query(`SELECT call_key, session_id FROM recount.tool_calls WHERE is_own ORDER BY call_key`),
+    own: await sums(false),
+    shared: await sums(true),
+  };
+}
+
+async function clear(): Promise<void> {
+  await pool.pool.query(
+    `TRUNCATE recount.usage_entries, recount.usage_ledger, recount.usage_rollup, recount.tool_calls,
+     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.file_day_rollup, recount.message_day_rollup, recount.transcripts, recount.sessions`,
+  );
+}
+
+const copyArbitrary = fc.record({
+  response: fc.nat(5),
+  minute: fc.option(fc.oneof({ weight: 5, arbitrary: fc.nat(3) }, { weight: 1, arbitrary: fc.nat(40) }), { freq: 8 }),
+  source: fc.constantFrom('message', 'message', 'progress'),
+  isMarkedCopy: fc.boolean(),
+  isUnfinalised: fc.boolean(),
+  tokensIn: fc.constantFrom(3, 3, 3, 3, 100_000_000),
+  tokensOut: fc.constantFrom(2, 2, 2, 1, 3, 4, 600, 300_000),
+  calls: fc.nat(2),
+}) satisfies fc.Arbitrary<Copy>;
+
+/** Sessions a to d; versions 0 and 1 of each, written once or again, or the whole session deleted. */
+const stepArbitrary = fc.record({
+  session: fc.constantFrom('a', 'b', 'c', 'd'),
+  action: fc.oneof(
+    { weight: 4, arbitrary: fc.constant('write' as const) },
+    { weight: 1, arbitrary: fc.constant('supersede' as const) },
+    { weight: 1, arbitrary: fc.constant('delete' as const) },
+  ),
+  version: fc.nat(1),
+  sizeBytes: fc.integer({ min: 1, max: 3 }),
+  startMinute: fc.nat(2),
+  copies: fc.uniqueArray(copyArbitrary, { maxLength: 6, selector: ({ response, source }) => `${response} ${source}` }),
+});
+
+it('follows from the transcripts that are there, whatever was written, replaced and deleted, by whom and in what order', async () => {
+  const round = fc.record({
+    /** How many of its writes come in one transaction. */
+    groupSize: fc.nat(4),
+    steps: fc.uniqueArray(stepArbitrary, { minLength: 1, maxLength: 4, selector: ({ session }) => session }),
+  });
+  const rounds = fc.array(round, { minLength: 1, maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(rounds, async (everyRound) => {
+      await clear();
+      const present = new Map<string, MadeTranscript>();
+      for (const { groupSize, steps } of everyRound) {
+        const deletions: string[] = [];
+        const writes: Write[] = [];
+        for (const { session, action, version, sizeBytes, startMinute, copies } of steps) {
+          const transcript = { id: `${session}${version}`, sessionId: session, sizeBytes, startMinute, copies };
+          const other = `${session}${1 - version}`;
+          if (action !== 'write') present.delete(other);
+          if (action === 'delete') {
+            present.delete(transcript.id);
+            deletions.push(session);
+            continue;
+          }
+          present.set(transcript.id, transcript);
+          writes.push({ transcript, superseded: action === 'supersede' ? [other] : [] });
+        }
+        // The sessions of a round at once, on connections of their own.
+        await Promise.all([
+          ...deletions.map((session) =>
+            pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, session)),
+          ),
+          write(...writes.slice(0, groupSize)),
+          ...writes.slice(groupSize).map((single) => write(single)),
+        ]);
+        expect(await readActual()).toEqual(toExpected([...present.values()]));
+        const checks = await pool.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
+        // These transcripts say nothing of their own figures.
+        for (const check of checks.filter(({ table }) => table !== 'transcripts')) {
+          expect(check).toMatchObject({ missing: 0, surplus: 0 });
+        }
+      }
+    }),
+    { numRuns: 30 },
+  );
+});
+
+/** A transcript of many responses, and a copy of it in another session. */
+function toLongTranscripts(responses: number, calls: number) {
+  const copies = Array.from({ length: responses }, (_, response) => ({
+    ...{ response, minute: response, source: 'message', isMarkedCopy: false, isUnfinalised: false, calls },
+    ...{ tokensIn: 3, tokensOut: 2 },
+  })) satisfies Copy[];
+  const long = { id: 'a0', sessionId: 'a', sizeBytes: 2, startMinute: 0, copies };
+  const fork = { ...long, id: 'b0', sessionId: 'b', copies: copies.map((copy) => ({ ...copy, isMarkedCopy: true })) };
+  return { long, fork };
+}
+
+it('settles more responses than fit one step', async () => {
+  await clear();
+  const { long, fork } = toLongTranscripts(20_001, 0);
+  await write({ transcript: long, superseded: [] });
+  expect(await readActual()).toEqual(toExpected([long]));
+  await write({ transcript: fork, superseded: [] });
+  expect(await readActual()).toEqual(toExpected([long, fork]));
+  await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a'));
+  expect(await readActual()).toEqual(toExpected([fork]));
+});
+
+it('reads rows in proportion where statistics are of empty tables', async () => {
+  await clear();
+  await pool.pool.query('ANALYZE');
+  const responses = 4000;
+  const { long, fork } = toLongTranscripts(responses, 0);
+  expect(await write({ transcript: long, superseded: [] })).toBeLessThan(50 * responses);
+  expect(await write({ transcript: fork, superseded: [] })).toBeLessThan(50 * responses);
+});

@@ -1,0 +1,56 @@
+import type { Database } from '../database/database.ts';
+import { and, eq, isNull, sql } from '../drizzle.cjs';
+import { lockSession } from '../sessions/lock-session.ts';
+import { settleSessions } from '../sessions/settle-sessions.ts';
+import { deleteTranscriptRows } from './delete-transcript-rows.ts';
+import { findTranscript } from './find-transcript.ts';
+import type { TranscriptRow } from './schema.ts';
+import { transcripts } from './schema.ts';
+
+export interface DeletedTranscript {
+  /** Key of the raw object, which the caller deletes once the transaction has ended. */
+  objectKey: string;
+  /** Transcripts that are queued again, as their rows were part of the deleted one's; the caller makes their jobs. */
+  queuedIds: string[];
+}
+
+/**
+ * Deletes one transcript with its rows; what is derived from them follows. Shorter versions that it had superseded come back,
+ * where their raw objects are there. Undefined where the transcript is gone meanwhile. Fails with SQLSTATE 55P03 where
+ * its session is busy for 5 s.
+ */
+export async function deleteTranscript(
+  transaction: Database,
+  { workspace_id: workspaceId, session_id: sessionId, id }: Pick<TranscriptRow, 'workspace_id' | 'session_id' | 'id'>,
+): Promise<DeletedTranscript | undefined> {
+  // The session may be under ingestion for minutes; waiting requests would use up the connections.
+  await transaction.execute(sql`SET LOCAL lock_timeout = '5s'`);
+  await lockSession(transaction, workspaceId, sessionId);
+  const transcript = await findTranscript(transaction, workspaceId, id);
+  if (transcript === undefined) return undefined;
+  await transaction.delete(transcripts).where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.id, id)));
+  const queuedIds = await releaseSuperseded(transaction, transcript);
+  const removedRowSetIds = transcript.row_set_id === null ? [] : [transcript.row_set_id];
+  await deleteTranscriptRows(transaction, workspaceId, removedRowSetIds);
+  await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
+  return { objectKey: transcript.object_key, queuedIds };
+}
+
+/** Those that a transcript superseded belong to the one that superseded it, or are ingested again. */
+async function releaseSuperseded(transaction: Database, transcript: TranscriptRow): Promise<string[]> {
+  const ofTranscript = and(
+    eq(transcripts.workspace_id, transcript.workspace_id),
+    eq(transcripts.session_id, transcript.session_id),
+    eq(transcripts.superseded_by, transcript.id),
+  );
+  if (transcript.superseded_by !== null) {
+    await transaction.update(transcripts).set({ superseded_by: transcript.superseded_by }).where(ofTranscript);
+    return [];
+  }
+  const queued = await transaction
+    .update(transcripts)
+    .set({ status: 'queued', superseded_by: null, attempt_count: 0, failure_reason: null })
+    .where(and(ofTranscript, isNull(transcripts.raw_deleted_at)))
+    .returning({ id: transcripts.id });
+  return queued.map(({ id }) => id);
+}

@@ -1,0 +1,67 @@
+import { isStreamFormat } from '@recount/core';
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { list } from '../usage/ledger-definition.ts';
+import { listTranscriptsByContent } from './list-transcripts-by-content.ts';
+import { type TranscriptRow, transcripts } from './schema.ts';
+import { toJsonText } from './to-json-text.ts';
+
+const COLUMNS = [
+  'id',
+  'session_id',
+  'agent',
+  'format',
+  'path',
+  'is_subagent',
+  'parent_session_id',
+  'agent_id',
+  'sha256',
+  'size_bytes',
+  'object_key',
+  'uploader_key_id',
+  'grown_from',
+  'tail_sha256',
+  'stored_sha256',
+] as const satisfies readonly (keyof TranscriptRow)[];
+
+type OptionalColumn = 'uploader_key_id' | 'grown_from' | 'tail_sha256' | 'stored_sha256';
+
+export type NewTranscript = Omit<Pick<TranscriptRow, (typeof COLUMNS)[number]>, OptionalColumn> &
+  Partial<Pick<TranscriptRow, OptionalColumn>> & {
+    /** When it was received, ISO 8601. Default now. */
+    created_at?: string | undefined;
+  };
+
+export interface InsertedTranscript {
+  row: TranscriptRow;
+  isDuplicate: boolean;
+}
+
+/**
+ * Inserts a workspace's transcripts, each unless its session has the same bytes already; returns the rows that are there
+ * now, in order. Safe against concurrent uploads: the unique constraint decides. To be called once in a transaction: two
+ * that insert the same ones wait for each other in one order.
+ */
+export async function insertTranscripts(
+  transaction: Database,
+  workspaceId: string,
+  newTranscripts: readonly NewTranscript[],
+): Promise<InsertedTranscript[]> {
+  const columns = list(COLUMNS, (name) => name);
+  const records = newTranscripts.map((transcript) => ({ ...transcript, is_stream: isStreamFormat(transcript.format) }));
+  const { rows: inserted } = await transaction.execute<{ id: string }>(sql`
+    INSERT INTO ${transcripts} (workspace_id, created_at, is_stream, ${columns})
+    SELECT ${workspaceId}, coalesce(created_at, now()), is_stream, ${columns}
+    FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText(records)}::jsonb)
+    ORDER BY session_id, sha256, id
+    ON CONFLICT DO NOTHING RETURNING id`);
+  const insertedIds = new Set(inserted.map(({ id }) => id));
+  const contents = newTranscripts.map(({ session_id, sha256 }) => ({ sessionId: session_id, sha256 }));
+  const rows = await listTranscriptsByContent(transaction, workspaceId, contents);
+  return newTranscripts.map(({ id }, index) => {
+    const row = rows[index];
+    // Deleted between the two statements: the caller's retry will insert it.
+    if (row === undefined) throw new Error('The transcript was deleted while it was uploaded again');
+    return { row, isDuplicate: row.id !== id || !insertedIds.delete(id) };
+  });
+}

@@ -1,0 +1,34 @@
+import { constants, zstdCompressSync } from 'node:zlib';
+import type { Database } from '../database/database.ts';
+import { and, eq } from '../drizzle.cjs';
+import { transcriptCheckpoints } from './checkpoints-schema.ts';
+import type { RowSetKey } from './transcript-rows.ts';
+import type { WrittenCheckpoint } from './transcript-writer.ts';
+
+/** Puts the checkpoint of a parse of the first `byteOffset` bytes in the place of the row set's earlier one, if there is one. */
+export async function replaceCheckpoint(
+  transaction: Database,
+  { workspaceId, rowSetId }: RowSetKey,
+  byteOffset: number,
+  checkpoint: WrittenCheckpoint | undefined,
+): Promise<void> {
+  const { workspace_id, row_set_id } = transcriptCheckpoints;
+  if (checkpoint === undefined) {
+    await transaction.delete(transcriptCheckpoints).where(and(eq(workspace_id, workspaceId), eq(row_set_id, rowSetId)));
+    return;
+  }
+  const { state, numbers } = checkpoint;
+  const row = {
+    byte_offset: byteOffset,
+    entry_number: numbers.entry,
+    call_number: numbers.call,
+    event_number: numbers.event,
+    issue_number: numbers.issue,
+    // Sooner done than by Postgres, which then finds nothing left to compress.
+    state: zstdCompressSync(state, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  };
+  await transaction
+    .insert(transcriptCheckpoints)
+    .values({ workspace_id: workspaceId, row_set_id: rowSetId, ...row })
+    .onConflictDoUpdate({ target: [workspace_id, row_set_id], set: row });
+}

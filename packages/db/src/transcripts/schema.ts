@@ -1,0 +1,120 @@
+import { type AnyPgColumn, bigint, boolean, index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
+import { identifier, isoTimestamp, jsonObject } from '../schema/column-types.ts';
+import { recountSchema } from '../schema/recount-schema.ts';
+import { workspaces } from '../workspaces/schema.ts';
+import { transcriptFigures } from './transcript-figures.ts';
+
+/**
+ * queued: stored, its job waits. processing: a worker has it. ingested: its rows are there. superseded: its bytes are
+ * the beginning of a longer transcript of the session, whose rows contain its own. failed: given up, see failure_reason.
+ */
+export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
+export type TranscriptStatus = (typeof TRANSCRIPT_STATUSES)[number];
+
+/** Uploader of what came by direct access to database and store: whoever has that may do everything anyway. */
+export const OPERATOR = 'operator';
+
+/** One uploaded file: raw object, state of its ingestion, and what the parse found. */
+export const transcripts = recountSchema.table(
+  'transcripts',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id),
+    id: identifier().notNull(),
+    session_id: identifier().notNull(),
+    agent: text().notNull(),
+    /** Id of one of the agent's formats. */
+    format: text().notNull(),
+    /** The output of a run, which shows the same session as the agent's own file in other lines. */
+    is_stream: boolean().notNull(),
+    path: text(),
+    is_subagent: boolean().notNull().default(false),
+    parent_session_id: identifier(),
+    agent_id: text(),
+    sha256: text().notNull(),
+    size_bytes: bigint({ mode: 'number' }).notNull(),
+    object_key: text().notNull(),
+    /** Id of the API key that brought these bytes first, or OPERATOR; null of what came before 0.4, or without a row. */
+    uploader_key_id: identifier(),
+    /** Transcript of the session whose bytes are the beginning of this one's, as seen when this one was received. */
+    grown_from: identifier(),
+    /** SHA-256 of the bytes that follow it. */
+    tail_sha256: text(),
+    status: text().$type<TranscriptStatus>().notNull().default('queued'),
+    is_diverged: boolean().notNull().default(false),
+    superseded_by: identifier(),
+    /** Under which its rows stand in the bulk tables; null where it has none. A version that grew takes over its beginning's. */
+    row_set_id: identifier(),
+    attempt_count: integer().notNull().default(0),
+    failure_reason: text(),
+    parser_version: text(),
+    price_version: text(),
+    line_count: integer().notNull().default(0),
+    content_block_count: integer().notNull().default(0),
+    error_count: integer().notNull().default(0),
+    warning_count: integer().notNull().default(0),
+    issue_counts: jsonObject().notNull().default({}),
+    /** Secrets taken out of the rows, by rule. */
+    secret_counts: jsonObject().notNull().default({}),
+    /** Of the raw object, where that is a redacted copy of what was uploaded, of as many bytes. */
+    stored_sha256: text(),
+    /** When retention took the messages and texts away; the figures stay. */
+    rows_deleted_at: isoTimestamp(),
+    /** When retention took the raw object away. */
+    raw_deleted_at: isoTimestamp(),
+    /** When the doctor found the raw object lost or damaged; null again once the same bytes were uploaded again. */
+    raw_damaged_at: isoTimestamp(),
+    ...transcriptFigures(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+    ingested_at: isoTimestamp(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspace_id, table.id] }),
+    unique('transcripts_row_set_unique').on(table.workspace_id, table.row_set_id),
+    unique('transcripts_session_content_unique').on(table.workspace_id, table.session_id, table.sha256),
+    index('transcripts_sha256').on(table.workspace_id, table.sha256),
+    index('transcripts_status').on(table.workspace_id, table.status, table.id),
+  ],
+);
+
+/** Sort key of sessions by time; those without any timestamp come last. */
+export const lastActivity = (lastTimestamp: AnyPgColumn) => sql`coalesce(${lastTimestamp}, '1970-01-01Z')`;
+
+/** Sort key of sessions by cost; those without one come before those that cost nothing. */
+export const knownCost = (cost: AnyPgColumn) => sql`coalesce(${cost}, -1)`;
+
+/** One conversation of a person or machine with an agent, or of a sub-agent with its parent. */
+export const sessions = recountSchema.table(
+  'sessions',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id),
+    session_id: identifier().notNull(),
+    agent: text().notNull(),
+    is_subagent: boolean().notNull().default(false),
+    parent_session_id: identifier(),
+    agent_id: text(),
+    /** The longest transcript of the session's owner that is no beginning of another; the figures below are its. */
+    primary_transcript_id: identifier().notNull(),
+    /** Ingested transcripts, the primary one included; more than one where versions diverged. */
+    transcript_count: integer().notNull().default(1),
+    /** Of the primary transcript. */
+    uploader_key_id: identifier(),
+    /** Those of them, the primary one aside, that somebody else than the session's owner brought: see `selectVersions`. */
+    other_uploader_count: integer().notNull().default(0),
+    ...transcriptFigures(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+    updated_at: isoTimestamp().notNull().default(sql`now()`),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspace_id, table.session_id] }),
+    index('sessions_last_activity').on(table.workspace_id, lastActivity(table.last_timestamp), table.session_id),
+    index('sessions_cost').on(table.workspace_id, knownCost(table.cost_estimate_usd), table.session_id),
+    index('sessions_parent').on(table.workspace_id, table.parent_session_id),
+    index('sessions_project').on(table.workspace_id, table.project),
+  ],
+);
+
+export type TranscriptRow = typeof transcripts.$inferSelect;

@@ -1,0 +1,43 @@
+import { bigint, integer, text } from '../drizzle.cjs';
+import { isoTimestamp, jsonObject, usd } from '../schema/column-types.ts';
+
+/**
+ * What a parse found out about a transcript as a whole. A session's row carries the figures of its primary transcript.
+ * All null or zero until the transcript is ingested.
+ */
+export const transcriptFigures = () => ({
+  total_messages: integer().notNull().default(0),
+  user_messages: integer().notNull().default(0),
+  assistant_messages: integer().notNull().default(0),
+  tool_use_count: integer().notNull().default(0),
+  thinking_blocks: integer().notNull().default(0),
+  subagent_count: integer().notNull().default(0),
+  tokens_in: bigint({ mode: 'number' }).notNull().default(0),
+  tokens_out: bigint({ mode: 'number' }).notNull().default(0),
+  cache_read: bigint({ mode: 'number' }).notNull().default(0),
+  cache_write: bigint({ mode: 'number' }).notNull().default(0),
+  /**
+   * Of the responses that have a price: 0 where there are no responses, null where none of them has one. `unpriced_count` says
+   * how many it lacks.
+   */
+  cost_estimate_usd: usd(),
+  api_response_count: integer().notNull().default(0),
+  unfinalised_count: integer().notNull().default(0),
+  unpriced_count: integer().notNull().default(0),
+  web_search_count: integer().notNull().default(0),
+  prompt_count: integer().notNull().default(0),
+  turn_count: integer().notNull().default(0),
+  /** Time between messages, gaps of more than MAX_ACTIVE_GAP_MS of core left out. */
+  active_ms: bigint({ mode: 'number' }).notNull().default(0),
+  reported_cost_usd: usd(),
+  duration_ms: bigint({ mode: 'number' }).notNull().default(0),
+  initial_prompt: text(),
+  project: text(),
+  git_branch: text(),
+  agent_version: text(),
+  title: text(),
+  models: text().array().notNull().default([]),
+  first_timestamp: isoTimestamp(),
+  last_timestamp: isoTimestamp(),
+  metadata: jsonObject().notNull().default({}),
+});

@@ -1,0 +1,97 @@
+import type {
+  ApiResponse,
+  Issue,
+  ParsedContentBlock,
+  SessionEvent,
+  ToolCall,
+  TranscriptMessage,
+  TranscriptSummary,
+} from '@recount/core';
+import type { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
+import type { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
+import type { transcripts } from './schema.ts';
+
+export interface RowSetKey {
+  workspaceId: string;
+  rowSetId: string;
+}
+
+/** Of whose transcript usage entries are, and at which rates they were priced. */
+export interface EntryOrigin {
+  agent: string;
+  priceVersion: string;
+}
+
+export function toMessageRow(key: RowSetKey, message: TranscriptMessage): typeof transcriptMessages.$inferInsert {
+  return { workspace_id: key.workspaceId, row_set_id: key.rowSetId, ...message };
+}
+
+export function toContentBlockRow(key: RowSetKey, block: ParsedContentBlock): typeof contentBlocks.$inferInsert {
+  return { workspace_id: key.workspaceId, row_set_id: key.rowSetId, ...block };
+}
+
+export function toUsageEntryRow(
+  key: RowSetKey,
+  { agent, priceVersion }: EntryOrigin,
+  entryNumber: number,
+  response: ApiResponse,
+): typeof usageEntries.$inferInsert {
+  return {
+    workspace_id: key.workspaceId,
+    row_set_id: key.rowSetId,
+    entry_number: entryNumber,
+    agent,
+    price_version: priceVersion,
+    ...response,
+  };
+}
+
+export function toToolCallRow(key: RowSetKey, callNumber: number, call: ToolCall): typeof toolCalls.$inferInsert {
+  return {
+    workspace_id: key.workspaceId,
+    row_set_id: key.rowSetId,
+    call_number: callNumber,
+    is_own: true,
+    ...call,
+  };
+}
+
+export function toSessionEventRow(
+  key: RowSetKey,
+  eventNumber: number,
+  event: SessionEvent,
+): typeof sessionEvents.$inferInsert {
+  return { workspace_id: key.workspaceId, row_set_id: key.rowSetId, event_number: eventNumber, ...event };
+}
+
+export function toIssueRow(key: RowSetKey, issueNumber: number, issue: Issue): typeof ingestIssues.$inferInsert {
+  return {
+    workspace_id: key.workspaceId,
+    row_set_id: key.rowSetId,
+    issue_number: issueNumber,
+    code: issue.code,
+    severity: issue.severity,
+    message: issue.error,
+    line_number: issue.lineNumber,
+    byte_offset: issue.byteOffset,
+    occurrence_count: issue.count,
+  };
+}
+
+/** What a parse's summary fills in on the transcript's own row. */
+export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
+  const { cwd, gitBranch, version, title, models, firstTimestamp, lastTimestamp, lineCount, ...rest } = metadata;
+  return {
+    ...stats,
+    reported_cost_usd: metadata.reportedTotals?.cost_usd ?? null,
+    project: cwd,
+    git_branch: gitBranch,
+    agent_version: version,
+    title,
+    models,
+    first_timestamp: firstTimestamp,
+    last_timestamp: lastTimestamp,
+    line_count: lineCount,
+    metadata: { ...rest },
+  } satisfies Partial<typeof transcripts.$inferInsert>;
+}

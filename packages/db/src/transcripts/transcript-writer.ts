@@ -1,0 +1,122 @@
+import type { TranscriptBatch, TranscriptSummary } from '@recount/core';
+import type { Database } from '../database/database.ts';
+import { and, eq, gte } from '../drizzle.cjs';
+import { transcriptMessages } from '../messages/schema.ts';
+import { toHiddenWorkspace } from '../planner.ts';
+import { createQuarterSet } from '../usage/touched-quarters.ts';
+import type { IngestCounts } from './complete-transcripts.ts';
+import type { RowNumbers, RowSet } from './row-set.ts';
+import type { TranscriptCopier } from './transcript-copier.ts';
+import {
+  type EntryOrigin,
+  type RowSetKey,
+  toContentBlockRow,
+  toIssueRow,
+  toMessageRow,
+  toSessionEventRow,
+  toToolCallRow,
+  toUsageEntryRow,
+} from './transcript-rows.ts';
+
+/** Issues stored with their place; beyond it they are only counted. */
+const MAX_STORED_ISSUES = 1000;
+
+/** State of a parse, and the numbers of the rows that come after it. */
+export interface WrittenCheckpoint {
+  state: Uint8Array;
+  numbers: RowNumbers;
+}
+
+/** What became of a parse whose batches were written. */
+export interface WrittenTranscript {
+  /** With the quarters of an hour that its messages touched. */
+  rowSet: RowSet;
+  summary: TranscriptSummary;
+  /** Of all rows, those that were kept included. */
+  counts: IngestCounts;
+  checkpoint: WrittenCheckpoint | undefined;
+}
+
+export interface TranscriptWriter {
+  /** Takes one batch of a parse; resolves when there is room for the next. The rows are there once the copier has sent all. */
+  write(batch: TranscriptBatch): Promise<void>;
+  /** To be called after the last batch. */
+  finish(): WrittenTranscript;
+}
+
+/**
+ * Gives the rows of a transcript to a copier of its transaction. If rows of a shorter version are kept, its last messages are
+ * replaced, as later lines may have changed them.
+ */
+export function createTranscriptWriter(
+  transaction: Database,
+  copier: TranscriptCopier,
+  rowSet: RowSet,
+  origin: EntryOrigin,
+): TranscriptWriter {
+  const { kept, firstNumbers } = rowSet;
+  const next: RowNumbers = { event: 0, issue: 0, ...kept?.numbers, ...firstNumbers };
+  const issuesByCode = { ...kept?.counts.issuesByCode };
+  const counts: IngestCounts = { contentBlocks: 0, errors: 0, warnings: 0, ...kept?.counts, issuesByCode };
+  const quarters = createQuarterSet();
+  let checkpoint: WrittenCheckpoint | undefined;
+  let summary: TranscriptSummary | undefined;
+  let mayReplace = kept !== undefined;
+
+  const addMessages = async (messages: TranscriptBatch['messages']): Promise<void> => {
+    const [first] = messages;
+    if (mayReplace && first !== undefined) {
+      mayReplace = false;
+      await copier.sendAll();
+      for (const timeMs of await deleteMessagesFrom(transaction, rowSet, first.id)) quarters.add(timeMs);
+    }
+    for (const message of messages) {
+      copier.addMessage(toMessageRow(rowSet, message));
+      if (message.timestamp !== null) quarters.add(Date.parse(message.timestamp));
+    }
+  };
+
+  const addIssues = (issues: TranscriptBatch['issues']): void => {
+    for (const issue of issues) {
+      if (issue.severity === 'error') counts.errors++;
+      else counts.warnings++;
+      issuesByCode[issue.code] = (issuesByCode[issue.code] ?? 0) + issue.count;
+      if (next.issue < MAX_STORED_ISSUES) copier.addIssue(toIssueRow(rowSet, next.issue++, issue));
+    }
+  };
+
+  return {
+    async write(batch) {
+      if (batch.checkpoint !== undefined) checkpoint = { state: batch.checkpoint, numbers: { ...next } };
+      await addMessages(batch.messages);
+      for (const block of batch.contentBlocks) copier.addBlock(toContentBlockRow(rowSet, block));
+      counts.contentBlocks += batch.contentBlocks.length;
+      for (const response of batch.apiResponses) {
+        copier.addUsageEntry(toUsageEntryRow(rowSet, origin, next.entry++, response));
+      }
+      for (const call of batch.toolCalls) copier.addToolCall(toToolCallRow(rowSet, next.call++, call));
+      for (const event of batch.events) copier.addEvent(toSessionEventRow(rowSet, next.event++, event));
+      addIssues(batch.issues);
+      summary = batch.summary;
+      await copier.sendFull();
+    },
+    finish() {
+      if (summary === undefined) throw new Error('The last batch has not been written');
+      const messageQuarters = kept && quarters.toQuarters();
+      return { rowSet: { ...rowSet, messageQuarters }, summary, counts, checkpoint };
+    },
+  };
+}
+
+/**
+ * Deletes the messages from `firstId` on, which the parse that goes on emits again as they are by now. Returns their times,
+ * in milliseconds since 1970.
+ */
+async function deleteMessagesFrom(transaction: Database, key: RowSetKey, firstId: string): Promise<number[]> {
+  const { workspace_id, row_set_id, id, timestamp } = transcriptMessages;
+  const rows = await transaction
+    .delete(transcriptMessages)
+    .where(and(eq(workspace_id, toHiddenWorkspace(key.workspaceId)), eq(row_set_id, key.rowSetId), gte(id, firstId)))
+    .returning({ timestamp });
+  return rows.flatMap((row) => (row.timestamp === null ? [] : Date.parse(row.timestamp)));
+}

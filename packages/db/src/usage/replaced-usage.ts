@@ -1,0 +1,81 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
+import type { RowSet, UsageNumbers } from '../transcripts/row-set.ts';
+import type { RowSetKey } from '../transcripts/transcript-rows.ts';
+import { toolCalls, usageEntries } from './schema.ts';
+
+/** What happens to the usage entries and tool calls of transcripts. */
+export interface UsageChange {
+  workspaceId: string;
+  /** Sessions of all transcripts that the change is about. */
+  sessionIds: readonly string[];
+  written: readonly RowSet[];
+  /** Row sets that lose all of theirs. */
+  removedRowSetIds: readonly string[];
+}
+
+/**
+ * Numbers from which a row set's new entries and calls count. The old ones stay until the ledger has been settled,
+ * as it must know which responses they held, and may be locked by others until then.
+ */
+export async function findNextUsageNumbers(
+  transaction: Database,
+  { workspaceId, rowSetId }: RowSetKey,
+): Promise<UsageNumbers> {
+  const { rows } = await transaction.execute<{ entry: number; call: number }>(sql`
+    SELECT
+      (SELECT coalesce(max(entry_number) + 1, 0) FROM ${usageEntries}
+       WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId}) AS entry,
+      (SELECT coalesce(max(call_number) + 1, 0) FROM ${toolCalls}
+       WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId}) AS call`);
+  return rows[0] ?? { entry: 0, call: 0 };
+}
+
+/** Condition on a row (`alias` of usage_entries or tool_calls): the change is about it. */
+export function isInvolved(change: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
+  const { workspaceId, written, removedRowSetIds } = change;
+  const whole = written.filter(({ kept }) => kept === undefined);
+  const wholeIds = [...whole.map(({ rowSetId }) => rowSetId), ...removedRowSetIds];
+  const conditions = written.flatMap(({ rowSetId, kept }) =>
+    kept === undefined ? [] : isNumberedFrom(alias, kind, { workspaceId, rowSetId }, kept.numbers[kind]),
+  );
+  if (wholeIds.length > 0) conditions.push(isInWorkspace(alias, 'row_set_id', workspaceId, wholeIds));
+  return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` OR `)})`;
+}
+
+/** With the workspace, so that the rows before are not looked at. */
+function isNumberedFrom(alias: string, kind: keyof UsageNumbers, key: RowSetKey, from: number): SQL {
+  const [workspace, rowSet, number] = ['workspace_id', 'row_set_id', `${kind}_number`].map((column) =>
+    sql.raw(`${alias}.${column}`),
+  );
+  return sql`(${workspace} = ${toHiddenWorkspace(key.workspaceId)} AND ${rowSet} = ${key.rowSetId} AND ${number} >= ${from}::int)`;
+}
+
+/** Condition under which a row (`alias` of usage_entries or tool_calls) is to be deleted once the ledger is settled. */
+export function isReplaced({ written, removedRowSetIds }: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
+  const conditions = written
+    .filter(({ firstNumbers }) => firstNumbers[kind] > 0)
+    .map(({ rowSetId, kept, firstNumbers }) =>
+      isNumbered(alias, kind, rowSetId, kept?.numbers[kind] ?? 0, firstNumbers[kind]),
+    );
+  if (removedRowSetIds.length > 0) {
+    conditions.push(sql`${sql.raw(alias)}.row_set_id = ANY(${sql.param([...removedRowSetIds])}::text[])`);
+  }
+  return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` OR `)})`;
+}
+
+function isNumbered(alias: string, kind: keyof UsageNumbers, rowSetId: string, from: number, to: number): SQL {
+  const number = sql.raw(`${alias}.${kind}_number`);
+  return sql`(${sql.raw(alias)}.row_set_id = ${rowSetId} AND ${number} >= ${from}::int AND ${number} < ${to}::int)`;
+}
+
+/** Deletes what the change replaces: nothing for most transcripts, which come once. */
+export async function deleteReplacedUsage(transaction: Database, change: UsageChange): Promise<void> {
+  const isFirst = change.written.every(({ firstNumbers }) => firstNumbers.entry === 0 && firstNumbers.call === 0);
+  if (isFirst && change.removedRowSetIds.length === 0) return;
+  await transaction.execute(sql`
+    DELETE FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')} AND ${isReplaced(change, 'e', 'entry')}`);
+  await transaction.execute(sql`
+    DELETE FROM ${toolCalls} AS c WHERE ${isInvolved(change, 'c', 'call')} AND ${isReplaced(change, 'c', 'call')}`);
+}

@@ -1,0 +1,185 @@
+import type { ToolKind } from '@recount/core';
+import { bigint, boolean, index, integer, numeric, type PgTable, text } from '../drizzle.cjs';
+import { bytes, identifier, isoTimestamp } from '../schema/column-types.ts';
+import { recountSchema } from '../schema/recount-schema.ts';
+
+const tokens = () => bigint({ mode: 'number' }).notNull().default(0);
+
+/** Beginning of a quarter of an hour: the offsets of all time zones are multiples of it. */
+const quarterHour = () => ({ bucket_start: isoTimestamp() });
+
+/** First and last of the quarters of an hour, within one UTC day, that a row is the sum of. */
+const daySpan = () => ({ first_bucket_start: isoTimestamp(), last_bucket_start: isoTimestamp() });
+
+const rollupSession = () => ({ workspace_id: identifier().notNull(), session_id: identifier().notNull() });
+
+const usageKey = () => ({
+  model: text(),
+  is_subagent: boolean().notNull(),
+  agent_id: text(),
+  git_branch: text(),
+  agent_version: text(),
+  /** Held by the session, credited to another one. */
+  is_shared: boolean().notNull(),
+});
+
+/** In units of 1e-10 dollars, of the responses that have a price. Not bigint, of which a quarter of an hour could have too many. */
+const costUnits = () => numeric().notNull().default('0');
+
+/**
+ * The others are sums of figures that core bounds: 1e8 tokens, 30 days or 1000 searches each, of which a bigint holds those of
+ * more rows than `responses` and `calls` can count.
+ */
+const usageSums = () => ({
+  responses: integer().notNull(),
+  tokens_in: tokens(),
+  tokens_out: tokens(),
+  cache_read: tokens(),
+  cache_write: tokens(),
+  cache_write_1h: tokens(),
+  thinking_tokens: tokens(),
+  web_search_requests: tokens(),
+  cost_units: costUnits(),
+  cost_input_units: costUnits(),
+  cost_output_units: costUnits(),
+  cost_cache_read_units: costUnits(),
+  cost_cache_write_units: costUnits(),
+  cost_web_search_units: costUnits(),
+  unfinalised_responses: integer().notNull(),
+  unfinalised_tokens_out: tokens(),
+  estimated_tokens_out: tokens(),
+  unpriced_responses: integer().notNull(),
+  unpriced_tokens: tokens(),
+  default_priced_responses: integer().notNull(),
+});
+
+/** Sums of the ledger by session and quarter of an hour. */
+export const usageRollup = recountSchema.table(
+  'usage_rollup',
+  { ...rollupSession(), ...quarterHour(), ...usageKey(), ...usageSums() },
+  (table) => [
+    index('usage_rollup_session').on(table.workspace_id, table.session_id),
+    index('usage_rollup_time').on(table.workspace_id, table.bucket_start, table.session_id),
+  ],
+);
+
+/** Sums of usage_rollup by session and UTC day. */
+export const usageDayRollup = recountSchema.table(
+  'usage_day_rollup',
+  { ...rollupSession(), ...daySpan(), ...usageKey(), ...usageSums() },
+  (table) => [
+    index('usage_day_rollup_session').on(table.workspace_id, table.session_id),
+    index('usage_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+  ],
+);
+
+const messageKey = () => ({ is_subagent: boolean().notNull() });
+const messageSums = () => ({ messages: integer().notNull(), user_messages: integer().notNull() });
+
+/** Messages of a session's primary transcript by quarter of an hour. */
+export const messageRollup = recountSchema.table(
+  'message_rollup',
+  { ...rollupSession(), ...quarterHour(), model: text(), ...messageKey(), ...messageSums() },
+  (table) => [
+    index('message_rollup_session').on(table.workspace_id, table.session_id),
+    index('message_rollup_time').on(table.workspace_id, table.bucket_start),
+  ],
+);
+
+/** Sums of message_rollup by session and UTC day, over all models. */
+export const messageDayRollup = recountSchema.table(
+  'message_day_rollup',
+  { ...rollupSession(), ...daySpan(), ...messageKey(), ...messageSums() },
+  (table) => [
+    index('message_day_rollup_session').on(table.workspace_id, table.session_id),
+    index('message_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+  ],
+);
+
+const toolKey = () => ({
+  model: text(),
+  is_subagent: boolean().notNull(),
+  tool_name: text().notNull(),
+  tool_kind: text().$type<ToolKind>().notNull(),
+  mcp_server: text(),
+  program: text(),
+  subagent_type: text(),
+  skill_name: text(),
+});
+
+const toolSums = () => ({
+  calls: integer().notNull(),
+  results: integer().notNull(),
+  errors: integer().notNull(),
+  denied: integer().notNull(),
+  input_bytes: tokens(),
+  output_bytes: tokens(),
+  duration_ms: tokens(),
+  timed_calls: integer().notNull(),
+});
+
+/**
+ * Of the timed calls, each in milliseconds, as unsigned integers of 6 bytes with the most significant first: percentiles cannot
+ * be made of sums.
+ */
+const toolLists = () => ({ durations: bytes().notNull() });
+
+/** Tool calls that count, by session, UTC day, tool, and what the call was about where that is one of a few. */
+export const toolDayRollup = recountSchema.table(
+  'tool_day_rollup',
+  { ...rollupSession(), ...daySpan(), ...toolKey(), ...toolSums(), ...toolLists() },
+  (table) => [
+    index('tool_day_rollup_session').on(table.workspace_id, table.session_id),
+    index('tool_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+  ],
+);
+
+const fileKey = () => ({ model: text(), is_subagent: boolean().notNull(), file_path: text().notNull() });
+
+const fileSums = () => ({
+  calls: integer().notNull(),
+  reads: integer().notNull(),
+  /** Edits and writes that did not fail. */
+  edits: integer().notNull(),
+  errors: integer().notNull(),
+  output_bytes: tokens(),
+});
+
+/** Calls of tools for files that count, by session, UTC day and file. */
+export const fileDayRollup = recountSchema.table(
+  'file_day_rollup',
+  { ...rollupSession(), ...daySpan(), ...fileKey(), ...fileSums() },
+  (table) => [
+    index('file_day_rollup_session').on(table.workspace_id, table.session_id),
+    index('file_day_rollup_time').on(table.workspace_id, table.first_bucket_start),
+  ],
+);
+
+interface Rollup {
+  /** Rows by quarters of an hour. Tools and files have none but the calls themselves, which are hardly more. */
+  quarters?: PgTable;
+  /** The same by UTC days. */
+  days: PgTable;
+  /** By what rows go beyond session and time. */
+  keys: readonly string[];
+  /** Columns that are summed up, and such that are concatenated. */
+  sums: readonly string[];
+  lists: readonly string[];
+}
+
+const names = (columns: object): string[] => Object.keys(columns);
+
+/** Every roll-up, by the name that its tables begin with. */
+export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
+  usage: { quarters: usageRollup, days: usageDayRollup, keys: names(usageKey()), sums: names(usageSums()), lists: [] },
+  tool: { days: toolDayRollup, keys: names(toolKey()), sums: names(toolSums()), lists: names(toolLists()) },
+  file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
+  message: {
+    quarters: messageRollup,
+    days: messageDayRollup,
+    keys: names(messageKey()),
+    sums: names(messageSums()),
+    lists: [],
+  },
+};
+export type RollupName = keyof typeof ROLLUPS;

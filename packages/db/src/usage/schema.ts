@@ -1,0 +1,188 @@
+import type { JsonObject, PriceBasis, SessionEventKind, ToolKind, UsageSource } from '@recount/core';
+import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text } from '../drizzle.cjs';
+import { identifier, isoTimestamp, usd } from '../schema/column-types.ts';
+import { recountSchema } from '../schema/recount-schema.ts';
+import { workspaces } from '../workspaces/schema.ts';
+
+const tokens = () => bigint({ mode: 'number' }).notNull().default(0);
+
+/**
+ * What copies of one response can disagree about. `model`: they name different ones. `time`: their times are further apart
+ * than one response takes. `figures`: their tokens or terms of price differ by more than a placeholder does.
+ */
+export const DISAGREEMENTS = ['model', 'time', 'figures'] as const;
+export type Disagreement = (typeof DISAGREEMENTS)[number];
+
+/** What an API response used and cost: the same columns in every copy's entry and in the ledger. */
+const responseFigures = () => ({
+  provider_message_id: text(),
+  request_id: text(),
+  model: text(),
+  tokens_in: tokens(),
+  tokens_out: tokens(),
+  cache_read: tokens(),
+  cache_write: tokens(),
+  cache_write_5m: tokens(),
+  cache_write_1h: tokens(),
+  thinking_tokens: tokens(),
+  web_search_requests: integer().notNull().default(0),
+  web_fetch_requests: integer().notNull().default(0),
+  service_tier: text(),
+  speed: text(),
+  inference_geo: text(),
+  is_unfinalised: boolean().notNull().default(false),
+  estimated_tokens_out: bigint({ mode: 'number' }),
+  reported_cost_usd: usd(),
+  cost_usd: usd(),
+  cost_input_usd: usd(),
+  cost_output_usd: usd(),
+  cost_cache_read_usd: usd(),
+  cost_cache_write_usd: usd(),
+  cost_web_search_usd: usd(),
+  price_basis: text().$type<PriceBasis>().notNull(),
+  price_version: text().notNull(),
+});
+
+/** Who made an API response, where and when: in the ledger, as the credited copy has it. */
+const responseOrigin = () => ({
+  session_id: identifier().notNull(),
+  row_set_id: identifier().notNull(),
+  message_id: identifier(),
+  source: text().$type<UsageSource>().notNull(),
+  timestamp: isoTimestamp(),
+  is_subagent: boolean().notNull(),
+  agent_id: text(),
+  git_branch: text(),
+  agent_version: text(),
+});
+
+/** Bulk table: every copy of an API response that a transcript holds. The ledger follows from it. */
+export const usageEntries = recountSchema.table(
+  'usage_entries',
+  {
+    workspace_id: identifier().notNull(),
+    ...responseOrigin(),
+    entry_number: integer().notNull(),
+    agent: text().notNull(),
+    response_key: identifier().notNull(),
+    is_marked_copy: boolean().notNull(),
+    line_number: integer().notNull(),
+    ...responseFigures(),
+  },
+  (table) => [
+    primaryKey({ name: 'usage_entries_pk', columns: [table.workspace_id, table.row_set_id, table.entry_number] }),
+    index('usage_entries_response').on(table.workspace_id, table.agent, table.response_key),
+  ],
+);
+
+/**
+ * One row for each API response of a workspace, however many transcripts hold a copy. A function of the entries alone:
+ * the earliest copy is credited, the most complete one gives the figures.
+ */
+export const usageLedger = recountSchema.table(
+  'usage_ledger',
+  {
+    workspace_id: identifier().notNull(),
+    agent: text().notNull(),
+    response_key: identifier().notNull(),
+    ...responseOrigin(),
+    copy_count: integer().notNull(),
+    ...responseFigures(),
+    /** What its copies disagree about; null where they agree. */
+    disagreements: text().array().$type<Disagreement[]>(),
+    /** What it would cost by the cheapest and by the dearest of its copies; null where they agree. */
+    lowest_cost_usd: usd(),
+    highest_cost_usd: usd(),
+  },
+  (table) => [
+    primaryKey({ name: 'usage_ledger_pk', columns: [table.workspace_id, table.agent, table.response_key] }),
+    index('usage_ledger_session').on(table.workspace_id, table.session_id),
+    index('usage_ledger_subagent_time').on(table.workspace_id, table.timestamp).where(sql`is_subagent`),
+    index('usage_ledger_disputed').on(table.workspace_id, table.timestamp).where(sql`disagreements IS NOT NULL`),
+  ],
+);
+
+/** Bulk table: every tool call that a transcript holds. */
+export const toolCalls = recountSchema.table(
+  'tool_calls',
+  {
+    workspace_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
+    call_number: integer().notNull(),
+    session_id: identifier().notNull(),
+    call_key: identifier().notNull(),
+    response_key: identifier(),
+    message_id: identifier().notNull(),
+    /** Whether this copy is the one that counts; false in all others. */
+    is_own: boolean().notNull().default(true),
+    tool_name: text().notNull(),
+    tool_kind: text().$type<ToolKind>().notNull(),
+    mcp_server: text(),
+    program: text(),
+    file_path: text(),
+    subagent_type: text(),
+    subagent_id: text(),
+    skill_name: text(),
+    model: text(),
+    timestamp: isoTimestamp(),
+    is_subagent: boolean().notNull(),
+    duration_ms: bigint({ mode: 'number' }),
+    is_error: boolean(),
+    is_denied: boolean().notNull(),
+    input_bytes: bigint({ mode: 'number' }).notNull(),
+    output_bytes: bigint({ mode: 'number' }),
+    line_number: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'tool_calls_pk', columns: [table.workspace_id, table.row_set_id, table.call_number] }),
+    index('tool_calls_response').on(table.workspace_id, table.response_key),
+    index('tool_calls_session').on(table.workspace_id, table.session_id),
+    index('tool_calls_time').on(table.workspace_id, table.timestamp).where(sql`is_own`),
+    index('tool_calls_agent_time').on(table.workspace_id, table.timestamp).where(sql`is_own AND tool_kind = 'agent'`),
+    index('tool_calls_skill_time')
+      .on(table.workspace_id, table.timestamp)
+      .where(sql`is_own AND skill_name IS NOT NULL`),
+    index('tool_calls_subagent')
+      .on(table.workspace_id, table.session_id, table.subagent_id)
+      .where(sql`subagent_id IS NOT NULL`),
+  ],
+);
+
+/** Bulk table: prompts, compactions, API errors, retries, pull requests, commands. */
+export const sessionEvents = recountSchema.table(
+  'session_events',
+  {
+    workspace_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
+    event_number: integer().notNull(),
+    session_id: identifier().notNull(),
+    event_key: identifier().notNull(),
+    kind: text().$type<SessionEventKind>().notNull(),
+    timestamp: isoTimestamp(),
+    is_subagent: boolean().notNull(),
+    name: text(),
+    details: jsonb().$type<JsonObject>().notNull(),
+    line_number: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ name: 'session_events_pk', columns: [table.workspace_id, table.row_set_id, table.event_number] }),
+    index('session_events_kind').on(table.workspace_id, table.kind),
+  ],
+);
+
+/** A workspace's own rates, which go before those of the price table. `rates` is an override of packages/prices. */
+export const priceOverrides = recountSchema.table(
+  'price_overrides',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id, { onDelete: 'cascade' }),
+    /** Name of a model, or its beginning with `*`. */
+    model: text().notNull(),
+    /** ISO 8601, or empty for always. */
+    starts_at: text().notNull().default(''),
+    rates: jsonb().$type<JsonObject>().notNull(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+  },
+  (table) => [primaryKey({ columns: [table.workspace_id, table.model, table.starts_at] })],
+);

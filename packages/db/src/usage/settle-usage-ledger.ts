@@ -1,0 +1,217 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
+import type { RowSet } from '../transcripts/row-set.ts';
+import { transcripts } from '../transcripts/schema.ts';
+import {
+  COPY_COLUMNS,
+  FIGURE_COLUMNS,
+  IS_CREDITED_CALL,
+  KEY_COLUMNS,
+  list,
+  ORIGIN_COLUMNS,
+  selectLedgerRows,
+} from './ledger-definition.ts';
+import { isInvolved, isReplaced, type UsageChange } from './replaced-usage.ts';
+import { toolCalls, usageEntries, usageLedger } from './schema.ts';
+
+/** Responses settled by one set of statements. */
+const KEYS_PER_STEP = 20_000;
+
+interface ResponseKeys {
+  workspaceIds: string[];
+  agents: string[];
+  responseKeys: string[];
+}
+
+/** A response that the change is about. */
+interface ChangedResponse {
+  agent: string;
+  response_key: string;
+  /** It stands once in the transcripts of the change, and stays there. */
+  is_single: boolean;
+  /** The transcripts of the change lose it. */
+  is_gone: boolean;
+}
+
+/**
+ * Brings the ledger rows of all responses that the change is about to what the entries say, those that it replaces left
+ * out. Returns the sessions that are or were credited with one of them, or own one of their tool calls.
+ */
+export async function settleUsageLedger(transaction: Database, change: UsageChange): Promise<Set<string>> {
+  const affected = new Set<string>();
+  for (const written of change.written) await inheritOwnership(transaction, written);
+  let last: ChangedResponse | undefined;
+  for (;;) {
+    const changed = await listChangedResponses(transaction, change, last);
+    if (changed.length === 0) return affected;
+    const held = await lockOrInsert(transaction, change, changed, affected);
+    if (held.responseKeys.length > 0) {
+      await recompute(transaction, change, held, affected);
+      const gone = changed.filter(({ is_gone }) => is_gone);
+      if (gone.length > 0) await deleteWithoutCopy(transaction, change, toKeys(change.workspaceId, gone));
+      await chooseOwnToolCalls(transaction, change, held, affected);
+    }
+    if (changed.length < KEYS_PER_STEP) return affected;
+    last = changed.at(-1);
+  }
+}
+
+/**
+ * A tool call that was open when its transcript was written, and whose response stays as it was, comes once more: it
+ * counts if the call that it replaces did.
+ */
+async function inheritOwnership(
+  transaction: Database,
+  { workspaceId, rowSetId, firstNumbers, kept }: RowSet,
+): Promise<void> {
+  if (kept === undefined || kept.numbers.call === firstNumbers.call) return;
+  const workspace = toHiddenWorkspace(workspaceId);
+  await transaction.execute(sql`
+    UPDATE ${toolCalls} AS c SET is_own = false
+    FROM ${toolCalls} AS replaced
+    WHERE c.workspace_id = ${workspace} AND c.row_set_id = ${rowSetId} AND c.call_number >= ${firstNumbers.call}::int
+      AND replaced.workspace_id = ${workspace} AND replaced.row_set_id = ${rowSetId}
+      AND replaced.call_number >= ${kept.numbers.call}::int AND replaced.call_number < ${firstNumbers.call}::int
+      AND replaced.call_key = c.call_key AND NOT replaced.is_own`);
+}
+
+async function listChangedResponses(
+  transaction: Database,
+  change: UsageChange,
+  after: ChangedResponse | undefined,
+): Promise<ChangedResponse[]> {
+  const { rows } = await transaction.execute<ChangedResponse & Record<string, unknown>>(sql`
+    SELECT agent COLLATE "C" AS agent, response_key,
+      count(*) = 1 AND NOT bool_or(${isReplaced(change, 'e', 'entry')}) AS is_single,
+      bool_and(${isReplaced(change, 'e', 'entry')}) AS is_gone
+    FROM ${usageEntries} AS e
+    WHERE ${isInvolved(change, 'e', 'entry')}
+      AND (agent COLLATE "C", response_key) > (${after?.agent ?? ''}, ${after?.response_key ?? ''})
+    GROUP BY 1, 2 ORDER BY 1, 2 LIMIT ${KEYS_PER_STEP}`);
+  return rows;
+}
+
+const toKeys = (
+  workspaceId: string,
+  rows: readonly Pick<ChangedResponse, 'agent' | 'response_key'>[],
+): ResponseKeys => ({
+  workspaceIds: rows.map(() => workspaceId),
+  agents: rows.map(({ agent }) => agent),
+  responseKeys: rows.map(({ response_key }) => response_key),
+});
+
+/** With the workspace in each row, for the reason that planner.ts gives. */
+const keysTable = ({ workspaceIds, agents, responseKeys }: ResponseKeys) => sql`
+  unnest(${sql.param(workspaceIds)}::text[], ${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[])
+    AS k(workspace_id, agent, response_key)`;
+
+/**
+ * Locks the ledger rows of the responses, and inserts those that are missing: of responses that nobody else holds, which
+ * are then right already. Returns the keys whose rows must be computed from all copies.
+ */
+async function lockOrInsert(
+  transaction: Database,
+  change: UsageChange,
+  changed: readonly ChangedResponse[],
+  affected: Set<string>,
+): Promise<ResponseKeys> {
+  const columns = list([...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...FIGURE_COLUMNS], (name) => name);
+  const [from, to] = [changed[0], changed.at(-1)];
+  const { rows } = await transaction.execute<{
+    agent: string;
+    response_key: string;
+    session_id: string;
+    is_new: boolean;
+  }>(sql`
+    INSERT INTO ${usageLedger} AS l (${columns}, copy_count)
+    SELECT DISTINCT ON (agent COLLATE "C", response_key) ${columns}, 1
+    FROM ${usageEntries} AS e
+    WHERE ${isInvolved(change, 'e', 'entry')}
+      AND (agent COLLATE "C", response_key) >= (${from?.agent}, ${from?.response_key})
+      AND (agent COLLATE "C", response_key) <= (${to?.agent}, ${to?.response_key})
+    ORDER BY agent COLLATE "C", response_key
+    ON CONFLICT (workspace_id, agent, response_key) DO UPDATE SET copy_count = l.copy_count
+    -- A row that this statement inserted has no xmax.
+    RETURNING agent, response_key, session_id, xmax = 0 AS is_new`);
+  for (const { session_id } of rows) affected.add(session_id);
+  const single = new Set(changed.filter(({ is_single }) => is_single).map(toName));
+  return toKeys(
+    change.workspaceId,
+    rows.filter((row) => !(row.is_new && single.has(toName(row)))),
+  );
+}
+
+const toName = ({ agent, response_key }: Pick<ChangedResponse, 'agent' | 'response_key'>): string =>
+  `${agent} ${response_key}`;
+
+async function recompute(
+  transaction: Database,
+  change: UsageChange,
+  keys: ResponseKeys,
+  affected: Set<string>,
+): Promise<void> {
+  const { rows } = await transaction.execute<{ session_id: string }>(sql`
+    WITH response AS (
+      ${selectLedgerRows(
+        // Transcripts of the entries: planners that know of a few rows alone would pair all keys with all transcripts of the
+        // workspace, and read all entries of the transcript for each pair.
+        sql`${keysTable(keys)}
+          JOIN ${usageEntries} AS e
+            ON e.workspace_id = k.workspace_id AND e.agent = k.agent AND e.response_key = k.response_key
+          JOIN LATERAL (
+            SELECT * FROM ${transcripts} WHERE workspace_id = e.workspace_id AND row_set_id = e.row_set_id OFFSET 0
+          ) AS t ON true`,
+        sql`NOT ${isReplaced(change, 'e', 'entry')}`,
+      )}
+    ), updated AS (
+      UPDATE ${usageLedger} AS l
+      SET ${list([...ORIGIN_COLUMNS, ...FIGURE_COLUMNS, ...COPY_COLUMNS], (name) => `${name} = r.${name}`)}
+      FROM response AS r
+      WHERE l.workspace_id = r.workspace_id AND l.agent = r.agent AND l.response_key = r.response_key
+      RETURNING l.session_id
+    )
+    SELECT DISTINCT session_id FROM updated`);
+  for (const { session_id } of rows) affected.add(session_id);
+}
+
+async function deleteWithoutCopy(transaction: Database, change: UsageChange, keys: ResponseKeys): Promise<void> {
+  await transaction.execute(sql`
+    DELETE FROM ${usageLedger} AS l USING ${keysTable(keys)}
+    WHERE l.workspace_id = k.workspace_id AND l.agent = k.agent AND l.response_key = k.response_key
+      AND NOT EXISTS (
+        SELECT FROM ${usageEntries} AS e
+        WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key
+          AND NOT ${isReplaced(change, 'e', 'entry')})`);
+}
+
+/** Of the copies of a tool call, the one in the best credited transcript counts. */
+async function chooseOwnToolCalls(
+  transaction: Database,
+  change: UsageChange,
+  keys: ResponseKeys,
+  affected: Set<string>,
+): Promise<void> {
+  const { rows } = await transaction.execute<{ session_id: string }>(sql`
+    WITH copy AS (
+      SELECT c.workspace_id, c.row_set_id, c.call_number, ${IS_CREDITED_CALL} AS is_credited
+      FROM ${keysTable(keys)}
+      JOIN ${toolCalls} AS c ON c.workspace_id = k.workspace_id AND c.response_key = k.response_key
+      -- By the response alone, which few entries are of: planners would read all entries of the transcript for each call.
+      JOIN LATERAL (
+        SELECT * FROM ${usageEntries}
+        WHERE workspace_id = c.workspace_id AND agent = k.agent AND response_key = c.response_key OFFSET 0
+      ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
+      JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id
+      WHERE NOT ${isReplaced(change, 'c', 'call')} AND NOT ${isReplaced(change, 'e', 'entry')}
+    ), ranked AS (
+      -- A response may stand in several entries of its transcript.
+      SELECT workspace_id, row_set_id, call_number, bool_or(is_credited) AS is_own FROM copy GROUP BY 1, 2, 3
+    )
+    UPDATE ${toolCalls} AS c SET is_own = ranked.is_own
+    FROM ranked
+    WHERE c.workspace_id = ranked.workspace_id AND c.row_set_id = ranked.row_set_id
+      AND c.call_number = ranked.call_number AND c.is_own <> ranked.is_own
+    RETURNING c.session_id`);
+  for (const { session_id } of rows) affected.add(session_id);
+}

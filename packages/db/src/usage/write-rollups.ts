@@ -1,0 +1,251 @@
+import type { Database } from '../database/database.ts';
+import { getTableColumns, getTableName, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { transcriptMessages } from '../messages/schema.ts';
+import { toHiddenWorkspace } from '../planner.ts';
+import { sessions, transcripts } from '../transcripts/schema.ts';
+import { FIGURE_ORDER } from './ledger-definition.ts';
+import { messageRollup, ROLLUPS, type RollupName } from './rollups-schema.ts';
+import { toolCalls, usageEntries, usageLedger } from './schema.ts';
+
+/** Beginning of the quarter of an hour that a column `timestamp` lies in. */
+export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
+
+/** The same of a row of a roll-up. */
+const STORED_BUCKET = sql.raw('rolled_up.bucket_start');
+
+const DAY_MS = 24 * 60 * 60_000;
+
+const COST_UNITS_PER_USD = '1e10';
+
+/** What stands for quarters of an hour of tools and files: one row a call. */
+export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
+  tool: sql`(
+    SELECT
+      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, tool_name, tool_kind, mcp_server, program,
+      subagent_type, skill_name, 1 AS calls, (is_error IS NOT NULL)::int AS results, (is_error IS TRUE)::int AS errors,
+      is_denied::int AS denied, input_bytes, coalesce(output_bytes, 0) AS output_bytes,
+      coalesce(duration_ms, 0) AS duration_ms, (duration_ms IS NOT NULL)::int AS timed_calls,
+      coalesce(substring(int8send(duration_ms) FROM 3), ''::bytea) AS durations, "timestamp"
+    FROM ${toolCalls} WHERE is_own)`,
+  file: sql`(
+    SELECT
+      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent, file_path, 1 AS calls,
+      (tool_kind = 'read')::int AS reads, (tool_kind <> 'read' AND is_error IS NOT TRUE)::int AS edits,
+      (is_error IS TRUE)::int AS errors, coalesce(output_bytes, 0) AS output_bytes, "timestamp"
+    FROM ${toolCalls} WHERE is_own AND file_path IS NOT NULL)`,
+};
+
+/** What roll-ups are made of: some sessions, or what these have in some quarters of an hour and at no known time. */
+export interface RollupScope {
+  sessionIds: readonly string[];
+  /** Beginnings of quarters of an hour, milliseconds since 1970. Undefined: all. */
+  quarters?: readonly number[] | undefined;
+}
+
+/**
+ * Makes the sums of the affected sessions again from the ledger and the tool calls, and the counts of messages of those
+ * whose transcripts changed: all, or those of some quarters of an hour and of the days that these lie in.
+ * One statement: it is run for every transcript. The caller holds the sessions' rows.
+ */
+export async function writeRollups(
+  transaction: Database,
+  { workspaceId, sessionIds }: { workspaceId: string; sessionIds: readonly string[] },
+  affectedIds: readonly string[],
+  quarters?: readonly number[],
+): Promise<void> {
+  const affected = { sessionIds: affectedIds, quarters };
+  const changed = { sessionIds, quarters };
+  const replaceRows = (table: PgTable, replaced: SQL, rows: SQL): SQL => {
+    const name = getTableName(table);
+    return sql`
+      ${sql.raw(`deleted_${name}`)} AS (DELETE FROM ${table} AS rolled_up WHERE ${replaced}),
+      ${sql.raw(`written_${name}`)} AS (${insert(table, rows)} RETURNING *)`;
+  };
+  const replace = (name: RollupName, scope: RollupScope, rows: SQL): SQL => {
+    const tables = ROLLUPS[name];
+    const replacedDays = ofDays('rolled_up', 'first_bucket_start', workspaceId, scope);
+    const replaceDays = (from: SQL) => replaceRows(tables.days, replacedDays, selectDayRollup(name, from));
+    if (tables.quarters === undefined) return replaceDays(sql`(${rows})`);
+    const replacedQuarters = ofQuarters('rolled_up', STORED_BUCKET, workspaceId, scope);
+    const quartersOfDays = selectQuartersOfDays(tables.quarters, workspaceId, scope);
+    return sql`${replaceRows(tables.quarters, replacedQuarters, rows)}, ${replaceDays(quartersOfDays)}`;
+  };
+  await transaction.execute(sql`
+    WITH ${replace('usage', affected, selectUsageRollup(workspaceId, affected))},
+    ${replace('tool', affected, selectCalls('tool', workspaceId, affected))},
+    ${replace('file', affected, selectCalls('file', workspaceId, affected))},
+    ${replace('message', changed, selectMessageRollup(workspaceId, changed))}
+    SELECT`);
+}
+
+/** The quarters of an hour that the statement writes, and those beside them that make up the same days. */
+function selectQuartersOfDays(table: PgTable, workspaceId: string, scope: RollupScope): SQL {
+  const written = sql.raw(`written_${getTableName(table)}`);
+  if (scope.quarters === undefined) return written;
+  return sql`(
+    SELECT * FROM ${written}
+    UNION ALL
+    SELECT kept.* FROM ${table} AS kept
+    WHERE ${ofDays('kept', 'bucket_start', workspaceId, scope)} AND NOT ${isInQuarters(sql`bucket_start`, scope)})`;
+}
+
+function insert(table: PgTable, rows: SQL): SQL {
+  const columns = sql.raw(Object.keys(getTableColumns(table)).join(', '));
+  return sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM (${rows}) AS rolled_up`;
+}
+
+/** Rows of a roll-up by UTC days by their definition: of `quarters`, rows of the one by quarters of an hour. */
+export function selectDayRollup(name: RollupName, quarters: SQL): SQL {
+  const { days, keys, sums, lists } = ROLLUPS[name];
+  const summed = Object.values(getTableColumns(days)).filter((column) => sums.includes(column.name));
+  const group = sql.raw(['workspace_id', 'session_id', ...keys].join(', '));
+  return sql`
+    SELECT ${group}, min(bucket_start) AS first_bucket_start, max(bucket_start) AS last_bucket_start,
+      ${sql.raw(
+        [
+          ...summed.map((column) => `sum(${column.name})::${column.getSQLType()} AS ${column.name}`),
+          ...lists.map((list) => `string_agg(${list}, ''::bytea ORDER BY bucket_start, ${list}) AS ${list}`),
+        ].join(', '),
+      )}
+    FROM ${quarters} AS quarter
+    GROUP BY ${group}, date_bin('1 day', bucket_start, '2000-01-01Z')`;
+}
+
+/** Condition on the rows of a table: of some sessions, or of all. */
+const ofSessions = (alias: string, workspaceId: string, scope: RollupScope | undefined): SQL =>
+  scope === undefined
+    ? sql`${sql.raw(alias)}.workspace_id = ${workspaceId}`
+    : sql`${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)}
+        AND ${sql.raw(alias)}.session_id = ANY(${sql.param([...scope.sessionIds])}::text[])`;
+
+/** Condition on the beginning of a quarter of an hour: it is one of the scope, or unknown. */
+const isInQuarters = (bucketStart: SQL, scope: RollupScope | undefined): SQL =>
+  scope?.quarters === undefined
+    ? sql`true`
+    : sql`(${bucketStart} IS NULL OR ${bucketStart} = ANY(${toTimes(scope.quarters)}))`;
+
+const ofQuarters = (alias: string, bucketStart: SQL, workspaceId: string, scope: RollupScope | undefined): SQL =>
+  sql`${ofSessions(alias, workspaceId, scope)} AND ${isInQuarters(bucketStart, scope)}`;
+
+/** Condition on the rows of a table: of the UTC days that the scope's quarters of an hour lie in, or at no known time. */
+const ofDays = (alias: string, column: string, workspaceId: string, scope: RollupScope | undefined): SQL => {
+  const isOfSessions = ofSessions(alias, workspaceId, scope);
+  if (scope?.quarters === undefined) return isOfSessions;
+  const days = new Set(scope.quarters.map((quarter) => quarter - (quarter % DAY_MS)));
+  const time = sql.raw(`${alias}.${column}`);
+  return sql`${isOfSessions}
+    AND (${time} IS NULL OR date_bin('1 day', ${time}, '2000-01-01Z') = ANY(${toTimes(days)}))`;
+};
+
+const toTimes = (timesMs: Iterable<number>): SQL =>
+  sql`${sql.param(Array.from(timesMs, (timeMs) => new Date(timeMs).toISOString()))}::timestamptz[]`;
+
+/** Rows of usage_rollup by their definition: of a scope, or all of a workspace. */
+export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL {
+  return sql`
+    SELECT
+      ${workspaceId} COLLATE "C" AS workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
+      agent_id, git_branch, agent_version, is_shared, count(*)::int AS responses,
+      ${sums(['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cache_write_1h', 'thinking_tokens'], 'bigint')},
+      ${sums(['web_search_requests'], 'bigint')},
+      ${sql.raw(
+        ['', '_input', '_output', '_cache_read', '_cache_write', '_web_search']
+          .map((part) => `round(coalesce(sum(cost${part}_usd), 0) * ${COST_UNITS_PER_USD}) AS cost${part}_units`)
+          .join(', '),
+      )},
+      count(*) FILTER (WHERE is_unfinalised)::int AS unfinalised_responses,
+      coalesce(sum(tokens_out) FILTER (WHERE is_unfinalised), 0)::bigint AS unfinalised_tokens_out,
+      coalesce(sum(estimated_tokens_out) FILTER (WHERE is_unfinalised), 0)::bigint AS estimated_tokens_out,
+      count(*) FILTER (WHERE price_basis = 'unpriced')::int AS unpriced_responses,
+      coalesce(sum(tokens_in + tokens_out + cache_read + cache_write) FILTER (WHERE price_basis = 'unpriced'), 0)::bigint
+        AS unpriced_tokens,
+      count(*) FILTER (WHERE price_basis = 'default')::int AS default_priced_responses
+    FROM (
+      SELECT false AS is_shared, ${rolledUpColumns('l')} FROM ${usageLedger} AS l
+      WHERE ${ofQuarters('l', BUCKET_START, workspaceId, scope)}
+      UNION ALL
+      SELECT true, * FROM (
+        SELECT DISTINCT ON (e.session_id, e.agent, e.response_key) ${rolledUpColumns('e')}
+        FROM ${transcripts} AS t
+        -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read them all.
+        JOIN LATERAL (
+          SELECT * FROM ${usageEntries}
+          WHERE workspace_id = t.workspace_id AND row_set_id = t.row_set_id AND ${isInQuarters(BUCKET_START, scope)}
+          OFFSET 0
+        ) AS e ON true
+        JOIN LATERAL (
+          SELECT l.session_id FROM ${usageLedger} AS l
+          WHERE l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key OFFSET 0
+        ) AS credited ON credited.session_id <> e.session_id
+        WHERE ${ofSessions('t', workspaceId, scope)}
+        ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
+      ) AS shared
+    ) AS response
+    GROUP BY session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, is_shared`;
+}
+
+/** What the days of tools or files are the sums of: one row a call, of the days of a scope, or all of a workspace. */
+export function selectCalls(name: 'tool' | 'file', workspaceId: string, scope?: RollupScope): SQL {
+  return sql`SELECT * FROM ${CALLS[name]} AS c WHERE ${ofDays('c', 'bucket_start', workspaceId, scope)}`;
+}
+
+const sums = (columns: readonly string[], type: string): SQL =>
+  sql.raw(columns.map((column) => `coalesce(sum(${column}), 0)::${type} AS ${column}`).join(', '));
+
+const rolledUpColumns = (alias: string) =>
+  sql.raw(
+    [
+      'session_id',
+      'timestamp',
+      'model',
+      'is_subagent',
+      'agent_id',
+      'git_branch',
+      'agent_version',
+      'tokens_in',
+      'tokens_out',
+      'cache_read',
+      'cache_write',
+      'cache_write_1h',
+      'thinking_tokens',
+      'web_search_requests',
+      'cost_usd',
+      'cost_input_usd',
+      'cost_output_usd',
+      'cost_cache_read_usd',
+      'cost_cache_write_usd',
+      'cost_web_search_usd',
+      'is_unfinalised',
+      'estimated_tokens_out',
+      'price_basis',
+    ]
+      .map((column) => `${alias}."${column}"`)
+      .join(', '),
+  );
+
+/** Of the session `s`: its messages are gone, its roll-up is all that tells of them. */
+const HAS_EXPIRED = sql`EXISTS (
+  SELECT FROM ${transcripts} AS t
+  WHERE t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id AND t.rows_deleted_at IS NOT NULL)`;
+
+/**
+ * Rows of message_rollup by their definition: of a scope, or all of a workspace. Where retention took the messages away, what was
+ * counted stays.
+ */
+export function selectMessageRollup(workspaceId: string, scope?: RollupScope): SQL {
+  return sql`
+    SELECT s.workspace_id, s.session_id, ${BUCKET_START} AS bucket_start, m.model,
+      s.is_subagent OR m.is_sidechain AS is_subagent,
+      count(*)::int AS messages, count(*) FILTER (WHERE m.message_type = 'user')::int AS user_messages
+    FROM ${sessions} AS s
+    JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+    JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
+    WHERE ${ofQuarters('s', BUCKET_START, workspaceId, scope)}
+    GROUP BY s.workspace_id, s.session_id, 3, m.model, 5
+    UNION ALL
+    SELECT r.workspace_id, r.session_id, r.bucket_start, r.model, r.is_subagent, r.messages, r.user_messages
+    FROM ${messageRollup} AS r
+    JOIN ${sessions} AS s ON s.workspace_id = r.workspace_id AND s.session_id = r.session_id
+    WHERE ${ofQuarters('r', sql.raw('r.bucket_start'), workspaceId, scope)}
+      AND ${HAS_EXPIRED}`;
+}

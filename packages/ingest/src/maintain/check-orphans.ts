@@ -1,0 +1,181 @@
+import {
+  findLiveStream,
+  findTranscript,
+  findTranscriptByObject,
+  hasWorkspace,
+  listTranscripts,
+  nameRedactedObject,
+  recordRawObjectDeletions,
+  type TranscriptRow,
+} from '@recount/db';
+import {
+  parseRawObjectKey,
+  parseRedactedObjectKey,
+  parseStreamObjectKey,
+  type RawObjectInfo,
+  type RawObjectKeyParts,
+  RawStoreError,
+} from '@recount/storage';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { restoreLiveStream } from '../live/restore-live-stream.ts';
+import { compareVersionsAgain } from '../raw-objects/compare-versions-again.ts';
+import { deleteRecordedObjects, isToBeDeleted } from '../raw-objects/delete-raw-objects.ts';
+import { examineRawObject, hashRawObject } from '../raw-objects/examine-raw-object.ts';
+import { settleDuplicate } from '../raw-objects/settle-duplicate.ts';
+import type { DoctorCounts } from './doctor-counts.ts';
+import { registerObject } from './register-object.ts';
+
+export type OrphanFinding =
+  /** An object that no row names: of an upload that was never acknowledged, or younger than a restored database. */
+  | { kind: 'orphan-object'; objectKey: string; sizeBytes: number; fixed: boolean; obstacle?: OrphanObstacle }
+  /** An object of a stream that has no row: younger than a restored database. */
+  | { kind: 'orphan-stream'; objectKey: string; sizeBytes: number; fixed: boolean };
+
+/** Why an orphan cannot be received: its workspace is gone, or its bytes have changed, or are no transcript. */
+export type OrphanObstacle = 'no-workspace' | 'damaged' | 'unreadable';
+
+interface Mending {
+  fixed: boolean;
+  obstacle?: OrphanObstacle;
+}
+
+export interface OrphanOptions {
+  fix: boolean;
+  /** Objects that were stored later may belong to an upload under way. Milliseconds since 1970. */
+  latestMs: number;
+  counts: DoctorCounts;
+  signal?: AbortSignal | undefined;
+}
+
+/** An object by what its key says. */
+type ParsedObject = RawObjectInfo & { workspaceId: string } & (
+    | { kind: 'stream'; streamId: string }
+    | { kind: 'redacted' | 'raw'; transcriptId: string }
+  );
+
+/** Objects a workspace may have the same bytes of, in as many sessions. */
+const MAX_COPIES = 1000;
+
+/** Looks for the row of every object. What is recorded as to be deleted is no orphan. */
+export async function* findOrphans(
+  deps: IngestDependencies,
+  { fix, latestMs, counts, signal }: OrphanOptions,
+): AsyncGenerator<OrphanFinding> {
+  for await (const info of deps.rawStore.list('')) {
+    signal?.throwIfAborted();
+    const object = parseObject(info);
+    if (object === undefined) continue;
+    counts.objects += 1;
+    if ((await isNamed(deps, object)) || (await isToBeDeleted(deps, object.workspaceId, object.key))) continue;
+    if (object.modifiedAtMs > latestMs) {
+      counts.skipped.youngObjects += 1;
+      continue;
+    }
+    const mending = await mend(deps, object, fix);
+    // Taken away meanwhile, by somebody else.
+    if (mending === undefined) continue;
+    const about = { objectKey: object.key, sizeBytes: object.sizeBytes };
+    if (object.kind === 'stream') yield { kind: 'orphan-stream', ...about, fixed: mending.fixed };
+    else yield { kind: 'orphan-object', ...about, ...mending };
+  }
+}
+
+function parseObject(info: RawObjectInfo): ParsedObject | undefined {
+  const stream = parseStreamObjectKey(info.key);
+  if (stream !== undefined) return { ...info, ...stream, kind: 'stream' };
+  const redacted = parseRedactedObjectKey(info.key);
+  if (redacted !== undefined) return { ...info, ...redacted, kind: 'redacted' };
+  const raw = parseRawObjectKey(info.key);
+  return raw && { ...info, ...raw, kind: 'raw' };
+}
+
+async function isNamed({ database: { database } }: IngestDependencies, object: ParsedObject): Promise<boolean> {
+  if (object.kind === 'stream') {
+    const row = await findLiveStream(database, object);
+    // One that has not been closed yet names its object when it is.
+    return row !== undefined && (row.state !== 'closed' || row.object_key === object.key);
+  }
+  const row = await findTranscript(database, object.workspaceId, object.transcriptId);
+  if (row?.object_key === object.key) return true;
+  if (object.kind === 'redacted') return false;
+  return (await findTranscriptByObject(database, object.workspaceId, object.key)) !== undefined;
+}
+
+/** Undefined if the object is gone. Without `fix`, only says what keeps it from being received. */
+async function mend(deps: IngestDependencies, object: ParsedObject, fix: boolean): Promise<Mending | undefined> {
+  if (!(await hasWorkspace(deps.database.database, object.workspaceId)))
+    return { fixed: false, obstacle: 'no-workspace' };
+  if (!fix) return { fixed: false };
+  try {
+    if (object.kind === 'stream') return { fixed: await restoreStream(deps, object) };
+    const own = await findTranscript(deps.database.database, object.workspaceId, object.transcriptId);
+    if (object.kind === 'redacted' && own !== undefined) return { fixed: await settleRedactedCopy(deps, own, object) };
+    return await adopt(deps, object, object.key, own);
+  } catch (error) {
+    if (!(error instanceof RawStoreError)) throw error;
+    // What cannot be read, nobody can judge.
+    return error.code === 'not-found' ? undefined : { fixed: false, obstacle: 'unreadable' };
+  }
+}
+
+async function restoreStream(deps: IngestDependencies, object: ParsedObject & { kind: 'stream' }): Promise<boolean> {
+  const isKnown = (await findLiveStream(deps.database.database, object)) !== undefined;
+  return !isKnown && (await restoreLiveStream(deps, object, object));
+}
+
+/**
+ * A copy that its row does not name is of an attempt that failed, and superfluous where the row's own object is whole; or the
+ * database was restored from before there was one, and it is all that is left: then its row is made to name it.
+ */
+async function settleRedactedCopy(
+  deps: IngestDependencies,
+  row: TranscriptRow,
+  { workspaceId, key, sizeBytes }: ParsedObject,
+): Promise<boolean> {
+  if (row.raw_deleted_at !== null || (await examineRawObject(deps.rawStore, row)) === 'whole') {
+    await deps.rawStore.delete(key);
+    return true;
+  }
+  // A copy has as many bytes as the original.
+  if (sizeBytes !== row.size_bytes) return false;
+  const storedSha256 = await hashRawObject(deps.rawStore, key);
+  await deps.database.withTransaction(async (transaction) => {
+    await nameRedactedObject(transaction, row, { objectKey: key, storedSha256 });
+    await recordRawObjectDeletions(transaction, workspaceId, [row.object_key]);
+    await compareVersionsAgain(transaction, deps.queue, row);
+  });
+  await deleteRecordedObjects(deps, workspaceId, [row.object_key]);
+  return true;
+}
+
+/**
+ * Has an orphan take the place of a damaged or lost object of the same bytes, and deletes it if there is none: its upload
+ * was repeated, and the workspace has the bytes. Any other gets its row: it was lost from the database, or its upload never
+ * repeated. Stays as it is if its own row says that it is damaged.
+ */
+async function adopt(
+  deps: IngestDependencies,
+  ids: RawObjectKeyParts,
+  key: string,
+  own: TranscriptRow | undefined,
+): Promise<Mending> {
+  const sha256 = await hashRawObject(deps.rawStore, key);
+  const known = await listTranscripts(deps.database.database, ids.workspaceId, { sha256 }, { limit: MAX_COPIES });
+  for (const row of known) {
+    // An object has one name: the next damaged one is healed by another upload.
+    if ((await settleDuplicate(deps, row, key)).outcome === 'healed') return { fixed: true };
+  }
+  if (known.length > 0) {
+    await deps.rawStore.delete(key);
+    return { fixed: true };
+  }
+  // Left behind when the transcript got other bytes in its place: it must not come back as a version of the session.
+  if (own !== undefined) {
+    if (own.raw_deleted_at === null && (await examineRawObject(deps.rawStore, own)) !== 'whole')
+      return { fixed: false };
+    await deps.rawStore.delete(key);
+    return { fixed: true };
+  }
+  const { outcome } = await registerObject(deps, ids, key);
+  return outcome === 'damaged' || outcome === 'unreadable' ? { fixed: false, obstacle: outcome } : { fixed: true };
+}

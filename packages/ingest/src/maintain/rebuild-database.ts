@@ -1,0 +1,200 @@
+import { hasWorkspace, listTranscriptStates, restoreWorkspace, type WorkspaceRecord } from '@recount/db';
+import {
+  parseRawObjectKey,
+  parseRedactedObjectKey,
+  parseStreamObjectKey,
+  parseWorkspaceRecordKey,
+  type RawObjectInfo,
+  type RawObjectKeyParts,
+  RawStoreError,
+  workspaceRecordKey,
+} from '@recount/storage';
+import { decodeTime } from 'ulid';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { createUploadRecorder, type RecordUpload } from '../receive/record-uploads.ts';
+import { type Registration, registerObject } from './register-object.ts';
+import { readWorkspaceRecord } from './workspace-records.ts';
+
+export interface RebuildOptions {
+  /** Younger objects may belong to an upload under way. */
+  minAgeMs: number;
+  nowMs: number;
+  /** Called for every object that was looked at. */
+  onObject?: ((progress: RebuildProgress) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+export interface RebuildProgress {
+  /** Objects of transcripts looked at. */
+  objects: number;
+  /** Those that have got a row, and their bytes. */
+  registered: number;
+  registeredBytes: number;
+}
+
+export type RebuildFinding =
+  /** Of a workspace that was made again the keys are gone: their hashes are in the database only. */
+  | { kind: 'lost-keys'; workspaceId: string; name: string; keyNames: string[]; fixed: false }
+  /** A workspace without a record of its name and settings, or whose name another one has. */
+  | { kind: 'renamed-workspace'; workspaceId: string; name: string; wantedName: string | null; fixed: false }
+  /** Retention deletes raw objects of the workspace: the figures of those that were deleted are lost. */
+  | { kind: 'lost-figures'; workspaceId: string; rawMaxAgeDays: number; fixed: false }
+  /** A transcript whose lines name no session, which is one of its own now. */
+  | { kind: 'unidentified-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
+  /** Objects without a description, as recount 0.3 stored them: paths, and session ids named at the upload, are lost. */
+  | { kind: 'guessed-objects'; count: number; fixed: false }
+  /** Left alone, as they may belong to uploads under way. */
+  | { kind: 'young-objects'; count: number; fixed: false }
+  /** Objects of workspaces that recount has not stored. */
+  | { kind: 'unknown-objects'; count: number; fixed: false };
+
+const BATCH_OBJECTS = 64;
+/** Each holds the first bytes of a transcript, 4 MiB at most. */
+const OBJECTS_AT_ONCE = 8;
+/** So many rows share a transaction where objects are small. */
+const GATHER_DELAY_MS = 5;
+
+type TranscriptObject = RawObjectInfo & RawObjectKeyParts;
+
+/**
+ * Makes workspaces and transcripts of what the raw store holds and the database does not. The transcripts are then ingested
+ * by workers. Can be interrupted and run again: what has a row is left alone. Bounded in memory. `runDoctor` does the rest,
+ * once the workspaces are there: streams, and objects that cannot be used.
+ */
+export async function* rebuildDatabase(
+  deps: IngestDependencies,
+  options: RebuildOptions,
+): AsyncGenerator<RebuildFinding> {
+  const progress: RebuildProgress = { objects: 0, registered: 0, registeredBytes: 0 };
+  const counts = { young: 0, unknown: 0, guessed: 0 };
+  const workspaces = createWorkspaceRestorer(deps);
+  const register = createRegistrar(deps);
+  let batch: TranscriptObject[] = [];
+
+  async function* settleBatch(): AsyncGenerator<RebuildFinding> {
+    const missing = await withoutRows(deps, batch);
+    for (let start = 0; start < missing.length; start += OBJECTS_AT_ONCE) {
+      options.signal?.throwIfAborted();
+      const slice = missing.slice(start, start + OBJECTS_AT_ONCE);
+      const registrations = await Promise.all(slice.map(register));
+      for (const [index, registration] of registrations.entries()) {
+        const object = slice[index];
+        if (object === undefined) continue;
+        if ('sizeBytes' in registration) {
+          progress.registered += 1;
+          progress.registeredBytes += registration.sizeBytes;
+          if (registration.isGuessed) counts.guessed += 1;
+        }
+        if (registration.outcome !== 'unnamed') continue;
+        const { workspaceId, transcriptId, key: objectKey } = object;
+        yield { kind: 'unidentified-object', workspaceId, transcriptId, objectKey, fixed: false };
+      }
+    }
+    progress.objects += batch.length;
+    batch = [];
+    options.onObject?.(progress);
+  }
+
+  for await (const object of deps.rawStore.list('')) {
+    options.signal?.throwIfAborted();
+    const place = parsePlace(object.key);
+    if (place === undefined) {
+      counts.unknown += 1;
+      continue;
+    }
+    yield* workspaces.restore(place.workspaceId);
+    if (!('transcriptId' in place)) continue;
+    if (object.modifiedAtMs > options.nowMs - options.minAgeMs) counts.young += 1;
+    else batch.push({ ...object, ...place });
+    if (batch.length >= BATCH_OBJECTS) yield* settleBatch();
+  }
+  yield* settleBatch();
+  if (counts.guessed > 0) yield { kind: 'guessed-objects', count: counts.guessed, fixed: false };
+  if (counts.young > 0) yield { kind: 'young-objects', count: counts.young, fixed: false };
+  if (counts.unknown > 0) yield { kind: 'unknown-objects', count: counts.unknown, fixed: false };
+}
+
+/** Whose object it is; undefined for one that recount has not stored. */
+function parsePlace(key: string): RawObjectKeyParts | { workspaceId: string } | undefined {
+  const workspaceId = parseWorkspaceRecordKey(key);
+  if (workspaceId !== undefined) return { workspaceId };
+  return parseRawObjectKey(key) ?? parseRedactedObjectKey(key) ?? parseStreamObjectKey(key);
+}
+
+function createRegistrar(deps: IngestDependencies): (object: TranscriptObject) => Promise<Registration> {
+  const recorders = new Map<string, RecordUpload>();
+  return async (object) => {
+    const { workspaceId, key } = object;
+    const record = recorders.get(workspaceId) ?? createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS });
+    recorders.set(workspaceId, record);
+    try {
+      return await registerObject(deps, object, key, record);
+    } catch (error) {
+      // Deleted since it was listed, or it cannot be read to its end.
+      if (!(error instanceof RawStoreError)) throw error;
+      return { outcome: error.code === 'not-found' ? 'there' : 'unreadable' };
+    }
+  };
+}
+
+async function withoutRows(
+  deps: IngestDependencies,
+  objects: readonly TranscriptObject[],
+): Promise<TranscriptObject[]> {
+  const byWorkspace = Map.groupBy(objects, ({ workspaceId }) => workspaceId);
+  const missing: TranscriptObject[] = [];
+  for (const [workspaceId, all] of byWorkspace) {
+    const ids = all.map(({ transcriptId }) => transcriptId);
+    const states = await listTranscriptStates(deps.database.database, workspaceId, ids);
+    const known = new Set(states.map(({ id }) => id));
+    // Two copies of one transcript: what is over, `runDoctor` deletes.
+    for (const object of all) {
+      if (known.has(object.transcriptId)) continue;
+      known.add(object.transcriptId);
+      missing.push(object);
+    }
+  }
+  return missing;
+}
+
+function createWorkspaceRestorer(deps: IngestDependencies) {
+  /** Those that are there, or have given way to one of the same name. */
+  const settled = new Set<string>();
+
+  async function* restore(workspaceId: string): AsyncGenerator<RebuildFinding> {
+    if (settled.has(workspaceId)) return;
+    settled.add(workspaceId);
+    if (await hasWorkspace(deps.database.database, workspaceId)) return;
+    const found = await readWorkspaceRecord(deps.rawStore, workspaceId);
+    const record = found ?? toNamelessRecord(workspaceId);
+    const restored = await deps.database.withTransaction((transaction) => restoreWorkspace(transaction, record));
+    if (restored === undefined) return;
+    const { name, replacedId } = restored;
+    if (replacedId !== undefined) {
+      settled.add(replacedId);
+      await deps.rawStore.delete(workspaceRecordKey(replacedId));
+    }
+    if (found === undefined || name !== found.name) {
+      const wantedName = found?.name ?? null;
+      yield { kind: 'renamed-workspace', workspaceId, name, wantedName, fixed: false };
+    }
+    const keyNames = record.api_keys.map((key) => key.name);
+    yield { kind: 'lost-keys', workspaceId, name, keyNames, fixed: false };
+    const rawMaxAgeDays = record.settings?.raw_max_age_days ?? null;
+    if (rawMaxAgeDays !== null) yield { kind: 'lost-figures', workspaceId, rawMaxAgeDays, fixed: false };
+  }
+  return { restore };
+}
+
+function toNamelessRecord(id: string): WorkspaceRecord {
+  const createdAt = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/.test(id) ? decodeTime(id) : Date.now();
+  return {
+    id,
+    name: id,
+    currency_label: 'USD',
+    created_at: new Date(createdAt).toISOString(),
+    settings: null,
+    price_overrides: [],
+    api_keys: [],
+  };
+}

@@ -1,0 +1,126 @@
+import { findTranscript, listSessionVersions, listTranscripts } from '@recount/db';
+import type { RawObjectKeyParts } from '@recount/storage';
+import { decodeTime } from 'ulid';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { restoreDescribedStream } from '../live/restore-live-stream.ts';
+import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
+import { settleDuplicate } from '../raw-objects/settle-duplicate.ts';
+import { chooseFormat } from '../receive/choose-format.ts';
+import { parseStoredLiveStream, parseTranscriptDescription } from '../receive/describe-transcript.ts';
+import { measureBody } from '../receive/measure-body.ts';
+import { ReceiveError } from '../receive/receive-error.ts';
+import { createUploadRecorder, type RecordUpload } from '../receive/record-uploads.ts';
+
+/**
+ * - `registered`: it has its row, and will be ingested; by its description, or `isGuessed` from its lines and key
+ * - `unnamed`: the same, as a session of its own with the name of its file, since no line names one
+ * - `there`: its bytes are a transcript already
+ * - `damaged`: its bytes are not those that it was stored with
+ * - `unreadable`: no transcript that can be read
+ */
+export type Registration =
+  | { outcome: 'registered' | 'unnamed'; isGuessed: boolean; sizeBytes: number }
+  | { outcome: 'there' | 'damaged' | 'unreadable' };
+
+/** Behind what people upload meanwhile. */
+const REGISTER_PRIORITY = -1;
+
+/**
+ * Gives a raw object, a transcript's or a redacted copy of one, its row and its job, where it lies: as its description says,
+ * which its hash is compared with, and where it has none as its lines and its key tell. Its workspace must be there. May
+ * be repeated, also at the same time, and while the object's own upload is under way.
+ */
+export async function registerObject(
+  deps: IngestDependencies,
+  { workspaceId, transcriptId }: RawObjectKeyParts,
+  key: string,
+  record: RecordUpload = createUploadRecorder(deps),
+): Promise<Registration> {
+  const { database } = deps.database;
+  const stored = await deps.rawStore.readDescription(key);
+  const described = parseTranscriptDescription(stored);
+  const measured = await measureObject(deps, workspaceId, key, {
+    sessionId: described?.session_id,
+    path: described?.path ?? undefined,
+    format: described?.format,
+  });
+  if (measured === undefined) return { outcome: 'unreadable' };
+  const { sha256, sizeBytes, identity, beginning } = measured;
+  if (described !== undefined && (described.stored_sha256 ?? described.sha256) !== sha256)
+    return { outcome: 'damaged' };
+  if (described === undefined) {
+    // Its upload may have told whose it is, as its lines do not.
+    const [known] = await listTranscripts(database, workspaceId, { sha256 }, { limit: 1 });
+    if (known !== undefined) return await settle(deps, known, key);
+  }
+  const transcript = described ?? {
+    id: transcriptId,
+    session_id: identity.sessionId ?? transcriptId,
+    ...chooseFormat(identity, {}),
+    path: null,
+    is_subagent: identity.isSubagent,
+    parent_session_id: identity.parentSessionId ?? null,
+    agent_id: identity.agentId ?? null,
+    sha256,
+    size_bytes: sizeBytes,
+    stored_sha256: null,
+    uploader_key_id: null,
+    received_at: new Date(decodeTime(transcriptId)).toISOString(),
+  };
+  const stream = parseStoredLiveStream(stored);
+  // First: the times of the lines are the stream's.
+  if (stream !== undefined)
+    await restoreDescribedStream(deps, workspaceId, { ...stream, transcript_id: transcript.id }, null);
+  const isCopy = transcript.stored_sha256 !== null;
+  const { received_at: created_at, live_stream: _stream, ...columns } = { live_stream: undefined, ...transcript };
+  const { row, isDuplicate } = await record({
+    workspaceId,
+    transcript: {
+      ...columns,
+      object_key: key,
+      created_at,
+      grown_from: isCopy ? null : (beginning?.transcriptId ?? null),
+      tail_sha256: isCopy ? null : (beginning?.tailSha256 ?? null),
+    },
+    priority: REGISTER_PRIORITY,
+  });
+  if (!isDuplicate) {
+    const isUnnamed = described === undefined && identity.sessionId === undefined;
+    return { outcome: isUnnamed ? 'unnamed' : 'registered', isGuessed: described === undefined, sizeBytes };
+  }
+  // A redacted copy never takes the place of an original that is lost: `recount doctor` names it in the row.
+  return isCopy ? { outcome: 'there' } : await settle(deps, row, key);
+}
+
+async function settle(
+  deps: IngestDependencies,
+  row: Parameters<typeof settleDuplicate>[1],
+  key: string,
+): Promise<Registration> {
+  const now = await findTranscript(deps.database.database, row.workspace_id, row.id);
+  if (now === undefined) return { outcome: 'there' };
+  const { transcript, outcome } = await settleDuplicate(deps, now, key);
+  if (outcome !== 'healed' && transcript.object_key !== key) await deps.rawStore.delete(key);
+  return { outcome: 'there' };
+}
+
+async function measureObject(
+  deps: IngestDependencies,
+  workspaceId: string,
+  key: string,
+  hints: { sessionId: string | undefined; path: string | undefined; format: string | undefined },
+) {
+  const measured = measureBody(await deps.rawStore.get(key), {
+    ...hints,
+    maxBytes: Number.MAX_SAFE_INTEGER,
+    listVersions: (sessionId) =>
+      listSessionVersions(deps.database.database, workspaceId, sessionId, DEFAULT_MIN_CHECKPOINT_BYTES),
+  });
+  try {
+    for await (const _chunk of measured.chunks);
+    return measured.toResult();
+  } catch (error) {
+    if (error instanceof ReceiveError) return undefined;
+    throw error;
+  }
+}

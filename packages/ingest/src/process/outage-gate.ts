@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkDatabaseWrite } from '@recount/db';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { toFailureReason } from './failure-reason.ts';
+import { type Outage, toOutage } from './is-outage.ts';
+
+/** A transcript that fails for want of room while this much can be written needs more than there is for itself. */
+const PROBE_BYTES = 4 * 1024 * 1024;
+/** A probe that does not answer for so long has failed. */
+const PROBE_TIMEOUT_MS = 30_000;
+const DEFAULT_PAUSE_MS = 2000;
+
+export interface OutageGateDeps extends Pick<IngestDependencies, 'database' | 'rawStore'> {
+  /** Work stops, and goes on, as a resource is used up for everybody; `reason` holds nothing of a transcript. */
+  onChange: (state: { isOpen: boolean; reason?: string }) => void;
+}
+
+/** Keeps a process from working on while a resource that everybody needs is used up. */
+export interface OutageGate {
+  /** Resolves when work may go on, or the signal aborts. Never rejects. */
+  pass(signal?: AbortSignal): Promise<void>;
+  /**
+   * Whether an error is of a resource that is used up for everybody: a write of the gate's own fails as well. If so, the
+   * gate is closed until such a write succeeds. A lost connection never counts: the transcript may be what broke it.
+   */
+  isShared(error: unknown): Promise<boolean>;
+}
+
+/** `pauseMs`: between two probes while the gate is closed. */
+export function createOutageGate(deps: OutageGateDeps, { pauseMs = DEFAULT_PAUSE_MS } = {}): OutageGate {
+  const probes: Partial<Record<Outage, () => Promise<void>>> = {
+    'store-full': () => deps.rawStore.check(),
+    'database-exhausted': () => checkDatabaseWrite(deps.database, PROBE_BYTES),
+  };
+  let closed: { outage: Outage; reprobe: () => Promise<void> } | undefined;
+
+  const close = (outage: Outage, reason: string, probe: () => Promise<void>): void => {
+    if (closed !== undefined) return;
+    // One probe at a time, however many jobs wait.
+    let probing: Promise<void> | undefined;
+    const reprobe = async (): Promise<void> => {
+      if (await isFailing(probe)) return;
+      closed = undefined;
+      deps.onChange({ isOpen: true });
+    };
+    closed = {
+      outage,
+      reprobe: () => {
+        probing ??= reprobe().finally(() => {
+          probing = undefined;
+        });
+        return probing;
+      },
+    };
+    deps.onChange({ isOpen: false, reason });
+  };
+
+  return {
+    async pass(signal) {
+      while (closed !== undefined && !signal?.aborted) {
+        await sleep(pauseMs, undefined, { ...(signal && { signal }) }).catch(() => undefined);
+        if (!signal?.aborted) await closed?.reprobe();
+      }
+    },
+    async isShared(error) {
+      const outage = toOutage(error);
+      const probe = outage && probes[outage];
+      if (outage === undefined || probe === undefined) return false;
+      if (closed?.outage === outage) return true;
+      if (!(await isFailing(probe))) return false;
+      close(outage, toFailureReason(error), probe);
+      return true;
+    },
+  };
+}
+
+async function isFailing(probe: () => Promise<void>): Promise<boolean> {
+  const { promise: timedOut, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(true), PROBE_TIMEOUT_MS);
+  const outcome = probe().then(
+    () => false,
+    () => true,
+  );
+  return await Promise.race([outcome, timedOut]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,106 @@
+import type { TranscriptBatch } from '@recount/core';
+import {
+  type CompletedTranscript,
+  completeTranscripts,
+  createTranscriptCopier,
+  createTranscriptWriter,
+  type Database,
+  type DatabaseClient,
+  markSuperseded,
+  type RowSet,
+  replaceCheckpoint,
+  settleSessions,
+  supersedeTranscripts,
+  type TranscriptRow,
+  type WrittenTranscript,
+} from '@recount/db';
+import type { Redaction } from '../redact/redaction.ts';
+import { checkCreditOrder, type ResumePoint } from './resume-point.ts';
+import { findBeginnings } from './session-versions.ts';
+
+/** A transcript that is to be ingested; the transaction holds its session's lock. */
+export interface PlannedTranscript {
+  transcript: Pick<TranscriptRow, 'id' | 'session_id' | 'agent' | 'size_bytes' | 'attempt_count' | 'stored_sha256'>;
+  rowSet: RowSet;
+  batches: AsyncIterable<TranscriptBatch>;
+  /** The other versions of the session that have rows, and the transcript's hashes at their lengths, after the last batch. */
+  others?: readonly TranscriptRow[];
+  hashesByLength?: ReadonlyMap<number, string>;
+  /** The shorter version whose rows the transcript takes over. */
+  resumePoint?: ResumePoint | undefined;
+  redaction?: Redaction;
+}
+
+interface Versions {
+  parser: string;
+  prices: string;
+}
+
+type Written = PlannedTranscript & WrittenTranscript;
+
+/**
+ * Writes the rows of transcripts of one workspace, and all that follows from them, in the caller's transaction. A transcript
+ * takes the place of the versions that are its beginnings.
+ */
+export async function writeTranscripts(
+  { transaction, client }: { transaction: Database; client: DatabaseClient },
+  workspaceId: string,
+  planned: AsyncIterable<PlannedTranscript> | readonly PlannedTranscript[],
+  versions: Versions,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const copier = createTranscriptCopier(client);
+  const all: Written[] = [];
+  for await (const plan of planned) {
+    const { agent } = plan.transcript;
+    const writer = createTranscriptWriter(transaction, copier, plan.rowSet, { agent, priceVersion: versions.prices });
+    for await (const batch of plan.batches) await writer.write(batch);
+    signal?.throwIfAborted();
+    all.push({ ...plan, ...writer.finish() });
+  }
+  if (all.length === 0) return;
+  await copier.sendAll();
+  for (const written of all) await takeOver(transaction, workspaceId, written);
+  await completeTranscripts(transaction, workspaceId, all.map(toCompleted), versions);
+  for (const { rowSet, transcript, checkpoint } of all) {
+    if (rowSet.kept === undefined && checkpoint === undefined) continue;
+    await replaceCheckpoint(transaction, rowSet, transcript.size_bytes, checkpoint);
+  }
+  const removedRowSetIds: string[] = [];
+  for (const { resumePoint, transcript, hashesByLength, others } of all) {
+    if (resumePoint !== undefined || hashesByLength === undefined) continue;
+    const replaced = findBeginnings(transcript, hashesByLength, others ?? []);
+    await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);
+    removedRowSetIds.push(...toRowSetIds(replaced));
+  }
+  await settleSessions(transaction, {
+    workspaceId,
+    sessionIds: all.map(({ transcript }) => transcript.session_id),
+    written: all.map(({ rowSet }) => rowSet),
+    removedRowSetIds,
+  });
+}
+
+async function takeOver(
+  transaction: Database,
+  workspaceId: string,
+  { resumePoint, summary, transcript }: Written,
+): Promise<void> {
+  if (resumePoint === undefined) return;
+  checkCreditOrder(resumePoint, summary);
+  await markSuperseded(transaction, workspaceId, [resumePoint.beginning], transcript.id);
+}
+
+function toCompleted({ transcript, rowSet, summary, counts, redaction }: Written): CompletedTranscript {
+  const allCounts = { ...counts, secretsByRule: redaction?.toCounts() ?? {} };
+  return {
+    transcriptId: transcript.id,
+    rowSet,
+    summary,
+    counts: allCounts,
+    attemptCount: transcript.attempt_count,
+  };
+}
+
+export const toRowSetIds = (transcripts: readonly Pick<TranscriptRow, 'row_set_id'>[]): string[] =>
+  transcripts.flatMap(({ row_set_id }) => row_set_id ?? []);

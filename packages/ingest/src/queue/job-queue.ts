@@ -1,0 +1,220 @@
+import { type Database, sql } from '@recount/db';
+import { fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
+import { grantAttempt } from './grant-attempt.ts';
+import { persist } from './persist.ts';
+import {
+  DEAD_LETTER_QUEUE,
+  INGEST_QUEUE,
+  INGEST_QUEUES,
+  MAX_ATTEMPTS,
+  MAX_GROUP_JOBS,
+  MAX_OUTAGE_HAND_BACKS,
+  SMALL_INGEST_QUEUE,
+} from './queue-options.ts';
+
+/** Names the transcript to be ingested; everything else is read from its row. */
+export interface IngestJob {
+  workspaceId: string;
+  transcriptId: string;
+}
+
+/**
+ * What a handler makes of a job: done; to be tried again later, where it failed as one of the attempts and where an outage
+ * does not count as one; or to be given to another worker now. An outage that is shared, everybody's, does not count among
+ * those that a job may have either.
+ */
+export type JobOutcome =
+  | { status: 'done' }
+  | { status: 'failed'; reason: string }
+  | { status: 'outage'; reason: string; isShared: boolean }
+  | { status: 'handed-back' };
+
+/** Must not throw. `handBacksLeft`: how often the job may still end in an outage of its own; 0: not this time. */
+export type JobHandler = (job: IngestJob, attempt: { handBacksLeft: number }) => Promise<JobOutcome>;
+
+/**
+ * What a handler makes of a job of a group: done, to be worked by itself, which counts as no attempt, or to be given to
+ * another worker now.
+ */
+export type GroupedOutcome = 'done' | 'alone' | 'handed-back';
+
+export interface WorkOptions {
+  /** Jobs, or groups of them, under way at once in this process. */
+  concurrency: number;
+  /** Idle time between looks at the queue; new jobs ring a bell besides. */
+  pollIntervalMs?: number;
+}
+
+export interface JobQueue {
+  start(): Promise<void>;
+  /** Enqueues within the caller's transaction: the job is there if and only if that commits. */
+  enqueue(transaction: Database, job: IngestJob, options?: { priority?: number }): Promise<void>;
+  /** As `enqueue`, for many at once: of small transcripts that come for the first time, to be worked in groups. */
+  enqueueSmall(transaction: Database, jobs: readonly IngestJob[], options?: { priority?: number }): Promise<void>;
+  /** Starts taking jobs. */
+  work(options: WorkOptions, handler: JobHandler): Promise<void>;
+  /**
+   * Starts taking jobs of small transcripts, as many at a time as wait and at most MAX_GROUP_JOBS. Only at their first
+   * attempt: those of a worker that was killed with a group are worked by themselves afterwards, so that the one that
+   * killed it cannot use up the attempts of the others. The handler gives an outcome for each job, in order, and must not
+   * throw.
+   */
+  workSmall(
+    options: WorkOptions,
+    handler: (jobs: readonly IngestJob[]) => Promise<readonly GroupedOutcome[]>,
+  ): Promise<void>;
+  /**
+   * Starts taking jobs whose attempts are used up, unless another job of the transcript waits. A handler that throws gets
+   * the job again.
+   */
+  workDeadLetters(handler: (job: IngestJob) => Promise<void>): Promise<void>;
+  /** Those of the transcripts for which a job, or a dead letter, waits or is under way. */
+  findPending(transcriptIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Starts no more jobs, waits for those under way at most `graceMs`, and closes the connections. */
+  stop(graceMs: number): Promise<void>;
+}
+
+export interface JobQueueOptions {
+  connectionString: string;
+  /** Workers supervise the queue: they bring back the jobs of dead ones. Senders need not. */
+  role: 'sender' | 'worker';
+  onError: (error: Error) => void;
+  maxConnections?: number;
+}
+
+const SUPERVISE_SECONDS = 2;
+const DEFAULT_POLL_INTERVAL_MS = 1000;
+
+/** A pg-boss queue of ingest jobs. Needs `migrateQueue` to have run. */
+export function createJobQueue(options: JobQueueOptions): JobQueue {
+  const isWorker = options.role === 'worker';
+  const boss = new PgBoss({
+    connectionString: options.connectionString,
+    application_name: `recount queue ${options.role}`,
+    max: options.maxConnections ?? (isWorker ? 4 : 2),
+    migrate: false,
+    createSchema: false,
+    schedule: false,
+    supervise: isWorker,
+    superviseIntervalSeconds: SUPERVISE_SECONDS,
+    monitorIntervalSeconds: SUPERVISE_SECONDS,
+    queueCacheIntervalSeconds: SUPERVISE_SECONDS,
+    useListenNotify: isWorker,
+  });
+  boss.on('error', (error) => options.onError(toError(error)));
+
+  let isStopping = false;
+
+  const findIn = async (queues: readonly string[], transcriptIds: Iterable<string>): Promise<Set<string>> => {
+    const { rows } = await boss.getDb().executeSql(
+      `SELECT DISTINCT data->>'transcriptId' AS id FROM pgboss.job
+       WHERE name = ANY($1) AND state IN ('created', 'retry', 'active') AND data->>'transcriptId' = ANY($2)`,
+      [[...queues], [...transcriptIds]],
+    );
+    return new Set(rows.map(({ id }: { id: string }) => id));
+  };
+
+  const write = <Result>(operation: () => Promise<Result>): Promise<Result> => persist(operation, () => isStopping);
+
+  /** New jobs instead of some that were taken, so that none of them counts as an attempt. */
+  const insertAgain = async (queue: string, jobs: readonly JobWithMetadata<IngestJob>[]): Promise<void> => {
+    if (jobs.length === 0) return;
+    const copies = jobs.map(({ data, priority }) => ({ data, priority }));
+    await write(() => boss.insert(queue, copies));
+  };
+
+  return {
+    async start() {
+      await boss.start();
+    },
+    async enqueue(transaction, job, sendOptions = {}) {
+      const id = await boss.send(INGEST_QUEUE, job, {
+        db: fromDrizzle(transaction, sql),
+        priority: sendOptions.priority ?? 0,
+      });
+      if (id === null) throw new Error('The queue refused the job');
+    },
+    async enqueueSmall(transaction, jobs, sendOptions = {}) {
+      const inserts = jobs.map((data) => ({ data, priority: sendOptions.priority ?? 0 }));
+      await boss.insert(SMALL_INGEST_QUEUE, inserts, { db: fromDrizzle(transaction, sql) });
+    },
+    async work({ concurrency, pollIntervalMs }, handler) {
+      // One at a time: a job that kills its worker must not use up the attempts of others that were fetched with it.
+      const options = toFetchOptions(1, pollIntervalMs);
+      for (let loop = 0; loop < concurrency; loop++) {
+        let workerId: string | undefined;
+        workerId = await boss.work<IngestJob, unknown, typeof options>(INGEST_QUEUE, options, async ([job]) => {
+          if (job === undefined) return [];
+          const { id, data, priority, retryLimit } = job;
+          const handBacksLeft = Math.max(0, MAX_ATTEMPTS - 1 + MAX_OUTAGE_HAND_BACKS - retryLimit);
+          const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data, { handBacksLeft });
+          // As a new job: failing this one would count as an attempt.
+          if (outcome.status === 'handed-back') await write(() => boss.send(INGEST_QUEUE, data, { priority }));
+          if (outcome.status === 'outage') await grantAttempt(boss.getDb(), { ...job, ...outcome }, () => isStopping);
+          // Where there was one there may be more: pg-boss would wait for the next poll.
+          if (workerId !== undefined) boss.notifyWorker(workerId);
+          return [
+            outcome.status === 'failed' || outcome.status === 'outage'
+              ? { id, status: 'failed', output: { reason: outcome.reason } }
+              : { id, status: 'completed' },
+          ];
+        });
+      }
+    },
+    async workSmall({ concurrency, pollIntervalMs }, handler) {
+      const options = toFetchOptions(MAX_GROUP_JOBS, pollIntervalMs);
+      for (let loop = 0; loop < concurrency; loop++) {
+        let workerId: string | undefined;
+        workerId = await boss.work<IngestJob, unknown, typeof options>(SMALL_INGEST_QUEUE, options, async (jobs) => {
+          const firsts = jobs.filter(({ retryCount }) => retryCount === 0);
+          // Before anything is worked: no other is to pay for it.
+          const others = jobs.filter(({ retryCount }) => retryCount > 0);
+          if (others.length > 0) {
+            await insertAgain(INGEST_QUEUE, others);
+            // At once: where this group kills its worker, too, they would use up their attempts here.
+            const ids = others.map(({ id }) => id);
+            await write(() => boss.complete(SMALL_INGEST_QUEUE, ids));
+          }
+          const outcomes = isStopping
+            ? firsts.map((): GroupedOutcome => 'handed-back')
+            : await handler(firsts.map(({ data }) => data));
+          const withOutcome = (outcome: GroupedOutcome) => firsts.filter((_, index) => outcomes[index] === outcome);
+          await insertAgain(INGEST_QUEUE, withOutcome('alone'));
+          await insertAgain(SMALL_INGEST_QUEUE, withOutcome('handed-back'));
+          if (workerId !== undefined) boss.notifyWorker(workerId);
+          return jobs.map(({ id }) => ({ id, status: 'completed' }));
+        });
+      }
+    },
+    async workDeadLetters(handler) {
+      // pg-boss rings no bell for dead letters, and would look for them every 30 seconds.
+      const options = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 1 };
+      await boss.work<IngestJob>(DEAD_LETTER_QUEUE, options, async (jobs) => {
+        const ids = jobs.map(({ data }) => data.transcriptId);
+        const waiting = await findIn(INGEST_QUEUES, ids);
+        for (const { data } of jobs) if (!waiting.has(data.transcriptId)) await handler(data);
+      });
+    },
+    findPending: (transcriptIds) => findIn([...INGEST_QUEUES, DEAD_LETTER_QUEUE], transcriptIds),
+    async stop(graceMs) {
+      isStopping = true;
+      await boss.stop({ graceful: graceMs > 0, timeout: Math.max(1000, graceMs), close: true });
+    },
+  };
+}
+
+const toFetchOptions = (batchSize: number, pollIntervalMs = DEFAULT_POLL_INTERVAL_MS) =>
+  ({
+    batchSize,
+    pollingIntervalSeconds: pollIntervalMs / 1000,
+    notifyPollingIntervalSeconds: pollIntervalMs / 1000,
+    perJobResults: true,
+    includeMetadata: true,
+  }) as const;
+
+/** pg-boss passes some errors on as plain objects, with the fields of the error. */
+function toError(error: unknown): Error {
+  if (error instanceof Error) return error;
+  const fields = typeof error === 'object' ? error : {};
+  return Object.assign(new Error('The queue reported an error'), fields);
+}

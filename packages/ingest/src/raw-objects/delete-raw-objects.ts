@@ -1,0 +1,87 @@
+import {
+  findLiveStream,
+  findTranscript,
+  findTranscriptByObject,
+  forgetRawObjectDeletions,
+  hasWorkspace,
+  isRawObjectDeletionRecorded,
+  listRawObjectDeletions,
+  type RawObjectDeletion,
+} from '@recount/db';
+import {
+  parseRawObjectKey,
+  parseRedactedObjectKey,
+  parseStreamObjectKey,
+  RawStoreError,
+  workspacePrefix,
+} from '@recount/storage';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+
+type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
+
+/**
+ * Deletes raw objects that a committed transaction has recorded as to be deleted. Where the store is away they stay recorded,
+ * and `finishDeletions` deletes them: what was committed is not undone.
+ */
+export async function deleteRecordedObjects(
+  deps: Deps,
+  workspaceId: string,
+  objectKeys: readonly string[],
+): Promise<void> {
+  const deleted: string[] = [];
+  try {
+    for (const key of objectKeys) {
+      await deps.rawStore.delete(key);
+      deleted.push(key);
+    }
+  } catch (error) {
+    if (!(error instanceof RawStoreError) || !error.retryable) throw error;
+  } finally {
+    await forgetRawObjectDeletions(deps.database.database, workspaceId, deleted);
+  }
+}
+
+/** Whether an object that nothing names is one that somebody deleted, rather than an upload that was lost. */
+export async function isToBeDeleted({ database }: Deps, workspaceId: string, key: string): Promise<boolean> {
+  return await isRawObjectDeletionRecorded(database.database, workspaceId, [key, workspacePrefix(workspaceId)]);
+}
+
+/**
+ * Deletes what was recorded before that time (ISO 8601) and is still there, as whoever recorded it was killed or could not
+ * reach the store. Yields each deletion when it is done. Throws RawStoreError.
+ */
+export async function* finishDeletions(
+  deps: Deps,
+  recordedBefore: string,
+  signal?: AbortSignal,
+): AsyncGenerator<RawObjectDeletion> {
+  const { database } = deps.database;
+  for await (const page of listRawObjectDeletions(database, recordedBefore)) {
+    for (const deletion of page) {
+      signal?.throwIfAborted();
+      const { workspaceId, objectKey } = deletion;
+      if (!(await isNamedAgain(deps, deletion))) await deleteObjects(deps, objectKey);
+      await forgetRawObjectDeletions(database, workspaceId, [objectKey]);
+      yield deletion;
+    }
+  }
+}
+
+async function deleteObjects({ rawStore }: Deps, objectKey: string): Promise<void> {
+  if (!objectKey.endsWith('/')) return await rawStore.delete(objectKey);
+  for await (const { key } of rawStore.list(objectKey)) await rawStore.delete(key);
+}
+
+/** Something that was under way when its session was deleted may have stored the same object again. */
+async function isNamedAgain(
+  { database: { database } }: Deps,
+  { workspaceId, objectKey }: RawObjectDeletion,
+): Promise<boolean> {
+  if (objectKey.endsWith('/')) return await hasWorkspace(database, workspaceId);
+  const stream = parseStreamObjectKey(objectKey);
+  if (stream !== undefined) return (await findLiveStream(database, stream))?.object_key === objectKey;
+  const ids = parseRawObjectKey(objectKey) ?? parseRedactedObjectKey(objectKey);
+  const own = ids && (await findTranscript(database, workspaceId, ids.transcriptId));
+  const row = own?.object_key === objectKey ? own : await findTranscriptByObject(database, workspaceId, objectKey);
+  return row !== undefined && row.raw_deleted_at === null;
+}

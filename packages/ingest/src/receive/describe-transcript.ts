@@ -1,0 +1,69 @@
+import { READABLE_FORMATS } from '@recount/core';
+import type { LiveStreamRow, NewTranscript, TranscriptRow } from '@recount/db';
+import type { ObjectDescription } from '@recount/storage';
+import { isSessionId } from './session-id.ts';
+
+/**
+ * What is stored beside the bytes of a transcript, so that its row can be made again from the raw store alone: what came
+ * with the upload, what was made of it, and the hash by which later damage shows.
+ */
+export interface TranscriptDescription extends Omit<NewTranscript, 'object_key' | 'grown_from' | 'tail_sha256'> {
+  /** SHA-256 (hex) of the object, where that is a redacted copy of what was uploaded. */
+  stored_sha256: string | null;
+  /** ISO 8601. */
+  received_at: string;
+  /** The stream that the transcript was, with the times of its lines. */
+  live_stream?: StoredLiveStream | undefined;
+}
+
+/** A stream's row, but for what only concerns one that is open, and what its place tells. */
+export type StoredLiveStream = Omit<
+  LiveStreamRow,
+  'workspace_id' | 'writer_id' | 'state' | 'has_events' | 'object_key'
+>;
+
+type DescribedRow = Omit<NewTranscript, 'grown_from' | 'tail_sha256'> & Partial<Pick<TranscriptRow, 'stored_sha256'>>;
+
+const FORMATS: ReadonlySet<unknown> = new Set(READABLE_FORMATS.map(({ format }) => format.id));
+
+export function toTranscriptDescription(row: DescribedRow, receivedAt: string): TranscriptDescription {
+  const { id, session_id, agent, format, path, is_subagent, parent_session_id, agent_id, sha256, size_bytes } = row;
+  return {
+    ...{ id, session_id, agent, format, path, is_subagent, parent_session_id, agent_id, sha256, size_bytes },
+    stored_sha256: row.stored_sha256 ?? null,
+    uploader_key_id: row.uploader_key_id ?? null,
+    received_at: receivedAt,
+  };
+}
+
+export function toStoredLiveStream(row: LiveStreamRow): StoredLiveStream {
+  const { workspace_id: _, writer_id: _writer, state: _state, has_events: _events, object_key: _key, ...stored } = row;
+  return stored;
+}
+
+/** Undefined for what describes no transcript. */
+export function parseTranscriptDescription(value: ObjectDescription | undefined): TranscriptDescription | undefined {
+  if (value === undefined) return undefined;
+  const texts = [value.id, value.agent, value.sha256, value.received_at];
+  const textsOrNull = [value.path, value.parent_session_id, value.agent_id, value.stored_sha256, value.uploader_key_id];
+  const isWhole =
+    texts.every(isText) &&
+    textsOrNull.every((text) => text === null || isText(text)) &&
+    isText(value.session_id) &&
+    isSessionId(value.session_id) &&
+    FORMATS.has(value.format) &&
+    typeof value.is_subagent === 'boolean' &&
+    Number.isSafeInteger(value.size_bytes) &&
+    !Number.isNaN(Date.parse(String(value.received_at)));
+  // Checked field by field.
+  return isWhole ? (value as unknown as TranscriptDescription) : undefined;
+}
+
+/** Undefined where no stream is described. */
+export function parseStoredLiveStream(value: ObjectDescription | undefined): StoredLiveStream | undefined {
+  const stream = value?.live_stream as Partial<StoredLiveStream> | undefined;
+  const isWhole = [stream?.id, stream?.session_id, stream?.agent, stream?.started_at].every(isText);
+  return isWhole ? (stream as StoredLiveStream) : undefined;
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string';

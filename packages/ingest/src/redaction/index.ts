@@ -1,0 +1,6 @@
+export {
+  createTranscriptRedactor,
+  type RedactorOptions,
+  type SecretFinding,
+  type TranscriptRedactor,
+} from './transcript-redactor.ts';

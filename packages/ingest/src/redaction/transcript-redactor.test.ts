@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  AWS_SECRET,
+  DATABASE_URL,
+  GITHUB_TOKEN,
+  NPM_TOKEN,
+  PASSWORD,
+  PRIVATE_KEY,
+  SLACK_TOKEN,
+} from './testing/sample-secrets.ts';
+import { createTranscriptRedactor, type SecretFinding } from './transcript-redactor.ts';
+
+async function* inChunks(bytes: Buffer, chunkBytes: number): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += chunkBytes) yield bytes.subarray(start, start + chunkBytes);
+}
+
+async function redact(input: string | Buffer, options: { maxLineBytes?: number; chunkBytes?: number } = {}) {
+  const findings: SecretFinding[] = [];
+  const redactor = createTranscriptRedactor({
+    maxLineBytes: options.maxLineBytes ?? 1024 * 1024,
+    onFinding: (finding) => findings.push(finding),
+  });
+  const source = Buffer.from(input);
+  const parts: Uint8Array[] = [];
+  for await (const part of redactor.redact(inChunks(source, options.chunkBytes ?? 1000))) parts.push(part);
+  return { bytes: Buffer.concat(parts), findings, hasChanged: redactor.hasChanged, source };
+}
+
+const toLine = (value: unknown): string => `${JSON.stringify(value)}\n`;
+
+describe('createTranscriptRedactor', () => {
+  it('replaces secrets and leaves every line where it was', async () => {
+    const lines = [
+      { text: `before ${GITHUB_TOKEN} after` },
+      { text: 'nothing here' },
+      { input: { command: `export T=${SLACK_TOKEN}\nexport AWS_SECRET_ACCESS_KEY=${AWS_SECRET}` }, key: PRIVATE_KEY },
+    ].map(toLine);
+    const { bytes, findings, hasChanged, source } = await redact(lines.join(''));
+    const redacted = bytes.toString().split('\n');
+    expect(redacted.map((line) => line.length)).toEqual(
+      source
+        .toString()
+        .split('\n')
+        .map((line) => line.length),
+    );
+    expect(redacted.slice(0, 3).map((line) => JSON.parse(line))).toEqual([
+      { text: 'before [REDACTED:github] after' },
+      { text: 'nothing here' },
+      {
+        input: { command: 'export T=[REDACTED:slack]\nexport AWS_SECRET_ACCESS_KEY=[REDACTED:aws]' },
+        key: '[REDACTED:privatekey]',
+      },
+    ]);
+    const thirdOffset = `${lines[0]}${lines[1]}`.length;
+    expect(findings).toEqual([
+      { rule: 'github', count: 1, lineNumber: 1, byteOffset: 0 },
+      { rule: 'slack', count: 1, lineNumber: 3, byteOffset: thirdOffset },
+      { rule: 'aws', count: 1, lineNumber: 3, byteOffset: thirdOffset },
+      { rule: 'privatekey', count: 1, lineNumber: 3, byteOffset: thirdOffset },
+    ]);
+    expect(hasChanged).toBe(true);
+  });
+
+  it('gives back what holds no secret, byte by byte', async () => {
+    const input = Buffer.concat([
+      Buffer.from('{"a": 1.0,  "b":"é\\u00e9"}\r\n\n'),
+      Buffer.from([0xff, 0xfe, 0x0a, 0x00, 0xc3]),
+    ]);
+    expect(await redact(input, { chunkBytes: 3 })).toMatchObject({ bytes: input, findings: [], hasChanged: false });
+  });
+
+  it('leaves what it has redacted as it is', async () => {
+    const first = await redact(toLine({ a: GITHUB_TOKEN, b: DATABASE_URL, c: `mongodb://ab:c12@db.internal/x` }));
+    const second = await redact(first.bytes);
+    expect(first.hasChanged).toBe(true);
+    expect(second).toMatchObject({ bytes: first.bytes, findings: [], hasChanged: false });
+  });
+
+  it.each([
+    [
+      'JSON within JSON',
+      { result: JSON.stringify({ env: JSON.stringify({ text: `\n${GITHUB_TOKEN}\n${PRIVATE_KEY}` }) }) },
+    ],
+    ['keys', { [GITHUB_TOKEN]: 1, [`${PRIVATE_KEY}`]: 2 }],
+    ['fields named for what they hold', { aws_secret_access_key: AWS_SECRET, nested: { x: [DATABASE_URL] } }],
+    ['text around that is not English', { text: `密码${GITHUB_TOKEN}密码 é${SLACK_TOKEN}` }],
+  ])('sees secrets in %s', async (_, value) => {
+    const { bytes } = await redact(toLine(value), { chunkBytes: 7 });
+    const text = bytes.toString();
+    for (const secret of [GITHUB_TOKEN, AWS_SECRET, SLACK_TOKEN, PASSWORD, PRIVATE_KEY.split('\n')[3]]) {
+      expect(text).not.toContain(secret);
+    }
+    expect(() => JSON.parse(text)).not.toThrow();
+  });
+
+  it('sees the secrets of broken lines, and of a last one without an end', async () => {
+    const { bytes, source } = await redact(`{"a":"${GITHUB_TOKEN}\n${SLACK_TOKEN}\n{"b":"${GITHUB_TOKEN}`);
+    expect(bytes).toHaveLength(source.length);
+    expect(
+      bytes
+        .toString()
+        .split('\n')
+        .map((line) => line.trimEnd()),
+    ).toEqual(['{"a":"[REDACTED:github]', '[REDACTED:slack]', '{"b":"[REDACTED:github]']);
+  });
+
+  it('sees a value that a later one of the same name hides', async () => {
+    const { bytes } = await redact(`{"a":"${GITHUB_TOKEN}","a":"x"}\n`);
+    expect(bytes.toString()).not.toContain(GITHUB_TOKEN);
+  });
+
+  it('makes spaces of lines that are too long to be looked at, and holds none of them', async () => {
+    const long = `{"text":"${'x'.repeat(3_000_000)} ${GITHUB_TOKEN}"}`;
+    const { bytes, findings, hasChanged } = await redact(`{"a":1}\n${long}\n{"b":"${SLACK_TOKEN}"}\n`, {
+      maxLineBytes: 100_000,
+      chunkBytes: 65_536,
+    });
+    expect(findings).toEqual([{ rule: 'slack', count: 1, lineNumber: 3, byteOffset: 8 + long.length + 1 }]);
+    const lines = bytes.toString().split('\n');
+    expect(lines[0]).toBe('{"a":1}');
+    expect(lines[1]).toBe(' '.repeat(long.length));
+    expect(lines[2]?.trimEnd()).toBe('{"b":"[REDACTED:slack]"}');
+    expect(hasChanged).toBe(true);
+  });
+
+  it('says that it has changed something where it has only made spaces', async () => {
+    const { bytes, findings, hasChanged } = await redact(`{"a":1}\n${'x'.repeat(100)}\n`, { maxLineBytes: 50 });
+    expect({ text: bytes.toString(), findings, hasChanged }).toEqual({
+      text: `{"a":1}\n${' '.repeat(100)}\n`,
+      findings: [],
+      hasChanged: true,
+    });
+  });
+
+  it('gives the same for bytes that are pushed while they come', async () => {
+    const input = Buffer.from(`{"a":"${GITHUB_TOKEN}"}\n\n{"b":"${SLACK_TOKEN} ${SLACK_TOKEN}"}\n{"c":"${NPM_TOKEN}`);
+    const expected = await redact(input);
+    for (const chunkBytes of [1, 7, 60, 1000]) {
+      const findings: SecretFinding[] = [];
+      const redactor = createTranscriptRedactor({
+        maxLineBytes: 1000,
+        onFinding: (finding) => findings.push(finding),
+      });
+      const parts: Uint8Array[] = [];
+      for await (const chunk of inChunks(input, chunkBytes)) parts.push(await redactor.push(chunk));
+      // All complete lines are there already.
+      expect(Buffer.concat(parts)).toHaveLength(input.lastIndexOf('\n') + 1);
+      parts.push(await redactor.finish());
+      expect({ bytes: Buffer.concat(parts), findings }).toEqual({ bytes: expected.bytes, findings: expected.findings });
+    }
+  });
+
+  it('takes a line of just the allowed length', async () => {
+    const line = JSON.stringify({ a: GITHUB_TOKEN });
+    for (const [maxLineBytes, expected] of [
+      [line.length, '{"a":"[REDACTED:github]"}'],
+      [line.length - 1, ''],
+    ] as const) {
+      const { bytes } = await redact(`${line}\n`, { maxLineBytes, chunkBytes: 10 });
+      expect(bytes.toString().trimEnd()).toBe(expected);
+    }
+  });
+
+  it('keeps any JSON valid, its lines in place and its other text, however it is cut into chunks', async () => {
+    const secret = fc.constantFrom(GITHUB_TOKEN, SLACK_TOKEN, PRIVATE_KEY, DATABASE_URL, `_authToken=${PASSWORD}`);
+    const text = fc.string({ unit: fc.constantFrom('é', '"', '\\', '\n', 'n', ' ', '密', '\u{1f600}', '\u0000') });
+    const withSecret = fc.tuple(text, secret, text).map(([a, b, c]) => `${a} ${b} ${c}`);
+    const value = fc.dictionary(text, fc.oneof(text, withSecret, fc.array(withSecret, { maxLength: 3 })));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(value, { maxLength: 4 }),
+        fc.integer({ min: 1, max: 500 }),
+        async (values, chunkBytes) => {
+          const { bytes, source } = await redact(values.map(toLine).join(''), { chunkBytes });
+          const lines = bytes.toString().split('\n');
+          const sources = source.toString().split('\n');
+          expect(lines.map((line) => Buffer.byteLength(line))).toEqual(sources.map((line) => Buffer.byteLength(line)));
+          const parsed = lines.slice(0, -1).map((line) => JSON.parse(line));
+          const mask = (json: string): string =>
+            [GITHUB_TOKEN, SLACK_TOKEN, JSON.stringify(PRIVATE_KEY).slice(1, -1), `ada:${PASSWORD}`, PASSWORD].reduce(
+              (masked, each) => masked.replaceAll(each, '#'),
+              json,
+            );
+          const unmark = (json: string): string => json.replaceAll(/\[REDACTED(:[a-z-]+)?\]|\*{8,}/g, '#');
+          expect(unmark(JSON.stringify(parsed))).toBe(mask(JSON.stringify(values)));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  it.each([
+    ['backslashes', '\\\\'],
+    ['quotes', '\\"'],
+    ['line feeds', '\\n'],
+    ['spaces', ' '],
+    ['beginnings of tokens', 'ghs_1_a'],
+    ['beginnings of key files', '-----BEGIN PRIVATE KEY-----\\nMII'],
+    ['beginnings of URLs', 'mongodb://a:'],
+    ['names of secrets', 'AWS_SECRET_ACCESS_KEY = '],
+    ['introductions', '_authToken='],
+  ])('takes time in proportion to a line of nothing but %s', async (_, piece) => {
+    const line = `{"a":"${piece.repeat(Math.ceil(500_000 / piece.length))}"}\n`;
+    const before = process.threadCpuUsage();
+    const { bytes } = await redact(line, { chunkBytes: 65_536 });
+    expect(bytes).toHaveLength(line.length);
+    // Of the processor, not of the wall clock.
+    expect(process.threadCpuUsage(before).user).toBeLessThan(20e6);
+  });
+});

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import type { DatabasePool } from '@recount/db';
+
+type Deps = Pick<DatabasePool, 'pool'>;
+
+/** Differ from one ingestion of the same bytes to the next. */
+const ACCIDENTAL = ['created_at', 'updated_at', 'ingested_at', 'attempt_count', 'failure_reason', 'row_set_id'].concat([
+  ...['entry_number', 'call_number', 'event_number', 'superseded_by', 'grown_from', 'tail_sha256'],
+  ...['writer_id', 'has_events', 'last_event_id', 'checkpoints'],
+]);
+/** Rebuilt by nobody: keys, who changed what, and what streams told while they ran. Checkpoints depend on the order of arrival. */
+const NOT_COMPARED = [
+  'api_keys',
+  'audit_log',
+  'live_events',
+  'live_chunks',
+  'transcript_checkpoints',
+  'search_index_state',
+];
+
+async function listTables({ pool }: Deps): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'recount' ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** One hash of all rows for each table, without what depends on when and in which order they came. */
+export async function hashTables(deps: Deps): Promise<Record<string, { rows: number; hash: string }>> {
+  const hashes: Record<string, { rows: number; hash: string }> = {};
+  for (const table of await listTables(deps)) {
+    if (NOT_COMPARED.includes(table)) continue;
+    const { rows } = await deps.pool.query<{ row: string }>(
+      `SELECT (to_jsonb(t) - $1::text[])::text COLLATE "C" AS row FROM recount.${table} AS t ORDER BY 1`,
+      [ACCIDENTAL],
+    );
+    const text = rows.map(({ row }) => row).join('\n');
+    hashes[table] = { rows: rows.length, hash: createHash('sha256').update(text).digest('hex') };
+  }
+  return hashes;
+}
+
+/** Empties every table, as a database that was lost and migrated again is. */
+export async function emptyDatabase(deps: Deps): Promise<void> {
+  const tables = (await listTables(deps)).map((table) => `recount.${table}`);
+  // Without the trigger that keeps the audit log from being emptied. Both are one transaction.
+  await deps.pool.query(`SET LOCAL session_replication_role = replica; TRUNCATE ${tables.join(', ')}`);
+}
+
+/** Keeps a copy of every table; the function that it returns puts them back. */
+export async function backUpDatabase(deps: Deps): Promise<() => Promise<void>> {
+  const tables = await listTables(deps);
+  await deps.pool.query('CREATE SCHEMA backup');
+  for (const table of tables) await deps.pool.query(`CREATE TABLE backup.${table} AS TABLE recount.${table}`);
+  return async () => {
+    await emptyDatabase(deps);
+    // Workspaces first: others refer to them.
+    for (const table of tables.toSorted((a) => (a === 'workspaces' ? -1 : 1))) {
+      await deps.pool.query(`INSERT INTO recount.${table} SELECT * FROM backup.${table}`);
+    }
+  };
+}

@@ -1,0 +1,183 @@
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { hostname } from 'node:os';
+
+/** Something may run already where only one may, or the kernel cannot tell. The message says what to do. */
+export class ProcessLockError extends Error {
+  override readonly name = 'ProcessLockError';
+}
+
+/** The process that took a lock, by what tells it from all others. */
+export interface LockHolder {
+  /** Means something in its PID namespace alone. */
+  pid: number;
+  hostName: string;
+  /** Of this run of the kernel. Linux only. */
+  bootId?: string;
+  /** Such as `pid:[4026531836]`. Linux only. */
+  pidNamespace?: string;
+}
+
+export interface ProcessLock {
+  /**
+   * A child process that inherits this descriptor holds the lock, too, and so do its own children. The lock is free again
+   * when the last of them is gone, however it ended.
+   */
+  fd: number;
+  /** Closes this process's descriptor. Calling it again changes nothing. */
+  release(): void;
+  /** Deletes the file, and then releases. */
+  remove(): void;
+}
+
+/** Takes the lock on a whole file, without waiting. Throws an error with a code. */
+export interface FileLocks {
+  tryLock(fd: number, options?: { shared: boolean }): boolean;
+}
+
+/** Of file systems without locks, such as some network mounts and FUSE file systems. */
+const unsupportedCodes = ['ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'];
+
+/** Loaded where it is needed: it is native code, and most commands never come here. It has no types of its own. */
+function loadFileLocks(): FileLocks {
+  try {
+    return createRequire(import.meta.url)('fs-native-extensions') as FileLocks;
+  } catch (cause) {
+    const platform = `${process.platform}-${process.arch}`;
+    throw new ProcessLockError(`File locks cannot be had: fs-native-extensions does not load on ${platform}.`, {
+      cause,
+    });
+  }
+}
+
+function tryLock(fileLocks: FileLocks, fd: number, path: string, options?: { shared: boolean }): boolean {
+  try {
+    return fileLocks.tryLock(fd, options);
+  } catch (cause) {
+    const { code = '' } = cause as NodeJS.ErrnoException;
+    if (!unsupportedCodes.includes(code)) throw cause;
+    throw new ProcessLockError(
+      `The file system of ${path} has no file locks (${code}), without which two servers could write the same data. ` +
+        'Put RECOUNT_DATA_DIR on a local disk.',
+      { cause },
+    );
+  }
+}
+
+function readIfThere(read: () => string): string | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'EACCES') return undefined;
+    throw error;
+  }
+}
+
+/** This process. */
+export function describeSelf(): LockHolder {
+  const bootId = readIfThere(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
+  const pidNamespace = readIfThere(() => readlinkSync('/proc/self/ns/pid'));
+  return {
+    pid: process.pid,
+    hostName: hostname(),
+    ...(bootId !== undefined && { bootId }),
+    ...(pidNamespace !== undefined && { pidNamespace }),
+  };
+}
+
+/**
+ * Takes the lock on a file, which is created where it is not there, and notes in it who did. Undefined where it is held.
+ * The kernel keeps it: across PID namespaces and containers, and no longer than the processes that hold it.
+ * @throws ProcessLockError where the file system has no locks
+ */
+export function takeProcessLock(path: string, fileLocks = loadFileLocks()): ProcessLock | undefined {
+  const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+  try {
+    if (!tryLock(fileLocks, fd, path) || !isStillThere(path, fd)) {
+      closeSync(fd);
+      return undefined;
+    }
+    // Cut after writing: on a full disk, the block that is there is written again.
+    const lengthBytes = writeSync(fd, `${JSON.stringify(describeSelf())}\n`, 0);
+    ftruncateSync(fd, lengthBytes);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  let isOpen = true;
+  const release = () => {
+    if (isOpen) closeSync(fd);
+    isOpen = false;
+  };
+  const remove = () => {
+    rmSync(path, { force: true });
+    release();
+  };
+  return { fd, release, remove };
+}
+
+/** Whether the file is not one that its holder has just deleted: others would lock another one. */
+function isStillThere(path: string, fd: number): boolean {
+  const [there, open] = [statSync(path, { throwIfNoEntry: false }), fstatSync(fd)];
+  return there?.ino === open.ino && there.dev === open.dev;
+}
+
+/**
+ * Whether any process holds the lock. Asking takes a shared lock for a moment: whoever takes the lock itself tries more
+ * than once.
+ */
+export function isProcessLockHeld(path: string): boolean {
+  const fd = openIfThere(path);
+  if (fd === undefined) return false;
+  try {
+    return !tryLock(loadFileLocks(), fd, path, { shared: true });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Who took the lock last, whether or not it is still held. Undefined where nobody did, or is just doing so. */
+export function readLockHolder(path: string): LockHolder | undefined {
+  try {
+    const value = JSON.parse(readIfThere(() => readFileSync(path, 'utf8')) ?? '') as Partial<LockHolder> | null;
+    return Number.isSafeInteger(value?.pid) && typeof value?.hostName === 'string' ? (value as LockHolder) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Whether this process can see the holder, so that its process id is that of the same process here. */
+export function isVisible(holder: LockHolder, self = describeSelf()): boolean {
+  const isSameKernel = self.bootId === undefined ? holder.hostName === self.hostName : holder.bootId === self.bootId;
+  return isSameKernel && holder.pidNamespace === self.pidNamespace;
+}
+
+/** For people: where to look for the holder. */
+export function describeHolder(holder: LockHolder | undefined): string {
+  if (holder === undefined) return 'a process that left no note of itself';
+  const { pid, hostName, bootId, pidNamespace } = holder;
+  const details = [bootId && `boot ${bootId}`, pidNamespace && `PID namespace ${pidNamespace}`].filter(Boolean);
+  return `process ${pid} on host ${hostName}${details.length === 0 ? '' : ` (${details.join(', ')})`}`;
+}

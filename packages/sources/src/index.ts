@@ -1,6 +1,0 @@
-export { type InputMeasure, measureInput } from './measure-input.ts';
-export { type ReadSourcesOptions, readSources } from './read-sources.ts';
-export { SourceError, type SourceErrorCode } from './source-error.ts';
-export type { FailedSource, SkippedSource, SkipReason, SourceItem, TranscriptSource } from './source-item.ts';
-export { DEFAULT_SOURCE_LIMITS, type SourceLimits } from './source-limits.ts';
-export { createStepDecoder, type StepDecoder } from './step-decoder.ts';

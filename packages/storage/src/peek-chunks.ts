@@ -1,0 +1,35 @@
+export interface PeekedChunks<Chunk> {
+  /** The chunks read so far. */
+  held: Chunk[];
+  /** Whether that is all there is. */
+  isWhole: boolean;
+  /** All chunks, from the first one on. They are taken from `held`; breaking off ends the source. */
+  chunks: AsyncGenerator<Chunk, void>;
+}
+
+/** Reads until at least `minBytes` bytes are there, or the source ends. */
+export async function peekChunks<Chunk extends Uint8Array>(
+  source: AsyncIterable<Chunk>,
+  minBytes: number,
+): Promise<PeekedChunks<Chunk>> {
+  const iterator = source[Symbol.asyncIterator]();
+  const held: Chunk[] = [];
+  let isWhole = false;
+  for (let heldBytes = 0; heldBytes < minBytes; ) {
+    const next = await iterator.next();
+    isWhole = next.done === true;
+    if (next.done) break;
+    held.push(next.value);
+    heldBytes += next.value.byteLength;
+  }
+  return { held, isWhole, chunks: goOn(held, iterator) };
+}
+
+async function* goOn<Chunk>(held: Chunk[], rest: AsyncIterator<Chunk>): AsyncGenerator<Chunk, void> {
+  try {
+    for (let chunk = held.shift(); chunk !== undefined; chunk = held.shift()) yield chunk;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}

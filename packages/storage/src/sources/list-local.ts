@@ -1,0 +1,165 @@
+import { constants, type Dirent, type Stats } from 'node:fs';
+import { access, type FileHandle, lstat, open, opendir, stat } from 'node:fs/promises';
+import { normalize, sep } from 'node:path';
+import { addAbortSignal, Readable } from 'node:stream';
+import { readVersion } from './read-version.ts';
+import { SourceError, toSourceError } from './source-error.ts';
+import { toFailed, toSkipped } from './source-item.ts';
+import { toShownName } from './source-name.ts';
+import { admitObject, type ByteRange, type ListContext, type ListedItem, type StoredObject } from './stored-object.ts';
+
+/** Files that are no longer are read in one piece: a stream costs several times as much as they do. */
+const MAX_WHOLE_BYTES = 256 * 1024;
+const FOLDER_BATCH_ENTRIES = 1024;
+const SEPARATOR = Buffer.from(sep);
+const SLASH = Buffer.from('/');
+
+/** The type of `opendir` knows names as text only. */
+type FolderEntry = Dirent<Buffer>;
+
+/**
+ * Lists one path given by the user: a file, or all that lies in a folder. Only the path itself may be a symbolic link. Below it,
+ * paths are bytes, as names need not be UTF-8.
+ */
+export async function* listLocal(given: string, context: ListContext): AsyncGenerator<ListedItem> {
+  const path = Buffer.from(given);
+  let stats: Stats;
+  try {
+    stats = await stat(path);
+  } catch (error) {
+    yield fail(path, given.includes('\uFFFD') ? explainLostBytes(error) : error);
+    return;
+  }
+  if (stats.isFile()) {
+    yield admitObject(toObject(path, stats, true, context.signal), context);
+  } else if (stats.isDirectory()) {
+    let isEmpty = true;
+    for await (const item of walkFolder(Buffer.from(normalize(given)), 0, context)) {
+      isEmpty = false;
+      yield item;
+    }
+    if (isEmpty) yield toSkipped(toShownName(path), 'empty-folder');
+  } else {
+    yield toSkipped(toShownName(path), 'not-a-file');
+  }
+}
+
+async function* walkFolder(folder: Buffer, depth: number, context: ListContext): AsyncGenerator<ListedItem> {
+  let entries: FolderEntry[];
+  try {
+    entries = await readFolder(folder, context.limits.maxFolderEntries);
+  } catch (error) {
+    yield fail(folder, error);
+    return;
+  }
+  for (const entry of entries) {
+    context.signal.throwIfAborted();
+    const path = toEntryPath(folder, entry.name);
+    if (!entry.isDirectory()) yield await describeEntry(path, context);
+    else if (depth < context.limits.maxDepth) yield* walkFolder(path, depth + 1, context);
+    else yield toSkipped(toShownName(path), 'too-deep');
+  }
+}
+
+/** Sorted as S3 sorts keys: a folder counts as `name/`, so that `<session>.jsonl` comes right before `<session>/subagents`. */
+async function readFolder(folder: Buffer, maxEntries: number): Promise<FolderEntry[]> {
+  const entries: { key: Buffer; entry: FolderEntry }[] = [];
+  const options = { bufferSize: FOLDER_BATCH_ENTRIES, encoding: 'buffer' as BufferEncoding };
+  for await (const entry of (await opendir(folder, options)) as unknown as AsyncIterable<FolderEntry>) {
+    if (entries.length === maxEntries)
+      throw new SourceError('limit-exceeded', `more than ${maxEntries} folder entries`);
+    entries.push({ key: entry.isDirectory() ? Buffer.concat([entry.name, SLASH]) : entry.name, entry });
+  }
+  return entries.sort((a, b) => Buffer.compare(a.key, b.key)).map(({ entry }) => entry);
+}
+
+function toEntryPath(folder: Buffer, name: Buffer): Buffer {
+  return Buffer.concat(folder.at(-1) === SEPARATOR[0] ? [folder, name] : [folder, SEPARATOR, name]);
+}
+
+async function describeEntry(path: Buffer, context: ListContext): Promise<ListedItem> {
+  try {
+    const stats = await lstat(path);
+    if (stats.isSymbolicLink()) return toSkipped(toShownName(path), 'link');
+    if (!stats.isFile()) return toSkipped(toShownName(path), 'not-a-file');
+    const item = admitObject(toObject(path, stats, false, context.signal), context);
+    if (item.kind === 'object') await access(path, constants.R_OK);
+    return item;
+  } catch (error) {
+    return fail(path, error);
+  }
+}
+
+function toObject(path: Buffer, stats: Stats, isExplicit: boolean, signal: AbortSignal): StoredObject {
+  const shownPath = toShownName(path);
+  return {
+    kind: 'object',
+    location: shownPath,
+    path: shownPath,
+    sizeBytes: stats.size,
+    modifiedAtMs: stats.mtimeMs,
+    isExplicit,
+    open: (range) => openFile(path, isExplicit, range, signal),
+    readWhole: stats.size > MAX_WHOLE_BYTES ? undefined : () => readWhole(path, isExplicit, signal),
+  };
+}
+
+async function openFile(
+  path: Buffer,
+  followLink: boolean,
+  range: ByteRange | undefined,
+  signal: AbortSignal,
+): Promise<Readable> {
+  const { handle, stats } = await openHandle(path, followLink, signal);
+  const stream = Readable.from(readVersion(handle, stats, range), { objectMode: false });
+  // A generator that nobody has begun to read does not close the file.
+  stream.once('close', () => void handle.close().catch(() => undefined));
+  return addAbortSignal(signal, stream);
+}
+
+async function openHandle(
+  path: Buffer,
+  followLink: boolean,
+  signal: AbortSignal,
+): Promise<{ handle: FileHandle; stats: Stats }> {
+  // A file may have become a link or a FIFO since it was listed: neither follow the one nor wait for the other.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
+  const handle = await open(path, flags);
+  try {
+    signal.throwIfAborted();
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new SourceError('changed', 'no longer a file');
+    return { handle, stats };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** All bytes of a file; undefined where it has become longer than `MAX_WHOLE_BYTES`. */
+async function readWhole(path: Buffer, followLink: boolean, signal: AbortSignal): Promise<Buffer | undefined> {
+  const { handle, stats } = await openHandle(path, followLink, signal);
+  if (stats.size <= MAX_WHOLE_BYTES) return await collect(readVersion(handle, stats));
+  await handle.close();
+  return undefined;
+}
+
+async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const chunk of chunks) parts.push(chunk);
+  return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
+}
+
+/** The shell named other bytes, for which Node puts U+FFFD: what they were is not to be known any more. */
+function explainLostBytes(error: unknown): unknown {
+  const failure = toSourceError(error);
+  if (!(failure instanceof SourceError) || failure.code !== 'not-found') return error;
+  const message = 'no such file or folder; where its name is not UTF-8, give the folder that it lies in';
+  return new SourceError('not-found', message, { cause: error });
+}
+
+function fail(path: Buffer, error: unknown): ListedItem {
+  const failure = toSourceError(error);
+  if (!(failure instanceof SourceError)) throw failure;
+  return toFailed(toShownName(path), failure);
+}

@@ -1,0 +1,106 @@
+import { addAbortSignal, Readable } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { SourceError, toSourceError } from './source-error.ts';
+import { toFailed } from './source-item.ts';
+import { toMemberPath, toShownName } from './source-name.ts';
+import { admitObject, type ListContext, type ListedItem, type StoredObject } from './stored-object.ts';
+
+const S3_LOCATION = /^s3:\/\/([^/]+)(?:\/(.*))?$/is;
+
+interface ListedKey {
+  key: string;
+  sizeBytes: number;
+  etag: string | undefined;
+  modifiedAtMs: number | undefined;
+}
+
+interface S3Deps {
+  client: S3Client;
+  bucket: string;
+  signal: AbortSignal;
+}
+
+/**
+ * Lists `s3://bucket/prefix`: the object of exactly that key, and all below `prefix/`, in the order of S3. A prefix names a
+ * folder, not the beginning of a name: `s3://bucket/team` does not reach into `team-secret/`.
+ */
+export async function* listS3(location: string, context: ListContext): AsyncGenerator<ListedItem> {
+  let isEmpty = true;
+  try {
+    const { deps, prefix } = parseLocation(location, context);
+    for await (const { listed, isExplicit } of listKeys(deps, prefix)) {
+      isEmpty = false;
+      // Consoles mark an empty folder by an object of no bytes.
+      if (listed.key.endsWith('/')) continue;
+      yield admitObject(toObject(deps, listed, isExplicit), context);
+    }
+    if (isEmpty) throw new SourceError('not-found', 'no object at or below this location');
+  } catch (error) {
+    const failure = toSourceError(error);
+    if (context.signal.aborted || !(failure instanceof SourceError)) throw error;
+    yield toFailed(toShownName(location), failure);
+  }
+}
+
+function parseLocation(location: string, context: ListContext): { deps: S3Deps; prefix: string } {
+  const [, bucket, prefix = ''] = S3_LOCATION.exec(location) ?? [];
+  if (bucket === undefined) throw new SourceError('invalid-location', 'an S3 location has the form s3://bucket/prefix');
+  if (context.s3 === undefined) throw new SourceError('unsupported', 'no S3 client is configured');
+  const client = typeof context.s3 === 'function' ? context.s3() : context.s3;
+  return { deps: { client, bucket, signal: context.signal }, prefix };
+}
+
+async function* listKeys(deps: S3Deps, prefix: string): AsyncGenerator<{ listed: ListedKey; isExplicit: boolean }> {
+  if (prefix === '' || prefix.endsWith('/')) {
+    for await (const listed of listPages(deps, prefix)) yield { listed, isExplicit: false };
+    return;
+  }
+  // The key that equals the prefix comes first among those that begin with it.
+  for await (const listed of listPages(deps, prefix, 1)) {
+    if (listed.key === prefix) yield { listed, isExplicit: true };
+    break;
+  }
+  for await (const listed of listPages(deps, `${prefix}/`)) yield { listed, isExplicit: false };
+}
+
+async function* listPages(deps: S3Deps, prefix: string, pageKeys?: number): AsyncGenerator<ListedKey> {
+  const { ListObjectsV2Command } = await import('@aws-sdk/client-s3');
+  let token: string | undefined;
+  do {
+    const page = await deps.client.send(
+      new ListObjectsV2Command({ Bucket: deps.bucket, Prefix: prefix, ContinuationToken: token, MaxKeys: pageKeys }),
+      { abortSignal: deps.signal },
+    );
+    for (const { Key, Size, ETag, LastModified } of page.Contents ?? []) {
+      if (Key === undefined) continue;
+      yield { key: Key, sizeBytes: Size ?? 0, etag: ETag, modifiedAtMs: LastModified?.getTime() };
+    }
+    token = page.NextContinuationToken;
+  } while (token !== undefined);
+}
+
+function toObject(deps: S3Deps, listed: ListedKey, isExplicit: boolean): StoredObject {
+  return {
+    kind: 'object',
+    location: toShownName(`s3://${deps.bucket}/${listed.key}`),
+    path: toMemberPath(toShownName(listed.key)),
+    sizeBytes: listed.sizeBytes,
+    modifiedAtMs: listed.modifiedAtMs,
+    isExplicit,
+    open: async (range) => {
+      const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+      const { Body } = await deps.client.send(
+        new GetObjectCommand({
+          Bucket: deps.bucket,
+          Key: listed.key,
+          // Ranges of a zip that is replaced meanwhile would not fit together.
+          IfMatch: listed.etag,
+          Range: range && `bytes=${range.start}-${range.end - 1}`,
+        }),
+        { abortSignal: deps.signal },
+      );
+      if (!(Body instanceof Readable)) throw new SourceError('read-failed', 'S3 answered without a body');
+      return addAbortSignal(deps.signal, Body);
+    },
+  };
+}

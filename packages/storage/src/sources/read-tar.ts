@@ -1,0 +1,208 @@
+import type { Readable } from 'node:stream';
+import { extract as createExtract, type Extract, type Header } from 'tar-stream';
+import { type Chunks, closeStream } from './byte-stream.ts';
+import { createTranscriptStream, decodeBytes } from './decode-bytes.ts';
+import { SourceError } from './source-error.ts';
+import { toFailed, type UnplacedItem } from './source-item.ts';
+import { toShownName } from './source-name.ts';
+import type { StoredObject } from './stored-object.ts';
+import { type ArchiveMember, type ReadContext, toMemberItem, toMemberLocation } from './transcript-item.ts';
+
+type Entry = Extract extends AsyncIterable<infer Item> ? Item : never;
+
+const TAR_BLOCK_BYTES = 512;
+const MAX_LENGTH_DIGITS = 12;
+/**
+ * Archives older than ustar have no magic, only checksums. No high-water mark: each chunk is parsed before the next is decoded,
+ * so that no error overtakes a member. As latin1, a name is its bytes, one a character.
+ */
+const EXTRACT_OPTIONS = { allowUnknownFormat: true, highWaterMark: 0, filenameEncoding: 'latin1' } as const;
+
+/**
+ * The members of a tar archive, plain or compressed, in their order. Each opens once, before the next is asked for; what is
+ * left of it then is read past.
+ *
+ * @throws SourceError after the members before the fault
+ */
+export async function* readTar(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
+  const { limits, position } = context;
+  const stored = await object.open();
+  const extract = keepPaxNames(createExtract(EXTRACT_OPTIONS));
+  async function* count(): AsyncGenerator<Buffer> {
+    for await (const chunk of stored) {
+      position.bytes += chunk.length;
+      yield chunk;
+    }
+  }
+  let failure: unknown;
+  const decoded = decodeBytes(count(), {
+    maxDecodedBytes: limits.maxArchiveDecodedBytes,
+    maxExpansionRatio: limits.maxExpansionRatio,
+  });
+  const feeding = feed(decoded, extract).catch((error: Error) => {
+    failure = error;
+    extract.destroy(error);
+  });
+  const toFailure = (error: unknown) =>
+    failure ?? (error instanceof SourceError ? error : new SourceError('corrupt', 'no tar archive, or a damaged one'));
+  let entryCount = 0;
+  try {
+    for await (const entry of extract) {
+      entryCount += 1;
+      if (entryCount > limits.maxArchiveEntries) {
+        throw new SourceError('limit-exceeded', `more than ${limits.maxArchiveEntries} members`);
+      }
+      // A directory has no content, whatever size it claims: reading one would never end.
+      if (entry.header.type === 'directory') continue;
+      const content = createEntryContent(entry, context, toFailure);
+      if (!entry.header.name.endsWith('/')) yield toTarItem(object, entry.header, context, content);
+      await content.skipRest();
+    }
+  } catch (error) {
+    throw toFailure(error);
+  } finally {
+    failure ??= new SourceError('closed', 'the reading of the archive was ended');
+    extract.destroy(null);
+    await closeStream(stored);
+    await feeding;
+  }
+}
+
+type PaxRecords = Record<string, string> | null;
+
+/** What tar-stream remembers of long headers; not part of its interface. */
+interface ExtractInternals {
+  _decodeLongHeader(bytes: Buffer): void;
+  _header: Header;
+  _pax: PaxRecords;
+  _paxGlobal: PaxRecords;
+}
+
+/** tar-stream reads pax headers as UTF-8, whatever `filenameEncoding` says: it is made to keep their names as bytes, too. */
+function keepPaxNames(extract: Extract): Extract {
+  const internals = extract as unknown as ExtractInternals;
+  const decode = internals._decodeLongHeader;
+  internals._decodeLongHeader = (bytes) => {
+    decode.call(internals, bytes);
+    const records = PAX_RECORDS[internals._header.type];
+    const path = records === undefined ? undefined : readPaxPath(bytes);
+    if (records !== undefined && path !== undefined) internals[records] = { ...internals[records], path };
+  };
+  return extract;
+}
+
+const PAX_RECORDS: Readonly<Record<string, '_pax' | '_paxGlobal'>> = {
+  'pax-header': '_pax',
+  'pax-global-header': '_paxGlobal',
+};
+
+/** The last `path` among records of the form `<length> <key>=<value>\n`, whose length counts all of it. */
+function readPaxPath(bytes: Buffer): string | undefined {
+  const text = bytes.toString('latin1');
+  let path: string | undefined;
+  for (let start = 0; start < text.length; ) {
+    const length = Number.parseInt(text.slice(start, start + MAX_LENGTH_DIGITS), 10);
+    if (!(length > 0)) break;
+    path = /^\d+ path=(.*)\n$/s.exec(text.slice(start, start + length))?.[1] ?? path;
+    start += length;
+  }
+  return path;
+}
+
+/** Resolves when all is parsed, or the parser is destroyed; rejects with what the source throws. */
+async function feed(source: Chunks, extract: Extract): Promise<void> {
+  let wake = () => {};
+  for (const event of ['drain', 'close']) extract.on(event, () => wake());
+  let sizeBytes = 0;
+  let trailingZeroBytes = 0;
+  for await (const chunk of source) {
+    sizeBytes += chunk.length;
+    trailingZeroBytes = countTrailingZeros(chunk, trailingZeroBytes);
+    const drained = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    if (extract.destroyed) return;
+    extract.write(chunk);
+    await drained;
+  }
+  // Cut between two members it would otherwise pass for whole.
+  if (trailingZeroBytes < TAR_BLOCK_BYTES || sizeBytes % TAR_BLOCK_BYTES !== 0) {
+    throw new SourceError('truncated', 'the tar archive ends without its end mark: later members may be missing');
+  }
+  extract.end(null);
+}
+
+/** Zero bytes at the end of all chunks so far, counted up to one tar block. */
+function countTrailingZeros(chunk: Buffer, before: number): number {
+  const tail = chunk.subarray(-TAR_BLOCK_BYTES);
+  const zeros = tail.length - 1 - tail.findLastIndex((byte) => byte !== 0);
+  return Math.min(TAR_BLOCK_BYTES, zeros === chunk.length ? before + zeros : zeros);
+}
+
+function toTarItem(archive: StoredObject, header: Header, context: ReadContext, content: EntryContent): UnplacedItem {
+  const member = toMember(header);
+  if (isSparse(header)) {
+    const error = new SourceError('unsupported', 'a sparse file: its bytes are not stored as they are');
+    return toFailed(toMemberLocation(archive, member.name), error);
+  }
+  return toMemberItem(archive, member, context, { reopenable: false, open: content.open });
+}
+
+function isSparse({ pax }: Header): boolean {
+  return Object.keys(pax ?? {}).some((key) => key.startsWith('GNU.sparse.'));
+}
+
+const MEMBER_TYPES: Readonly<Record<string, ArchiveMember['type']>> = {
+  file: 'file',
+  'contiguous-file': 'file',
+  link: 'link',
+  symlink: 'link',
+};
+
+function toMember({ name, type, size, mtime }: Header): ArchiveMember {
+  const modifiedAtMs = mtime.getTime();
+  return {
+    name: toShownName(Buffer.from(name, 'latin1')),
+    type: MEMBER_TYPES[type] ?? 'special',
+    sizeBytes: size,
+    modifiedAtMs: modifiedAtMs > 0 ? modifiedAtMs : undefined,
+  };
+}
+
+interface EntryContent {
+  open(): Promise<Readable>;
+  /** Ends the stream that `open` gave, if any, and reads past what is left of the entry. */
+  skipRest(): Promise<void>;
+}
+
+function createEntryContent(entry: Entry, context: ReadContext, toFailure: (error: unknown) => unknown): EntryContent {
+  const iterator = entry[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  let lastRead: Promise<unknown> = Promise.resolve();
+  // tar-stream allows one read at a time.
+  const next = (): Promise<IteratorResult<Buffer>> => {
+    const read = lastRead
+      .then(() => iterator.next())
+      .catch((error: unknown) => {
+        throw toFailure(error);
+      });
+    lastRead = read.catch(() => {});
+    return read;
+  };
+  // Without `return`: breaking off the entry would destroy the whole archive.
+  const chunks: Chunks = { [Symbol.asyncIterator]: () => ({ next }) };
+  let stream: Readable | undefined;
+  let isOver = false;
+  return {
+    async open() {
+      if (isOver) throw new SourceError('closed', 'a tar member opens while it is the current item');
+      if (stream !== undefined) throw new SourceError('closed', 'a tar member opens once');
+      stream = createTranscriptStream(chunks, context, () => {});
+      return stream;
+    },
+    async skipRest() {
+      isOver = true;
+      stream?.destroy(new SourceError('closed', 'the reader moved on before the tar member was read to its end'));
+      while (!(await next()).done);
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import type { Readable } from 'node:stream';
+import { crc32 } from 'node:zlib';
+import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
+import type { Chunks } from './byte-stream.ts';
+import { createTranscriptStream, exceedsRatio } from './decode-bytes.ts';
+import { decompress } from './decompress.ts';
+import { SourceError } from './source-error.ts';
+import { toFailed, type UnplacedItem } from './source-item.ts';
+import { toShownName } from './source-name.ts';
+import type { StoredObject } from './stored-object.ts';
+import { type ArchiveMember, type ReadContext, toMemberItem, toMemberLocation } from './transcript-item.ts';
+import { ZipReader } from './zip-reader.ts';
+
+const STORED = 0;
+const DEFLATED = 8;
+const LOCAL_HEADER_BYTES = 30;
+const UNIX_HOST = 3;
+const FILE_TYPE_MASK = 0o170000;
+const REGULAR_TYPE = 0o100000;
+const LINK_TYPE = 0o120000;
+/** Zip counts years from here; tools that know no time write the first day. */
+const FIRST_YEAR = 1980;
+
+/** The members of a zip archive, in the order of its directory. Each may be opened at any time, any number of times. */
+export async function* readZip(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
+  const { limits, position } = context;
+  const reader = new ZipReader(object);
+  const totals = { entries: 0, storedBytes: 0, decodedBytes: 0 };
+  try {
+    // Names and sizes are judged here, entry by entry: yauzl would give up the whole archive.
+    const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
+    const zip = await fromRandomAccessReaderPromise(reader, object.sizeBytes, options);
+    for await (const entry of zip.eachEntry()) {
+      totals.entries += 1;
+      totals.storedBytes += LOCAL_HEADER_BYTES + entry.fileNameLength + entry.compressedSize;
+      totals.decodedBytes += entry.uncompressedSize;
+      if (totals.entries > limits.maxArchiveEntries) {
+        throw new SourceError('limit-exceeded', `more than ${limits.maxArchiveEntries} members`);
+      }
+      if (totals.storedBytes > object.sizeBytes) {
+        throw new SourceError('corrupt', 'the members overlap: together they are larger than the zip archive');
+      }
+      if (totals.decodedBytes > limits.maxArchiveDecodedBytes) {
+        throw new SourceError('limit-exceeded', `decodes to more than ${limits.maxArchiveDecodedBytes} bytes`);
+      }
+      const member = toMember(entry);
+      if (!member.name.endsWith('/')) yield toZipItem(object, zip, reader, entry, member, context);
+      position.bytes = totals.storedBytes;
+    }
+  } catch (error) {
+    if (error instanceof SourceError || context.signal.aborted) throw error;
+    throw new SourceError('corrupt', 'no zip directory, or a damaged one: not a zip archive, or cut short');
+  }
+}
+
+function toZipItem(
+  archive: StoredObject,
+  zip: ZipFile,
+  reader: ZipReader,
+  entry: Entry,
+  member: ArchiveMember,
+  context: ReadContext,
+): UnplacedItem {
+  const open = () => openEntry(zip, reader, entry, context);
+  const item = toMemberItem(archive, member, context, { reopenable: true, open });
+  const fault = item.kind === 'transcript' ? findFault(entry, context) : undefined;
+  return fault === undefined ? item : toFailed(toMemberLocation(archive, member.name), fault);
+}
+
+function findFault(entry: Entry, { limits }: ReadContext): SourceError | undefined {
+  if (entry.isEncrypted()) return new SourceError('encrypted', 'the zip member is encrypted');
+  if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
+    return new SourceError('unsupported', `zip compression method ${entry.compressionMethod} is not supported`);
+  }
+  if (exceedsRatio(entry.compressedSize, entry.uncompressedSize, limits.maxExpansionRatio)) {
+    return new SourceError('limit-exceeded', `decodes to more than ${limits.maxExpansionRatio} times its stored size`);
+  }
+  return undefined;
+}
+
+function toMember(entry: Entry): ArchiveMember {
+  const { uncompressedSize } = entry;
+  const modified = entry.getLastModDate();
+  return {
+    name: toMemberName(entry),
+    type: toMemberType(entry),
+    sizeBytes: uncompressedSize,
+    modifiedAtMs: modified.getFullYear() > FIRST_YEAR ? modified.getTime() : undefined,
+  };
+}
+
+/** Names that do not say they are UTF-8 are read as code page 437, in which every byte is a character of its own. */
+function toMemberName({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {
+  const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
+  return toShownName(name.includes('\uFFFD') ? fileNameRaw : name);
+}
+
+function toMemberType(entry: Entry): ArchiveMember['type'] {
+  const isUnix = entry.versionMadeBy >>> 8 === UNIX_HOST;
+  const type = isUnix ? (entry.externalFileAttributes >>> 16) & FILE_TYPE_MASK : REGULAR_TYPE;
+  if (type === LINK_TYPE) return 'link';
+  return type === REGULAR_TYPE || type === 0 ? 'file' : 'special';
+}
+
+async function openEntry(zip: ZipFile, reader: ZipReader, entry: Entry, context: ReadContext): Promise<Readable> {
+  const { fileDataStart: start } = await readDataStart(zip, entry);
+  const stored = await reader.openRange({ start, end: start + entry.compressedSize });
+  const data = entry.compressionMethod === DEFLATED ? decompress(stored, 'deflate') : stored;
+  return createTranscriptStream(verify(data, entry), context, () => stored.destroy());
+}
+
+async function readDataStart(zip: ZipFile, entry: Entry): Promise<{ fileDataStart: number }> {
+  try {
+    return await zip.readLocalFileHeaderPromise(entry, { minimal: true });
+  } catch (error) {
+    if (error instanceof SourceError || (error instanceof Error && error.name === 'AbortError')) throw error;
+    throw new SourceError('corrupt', 'the zip directory points to no member');
+  }
+}
+
+/** Holds the data against the size and the checksum of the directory. */
+async function* verify(data: Chunks, entry: Entry): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  let checksum = 0;
+  for await (const chunk of data) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > entry.uncompressedSize) throw new SourceError('corrupt', 'the zip member is longer than it says');
+    checksum = crc32(chunk, checksum);
+    yield chunk;
+  }
+  if (sizeBytes < entry.uncompressedSize) throw new SourceError('truncated', 'the zip member is shorter than it says');
+  if (checksum !== entry.crc32) throw new SourceError('corrupt', 'the checksum of the zip member does not match');
+}

@@ -1,0 +1,177 @@
+import type * as FsPromises from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { Writable } from 'node:stream';
+
+/** What the disk does with what was not synced when the power goes. */
+export type UnsyncedFate =
+  /** Nothing of it is there: names as of the last sync of their folder, content as of the last sync of the file. */
+  | 'all lost'
+  /** Names are there, as file systems with a journal write them soon; content that was not synced is not. */
+  | 'names kept, content lost'
+  /** All of it is there: nobody may rely on its being gone either. */
+  | 'all kept';
+
+interface ModelFile {
+  kind: 'file';
+  content: Buffer;
+  synced: Buffer;
+}
+
+interface ModelFolder {
+  kind: 'folder';
+  entries: Map<string, ModelNode>;
+  synced: Map<string, ModelNode>;
+}
+
+type ModelNode = ModelFile | ModelFolder;
+
+/** A disk at a moment, as files by path. */
+export type Survivors = Map<string, Buffer>;
+
+export interface PowerCutModel {
+  /** To stand in for node:fs/promises: does what it does, and keeps account of what is synced. */
+  wrap(real: typeof FsPromises): typeof FsPromises;
+  /** Forgets everything, and keeps account of what happens below `root`, which is there and durable. */
+  watch(root: string, onStep: () => void): void;
+  /** What would be below the root if the power went now. */
+  cut(fate: UnsyncedFate): Survivors;
+}
+
+const newFolder = (): ModelFolder => ({ kind: 'folder', entries: new Map(), synced: new Map() });
+
+/**
+ * A model of a disk with a cache: a file's content is durable once the file is synced, a name once the folder that holds
+ * it is, a folder as every other name. Calls `onStep` after every step that changes the disk or the promise about it.
+ */
+export function createPowerCutModel(): PowerCutModel {
+  let root = '';
+  let tree = newFolder();
+  let onStep: () => void = () => {};
+
+  const isWatched = (path: string): boolean => root !== '' && (path === root || path.startsWith(`${root}/`));
+  const find = (path: string): ModelNode | undefined => {
+    let node: ModelNode | undefined = tree;
+    for (const name of path.slice(root.length).split('/').filter(Boolean)) {
+      node = node?.kind === 'folder' ? node.entries.get(name) : undefined;
+    }
+    return node;
+  };
+  const folderOf = (path: string): ModelFolder => {
+    const folder = find(dirname(path));
+    if (folder?.kind !== 'folder') throw new Error(`The model has no folder of ${path}`);
+    return folder;
+  };
+  const nameOf = (path: string): string => path.slice(dirname(path).length + 1);
+  const sync = (node: ModelNode | undefined): void => {
+    if (node?.kind === 'file') node.synced = node.content;
+    if (node?.kind === 'folder') node.synced = new Map(node.entries);
+    onStep();
+  };
+
+  function wrapHandle(handle: FsPromises.FileHandle, node: ModelNode): FsPromises.FileHandle {
+    const append = (bytes: Uint8Array): void => {
+      if (node.kind !== 'file') return;
+      node.content = Buffer.concat([node.content, bytes]);
+      onStep();
+    };
+    const overrides: Partial<Record<keyof FsPromises.FileHandle, unknown>> = {
+      async writeFile(bytes: Buffer) {
+        await handle.writeFile(bytes);
+        append(bytes);
+      },
+      async sync() {
+        await handle.sync();
+        sync(node);
+      },
+      datasync: () => Promise.reject(new Error('The model does not know datasync')),
+      createWriteStream: ({ flush = false }: { flush?: boolean }) =>
+        new Writable({
+          write(chunk: Buffer, _encoding, done) {
+            handle.write(chunk).then(() => {
+              append(chunk);
+              done();
+            }, done);
+          },
+          final(done) {
+            if (flush) sync(node);
+            done();
+          },
+        }),
+    };
+    return new Proxy(handle, {
+      get(target, name) {
+        const value = Reflect.get(overrides, name) ?? Reflect.get(target, name);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+  }
+
+  function wrap(real: typeof FsPromises): typeof FsPromises {
+    const wrapped = {
+      ...real,
+      async open(path: string, flags: string, mode?: number) {
+        const handle = await real.open(path, flags, mode);
+        if (!isWatched(path)) return handle;
+        if (flags !== 'r') {
+          folderOf(path).entries.set(nameOf(path), { kind: 'file', content: Buffer.alloc(0), synced: Buffer.alloc(0) });
+          onStep();
+        }
+        const node = find(path);
+        return node === undefined ? handle : wrapHandle(handle, node);
+      },
+      async rename(from: string, to: string) {
+        await real.rename(from, to);
+        const node = find(from);
+        if (node === undefined) return;
+        folderOf(from).entries.delete(nameOf(from));
+        folderOf(to).entries.set(nameOf(to), node);
+        onStep();
+      },
+      async unlink(path: string) {
+        await real.unlink(path);
+        if (isWatched(path)) folderOf(path).entries.delete(nameOf(path));
+        onStep();
+      },
+      async rm(path: string, options: object) {
+        await real.rm(path, options);
+        if (isWatched(path)) folderOf(path).entries.delete(nameOf(path));
+        onStep();
+      },
+      async mkdir(path: string, options: { recursive: true; mode: number }) {
+        const first = await real.mkdir(path, options);
+        if (!isWatched(path)) return first;
+        let folder = tree;
+        for (const name of path.slice(root.length).split('/').filter(Boolean)) {
+          const next = folder.entries.get(name) ?? newFolder();
+          folder.entries.set(name, next);
+          if (next.kind === 'folder') folder = next;
+        }
+        onStep();
+        return first;
+      },
+    };
+    return wrapped as unknown as typeof FsPromises;
+  }
+
+  function cut(fate: UnsyncedFate): Survivors {
+    const survivors: Survivors = new Map();
+    const visit = (folder: ModelFolder, path: string): void => {
+      for (const [name, node] of fate === 'all lost' ? folder.synced : folder.entries) {
+        if (node.kind === 'folder') visit(node, join(path, name));
+        else survivors.set(join(path, name), fate === 'all kept' ? node.content : node.synced);
+      }
+    };
+    visit(tree, '');
+    return survivors;
+  }
+
+  return {
+    wrap,
+    watch(directory, callback) {
+      root = directory;
+      tree = newFolder();
+      onStep = callback;
+    },
+    cut,
+  };
+}

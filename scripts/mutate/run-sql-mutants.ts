@@ -1,0 +1,70 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createVitest, type Vitest } from 'vitest/node';
+import type { SqlMutant } from './sql-mutants.ts';
+
+export interface FileMutant extends SqlMutant {
+  /** Relative to the root. */
+  file: string;
+}
+
+export type Verdict = 'killed' | 'survived';
+
+export interface SqlRunOptions {
+  /** A copy of the repository, whose files are changed. */
+  root: string;
+  /** Test files of the project `integration`, relative to the root; those that catch most come first. */
+  tests: readonly string[];
+  /** No mutant is begun so long after the tests have passed without one. */
+  maxMs: number;
+  onVerdict: (mutant: FileMutant, verdict: Verdict) => void;
+}
+
+/** Runs the tests against each mutant in turn, in one vitest whose test server stays up. */
+export async function runSqlMutants(mutants: readonly FileMutant[], options: SqlRunOptions): Promise<void> {
+  const { root, tests, maxMs, onVerdict } = options;
+  const vitest = await createVitest('test', {
+    root,
+    config: join(root, 'vitest.config.ts'),
+    project: ['integration'],
+    watch: false,
+    bail: 1,
+    fileParallelism: false,
+    reporters: [{}],
+    onConsoleLog: () => false,
+  });
+  try {
+    await vitest.standalone();
+    if (!(await passes(vitest, root, tests))) throw new Error(`Tests fail without a mutant: ${tests.join(', ')}`);
+    const deadlineMs = performance.now() + maxMs;
+    for (const mutant of mutants) {
+      if (performance.now() > deadlineMs) return;
+      const path = join(root, mutant.file);
+      const source = await readFile(path, 'utf8');
+      const end = mutant.start + mutant.original.length;
+      await writeFile(path, source.slice(0, mutant.start) + mutant.replacement + source.slice(end));
+      vitest.invalidateFile(path);
+      try {
+        onVerdict(mutant, (await passes(vitest, root, tests)) ? 'survived' : 'killed');
+      } finally {
+        await writeFile(path, source);
+        vitest.invalidateFile(path);
+      }
+    }
+  } finally {
+    await vitest.close();
+  }
+}
+
+/** One test file after the other, until one fails. */
+async function passes(vitest: Vitest, root: string, tests: readonly string[]): Promise<boolean> {
+  for (const test of tests) {
+    const specifications = vitest.getModuleSpecifications(join(root, test));
+    if (specifications.length === 0) throw new Error(`No test file: ${test}`);
+    vitest.state.filesMap.clear();
+    const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications, true);
+    const isWhole = testModules.length > 0 && testModules.every((module) => module.ok());
+    if (!isWhole || unhandledErrors.length > 0) return false;
+  }
+  return true;
+}

@@ -1,0 +1,96 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RunCommand } from '../run-command.ts';
+import { type SampleOptions, toMutantKey } from './sample-checker.ts';
+import type { StrykerTarget } from './targets.ts';
+
+export interface Score {
+  killed: number;
+  survivors: string[];
+}
+
+interface Report {
+  files: Record<string, { mutants: (Parameters<typeof toMutantKey>[1] & { status: string })[] }>;
+}
+
+/** Tests a sample of the target's mutants; those that live once more by its slow tests. */
+export async function runStryker(
+  { root, runCommand }: { root: string; runCommand: RunCommand },
+  target: StrykerTarget,
+  sample: Omit<SampleOptions, 'root' | 'only'>,
+): Promise<Score> {
+  const exclude = ['**/node_modules/**', '**/*.integration.test.ts'];
+  const first = await runOnce(
+    root,
+    runCommand,
+    target,
+    { include: target.tests, exclude: [...exclude, ...target.slowTests] },
+    { root, ...sample },
+  );
+  if (target.slowTests.length === 0 || first.survivors.length === 0) return first;
+  const count = first.killed + first.survivors.length;
+  console.log(`${target.name}: ${first.killed} of ${count} noticed by the quick tests; the slow ones try the others:`);
+  for (const survivor of first.survivors) console.log(`  slow?  ${survivor}`);
+  const again = { root, ...sample, only: first.survivors };
+  const second = await runOnce(
+    root,
+    runCommand,
+    target,
+    { include: target.slowTests.map((glob) => glob.replace('**/', `packages/${target.name}/src/**/`)), exclude },
+    again,
+  );
+  return { killed: first.killed + second.killed, survivors: second.survivors };
+}
+
+async function runOnce(
+  root: string,
+  runCommand: RunCommand,
+  target: StrykerTarget,
+  tests: { include: readonly string[]; exclude: readonly string[] },
+  sample: SampleOptions,
+): Promise<Score> {
+  const configFile = 'vitest.mutate.config.ts';
+  const reportFile = join(root, 'mutation-report.json');
+  const settings = JSON.stringify({ test: { ...tests, testTimeout: 600_000 } });
+  await writeFile(join(root, configFile), `export default ${settings};\n`);
+  const options = {
+    testRunner: 'vitest',
+    vitest: { configFile, related: false },
+    plugins: ['@stryker-mutator/vitest-runner', join(import.meta.dirname, 'sample-checker.ts')],
+    checkers: ['sample'],
+    sample,
+    mutate: [...target.mutate, '!**/*.test.ts', '!**/testing/**'],
+    // The root is a sandbox already.
+    inPlace: true,
+    coverageAnalysis: 'perTest',
+    // A mutant in a constant is in force before any test begins: to try it, all tests must be loaded again.
+    ignoreStatic: true,
+    concurrency: 1,
+    timeoutMS: 5000,
+    timeoutFactor: 2,
+    dryRunTimeoutMinutes: 30,
+    disableTypeChecks: false,
+    reporters: ['json'],
+    jsonReporter: { fileName: reportFile },
+    warnings: { unknownOptions: false },
+  };
+  await writeFile(join(root, 'stryker.config.json'), JSON.stringify(options));
+  const exitCode = await runCommand('stryker', ['run', 'stryker.config.json']);
+  if (exitCode !== 0) throw new Error(`Stryker ended with ${exitCode}`);
+  const { files } = JSON.parse(await readFile(reportFile, 'utf8')) as Report;
+  const mutants = Object.entries(files).flatMap(([file, report]) =>
+    report.mutants.map((mutant) => ({ status: mutant.status, key: toMutantKey(root, toZeroBased(file, mutant)) })),
+  );
+  const count = (...statuses: string[]) => mutants.filter(({ status }) => statuses.includes(status));
+  return {
+    killed: count('Killed', 'Timeout', 'RuntimeError').length,
+    survivors: count('Survived', 'NoCoverage').map(({ key }) => key),
+  };
+}
+
+/** Reports count lines and columns from 1, and checkers from 0. */
+function toZeroBased<Place extends Parameters<typeof toMutantKey>[1]>(file: string, mutant: Place): Place {
+  const { start, end } = mutant.location;
+  const shift = (place: typeof start) => ({ line: place.line - 1, column: place.column - 1 });
+  return { ...mutant, fileName: file, location: { start: shift(start), end: shift(end) } };
+}

@@ -1,0 +1,39 @@
+import type { DatabasePool } from '@recount/db';
+import { emptyDatabase } from '@recount/ingest/testing/table-backup';
+import { compareHashes, hashWorkspace } from './compare-workspaces.ts';
+import type { Installation } from './installation.ts';
+import { runRecount } from './run-recount.ts';
+
+interface RebuildContext {
+  database: DatabasePool;
+  workspaceIds: readonly string[];
+  settle(): Promise<void>;
+}
+
+/** Loses the database, has it made again of the raw store alone, and returns what is not as it was. */
+export async function rebuildAfterwards(
+  { environment }: Installation,
+  { database, workspaceIds, settle }: RebuildContext,
+): Promise<string[]> {
+  const hashAll = () => Promise.all(workspaceIds.map((id) => hashWorkspace(database, id)));
+  const before = await hashAll();
+  await emptyDatabase(database);
+  await database.pool.query('DELETE FROM pgboss.job');
+  const failures: string[] = [];
+  // Nothing but the lost keys of each workspace needs a person.
+  const rebuilt = await runRecount(['doctor', '--rebuild', '--json', '--min-age', '0m'], environment);
+  const { needAttention, findings } = JSON.parse(rebuilt.stdout || '{}');
+  if (needAttention !== workspaceIds.length) {
+    failures.push(`doctor --rebuild: ${rebuilt.stderr}${JSON.stringify(findings?.slice(0, 5))} need attention`);
+  }
+  await settle();
+  for (const command of [['verify'], ['doctor', '--min-age', '0m']]) {
+    const { exitCode, stdout, stderr } = await runRecount(command, environment);
+    if (exitCode !== 0) failures.push(`${command[0]} of the rebuilt database: ${stdout}${stderr}`);
+  }
+  const after = await hashAll();
+  return before.reduce(
+    (all, hashes, index) => all.concat(compareHashes(after[index] ?? {}, hashes, 'the database that was lost')),
+    failures,
+  );
+}

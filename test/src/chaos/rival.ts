@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Installation } from './installation.ts';
+import { runRecount } from './run-recount.ts';
+
+/** As a second container on the same volume has them. The process ends with `unshare`. */
+const NAMESPACES = ['unshare', '--pid', '--ipc', '--fork', '--mount-proc', '--kill-child'];
+const UNSEEN = /cannot be seen from here/;
+/** A rival that is refused ends by itself; a server that was ended comes back. */
+const TIMEOUT_MS = 120_000;
+const POLL_INTERVAL_MS = 100;
+/** Process, folder, start, port; later lines change as the server recovers. */
+const LASTING_LINES = 4;
+
+export function canStartRival(): boolean {
+  const [command = '', ...parameters] = NAMESPACES;
+  const isAllowed = process.getuid?.() === 0 && spawnSync(command, [...parameters, 'true']).status === 0;
+  if (!isAllowed) console.log('left out: a rival in another PID namespace, for which it takes root and unshare');
+  return isAllowed;
+}
+
+/** Runs `recount up` on the same cluster, out of sight of its server; returns what it could do and should not. */
+export async function startRival({ directory, postgres }: Installation): Promise<string[]> {
+  const readPostmaster = async (): Promise<string> =>
+    (await readFile(join(postgres.directory, 'cluster/data/postmaster.pid'), 'utf8'))
+      .split('\n')
+      .slice(0, LASTING_LINES)
+      .join(' ');
+  // A server that an earlier kill or full disk has ended is on its way back.
+  let before = await readPostmaster().catch(() => undefined);
+  for (const deadline = performance.now() + TIMEOUT_MS; before === undefined && performance.now() < deadline; ) {
+    await sleep(POLL_INTERVAL_MS);
+    before = await readPostmaster().catch(() => undefined);
+  }
+  if (before === undefined) return ['no server to rival: postmaster.pid is not there'];
+  let timer: NodeJS.Timeout | undefined;
+  const { exitCode, stderr } = await runRecount(
+    ['up', '--port', '0'],
+    { HOME: directory, RECOUNT_DATA_DIR: directory },
+    (pid) => {
+      timer = setTimeout(() => pid !== undefined && process.kill(pid, 'SIGKILL'), TIMEOUT_MS);
+    },
+    NAMESPACES,
+  );
+  clearTimeout(timer);
+  const after = await readPostmaster().catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
+  const failures: string[] = [];
+  if (exitCode !== 1 || !UNSEEN.test(stderr)) {
+    failures.push(`a rival on the cluster was not refused, but ended with ${exitCode}: ${stderr.slice(-1000)}`);
+  }
+  if (after !== before) failures.push(`a rival changed postmaster.pid from "${before}" to "${after}"`);
+  return failures;
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { DatabasePool } from '@recount/db';
+
+/** Rows of a table as version 0.3 made them of the corpus: how many, and the SHA-256 of their values in these columns. */
+export interface TableFigures {
+  columns: string[];
+  rows: number;
+  sha256: string;
+}
+
+type Row = Record<string, unknown>;
+
+/**
+ * The one session whose rows differ from version 0.3's: its file has flat lines (`{"type":"tool_use","tool_name":…}`),
+ * which 0.3 counted as unknown. Two more messages, two more blocks and a tool call are read of it now.
+ */
+const CHANGED_SESSION = 'ses_stage0_drift';
+
+/**
+ * Compared as they are. Left out are ids that follow from the time of an upload; `entry_number`, which follows the order in
+ * which responses end; `metadata` and `issue_counts`, in which lines without a message may have an invalid time now.
+ */
+const TABLES: Readonly<Record<string, readonly string[]>> = {
+  usage_ledger: ['row_set_id'],
+  usage_entries: ['row_set_id', 'entry_number'],
+  transcript_messages: ['row_set_id'],
+  content_blocks: ['row_set_id'],
+  session_events: ['row_set_id', 'transcript_id'],
+  message_rollup: [],
+  message_day_rollup: [],
+  sessions: ['primary_transcript_id', 'created_at', 'updated_at', 'metadata'],
+};
+
+/** Have more columns to group by than in 0.3: compared by what they add up to for each session. */
+const SUMMED_TABLES = ['usage_rollup', 'usage_day_rollup', 'tool_day_rollup'];
+
+const FILE = new URL('./figures-of-0.3.json', import.meta.url);
+export const readFiguresOf03 = (): Record<string, TableFigures> => JSON.parse(readFileSync(FILE, 'utf8'));
+
+/** What a workspace that holds the corpus has, in the columns that 0.3 had. */
+export async function readFigures(
+  database: Pick<DatabasePool, 'pool'>,
+  workspaceId: string,
+  of03: Readonly<Record<string, Pick<TableFigures, 'columns'>>>,
+): Promise<Record<string, TableFigures>> {
+  const figures: Record<string, TableFigures> = {};
+  for (const table of [...Object.keys(TABLES), ...SUMMED_TABLES]) {
+    const { rows } = await database.pool.query<{ row: Row }>(
+      `SELECT to_jsonb(r) AS row FROM recount.${table} AS r WHERE workspace_id = $1`,
+      [workspaceId],
+    );
+    figures[table] = toFigures(
+      table,
+      rows.map(({ row }) => row),
+      of03[table]?.columns ?? [],
+    );
+  }
+  return figures;
+}
+
+/** Exported to make the file from rows of version 0.3. */
+export function toFigures(table: string, all: readonly Row[], columns: string[]): TableFigures {
+  const rows = all.filter((row) => row.session_id !== CHANGED_SESSION && row.credited_session_id !== CHANGED_SESSION);
+  const left = new Set(['workspace_id', ...(TABLES[table] ?? [])]);
+  const kept = columns.filter((column) => !left.has(column)).sort();
+  const compared = SUMMED_TABLES.includes(table) ? sumBySession(rows, kept) : rows;
+  const lines = compared.map((row) => JSON.stringify(kept.map((column) => row[column] ?? null))).sort();
+  const sha256 = createHash('sha256').update(lines.join('\n')).digest('hex');
+  return { columns: [...columns].sort(), rows: lines.length, sha256 };
+}
+
+function sumBySession(rows: readonly Row[], columns: readonly string[]): Row[] {
+  const sums = new Map<unknown, Row>();
+  for (const row of rows) {
+    const sum = sums.get(row.session_id) ?? { session_id: row.session_id };
+    sums.set(row.session_id, sum);
+    for (const column of columns) {
+      const value = row[column];
+      if (typeof value === 'number') sum[column] = Number(sum[column] ?? 0) + value;
+    }
+  }
+  return [...sums.values()];
+}
