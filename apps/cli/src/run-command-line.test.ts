@@ -61,7 +61,7 @@ describe('recount', () => {
 
   it.each([
     [['bakfill'], 'Did you mean backfill?'],
-    [['backfill'], 'missing required argument'],
+    [['backfill', '--list', '.'], 'leave out the paths'],
     [['backfill', '--concurrency', '99', '.'], 'from 1 to 16'],
     [['backfill', '--since', 'soon', '.'], 'Give a date'],
     [['backfill', '--workspace', 'w', '.'], '--direct'],

@@ -1,4 +1,4 @@
-export type { Agent, Format } from './agents/agent.ts';
+export type { Agent, Format, Platform, SessionPlace } from './agents/agent.ts';
 export { AGENTS } from './agents/agents.ts';
 export type { IdentifyInput, TranscriptIdentity } from './agents/identify-transcript.ts';
 export { IDENTIFY_HEAD_BYTES, identifyTranscript } from './agents/identify-transcript.ts';

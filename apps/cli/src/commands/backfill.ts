@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { TargetOptions } from '../backfill/choose-target.ts';
 import { type CliContext, note, print } from '../cli-context.ts';
+import { UsageError } from '../cli-error.ts';
 import { INTERRUPTED_EXIT_CODE } from '../interruption.ts';
 import { parseSince, wholeNumber } from '../option-values.ts';
 
@@ -10,6 +11,9 @@ interface BackfillCommandOptions extends TargetOptions {
   since?: number;
   json?: boolean;
   wait: boolean;
+  agent: string[];
+  list?: boolean;
+  yes?: boolean;
 }
 
 const MAX_CONCURRENCY = 16;
@@ -17,7 +21,14 @@ const MAX_CONCURRENCY = 16;
 export function createBackfillCommand(context: CliContext): Command {
   return new Command('backfill')
     .description('Bring everything that lies in files, folders, archives and buckets')
-    .argument('<path...>', 'files, folders, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix')
+    .argument(
+      '[path...]',
+      'files, folders, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix; ' +
+        'default: what the agents on this machine have kept, once you have confirmed it',
+    )
+    .option('--list', 'list what the agents on this machine have kept, and bring nothing')
+    .option('--agent <id>', 'without paths, only this agent; may be repeated', collect, [])
+    .option('-y, --yes', 'without paths, take what is found without asking')
     .option('--dry-run', 'read, identify and hash, say what would be ingested, and write nothing')
     .option('--since <date>', 'only what was modified since: 2026-03-01, 7d, 12h', (text) => parseSince(text))
     .option('--concurrency <n>', 'transcripts under way at once', wholeNumber(1, MAX_CONCURRENCY), 4)
@@ -31,9 +42,13 @@ export function createBackfillCommand(context: CliContext): Command {
       'after',
       `
 Interrupted, it goes on where it was when it is run again; what is there already is left alone. Ends with 1 where
-something failed. Reads nothing but the given paths, and follows no links within them.
+something failed. Reads nothing but the given paths, and follows no links within them. Without paths, it lists the agents
+that have sessions on this machine, honouring CLAUDE_CONFIG_DIR, CODEX_HOME, XDG_DATA_HOME and the like, and asks first.
 
 Examples:
+  $ recount backfill
+  $ recount backfill --list --json
+  $ recount backfill --yes --agent claude-code --agent codex
   $ recount backfill ~/.claude/projects
   $ recount backfill --since 7d --dry-run ~/.claude/projects
   $ RECOUNT_API_KEY=rk_… recount backfill --server https://recount.example.com backup.tar.gz
@@ -42,7 +57,11 @@ Examples:
     .action((paths: string[], options: BackfillCommandOptions) => backfill(context, paths, options));
 }
 
-async function backfill(context: CliContext, paths: string[], options: BackfillCommandOptions): Promise<void> {
+const collect = (value: string, values: string[]): string[] => [...values, value];
+
+async function backfill(context: CliContext, given: string[], options: BackfillCommandOptions): Promise<void> {
+  const paths = given.length > 0 ? checkGiven(given, options) : await choosePaths(context, options);
+  if (paths === undefined) return;
   const [{ backfillWithProgress }, { formatReport }] = await Promise.all([
     import('../backfill/backfill-with-progress.ts'),
     import('../backfill/format-report.ts'),
@@ -69,6 +88,23 @@ async function backfill(context: CliContext, paths: string[], options: BackfillC
   } finally {
     await chosen?.close();
   }
+}
+
+function checkGiven(given: string[], options: BackfillCommandOptions): string[] {
+  if (!options.list && options.agent.length === 0) return given;
+  throw new UsageError('--list and --agent choose among what is found on this machine: leave out the paths.');
+}
+
+/** What lies on this machine; undefined if there is nothing to bring. */
+async function choosePaths(context: CliContext, options: BackfillCommandOptions): Promise<string[] | undefined> {
+  const { confirmFound, findOnMachine, showFound } = await import('../backfill/found-sessions.ts');
+  const found = await findOnMachine(context, options);
+  const asJson = options.json ?? false;
+  if (options.list) {
+    showFound(context, found, asJson);
+    return undefined;
+  }
+  return await confirmFound(context, found, { isConfirmed: (options.yes || options.dryRun) ?? false, asJson });
 }
 
 /** A dry run needs no target: it then cannot tell what is there already. */

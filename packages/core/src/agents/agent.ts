@@ -96,12 +96,36 @@ export interface AgentProgram {
   countsWholeSession?: boolean;
 }
 
+export type Platform = 'linux' | 'darwin' | 'win32';
+
+/**
+ * Where an agent keeps its sessions on a person's machine. Data alone: `packages/collect` looks there. Paths have `/`
+ * between their parts on all platforms.
+ */
+export interface SessionPlace {
+  /**
+   * `transcripts`: each file is a session, or a sub-agent's. `database`: an SQLite file with many sessions, which
+   * `packages/collect` reads.
+   */
+  holds: 'transcripts' | 'database';
+  /** Environment variable with the base folder, or several separated by commas. They take the place of `bases`. */
+  variable?: string;
+  /** Base folders below the user's home. All that exist are looked through. */
+  bases: readonly string[];
+  /** Files below a base folder: `*` stands for any characters of a name, `**` for any number of folders. */
+  files: readonly string[];
+  /** Where the agent keeps them so. Default: everywhere. */
+  platforms?: readonly Platform[];
+}
+
 /** A coding agent: all that recount knows about it is in its folder. */
 export interface Agent {
   /** The one name under which rows, reports, options and the API know it. */
   id: string;
   label: string;
   formats: readonly Format[];
+  /** Undefined if it keeps no sessions on the machine. */
+  places?: readonly SessionPlace[];
   readPath?(path: string): PathIdentity;
   program?: AgentProgram;
 }

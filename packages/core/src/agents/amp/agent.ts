@@ -8,6 +8,10 @@ const STREAM_TYPES = new Set<unknown>(['system', 'user', 'assistant', 'result'])
 export const amp: Agent = {
   id: 'amp',
   label: 'Amp',
+  places: [
+    // Until threads moved to the server.
+    { holds: 'transcripts', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['amp/threads/T-*.json'] },
+  ],
   formats: [
     {
       id: 'amp-stream-json',

@@ -59,6 +59,25 @@ export const claudeCodeProgram: AgentProgram = {
 export const claudeCode: Agent = {
   id: 'claude-code',
   label: 'Claude Code',
+  places: [
+    {
+      holds: 'transcripts',
+      variable: 'CLAUDE_CONFIG_DIR',
+      bases: ['.claude', '.config/claude'],
+      files: ['projects/**/*.jsonl'],
+    },
+    // Claude Cowork, in the desktop app's data.
+    {
+      holds: 'transcripts',
+      bases: [
+        '.config/Claude',
+        'Library/Application Support/Claude',
+        'AppData/Roaming/Claude',
+        'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude',
+      ],
+      files: ['local-agent-mode-sessions/*/*/*/.claude/projects/**/*.jsonl'],
+    },
+  ],
   formats: [sessionFormat, streamFormat],
   readPath: readClaudeCodePath,
   program: claudeCodeProgram,

@@ -9,6 +9,19 @@ const ROLLOUT_TYPES = new Set<unknown>(['session_meta', 'response_item', 'event_
 export const codex: Agent = {
   id: 'codex',
   label: 'Codex',
+  places: [
+    {
+      holds: 'transcripts',
+      variable: 'CODEX_HOME',
+      bases: ['.codex'],
+      files: [
+        'sessions/**/*.jsonl',
+        'sessions/**/*.jsonl.zst',
+        'archived_sessions/**/*.jsonl',
+        'archived_sessions/**/*.jsonl.zst',
+      ],
+    },
+  ],
   formats: [
     {
       id: 'codex-rollout',

@@ -5,6 +5,15 @@ import type { Agent } from '../agent.ts';
 export const copilot: Agent = {
   id: 'copilot',
   label: 'Copilot CLI',
+  places: [
+    {
+      holds: 'transcripts',
+      variable: 'COPILOT_HOME',
+      bases: ['.copilot'],
+      files: ['session-state/*.jsonl', 'session-state/*/events.jsonl', 'history-session-state/*.json'],
+    },
+    { holds: 'database', variable: 'COPILOT_HOME', bases: ['.copilot'], files: ['session-store.db'] },
+  ],
   formats: [
     {
       id: 'copilot-cli',

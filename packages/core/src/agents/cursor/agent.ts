@@ -4,6 +4,13 @@ import type { Agent } from '../agent.ts';
 export const cursor: Agent = {
   id: 'cursor',
   label: 'Cursor',
+  places: [
+    {
+      holds: 'transcripts',
+      bases: ['.cursor'],
+      files: ['projects/*/agent-transcripts/*.jsonl', 'projects/*/agent-transcripts/*/**/*.jsonl'],
+    },
+  ],
   formats: [
     {
       id: 'cursor-stream-json',

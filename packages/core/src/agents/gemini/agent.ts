@@ -4,6 +4,7 @@ import type { Agent } from '../agent.ts';
 export const gemini: Agent = {
   id: 'gemini',
   label: 'Gemini CLI',
+  places: [{ holds: 'transcripts', bases: ['.gemini'], files: ['tmp/*/chats/*.json', 'tmp/*/chats/*.jsonl'] }],
   formats: [
     {
       id: 'gemini-stream-json',

@@ -6,6 +6,7 @@ const TYPES = new Set<unknown>(['step_start', 'text', 'tool_use', 'step_finish',
 export const opencode: Agent = {
   id: 'opencode',
   label: 'opencode',
+  places: [{ holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['opencode/opencode*.db'] }],
   formats: [
     {
       id: 'opencode-json',

@@ -124,6 +124,7 @@ export const parley: Agent = {
   id: 'parley',
   label: 'Parley',
   formats: [toFormat('parley-log', 'session', 'log'), toFormat('parley-live', 'stream', 'live')],
+  places: [{ holds: 'transcripts', variable: 'PARLEY_HOME', bases: ['.parley'], files: ['talks/**/*.jsonl'] }],
   program: {
     command: 'parley',
     sourceFormat: 'parley-live',

@@ -1,0 +1,58 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { createFakeContext, type FakeContext } from '../testing/fake-context.ts';
+import { confirmFound, findOnMachine, showFound } from './found-sessions.ts';
+
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'recount-found-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  const project = join(home, '.claude/projects/-home-ada-app');
+  await mkdir(project, { recursive: true });
+  await writeFile(join(project, 'one.jsonl'), 'x'.repeat(2000));
+  await writeFile(join(project, 'two.jsonl'), 'x'.repeat(1000));
+});
+
+const createContext = (options: Parameters<typeof createFakeContext>[0] = {}): FakeContext =>
+  createFakeContext({ ...options, environment: { HOME: home } });
+
+it('lists agents with sessions, sizes and folders', async () => {
+  const context = createContext({ columns: 100 });
+  showFound(context, await findOnMachine(context, { agent: [] }), false);
+  expect(context.out()).toMatch(/^AGENT +SESSIONS +SIZE +WHERE\nClaude Code +2 +3\.0 kB +~\/\.claude\/projects\//);
+});
+
+it('lists them as JSON', async () => {
+  const context = createContext();
+  showFound(context, await findOnMachine(context, { agent: ['claude-code'] }), true);
+  const place = { agent: 'claude-code', holds: 'transcripts', files: 2, bytes: 3000, readable: true };
+  expect(JSON.parse(context.out())).toMatchObject({ places: [place] });
+});
+
+it('takes them only after a yes', async () => {
+  for (const [answer, count] of Object.entries({ 'y\n': 2, 'yes\n': 2, 'n\n': undefined, '\n': undefined })) {
+    const context = createContext({ columns: 100, stdin: answer });
+    Object.assign(context.stdin, { isTTY: true });
+    const found = await findOnMachine(context, { agent: [] });
+    const paths = await confirmFound(context, found, { isConfirmed: false, asJson: false });
+    expect(paths?.length).toBe(count);
+    expect(context.err()).toContain('Bring these 2 files (3.0 kB)? [y/N]');
+  }
+});
+
+it('says what to type where nobody can be asked', async () => {
+  const context = createContext();
+  const found = await findOnMachine(context, { agent: [] });
+  const refused = confirmFound(context, found, { isConfirmed: false, asJson: false });
+  await expect(refused).rejects.toThrow('`recount backfill --yes`');
+  expect(await confirmFound(context, found, { isConfirmed: true, asJson: false })).toHaveLength(2);
+});
+
+it('says whose sessions it looked for if there are none, and which agents it knows', async () => {
+  const context = createContext();
+  const nothing = confirmFound(context, [], { isConfirmed: true, asJson: false });
+  await expect(nothing).rejects.toThrow(/those of Claude Code, Codex/);
+  await expect(findOnMachine(context, { agent: ['hal'] })).rejects.toThrow(/No agent hal: recount knows claude-code/);
+});

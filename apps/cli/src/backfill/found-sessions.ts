@@ -1,0 +1,121 @@
+import { homedir } from 'node:os';
+import { sep } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { type FoundSessions, findSessions } from '@recount/collect';
+import { AGENTS, findReadableFormat } from '@recount/core';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError, UsageError } from '../cli-error.ts';
+import { formatBytes, formatCount } from '../terminal/format-values.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+import { formatTable } from '../terminal/table.ts';
+
+export interface FindOptions {
+  /** Ids of agents; all if there are none. */
+  agent: readonly string[];
+}
+
+/** What the agents on this machine have kept. Throws UsageError for an agent that recount does not know. */
+export async function findOnMachine(context: CliContext, { agent: ids }: FindOptions): Promise<FoundSessions[]> {
+  const unknown = ids.find((id) => !AGENTS.some((agent) => agent.id === id));
+  if (unknown !== undefined) {
+    throw new UsageError(`No agent ${unknown}: recount knows ${AGENTS.map(({ id }) => id).join(', ')}.`);
+  }
+  const machine = {
+    platform: process.platform,
+    environment: context.environment,
+    homeFolder: toHomeFolder(context),
+  };
+  return await findSessions(
+    machine,
+    AGENTS.filter(({ id }) => ids.length === 0 || ids.includes(id)),
+  );
+}
+
+/** Whether recount can ingest what lies there. */
+export function isReadable({ agent }: FoundSessions): boolean {
+  return findReadableFormat(agent.id, 'session') !== undefined;
+}
+
+/** Prints the places with their sessions and sizes. */
+export function showFound(context: CliContext, found: readonly FoundSessions[], asJson: boolean): void {
+  if (asJson) print(context, JSON.stringify({ places: found.map(toJson) }, null, 2));
+  else if (found.length === 0) note(context, 'No sessions found.');
+  else for (const line of toTable(context, found)) print(context, line);
+}
+
+function toJson(found: FoundSessions) {
+  const { agent, place, folder, files, sizeBytes } = found;
+  return {
+    agent: agent.id,
+    holds: place.holds,
+    folder,
+    files: files.length,
+    bytes: sizeBytes,
+    readable: isReadable(found),
+  };
+}
+
+function toTable(context: CliContext, found: readonly FoundSessions[]): string[] {
+  const columns = [
+    { header: 'AGENT' },
+    { header: 'SESSIONS', align: 'right' },
+    { header: 'SIZE', align: 'right' },
+    { header: 'WHERE', minWidth: 20, keeps: 'end' },
+  ] as const;
+  const rows = found.map((place) => [
+    place.agent.label,
+    place.place.holds === 'transcripts' ? formatCount(place.files.length) : '-',
+    formatBytes(place.sizeBytes),
+    toShownFolder(context, place) + (isReadable(place) ? '' : ' (not read yet)'),
+  ]);
+  return formatTable(columns, rows, toPrintWidth(context.stdout));
+}
+
+/**
+ * The files to take: all that can be read, once the user has said yes, here or by `--yes`. Undefined if the answer is no. Throws
+ * CliError if there is nothing, UsageError if nobody can be asked.
+ */
+export async function confirmFound(
+  context: CliContext,
+  found: readonly FoundSessions[],
+  { isConfirmed, asJson }: { isConfirmed: boolean; asJson: boolean },
+): Promise<string[] | undefined> {
+  const readable = found.filter(isReadable);
+  if (readable.length === 0) {
+    const agents = AGENTS.filter(({ places }) => places !== undefined).map(({ label }) => label);
+    throw new CliError(`No sessions found: recount looked for those of ${agents.join(', ')}. Name files or folders.`);
+  }
+  const paths = readable.flatMap(({ files }) => files.map(({ path }) => path));
+  if (isConfirmed) return paths;
+  if (!asJson) showFound(context, found, false);
+  if (!context.stdin.isTTY || !context.stderr.isTTY) {
+    throw new UsageError('To take all of these, type `recount backfill --yes`; or name files and folders.');
+  }
+  const terminal = createInterface({ input: context.stdin, output: context.stderr });
+  const question = `Bring these ${formatCount(paths.length)} files (${formatBytes(sumBytes(readable))})? [y/N] `;
+  const answer = await terminal
+    .question(question, { signal: context.listenForInterruption() })
+    .finally(() => terminal.close());
+  if (/^y(es)?$/i.test(answer.trim())) return paths;
+  note(context, 'Nothing was brought.');
+  return undefined;
+}
+
+function toHomeFolder({ environment }: CliContext): string {
+  return environment.HOME || environment.USERPROFILE || homedir();
+}
+
+function sumBytes(found: readonly FoundSessions[]): number {
+  return found.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+}
+
+/** The folder that all files of the place lie in, with `~` for the home folder. */
+function toShownFolder(context: CliContext, { files }: FoundSessions): string {
+  const paths = files.map(({ path }) => path.split(sep));
+  const [first = []] = paths;
+  const isShared = (index: number): boolean => paths.every((path) => path[index] === first[index]);
+  const end = first.findIndex((_part, index) => !isShared(index));
+  const shared = first.slice(0, end === -1 ? first.length : end).join(sep);
+  const home = toHomeFolder(context);
+  return shared === home || shared.startsWith(home + sep) ? `~${shared.slice(home.length)}` : shared;
+}

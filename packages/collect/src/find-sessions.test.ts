@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { AGENTS } from '@recount/core';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { findSessions, toBaseFolders } from './find-sessions.ts';
+import { type MatchedFile, matchFiles } from './match-files.ts';
+
+let homeFolder: string;
+beforeEach(async () => {
+  homeFolder = await mkdtemp(join(tmpdir(), 'recount-home-'));
+  onTestFinished(() => rm(homeFolder, { recursive: true, force: true }));
+});
+
+async function write(...paths: string[]): Promise<void> {
+  for (const path of paths) {
+    await mkdir(dirname(join(homeFolder, path)), { recursive: true });
+    await writeFile(join(homeFolder, path), 'x'.repeat(10));
+  }
+}
+
+async function find(environment: Record<string, string> = {}, platform = 'linux'): Promise<Record<string, string[]>> {
+  const found = await findSessions({ platform, environment, homeFolder });
+  return Object.fromEntries(
+    Object.entries(Object.groupBy(found, ({ agent }) => agent.id)).map(([id, places = []]) => [
+      id,
+      places.flatMap(({ files }) => files.map(({ path }) => relative(homeFolder, path))),
+    ]),
+  );
+}
+
+it('finds nothing in an empty home', async () => {
+  expect(await find()).toEqual({});
+});
+
+it('finds sessions and sub-agents of each agent where it keeps them, and nothing else', async () => {
+  const claude = '.claude/projects/-home-ada-app';
+  const sessions = {
+    'claude-code': [`${claude}/one.jsonl`, `${claude}/one/subagents/agent-a.jsonl`, `${claude}/two.jsonl`],
+    codex: ['.codex/sessions/2026/11/01/rollout-a.jsonl.zst', '.codex/archived_sessions/rollout-b.jsonl'],
+    copilot: ['.copilot/session-state/id/events.jsonl', '.copilot/session-store.db'],
+    gemini: ['.gemini/tmp/project/chats/session-1.json', '.gemini/tmp/project/chats/session-2.jsonl'],
+  };
+  await write(...Object.values(sessions).flat());
+  await write('.claude/history.jsonl', '.codex/config.toml', '.gemini/tmp/project/logs.json', 'notes.jsonl');
+  expect(await find()).toEqual(sessions);
+});
+
+it('says how large the sessions of a place are', async () => {
+  await write('.codex/sessions/a.jsonl', '.codex/sessions/b.jsonl');
+  const [found] = await findSessions({ platform: 'linux', environment: {}, homeFolder });
+  expect(found).toMatchObject({ folder: join(homeFolder, '.codex'), sizeBytes: 20 });
+});
+
+it('looks where environment variables say, in all of several folders, and then nowhere else', async () => {
+  await write('.claude/projects/p/a.jsonl', 'work/projects/p/b.jsonl', 'play/projects/p/c.jsonl');
+  const environment = { CLAUDE_CONFIG_DIR: `${join(homeFolder, 'work')}, ~/play` };
+  expect(await find(environment)).toEqual({ 'claude-code': ['work/projects/p/b.jsonl', 'play/projects/p/c.jsonl'] });
+  expect(await find({ CLAUDE_CONFIG_DIR: '' })).toEqual({ 'claude-code': ['.claude/projects/p/a.jsonl'] });
+});
+
+it('finds a file once, whatever leads to it', async () => {
+  await write('.claude/projects/p/a.jsonl');
+  const folder = join(homeFolder, '.claude');
+  expect(await find({ CLAUDE_CONFIG_DIR: `${folder},${folder}` })).toEqual({
+    'claude-code': ['.claude/projects/p/a.jsonl'],
+  });
+});
+
+it('leaves out places of other platforms', () => {
+  const place = { holds: 'transcripts', bases: ['a'], files: ['*'], platforms: ['darwin'] } as const;
+  const machine = { environment: {}, homeFolder };
+  expect(toBaseFolders(place, { ...machine, platform: 'darwin' })).toEqual([join(homeFolder, 'a')]);
+  expect(toBaseFolders(place, { ...machine, platform: 'freebsd' })).toEqual([]);
+});
+
+it('follows links that a pattern names, and none that it only fits', async () => {
+  await write('real/projects/p/a.jsonl', 'elsewhere/b.jsonl');
+  await symlink(join(homeFolder, 'real'), join(homeFolder, 'linked'));
+  await symlink(join(homeFolder, 'elsewhere'), join(homeFolder, 'real/projects/q'));
+  await symlink(join(homeFolder, 'real'), join(homeFolder, 'real/projects/loop'));
+  const found: MatchedFile[] = [];
+  for await (const file of matchFiles(homeFolder, 'linked/projects/**/*.jsonl')) found.push(file);
+  expect(found.map(({ path }) => relative(homeFolder, path))).toEqual(['linked/projects/p/a.jsonl']);
+});
+
+it('takes pattern characters other than * literally', async () => {
+  await write('a.b/x+y.db', 'aXb/x+y.db', 'a.b/xxy.db');
+  const found: MatchedFile[] = [];
+  for await (const file of matchFiles(homeFolder, '*.b/x+*.db')) found.push(file);
+  expect(found.map(({ path }) => relative(homeFolder, path))).toEqual(['a.b/x+y.db']);
+});
+
+it('knows places whose patterns are relative and below their bases', () => {
+  const places = AGENTS.flatMap(({ places = [] }) => places);
+  expect(places.length).toBeGreaterThan(5);
+  for (const path of places.flatMap(({ bases, files }) => [...bases, ...files])) {
+    expect(path).not.toMatch(/^[/~]|\\|\.\.|\/$/);
+    expect(path.split('/').filter((part) => part === '**').length).toBeLessThanOrEqual(2);
+  }
+});

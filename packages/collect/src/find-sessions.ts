@@ -1,0 +1,66 @@
+import { join, resolve } from 'node:path';
+import { AGENTS, type Agent, type SessionPlace } from '@recount/core';
+import { type MatchedFile, matchFiles } from './match-files.ts';
+
+/** The machine that is looked through. */
+export interface Machine {
+  /** Of `process.platform`. */
+  platform: string;
+  environment: Readonly<Record<string, string | undefined>>;
+  homeFolder: string;
+}
+
+/** Sessions of one agent in one of its places. */
+export interface FoundSessions {
+  agent: Agent;
+  place: SessionPlace;
+  /** The place's base folder, absolute. */
+  folder: string;
+  /** At least one. */
+  files: MatchedFile[];
+  sizeBytes: number;
+}
+
+/**
+ * The places of agents that hold sessions on this machine, in the order of the agents. A file that fits several patterns or
+ * bases is found once. Nothing is opened.
+ */
+export async function findSessions(machine: Machine, agents: readonly Agent[] = AGENTS): Promise<FoundSessions[]> {
+  const found: FoundSessions[] = [];
+  const seen = new Set<string>();
+  for (const agent of agents) {
+    for (const place of agent.places ?? []) {
+      for (const folder of toBaseFolders(place, machine)) {
+        const files = await listNewFiles(folder, place, seen);
+        const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
+        if (files.length > 0) found.push({ agent, place, folder, files, sizeBytes });
+      }
+    }
+  }
+  return found;
+}
+
+/** The folders that a place's patterns start from on this machine; whether they exist is not known. */
+export function toBaseFolders(place: SessionPlace, { platform, environment, homeFolder }: Machine): string[] {
+  const [known = 'linux'] = (['darwin', 'win32'] as const).filter((name) => name === platform);
+  if (place.platforms !== undefined && !place.platforms.includes(known)) return [];
+  const named = place.variable === undefined ? '' : (environment[place.variable] ?? '');
+  const folders = named
+    .split(',')
+    .map((folder) => folder.trim())
+    .filter((folder) => folder !== '')
+    .map((folder) => resolve(homeFolder, folder.replace(/^~(?=$|[\\/])/, homeFolder)));
+  return folders.length > 0 ? folders : place.bases.map((base) => join(homeFolder, base));
+}
+
+async function listNewFiles(folder: string, place: SessionPlace, seen: Set<string>): Promise<MatchedFile[]> {
+  const files: MatchedFile[] = [];
+  for (const pattern of place.files) {
+    for await (const file of matchFiles(folder, pattern)) {
+      if (seen.has(file.path)) continue;
+      seen.add(file.path);
+      files.push(file);
+    }
+  }
+  return files;
+}

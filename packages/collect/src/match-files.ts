@@ -1,0 +1,73 @@
+import type { Dirent } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export interface MatchedFile {
+  path: string;
+  sizeBytes: number;
+  modifiedAtMs: number;
+}
+
+/** Folders below the one that a `**` begins in; no agent nests deeper. */
+const MAX_DEPTH = 32;
+
+/**
+ * The files below a folder that a pattern fits: `*` stands for any characters of a name, `**` for any number of folders.
+ * Sorted so that `<session>.jsonl` comes right before what lies in `<session>/`. Links are followed where the pattern names them,
+ * and not where it only fits them. What cannot be read, or is not there, has no files.
+ */
+export async function* matchFiles(folder: string, pattern: string): AsyncGenerator<MatchedFile, void> {
+  yield* matchParts(folder, pattern.split('/'), 0);
+}
+
+async function* matchParts(folder: string, parts: readonly string[], depth: number): AsyncGenerator<MatchedFile, void> {
+  const [part = '', ...rest] = parts;
+  if (part === '**') {
+    yield* matchAnywhere(folder, rest, depth);
+  } else if (!part.includes('*')) {
+    const path = join(folder, part);
+    if (rest.length > 0) yield* matchParts(path, rest, depth);
+    else yield* toFile(path);
+  } else {
+    const fits = toNameTest(part);
+    for (const entry of await readEntries(folder)) {
+      if (!fits(entry.name)) continue;
+      const path = join(folder, entry.name);
+      if (rest.length === 0 && entry.isFile()) yield* toFile(path);
+      if (rest.length > 0 && entry.isDirectory()) yield* matchParts(path, rest, depth);
+    }
+  }
+}
+
+/** One pass over the folder and all below it, with its own files and folders in one order. */
+async function* matchAnywhere(
+  folder: string,
+  rest: readonly string[],
+  depth: number,
+): AsyncGenerator<MatchedFile, void> {
+  const [name = ''] = rest;
+  const fits = toNameTest(name);
+  if (rest.length > 1) yield* matchParts(folder, rest, depth);
+  for (const entry of await readEntries(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && depth < MAX_DEPTH) yield* matchAnywhere(path, rest, depth + 1);
+    else if (rest.length === 1 && entry.isFile() && fits(entry.name)) yield* toFile(path);
+  }
+}
+
+async function* toFile(path: string): AsyncGenerator<MatchedFile, void> {
+  const stats = await stat(path).catch(() => undefined);
+  if (stats?.isFile()) yield { path, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs };
+}
+
+async function readEntries(folder: string): Promise<Dirent[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
+  const toKey = (entry: Dirent): string => (entry.isDirectory() ? `${entry.name}/` : entry.name);
+  return entries.sort((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
+}
+
+function toNameTest(pattern: string): (name: string) => boolean {
+  const escaped = pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*');
+  const expression = new RegExp(`^${escaped}$`, 's');
+  return (name) => expression.test(name);
+}
