@@ -1,106 +1,95 @@
-export { checkDatabaseWrite } from './database/check-database-write.ts';
-export * from './database/check-relations.ts';
-export type { Database, DatabaseClient, DatabaseOptions, DatabasePool } from './database/database.ts';
-export { createDatabasePool } from './database/database.ts';
+export {
+  checkDatabaseWrite,
+  checkRelations,
+  RelationCheckError,
+  type RelationFault,
+} from './database/check-database.ts';
+export {
+  createDatabasePool,
+  type Database,
+  type DatabaseClient,
+  type DatabaseOptions,
+  type DatabasePool,
+} from './database/database.ts';
 export {
   isConnectionLost,
   isDatabaseExhausted,
   isDatabaseFull,
   isDatabaseUnavailable,
 } from './database/database-unavailable.ts';
+export * from './database/locks.ts';
 export * from './database/refresh-statistics.ts';
-export * from './database/wait-for-writers.ts';
-export * from './database/with-advisory-lock.ts';
 export { sql } from './drizzle.cjs';
 export * from './export/export-queries.ts';
-export * from './export/read-in-batches.ts';
-export * from './live/add-live-events.ts';
-export * from './live/append-live-bytes.ts';
-export * from './live/delete-live-session.ts';
-export * from './live/end-live-stream.ts';
-export * from './live/find-live-session.ts';
-export * from './live/find-live-stream.ts';
-export * from './live/find-transcript-arrivals.ts';
-export * from './live/insert-stored-stream.ts';
-export * from './live/list-checkpoints.ts';
-export * from './live/list-ended-streams.ts';
-export * from './live/list-live-events.ts';
-export * from './live/list-live-streams.ts';
-export * from './live/list-stored-streams.ts';
-export * from './live/open-live-stream.ts';
-export * from './live/prune-live-events.ts';
-export * from './live/read-live-chunks.ts';
+export * from './live/live-bytes.ts';
+export * from './live/live-events.ts';
+export * from './live/live-sessions.ts';
+export * from './live/live-streams.ts';
 export { type LiveStreamState, SEVERAL_UPLOADERS } from './live/schema.ts';
+export * from './live/stored-streams.ts';
 export * from './messages/list-messages.ts';
 export { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrations/migrate-database.ts';
 export { preferIndexes } from './planner.ts';
 export * from './reports/index.ts';
 export * from './reports/report-filter.ts';
-export * from './search/count-waiting-blocks.ts';
-export * from './search/index-search-batch.ts';
 export * from './search/parse-search-query.ts';
-export * from './search/read-search-backlog.ts';
 export type { SearchKind } from './search/schema.ts';
 export * from './search/search-documents.ts';
+export {
+  countWaitingBlocks,
+  indexSearchBatch,
+  readSearchBacklog,
+  type SearchBacklog,
+  type SearchBatch,
+} from './search/search-index.ts';
 export type { SnippetPart } from './search/search-snippet.ts';
 export * from './sessions/delete-session.ts';
-export * from './sessions/delete-session-texts.ts';
-export * from './sessions/find-session.ts';
-export * from './sessions/list-session-versions.ts';
-export * from './sessions/list-sessions.ts';
-export * from './sessions/lock-session.ts';
-export * from './sessions/read-session-trust.ts';
+export { lockFreeSessions, lockSession } from './sessions/lock-sessions.ts';
+export * from './sessions/read-sessions.ts';
 export * from './sessions/settle-sessions.ts';
-export * from './transcripts/claim-transcript.ts';
-export * from './transcripts/complete-transcripts.ts';
-export * from './transcripts/count-transcripts.ts';
+export * from './transcripts/checkpoints.ts';
 export * from './transcripts/delete-transcript.ts';
-export * from './transcripts/delete-transcript-rows.ts';
-export * from './transcripts/find-checkpoint.ts';
-export * from './transcripts/find-transcript.ts';
-export * from './transcripts/has-shorter-versions.ts';
 export * from './transcripts/insert-transcripts.ts';
-export * from './transcripts/list-all-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './transcripts/list-expired.ts';
-export * from './transcripts/list-issues.ts';
-export { listPlainTranscripts, type PlainTranscript } from './transcripts/list-plain-transcripts.ts';
-export * from './transcripts/list-transcript-states.ts';
-export * from './transcripts/list-transcripts.ts';
-export * from './transcripts/list-transcripts-by-content.ts';
-export * from './transcripts/mark-raw-damaged.ts';
-export * from './transcripts/mark-raw-deleted.ts';
-export * from './transcripts/name-redacted-object.ts';
-export * from './transcripts/raw-object-deletions.ts';
-export * from './transcripts/record-attempt-failure.ts';
-export * from './transcripts/record-raw-object-deletions.ts';
-export * from './transcripts/replace-checkpoint.ts';
-export * from './transcripts/replace-raw-object.ts';
-export * from './transcripts/row-set.ts';
+export * from './transcripts/raw-objects.ts';
+export {
+  countTranscriptsByStatus,
+  findTranscript,
+  findTranscriptByObject,
+  type IssueRow,
+  listAllTranscripts,
+  listIssues,
+  listPlainTranscripts,
+  listStatesByContent,
+  listTranscriptStates,
+  listTranscripts,
+  listTranscriptsByContent,
+  type PlainTranscript,
+  type TranscriptContent,
+  type TranscriptFilter,
+  type TranscriptReference,
+  type TranscriptState,
+} from './transcripts/read-transcripts.ts';
 export { OPERATOR, TRANSCRIPT_STATUSES, type TranscriptRow, type TranscriptStatus } from './transcripts/schema.ts';
-export * from './transcripts/set-transcript-status.ts';
-export * from './transcripts/supersede-transcripts.ts';
-export * from './transcripts/transcript-copier.ts';
-export type { RowSetKey } from './transcripts/transcript-rows.ts';
+export {
+  type KeptRows,
+  type RowNumbers,
+  type RowSet,
+  type RowSetKey,
+  toNewRowSet,
+  type UsageNumbers,
+} from './transcripts/transcript-rows.ts';
+export * from './transcripts/transcript-status.ts';
+export * from './transcripts/transcript-versions.ts';
 export * from './transcripts/transcript-writer.ts';
-export * from './usage/change-price-overrides.ts';
-export * from './usage/delete-orphaned-usage.ts';
-export * from './usage/find-currency-label.ts';
-export * from './usage/read-price-overrides.ts';
-export { findNextUsageNumbers } from './usage/replaced-usage.ts';
+export * from './usage/price-overrides.ts';
+export { deleteOrphanedUsage, findNextUsageNumbers } from './usage/replaced-usage.ts';
 export * from './usage/reprice-transcript.ts';
 export type { Disagreement } from './usage/schema.ts';
-export * from './usage/verify-usage.ts';
-export * from './workspaces/add-audit-entry.ts';
+export { type DerivedTableCheck, verifyUsage } from './usage/verify-usage.ts';
 export * from './workspaces/api-keys.ts';
-export * from './workspaces/change-workspace-settings.ts';
-export * from './workspaces/create-api-key.ts';
-export * from './workspaces/delete-workspace-rows.ts';
-export * from './workspaces/list-audit-entries.ts';
-export * from './workspaces/list-workspace-records.ts';
-export * from './workspaces/list-workspaces.ts';
-export * from './workspaces/read-workspace-settings.ts';
-export * from './workspaces/restore-workspace.ts';
-export * from './workspaces/rotate-api-key.ts';
-export { API_KEY_SCOPES, type ApiKeyScope } from './workspaces/schema.ts';
-export type { RedactionMode } from './workspaces/workspace-settings-schema.ts';
-export * from './workspaces/workspaces-and-keys.ts';
+export * from './workspaces/audit-log.ts';
+export { API_KEY_SCOPES, type ApiKeyScope, type RedactionMode } from './workspaces/schema.ts';
+export * from './workspaces/workspace-records.ts';
+export * from './workspaces/workspace-settings.ts';
+export * from './workspaces/workspaces.ts';

@@ -3,7 +3,7 @@ import { preferIndexes } from '../planner.ts';
 import { refreshSessions } from '../sessions/refresh-sessions.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
-import { ensureWorkspace } from '../workspaces/workspaces-and-keys.ts';
+import { ensureWorkspace } from '../workspaces/workspaces.ts';
 import { refreshStatistics } from './refresh-statistics.ts';
 
 const TRANSCRIPTS = 2000;

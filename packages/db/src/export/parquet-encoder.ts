@@ -1,6 +1,6 @@
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import { COST_DECIMALS, type ExportColumn, type ExportColumnType } from './export-columns.ts';
-import type { ExportEncoder, ExportValue } from './export-encoder.ts';
+import type { ExportEncoder, ExportValue } from './export-encoders.ts';
 
 /** Rows of a row group: what is in memory, and what a reader takes in at a time. */
 const ROW_GROUP_ROWS = 10_000;

@@ -1,6 +1,5 @@
 import { bigint, boolean, customType, index, integer, numeric, primaryKey, sql, text } from '../drizzle.cjs';
-import { COST_SCALE, identifier, isoTimestamp, usd } from '../schema/column-types.ts';
-import { recountSchema } from '../schema/recount-schema.ts';
+import { COST_SCALE, identifier, isoTimestamp, recountSchema, usd } from '../schema/column-types.ts';
 import { workspaces } from '../workspaces/schema.ts';
 
 /** open: more may come. closing: ended, and to become a transcript. closed: stored in the raw store. */

@@ -1,7 +1,6 @@
 import type { JsonObject, MessageType, ToolKind } from '@recount/core';
 import { bigint, boolean, integer, jsonb, primaryKey, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, jsonValue, usd } from '../schema/column-types.ts';
-import { recountSchema } from '../schema/recount-schema.ts';
+import { identifier, isoTimestamp, jsonValue, recountSchema, usd } from '../schema/column-types.ts';
 
 /**
  * Bulk tables: written by COPY, a transcript at a time, by the one transaction that holds the session's lock, and

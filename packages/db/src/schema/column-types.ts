@@ -1,5 +1,8 @@
 import type { JsonValue } from '@recount/core';
-import { customType, jsonb, numeric } from '../drizzle.cjs';
+import { customType, jsonb, numeric, pgSchema } from '../drizzle.cjs';
+
+/** Everything of recount's own lives in this Postgres schema; analysts' views in `analytics`, the queue in `pgboss`. */
+export const recountSchema = pgSchema('recount');
 
 /** An id: compared byte by byte, so that ULIDs sort by age in any database's collation. */
 export const identifier = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
@@ -23,3 +26,14 @@ export const jsonValue = customType<{ data: JsonValue }>({
   dataType: () => 'jsonb',
   toDriver: (value) => JSON.stringify(value),
 });
+
+/**
+ * JSON for a jsonb parameter. Halves of surrogate pairs, which jsonb refuses, become U+FFFD, as they do in a text
+ * parameter.
+ */
+export function toJsonText(value: unknown): string {
+  const json = JSON.stringify(value);
+  // Halves are escaped, and only they are, with these: most values have none, and asking for each string takes long.
+  if (!json.includes('\\ud')) return json;
+  return JSON.stringify(value, (_key, field: unknown) => (typeof field === 'string' ? field.toWellFormed() : field));
+}

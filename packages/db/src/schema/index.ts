@@ -1,12 +1,8 @@
 export * from '../live/schema.ts';
 export * from '../messages/schema.ts';
 export * from '../search/schema.ts';
-export * from '../transcripts/checkpoints-schema.ts';
-export * from '../transcripts/raw-object-deletions-schema.ts';
 export * from '../transcripts/schema.ts';
 export * from '../usage/rollups-schema.ts';
 export * from '../usage/schema.ts';
-export * from '../workspaces/audit-log-schema.ts';
 export * from '../workspaces/schema.ts';
-export * from '../workspaces/workspace-settings-schema.ts';
-export * from './recount-schema.ts';
+export { recountSchema } from './column-types.ts';

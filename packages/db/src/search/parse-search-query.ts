@@ -1,6 +1,4 @@
-import { MIN_SUBSTRING_RUN, toGrams } from './search-grams.ts';
-import { toWords } from './search-words.ts';
-import { toWorkspaceLexeme } from './workspace-lexeme.ts';
+import { MIN_SUBSTRING_RUN, toGrams, toWords, toWorkspaceLexeme } from './search-words.ts';
 
 /** Words in a row. */
 export interface SearchTerm {

@@ -1,6 +1,5 @@
 import { bigint, boolean, customType, index, integer, primaryKey, type SQL, smallint, sql, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp } from '../schema/column-types.ts';
-import { recountSchema } from '../schema/recount-schema.ts';
+import { identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
 
 /** What a text is within its session. context: what the program put in, among it a sub-agent's task. */
 export const SEARCH_KINDS = [

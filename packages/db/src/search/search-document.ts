@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject, JsonValue, MessageType } from '@recount/core';
 import type { SearchKind, searchDocuments } from './schema.ts';
-import { toGrams } from './search-grams.ts';
-import { toWordVector } from './word-vector.ts';
+import { toGrams, toWordVector } from './search-words.ts';
 
 /** Of one document, in UTF-16 units; nothing beyond is found. */
 export const MAX_DOCUMENT_LENGTH = 65_536;

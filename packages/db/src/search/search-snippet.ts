@@ -1,6 +1,5 @@
 import type { SearchQuery, SearchTerm } from './parse-search-query.ts';
-import { foldCase } from './search-grams.ts';
-import { type TextWord, toWords } from './search-words.ts';
+import { foldCase, type TextWord, toWords } from './search-words.ts';
 
 /** A part of a snippet: parts follow one another, those that match are what was looked for. */
 export interface SnippetPart {

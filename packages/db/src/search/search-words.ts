@@ -1,3 +1,5 @@
+import type { SearchKind } from './schema.ts';
+
 /** A word of a text with its place, in UTF-16 units. */
 export interface TextWord {
   start: number;
@@ -81,4 +83,107 @@ function toUnicodeLexeme(word: string): string {
     .replaceAll('ß', 'ss')
     .replace(/[^\p{L}\p{M}\p{N}]/gu, '');
   return Array.from(folded).slice(0, MAX_LEXEME_LENGTH).join('');
+}
+
+/** Letters or digits in a row that something must have at least to be looked for as a part of words. */
+export const MIN_SUBSTRING_RUN = 3;
+
+const ALPHABET = 36;
+/** Three ASCII letters or digits have a number of their own below this; all others share those above. */
+const ASCII_GRAMS = ALPHABET ** 3;
+const OTHER_GRAMS = 2 ** 16 - ASCII_GRAMS;
+/** Numbers fill a smallint, which is signed. */
+const LOWEST_NUMBER = -(2 ** 15);
+
+const RUNS = /[\p{L}\p{M}\p{N}]{3,}/gu;
+
+/**
+ * The numbers of all sequences of three letters or digits in a text, whatever their case, ascending. A text with a
+ * certain part has all numbers of that part; few others do.
+ */
+export function toGrams(text: string): number[] {
+  const grams = new Set<number>();
+  for (const [run] of foldCase(text).matchAll(RUNS)) {
+    for (let index = 0; index + 2 < run.length; index++) {
+      grams.add(toGram(run.charCodeAt(index), run.charCodeAt(index + 1), run.charCodeAt(index + 2)));
+    }
+  }
+  return Array.from(grams).sort((a, b) => a - b);
+}
+
+function toGram(first: number, second: number, third: number): number {
+  const [a, b, c] = [toDigit(first), toDigit(second), toDigit(third)];
+  if (a >= 0 && b >= 0 && c >= 0) return LOWEST_NUMBER + (a * ALPHABET + b) * ALPHABET + c;
+  const hash = (Math.imul(Math.imul(first, 0x01000193) ^ second, 0x01000193) ^ third) >>> 0;
+  return LOWEST_NUMBER + ASCII_GRAMS + (hash % OTHER_GRAMS);
+}
+
+/** 0 to 35 of an ASCII digit or small letter; -1 of all else. */
+function toDigit(code: number): number {
+  if (code >= 48 && code <= 57) return code - 48;
+  return code >= 97 && code <= 122 ? code - 87 : -1;
+}
+
+/** In lower case, of the same length: places in the one are places in the other. */
+export function foldCase(text: string): string {
+  const lower = text.toLowerCase();
+  const folded = lower.length === text.length ? lower : Array.from(text, toLowerOfSameLength).join('');
+  return folded.replaceAll('ς', 'σ');
+}
+
+function toLowerOfSameLength(character: string): string {
+  const lower = character.toLowerCase();
+  return lower.length === character.length ? lower : character;
+}
+
+/**
+ * A lexeme that all documents of a workspace have, quoted for a tsvector or tsquery: the index then never looks at those
+ * of others. No word is ever equal to it, as it has a space.
+ */
+export function toWorkspaceLexeme(workspaceId: string): string {
+  return `'workspace ${workspaceId.replace(/['\\]/g, '$&$&')}'`;
+}
+
+/** Postgres counts positions no further. */
+export const MAX_DOCUMENT_WORDS = 16_383;
+/** Postgres keeps no more positions of one lexeme. */
+const MAX_LEXEME_POSITIONS = 255;
+
+/** What people wrote ranks before what tools printed. */
+const WEIGHTS: Readonly<Record<SearchKind, string>> = {
+  prompt: 'A',
+  answer: 'B',
+  summary: 'C',
+  thinking: 'C',
+  tool_input: '',
+  tool_result: '',
+  context: '',
+};
+
+/**
+ * The words of a text as Postgres reads a tsvector, with the workspace's own. `end` is where the text must be cut, so that
+ * it holds no word that is not in the vector.
+ */
+export function toWordVector(text: string, kind: SearchKind, workspaceId: string): { vector: string; end: number } {
+  const positions = new Map<string, number[]>();
+  let position = 0;
+  let end = text.length;
+  for (const word of toWords(text)) {
+    if (position === MAX_DOCUMENT_WORDS) {
+      end = word.start;
+      break;
+    }
+    position += 1;
+    for (const lexeme of word.lexemes) {
+      const known = positions.get(lexeme);
+      if (known === undefined) positions.set(lexeme, [position]);
+      else if (known.length < MAX_LEXEME_POSITIONS) known.push(position);
+    }
+  }
+  const weight = WEIGHTS[kind];
+  const lexemes = [toWorkspaceLexeme(workspaceId)];
+  for (const [lexeme, places] of positions) {
+    lexemes.push(`'${lexeme}':${weight === '' ? places.join() : places.map((place) => place + weight).join()}`);
+  }
+  return { vector: lexemes.join(' '), end };
 }

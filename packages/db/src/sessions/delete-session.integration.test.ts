@@ -3,7 +3,7 @@ import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/crea
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import { deleteSession } from './delete-session.ts';
-import { lockSession } from './lock-session.ts';
+import { lockSession } from './lock-sessions.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {

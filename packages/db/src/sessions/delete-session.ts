@@ -1,8 +1,11 @@
 import type { Database } from '../database/database.ts';
-import { and, eq, sql } from '../drizzle.cjs';
-import { deleteTranscriptRows } from '../transcripts/delete-transcript-rows.ts';
-import { transcripts } from '../transcripts/schema.ts';
-import { lockSession } from './lock-session.ts';
+import { and, eq, inArray, isNotNull, sql } from '../drizzle.cjs';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
+import { searchDocuments, searchIndexState } from '../search/schema.ts';
+import { deleteTranscriptRows } from '../transcripts/delete-transcript.ts';
+import { isExpiredSession } from '../transcripts/list-expired.ts';
+import { sessions, transcriptCheckpoints, transcripts } from '../transcripts/schema.ts';
+import { lockSession } from './lock-sessions.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 /**
@@ -21,4 +24,49 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
   await deleteTranscriptRows(transaction, workspaceId, removedRowSetIds);
   await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
   return deleted.map(({ object_key }) => object_key);
+}
+
+/**
+ * Deletes what was said in a session whose last activity is before that time: messages, content blocks, search documents,
+ * issues, its title and first prompt. Its figures, usage, tool calls and events stay, so that no total of the past
+ * changes. False where there is nothing to delete (any more). Fails with SQLSTATE 55P03 where the session is busy for 5 s.
+ */
+export async function deleteSessionTexts(
+  transaction: Database,
+  { workspaceId, sessionId }: { workspaceId: string; sessionId: string },
+  before: string,
+): Promise<boolean> {
+  await transaction.execute(sql`SET LOCAL lock_timeout = '5s'`);
+  await lockSession(transaction, workspaceId, sessionId);
+  const { rows } = await transaction.execute(sql`
+    SELECT FROM ${sessions} AS s
+    WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId} AND ${isExpiredSession(before)}
+    FOR NO KEY UPDATE`);
+  if (rows.length === 0) return false;
+  const marked = await transaction
+    .update(transcripts)
+    .set({ rows_deleted_at: sql`now()`, initial_prompt: null, title: null })
+    .where(
+      and(
+        eq(transcripts.workspace_id, workspaceId),
+        eq(transcripts.session_id, sessionId),
+        isNotNull(transcripts.ingested_at),
+      ),
+    )
+    .returning({ row_set_id: transcripts.row_set_id });
+  const rowSetIds = marked.flatMap(({ row_set_id }) => row_set_id ?? []);
+  // Before the documents: who indexes the session holds it.
+  for (const table of [searchIndexState, searchDocuments]) {
+    await transaction.delete(table).where(and(eq(table.workspace_id, workspaceId), eq(table.session_id, sessionId)));
+  }
+  for (const table of [contentBlocks, transcriptMessages, ingestIssues, transcriptCheckpoints]) {
+    await transaction
+      .delete(table)
+      .where(and(eq(table.workspace_id, workspaceId), inArray(table.row_set_id, rowSetIds)));
+  }
+  await transaction
+    .update(sessions)
+    .set({ initial_prompt: null, title: null })
+    .where(and(eq(sessions.workspace_id, workspaceId), eq(sessions.session_id, sessionId)));
+  return true;
 }

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
-import { listTranscripts } from '../transcripts/list-transcripts.ts';
+import { listTranscripts } from '../transcripts/read-transcripts.ts';
 import { OPERATOR } from '../transcripts/schema.ts';
-import { setTranscriptStatus } from '../transcripts/set-transcript-status.ts';
-import { supersedeTranscripts } from '../transcripts/supersede-transcripts.ts';
-import { findSession } from './find-session.ts';
+import { setTranscriptStatus } from '../transcripts/transcript-status.ts';
+import { supersedeTranscripts } from '../transcripts/transcript-versions.ts';
+import { findSession } from './read-sessions.ts';
 import { refreshSessions } from './refresh-sessions.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

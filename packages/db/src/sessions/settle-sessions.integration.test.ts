@@ -5,13 +5,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
-import type { RowSet } from '../transcripts/row-set.ts';
-import { createTranscriptCopier } from '../transcripts/transcript-copier.ts';
-import { createTranscriptWriter } from '../transcripts/transcript-writer.ts';
+import type { RowSet } from '../transcripts/transcript-rows.ts';
+import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
 import { findNextUsageNumbers } from '../usage/replaced-usage.ts';
 import { verifyUsage } from '../usage/verify-usage.ts';
 import { deleteSession } from './delete-session.ts';
-import { lockSession } from './lock-session.ts';
+import { lockSession } from './lock-sessions.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;

@@ -1,10 +1,10 @@
 import type { Database } from '../database/database.ts';
-import { settleSearchIndex } from '../search/settle-search-index.ts';
+import { settleSearchIndex } from '../search/search-index.ts';
 import { deleteReplacedUsage, type UsageChange } from '../usage/replaced-usage.ts';
 import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
 import { findTouchedQuarters } from '../usage/touched-quarters.ts';
 import { writeRollups } from '../usage/write-rollups.ts';
-import { lockSessionRows } from './lock-session-rows.ts';
+import { lockSessionRows } from './lock-sessions.ts';
 import { refreshSessions } from './refresh-sessions.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createTestDatabase } from '@recount/local-postgres/testing';
 import { createDatabasePool, type DatabasePool } from '../database/database.ts';
-import { ensureWorkspace } from '../workspaces/workspaces-and-keys.ts';
+import { ensureWorkspace } from '../workspaces/workspaces.ts';
 
 export const TEST_WORKSPACE = '01J00000000000000000000001';
 export const OTHER_WORKSPACE = '01J00000000000000000000002';

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { identifyTranscript, streamTranscript } from '@recount/core';
 import type { DatabasePool } from '../database/database.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
-import { completeTranscripts } from '../transcripts/complete-transcripts.ts';
 import { insertTranscripts } from '../transcripts/insert-transcripts.ts';
-import { toNewRowSet } from '../transcripts/row-set.ts';
-import { createTranscriptCopier } from '../transcripts/transcript-copier.ts';
-import { createTranscriptWriter } from '../transcripts/transcript-writer.ts';
+import { toNewRowSet } from '../transcripts/transcript-rows.ts';
+import { completeTranscripts } from '../transcripts/transcript-status.ts';
+import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
 
 /** Ingests a transcript as a worker does, but from memory, and without looking at other versions of its session. */
 export async function ingestTranscript(

@@ -1,11 +1,28 @@
 import type { Database } from '../database/database.ts';
-import { and, eq, isNull, sql } from '../drizzle.cjs';
-import { lockSession } from '../sessions/lock-session.ts';
+import { and, eq, inArray, isNull, sql } from '../drizzle.cjs';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
+import { lockSession } from '../sessions/lock-sessions.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
-import { deleteTranscriptRows } from './delete-transcript-rows.ts';
-import { findTranscript } from './find-transcript.ts';
-import type { TranscriptRow } from './schema.ts';
-import { transcripts } from './schema.ts';
+import { sessionEvents } from '../usage/schema.ts';
+import { findTranscript } from './read-transcripts.ts';
+import { type TranscriptRow, transcriptCheckpoints, transcripts } from './schema.ts';
+
+/**
+ * Deletes messages, blocks, events and issues of transcripts. The transcripts' own rows stay; so do usage entries and
+ * tool calls, which `settleSessions` deletes.
+ */
+export async function deleteTranscriptRows(
+  transaction: Database,
+  workspaceId: string,
+  rowSetIds: readonly string[],
+): Promise<void> {
+  if (rowSetIds.length === 0) return;
+  for (const table of [contentBlocks, transcriptMessages, sessionEvents, ingestIssues, transcriptCheckpoints]) {
+    await transaction
+      .delete(table)
+      .where(and(eq(table.workspace_id, workspaceId), inArray(table.row_set_id, [...rowSetIds])));
+  }
+}
 
 export interface DeletedTranscript {
   /** Key of the raw object, which the caller deletes once the transaction has ended. */

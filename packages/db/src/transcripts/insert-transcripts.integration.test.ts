@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
-import { claimTranscript } from './claim-transcript.ts';
 import { type InsertedTranscript, insertTranscripts, type NewTranscript } from './insert-transcripts.ts';
-import { listTranscripts } from './list-transcripts.ts';
-import { recordAttemptFailure } from './record-attempt-failure.ts';
-import { setTranscriptStatus } from './set-transcript-status.ts';
+import { listTranscripts } from './read-transcripts.ts';
+import { claimTranscript, recordAttemptFailure, setTranscriptStatus } from './transcript-status.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {

@@ -1,10 +1,10 @@
 import { isStreamFormat } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import { toJsonText } from '../schema/column-types.ts';
 import { list } from '../usage/ledger-definition.ts';
-import { listTranscriptsByContent } from './list-transcripts-by-content.ts';
+import { listTranscriptsByContent } from './read-transcripts.ts';
 import { type TranscriptRow, transcripts } from './schema.ts';
-import { toJsonText } from './to-json-text.ts';
 
 const COLUMNS = [
   'id',

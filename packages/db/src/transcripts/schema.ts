@@ -1,6 +1,5 @@
 import { type AnyPgColumn, bigint, boolean, index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
-import { identifier, isoTimestamp, jsonObject } from '../schema/column-types.ts';
-import { recountSchema } from '../schema/recount-schema.ts';
+import { bytes, identifier, isoTimestamp, jsonObject, recountSchema } from '../schema/column-types.ts';
 import { workspaces } from '../workspaces/schema.ts';
 import { transcriptFigures } from './transcript-figures.ts';
 
@@ -118,3 +117,39 @@ export const sessions = recountSchema.table(
 );
 
 export type TranscriptRow = typeof transcripts.$inferSelect;
+
+/**
+ * Where the parse of a large transcript ended, so that a longer version of it can be parsed on from there. Rows with
+ * numbers from these on are replaced by the parse that goes on.
+ */
+export const transcriptCheckpoints = recountSchema.table(
+  'transcript_checkpoints',
+  {
+    workspace_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
+    byte_offset: bigint({ mode: 'number' }).notNull(),
+    entry_number: integer().notNull(),
+    call_number: integer().notNull(),
+    event_number: integer().notNull(),
+    issue_number: integer().notNull(),
+    /** Compressed with zstd. */
+    state: bytes().notNull(),
+  },
+  (table) => [primaryKey({ name: 'transcript_checkpoints_pk', columns: [table.workspace_id, table.row_set_id] })],
+);
+
+/**
+ * Raw objects that are to be deleted. A row is written in the transaction after which nothing names the object, and goes
+ * once the object has gone: whatever fails in between, the object is deleted later and never taken for a lost upload.
+ */
+export const rawObjectDeletions = recountSchema.table(
+  'raw_object_deletions',
+  {
+    /** Without a reference: the workspace may be deleted too. */
+    workspace_id: identifier().notNull(),
+    /** A key; or, with a slash at its end, all keys that begin with it. */
+    object_key: text().notNull(),
+    recorded_at: isoTimestamp().notNull().default(sql`now()`),
+  },
+  (table) => [primaryKey({ name: 'raw_object_deletions_pk', columns: [table.workspace_id, table.object_key] })],
+);

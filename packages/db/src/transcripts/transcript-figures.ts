@@ -1,4 +1,6 @@
-import { bigint, integer, text } from '../drizzle.cjs';
+import { MAX_ACTIVE_GAP_MS } from '@recount/core';
+import { bigint, integer, type SQL, sql, text } from '../drizzle.cjs';
+import { transcriptMessages } from '../messages/schema.ts';
 import { isoTimestamp, jsonObject, usd } from '../schema/column-types.ts';
 
 /**
@@ -41,3 +43,19 @@ export const transcriptFigures = () => ({
   last_timestamp: isoTimestamp(),
   metadata: jsonObject().notNull().default({}),
 });
+
+/**
+ * For how long the sessions of the transcripts that have the messages `m` were active: the gaps between a transcript's messages
+ * in time, long ones left out. Rows of row_set_id and active_ms; none for one without messages.
+ */
+export function selectActiveTimes(ofTranscripts: SQL): SQL {
+  return sql`
+    SELECT row_set_id, coalesce(sum(gap_ms) FILTER (WHERE gap_ms <= ${MAX_ACTIVE_GAP_MS}::int), 0) AS active_ms
+    FROM (
+      SELECT row_set_id, extract(epoch FROM "timestamp"
+        - lag("timestamp") OVER (PARTITION BY row_set_id ORDER BY "timestamp")) * 1000 AS gap_ms
+      FROM ${transcriptMessages} AS m
+      WHERE ${ofTranscripts} AND "timestamp" IS NOT NULL
+    ) AS gap
+    GROUP BY row_set_id`;
+}

@@ -4,8 +4,7 @@ import { listMessages } from '../messages/list-messages.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { readSamples } from '../testing/read-samples.ts';
-import { findTranscript } from './find-transcript.ts';
-import { listIssues } from './list-issues.ts';
+import { findTranscript, listIssues } from './read-transcripts.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {

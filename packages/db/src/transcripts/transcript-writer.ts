@@ -1,14 +1,17 @@
 import type { TranscriptBatch, TranscriptSummary } from '@recount/core';
+import type { PoolClient } from 'pg';
+import { createRowCopier } from '../copy/row-copier.ts';
 import type { Database } from '../database/database.ts';
 import { and, eq, gte } from '../drizzle.cjs';
-import { transcriptMessages } from '../messages/schema.ts';
+import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
+import { sessionEvents, toolCalls, usageEntries } from '../usage/schema.ts';
 import { createQuarterSet } from '../usage/touched-quarters.ts';
-import type { IngestCounts } from './complete-transcripts.ts';
-import type { RowNumbers, RowSet } from './row-set.ts';
-import type { TranscriptCopier } from './transcript-copier.ts';
 import {
   type EntryOrigin,
+  type IngestCounts,
+  type RowNumbers,
+  type RowSet,
   type RowSetKey,
   toContentBlockRow,
   toIssueRow,
@@ -17,6 +20,26 @@ import {
   toToolCallRow,
   toUsageEntryRow,
 } from './transcript-rows.ts';
+
+export type TranscriptCopier = ReturnType<typeof createTranscriptCopier>;
+
+/**
+ * Takes the rows of transcripts within a transaction, whose connection `client` is. Rows are sent a few megabytes at a
+ * time, while the next ones are parsed and encoded; Postgres' error is thrown by a later `sendFull`, or by `sendAll`.
+ */
+export function createTranscriptCopier(client: PoolClient) {
+  const { openTable, sendFull, sendAll } = createRowCopier(client);
+  return {
+    addMessage: openTable(transcriptMessages),
+    addBlock: openTable(contentBlocks),
+    addUsageEntry: openTable(usageEntries),
+    addToolCall: openTable(toolCalls),
+    addEvent: openTable(sessionEvents),
+    addIssue: openTable(ingestIssues),
+    sendFull,
+    sendAll,
+  };
+}
 
 /** Issues stored with their place; beyond it they are only counted. */
 const MAX_STORED_ISSUES = 1000;

@@ -1,7 +1,81 @@
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
-import { COPY_COMPARISON, DISAGREEMENT, DISAGREEMENT_COLUMNS } from '../transcripts/copy-disagreement.ts';
 import { transcripts } from '../transcripts/schema.ts';
-import { usageEntries, usageLedger } from './schema.ts';
+import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
+
+/** Columns of the ledger that tell of disagreement. All are null where the copies agree. */
+export const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_usd'];
+
+/**
+ * Copies keep the time of the original, or have that of another line of the same response. In the test corpus those are 108 s
+ * apart at most, and a request is given up after 10 minutes.
+ */
+const MAX_TIME_APART = sql.raw(`interval '15 minutes'`);
+
+/** Output that a streaming placeholder may claim; the largest of the test corpus is 91. */
+const MAX_PLACEHOLDER_TOKENS_OUT = 128;
+
+/** Output that may stand where another copy has a placeholder. No model writes more in a response. */
+const MAX_COMPLETED_TOKENS_OUT = 200_000;
+
+/** A copy that ends before the results of its searches lacks their count. */
+const MAX_MISSING_SEARCHES = 20;
+
+/**
+ * Whether a copy's output count is one that a more complete copy overrules. Streams keep placeholders that are too small to be
+ * told from short answers by themselves.
+ */
+const IS_PLACEHOLDER = sql.raw(`(e.is_unfinalised OR (t.is_stream AND e.tokens_out <= ${MAX_PLACEHOLDER_TOKENS_OUT}))`);
+
+/** Input is known before the first token of output: also a placeholder's is right. */
+const INPUT = sql.raw('ARRAY[e.tokens_in, e.cache_read, e.cache_write, e.cache_write_1h]');
+const TERMS = sql.raw('ARRAY[e.service_tier, e.speed, e.inference_geo]');
+
+/** An array holds the value, as null is a value, too: it differs from all others. */
+const differs = (value: SQL, filter: SQL = sql``): SQL =>
+  sql`min(${value}) ${filter} OVER response <> max(${value}) ${filter} OVER response`;
+
+const ofPlaceholders = sql`FILTER (WHERE ${IS_PLACEHOLDER})`;
+const ofFinals = sql`FILTER (WHERE NOT ${IS_PLACEHOLDER})`;
+const TOKENS_OUT = sql.raw('e.tokens_out');
+const over = (aggregate: 'min' | 'max', value: SQL, filter: SQL = sql``): SQL =>
+  sql`${sql.raw(aggregate)}(${value}) ${filter} OVER response`;
+
+const DO_FIGURES_DIFFER = sql`(
+  ${differs(INPUT)}
+  OR ${differs(TERMS, ofPlaceholders)}
+  OR ${differs(TERMS, ofFinals)}
+  OR ${over('max', sql.raw('e.web_search_requests'))} - ${over('min', sql.raw('e.web_search_requests'))} > ${sql.raw(`${MAX_MISSING_SEARCHES}`)}
+  OR ${differs(TOKENS_OUT, ofFinals)}
+  OR ${over('max', TOKENS_OUT, ofPlaceholders)} > ${over('min', TOKENS_OUT, ofFinals)}
+  OR ${over('max', TOKENS_OUT, ofPlaceholders)} - ${over('min', TOKENS_OUT, ofPlaceholders)} > ${sql.raw(`${MAX_PLACEHOLDER_TOKENS_OUT}`)}
+  OR count(*) ${ofPlaceholders} OVER response > 0
+    AND ${over('max', TOKENS_OUT, ofFinals)} > ${sql.raw(`${MAX_COMPLETED_TOKENS_OUT}`)})`;
+
+/** Copies in streams have the times of their arrival. */
+const DO_TIMES_DIFFER = sql`
+  ${over('max', sql.raw('e."timestamp"'), sql.raw(`FILTER (WHERE NOT t.is_stream)`))}
+  - ${over('min', sql.raw('e."timestamp"'), sql.raw(`FILTER (WHERE NOT t.is_stream)`))} > ${MAX_TIME_APART}`;
+
+/**
+ * How the copies of a response compare, by a window `response` over its entries `e` and their transcripts `t`; a function of
+ * these alone. The lowest cost is that of a final copy where there is one.
+ */
+export const COPY_COMPARISON = sql`
+  ${differs(sql.raw('ARRAY[e.model]'))} AS is_model_disputed,
+  ${DO_TIMES_DIFFER} AS is_time_disputed,
+  ${DO_FIGURES_DIFFER} AS is_figures_disputed,
+  coalesce(${over('min', sql.raw('e.cost_usd'), ofFinals)}, ${over('min', sql.raw('e.cost_usd'))}) AS lowest_copy_cost,
+  ${over('max', sql.raw('e.cost_usd'))} AS highest_copy_cost`;
+
+const IS_DISPUTED = sql.raw(DISAGREEMENTS.map((name) => `is_${name}_disputed`).join(' OR '));
+
+/** The ledger's DISAGREEMENT_COLUMNS, of rows that have the columns of COPY_COMPARISON. */
+export const DISAGREEMENT = sql`
+  CASE WHEN ${IS_DISPUTED} THEN array_remove(ARRAY[${sql.raw(
+    DISAGREEMENTS.map((name) => `CASE WHEN is_${name}_disputed THEN '${name}' END`).join(', '),
+  )}], NULL) END AS disagreements,
+  CASE WHEN ${IS_DISPUTED} THEN lowest_copy_cost END AS lowest_cost_usd,
+  CASE WHEN ${IS_DISPUTED} THEN highest_copy_cost END AS highest_cost_usd`;
 
 export const ORIGIN_COLUMNS = [
   'session_id',

@@ -1,9 +1,10 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
-import type { RowSet, UsageNumbers } from '../transcripts/row-set.ts';
-import type { RowSetKey } from '../transcripts/transcript-rows.ts';
-import { toolCalls, usageEntries } from './schema.ts';
+import { sessions } from '../transcripts/schema.ts';
+import type { RowSet, RowSetKey, UsageNumbers } from '../transcripts/transcript-rows.ts';
+import { ROLLUPS } from './rollups-schema.ts';
+import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 
 /** What happens to the usage entries and tool calls of transcripts. */
 export interface UsageChange {
@@ -78,4 +79,19 @@ export async function deleteReplacedUsage(transaction: Database, change: UsageCh
     DELETE FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')} AND ${isReplaced(change, 'e', 'entry')}`);
   await transaction.execute(sql`
     DELETE FROM ${toolCalls} AS c WHERE ${isInvolved(change, 'c', 'call')} AND ${isReplaced(change, 'c', 'call')}`);
+}
+
+/** Deletes derived rows that nothing stands behind: there are none unless somebody changed tables by hand. */
+export async function deleteOrphanedUsage(transaction: Database, workspaceId: string): Promise<void> {
+  await transaction.execute(sql`
+    DELETE FROM ${usageLedger} AS l
+    WHERE l.workspace_id = ${workspaceId} AND NOT EXISTS (
+      SELECT FROM ${usageEntries} AS e
+      WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key)`);
+  for (const table of Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days]))) {
+    await transaction.execute(sql`
+      DELETE FROM ${table} AS r
+      WHERE r.workspace_id = ${workspaceId} AND NOT EXISTS (
+        SELECT FROM ${sessions} AS s WHERE s.workspace_id = r.workspace_id AND s.session_id = r.session_id)`);
+  }
 }

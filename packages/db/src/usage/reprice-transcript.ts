@@ -3,9 +3,9 @@ import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../messages/schema.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
-import { replaceCheckpoint } from '../transcripts/replace-checkpoint.ts';
-import { toNewRowSet } from '../transcripts/row-set.ts';
+import { replaceCheckpoint } from '../transcripts/checkpoints.ts';
 import { transcripts } from '../transcripts/schema.ts';
+import { toNewRowSet } from '../transcripts/transcript-rows.ts';
 import { COST_OF_ENTRIES } from '../transcripts/transcript-totals.ts';
 import { usageEntries } from './schema.ts';
 

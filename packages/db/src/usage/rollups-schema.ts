@@ -1,7 +1,6 @@
 import type { ToolKind } from '@recount/core';
 import { bigint, boolean, index, integer, numeric, type PgTable, text } from '../drizzle.cjs';
-import { bytes, identifier, isoTimestamp } from '../schema/column-types.ts';
-import { recountSchema } from '../schema/recount-schema.ts';
+import { bytes, identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
 
 const tokens = () => bigint({ mode: 'number' }).notNull().default(0);
 

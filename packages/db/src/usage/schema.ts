@@ -1,7 +1,6 @@
 import type { JsonObject, PriceBasis, SessionEventKind, ToolKind, UsageSource } from '@recount/core';
 import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, usd } from '../schema/column-types.ts';
-import { recountSchema } from '../schema/recount-schema.ts';
+import { identifier, isoTimestamp, recountSchema, usd } from '../schema/column-types.ts';
 import { workspaces } from '../workspaces/schema.ts';
 
 const tokens = () => bigint({ mode: 'number' }).notNull().default(0);

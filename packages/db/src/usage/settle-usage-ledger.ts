@@ -1,8 +1,8 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
-import type { RowSet } from '../transcripts/row-set.ts';
 import { transcripts } from '../transcripts/schema.ts';
+import type { RowSet } from '../transcripts/transcript-rows.ts';
 import {
   COPY_COLUMNS,
   FIGURE_COLUMNS,

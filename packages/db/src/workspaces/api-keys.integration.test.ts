@@ -1,70 +1,126 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDatabasePool, type DatabasePool } from '../database/database.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
-import { findKeyHolder, findWorkspaceByName, listApiKeys } from './api-keys.ts';
-import { ensureWorkspace, insertApiKey, revokeApiKey, touchApiKey } from './workspaces-and-keys.ts';
+import {
+  API_KEY_PATTERN,
+  createApiKey,
+  findKeyHolder,
+  findWorkspaceByName,
+  hashApiKey,
+  listApiKeys,
+} from './api-keys.ts';
+import { ensureWorkspace, insertApiKey, revokeApiKey, touchApiKey } from './workspaces.ts';
 
-let pool: Awaited<ReturnType<typeof createTestPool>>;
-beforeAll(async () => {
-  pool = await createTestPool();
-  const key = { workspaceId: TEST_WORKSPACE, name: 'ci', hint: 'abcd' };
-  await insertApiKey(pool.database, { ...key, id: 'k2', keyHash: 'hash-2', scopes: ['ingest', 'read'] });
-  await insertApiKey(pool.database, { ...key, id: 'k1', keyHash: 'hash-1', scopes: ['admin'] });
-  await insertApiKey(pool.database, { ...key, id: 'k1', keyHash: 'other', scopes: [], workspaceId: OTHER_WORKSPACE });
-});
-afterAll(() => pool.close());
-
-const list = () => listApiKeys(pool.database, TEST_WORKSPACE);
-
-it('finds whose key it is by its hash alone', async () => {
-  expect(await findKeyHolder(pool.database, 'hash-2')).toEqual({
-    workspaceId: TEST_WORKSPACE,
-    keyId: 'k2',
-    scopes: ['ingest', 'read'],
-    expiresAt: null,
-    isExpired: false,
+describe('api keys', () => {
+  let pool: Awaited<ReturnType<typeof createTestPool>>;
+  beforeAll(async () => {
+    pool = await createTestPool();
+    const key = { workspaceId: TEST_WORKSPACE, name: 'ci', hint: 'abcd' };
+    await insertApiKey(pool.database, { ...key, id: 'k2', keyHash: 'hash-2', scopes: ['ingest', 'read'] });
+    await insertApiKey(pool.database, { ...key, id: 'k1', keyHash: 'hash-1', scopes: ['admin'] });
+    await insertApiKey(pool.database, { ...key, id: 'k1', keyHash: 'other', scopes: [], workspaceId: OTHER_WORKSPACE });
   });
-  expect(await findKeyHolder(pool.database, 'other')).toMatchObject({
-    workspaceId: OTHER_WORKSPACE,
-    keyId: 'k1',
-    scopes: [],
+  afterAll(() => pool.close());
+
+  const list = () => listApiKeys(pool.database, TEST_WORKSPACE);
+
+  it('finds whose key it is by its hash alone', async () => {
+    expect(await findKeyHolder(pool.database, 'hash-2')).toEqual({
+      workspaceId: TEST_WORKSPACE,
+      keyId: 'k2',
+      scopes: ['ingest', 'read'],
+      expiresAt: null,
+      isExpired: false,
+    });
+    expect(await findKeyHolder(pool.database, 'other')).toMatchObject({
+      workspaceId: OTHER_WORKSPACE,
+      keyId: 'k1',
+      scopes: [],
+    });
+    expect(await findKeyHolder(pool.database, 'unknown')).toBeUndefined();
   });
-  expect(await findKeyHolder(pool.database, 'unknown')).toBeUndefined();
+
+  it('lists the keys of a workspace without their hashes', async () => {
+    const keys = await list();
+    expect(keys.map(({ id }) => id)).toEqual(['k1', 'k2']);
+    expect(keys[0]).toMatchObject({
+      name: 'ci',
+      hint: 'abcd',
+      scopes: ['admin'],
+      last_used_at: null,
+      revoked_at: null,
+    });
+    expect(JSON.stringify(keys)).not.toContain('hash');
+  });
+
+  it('notes the last use of a key at most once a minute', async () => {
+    const readLastUse = async () => (await list()).find(({ id }) => id === 'k1')?.last_used_at ?? null;
+    await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
+    const first = await readLastUse();
+    expect(Math.abs(Date.now() - Date.parse(first ?? ''))).toBeLessThan(60_000);
+    await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
+    expect(await readLastUse()).toBe(first);
+    await pool.pool.query(`UPDATE recount.api_keys SET last_used_at = last_used_at - interval '61 seconds'`);
+    await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
+    expect(Date.parse((await readLastUse()) ?? '')).toBeGreaterThanOrEqual(Date.parse(first ?? ''));
+    expect((await listApiKeys(pool.database, OTHER_WORKSPACE))[0]?.last_used_at).toBeNull();
+  });
+
+  it('revokes a key of the workspace, once', async () => {
+    expect(await revokeApiKey(pool.database, OTHER_WORKSPACE, 'k2')).toBe(false);
+    expect(await findKeyHolder(pool.database, 'hash-2')).toBeDefined();
+    expect(await revokeApiKey(pool.database, TEST_WORKSPACE, 'k2')).toBe(true);
+    expect(await findKeyHolder(pool.database, 'hash-2')).toBeUndefined();
+    expect(await revokeApiKey(pool.database, TEST_WORKSPACE, 'k2')).toBe(false);
+    expect((await list()).map(({ revoked_at }) => revoked_at !== null)).toEqual([false, true]);
+  });
+
+  it('creates a workspace once, however many ask for it at once', async () => {
+    const workspaces = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => ensureWorkspace(pool.database, `new-${index}`, 'team')),
+    );
+    expect(new Set(workspaces.map(({ id }) => id)).size).toBe(1);
+    expect(await findWorkspaceByName(pool.database, 'team')).toEqual(workspaces[0]);
+    expect(await findWorkspaceByName(pool.database, 'nobody')).toBeUndefined();
+  });
 });
 
-it('lists the keys of a workspace without their hashes', async () => {
-  const keys = await list();
-  expect(keys.map(({ id }) => id)).toEqual(['k1', 'k2']);
-  expect(keys[0]).toMatchObject({ name: 'ci', hint: 'abcd', scopes: ['admin'], last_used_at: null, revoked_at: null });
-  expect(JSON.stringify(keys)).not.toContain('hash');
-});
+describe('create api key', () => {
+  const workspaceId = '01J00000000000000000000001';
 
-it('notes the last use of a key at most once a minute', async () => {
-  const readLastUse = async () => (await list()).find(({ id }) => id === 'k1')?.last_used_at ?? null;
-  await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
-  const first = await readLastUse();
-  expect(Math.abs(Date.now() - Date.parse(first ?? ''))).toBeLessThan(60_000);
-  await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
-  expect(await readLastUse()).toBe(first);
-  await pool.pool.query(`UPDATE recount.api_keys SET last_used_at = last_used_at - interval '61 seconds'`);
-  await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
-  expect(Date.parse((await readLastUse()) ?? '')).toBeGreaterThanOrEqual(Date.parse(first ?? ''));
-  expect((await listApiKeys(pool.database, OTHER_WORKSPACE))[0]?.last_used_at).toBeNull();
-});
+  let testDatabase: TestDatabase;
+  let pool: DatabasePool;
 
-it('revokes a key of the workspace, once', async () => {
-  expect(await revokeApiKey(pool.database, OTHER_WORKSPACE, 'k2')).toBe(false);
-  expect(await findKeyHolder(pool.database, 'hash-2')).toBeDefined();
-  expect(await revokeApiKey(pool.database, TEST_WORKSPACE, 'k2')).toBe(true);
-  expect(await findKeyHolder(pool.database, 'hash-2')).toBeUndefined();
-  expect(await revokeApiKey(pool.database, TEST_WORKSPACE, 'k2')).toBe(false);
-  expect((await list()).map(({ revoked_at }) => revoked_at !== null)).toEqual([false, true]);
-});
+  beforeAll(async () => {
+    testDatabase = await createTestDatabase();
+    pool = createDatabasePool({ connectionString: testDatabase.connectionString });
+    await ensureWorkspace(pool.database, workspaceId, 'test');
+  });
+  afterAll(async () => {
+    await pool.close();
+    await testDatabase.drop();
+  });
 
-it('creates a workspace once, however many ask for it at once', async () => {
-  const workspaces = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => ensureWorkspace(pool.database, `new-${index}`, 'team')),
-  );
-  expect(new Set(workspaces.map(({ id }) => id)).size).toBe(1);
-  expect(await findWorkspaceByName(pool.database, 'team')).toEqual(workspaces[0]);
-  expect(await findWorkspaceByName(pool.database, 'nobody')).toBeUndefined();
+  describe('createApiKey', () => {
+    it('makes a key that opens its workspace until it is revoked', async () => {
+      const scopes = ['ingest', 'read'] as const;
+      const { id, key } = await createApiKey(pool.database, { workspaceId, name: 'ci', scopes });
+      expect(key).toMatch(API_KEY_PATTERN);
+      const holder = { workspaceId, keyId: id, scopes, expiresAt: null, isExpired: false };
+      expect(await findKeyHolder(pool.database, hashApiKey(key))).toEqual(holder);
+      await revokeApiKey(pool.database, workspaceId, id);
+      expect(await findKeyHolder(pool.database, hashApiKey(key))).toBeUndefined();
+    });
+
+    it('makes another one each time, and keeps no copy', async () => {
+      const create = () => createApiKey(pool.database, { workspaceId, name: 'twice', scopes: ['read'] });
+      const [first, second] = [await create(), await create()];
+      expect(first.key).not.toBe(second.key);
+      const { rows } = await pool.pool.query('SELECT to_jsonb(api_keys)::text AS row FROM recount.api_keys');
+      for (const { row } of rows) expect(row).not.toContain(first.key.slice(3, -4));
+      const stored = (await listApiKeys(pool.database, workspaceId)).find(({ id }) => id === first.id);
+      expect(stored).toMatchObject({ name: 'twice', hint: first.key.slice(-4) });
+    });
+  });
 });

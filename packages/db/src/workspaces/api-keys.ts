@@ -1,6 +1,10 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, getTableColumns, isNull, or, sql } from '../drizzle.cjs';
+import { type Actor, addAuditEntry } from './audit-log.ts';
 import { type ApiKeyScope, apiKeys, workspaces } from './schema.ts';
+import { insertApiKey } from './workspaces.ts';
 
 export interface KeyHolder {
   workspaceId: string;
@@ -51,4 +55,100 @@ export async function findWorkspaceByName(database: Database, name: string): Pro
 export async function hasWorkspace(database: Database, id: string): Promise<boolean> {
   const rows = await database.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, id));
   return rows.length > 0;
+}
+
+/** What every key looks like; anything else is none, and need not be looked up. */
+export const API_KEY_PATTERN = /^rk_[A-Za-z0-9_-]{43}$/;
+
+const KEY_BYTES = 32;
+const HINT_LENGTH = 4;
+
+export interface ApiKeyRequest {
+  workspaceId: string;
+  name: string;
+  scopes: readonly ApiKeyScope[];
+  /** ISO 8601; left out or null: never. */
+  expiresAt?: string | null;
+  /** Default `system`. */
+  actor?: Actor;
+}
+
+/** Creates a key of a workspace. `key` is the only copy: the database has its SHA-256. */
+export async function createApiKey(
+  transaction: Database,
+  { workspaceId, name, scopes, expiresAt = null, actor = 'system' }: ApiKeyRequest,
+): Promise<{ id: string; key: string }> {
+  const id = ulid();
+  const { key, keyHash, hint } = drawApiKey();
+  await insertApiKey(transaction, { workspaceId, id, name, keyHash, hint, scopes: [...scopes], expiresAt });
+  const details = { name, scopes, expires_at: expiresAt };
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'key.create', subjects: [id], details });
+  return { id, key };
+}
+
+/** A new secret, and what the database has of it. */
+export function drawApiKey(): { key: string; keyHash: string; hint: string } {
+  const key = `rk_${randomBytes(KEY_BYTES).toString('base64url')}`;
+  return { key, keyHash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) };
+}
+
+/** SHA-256 of a key, hex: what `findKeyHolder` looks up. */
+export function hashApiKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+export interface KeyRotation {
+  /** For how long the secret of before is valid besides; 0: no longer. */
+  graceMs: number;
+  /** ISO 8601, or null for never; left out, it stays as it is. */
+  expiresAt?: string | null | undefined;
+  actor: Actor;
+}
+
+export interface RotatedKey {
+  /** The new secret; the database has its SHA-256. */
+  key: string;
+  expiresAt: string | null;
+  /** When the secret of before ends; null where it has ended. */
+  previousExpiresAt: string | null;
+}
+
+/**
+ * Gives a key a new secret; id, name and scopes stay, so that what was uploaded with it stays its own. Of the secrets of before, only
+ * the latest has a grace. Undefined where the workspace has no such key, it is revoked, or it has expired and is given no later end.
+ */
+export async function rotateApiKey(
+  transaction: Database,
+  workspaceId: string,
+  id: string,
+  { graceMs, expiresAt, actor }: KeyRotation,
+): Promise<RotatedKey | undefined> {
+  const { key, keyHash, hint } = drawApiKey();
+  const hasGrace = graceMs > 0;
+  const end = expiresAt === undefined ? apiKeys.expires_at : sql`${expiresAt}::timestamptz`;
+  const [rotated] = await transaction
+    .update(apiKeys)
+    .set({
+      key_hash: keyHash,
+      hint,
+      expires_at: sql`${end}`,
+      previous_key_hash: hasGrace ? sql`${apiKeys.key_hash}` : null,
+      // Not later than what was before would have ended.
+      previous_expires_at: hasGrace
+        ? sql`least(now() + ${graceMs} * interval '1 millisecond', ${apiKeys.expires_at})`
+        : null,
+    })
+    .where(
+      and(
+        eq(apiKeys.workspace_id, workspaceId),
+        eq(apiKeys.id, id),
+        isNull(apiKeys.revoked_at),
+        sql`(${end} IS NULL OR ${end} > now())`,
+      ),
+    )
+    .returning({ expiresAt: apiKeys.expires_at, previousExpiresAt: apiKeys.previous_expires_at });
+  if (rotated === undefined) return undefined;
+  const details = { expires_at: rotated.expiresAt, previous_expires_at: rotated.previousExpiresAt };
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'key.rotate', subjects: [id], details });
+  return { key, ...rotated };
 }

@@ -1,12 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
-import { findKeyHolder, listApiKeys } from './api-keys.ts';
-import { changeWorkspaceSettings } from './change-workspace-settings.ts';
-import { createApiKey, hashApiKey } from './create-api-key.ts';
-import { deleteWorkspaceRows } from './delete-workspace-rows.ts';
-import { listAuditEntries } from './list-audit-entries.ts';
-import { rotateApiKey } from './rotate-api-key.ts';
-import { revokeApiKey } from './workspaces-and-keys.ts';
+import { createApiKey, findKeyHolder, hashApiKey, listApiKeys, rotateApiKey } from './api-keys.ts';
+import { listAuditEntries } from './audit-log.ts';
+import { changeWorkspaceSettings } from './workspace-settings.ts';
+import { deleteWorkspaceRows, revokeApiKey } from './workspaces.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {

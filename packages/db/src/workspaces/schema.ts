@@ -1,6 +1,5 @@
-import { index, primaryKey, sql, text, unique } from '../drizzle.cjs';
-import { identifier, isoTimestamp } from '../schema/column-types.ts';
-import { recountSchema } from '../schema/recount-schema.ts';
+import { index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
+import { identifier, isoTimestamp, jsonObject, recountSchema } from '../schema/column-types.ts';
 
 /** Tenants: no row of one is ever visible to another. */
 export const workspaces = recountSchema.table('workspaces', {
@@ -42,3 +41,44 @@ export const apiKeys = recountSchema.table(
     index('api_keys_workspace_name').on(table.workspace_id, table.name),
   ],
 );
+
+/**
+ * Who changed what. A trigger refuses to change or delete rows, but for those of a workspace that is being deleted. No foreign
+ * key: that a workspace was deleted is told by a row of no workspace.
+ */
+export const auditLog = recountSchema.table(
+  'audit_log',
+  {
+    /** '' for what is of no workspace (any more). */
+    workspace_id: identifier().notNull(),
+    id: identifier().notNull(),
+    at: isoTimestamp().notNull().default(sql`now()`),
+    /** `key:<id>`, `operator:<name on the operating system>` for who has the database itself, or `system`. */
+    actor: text().notNull(),
+    /** `<noun>.<verb>`; new ones may come at any time. */
+    action: text().notNull(),
+    /** Ids of what was changed. */
+    subjects: text().array().notNull(),
+    /** Counts, names, and values of settings; never text of transcripts, nor secrets. */
+    details: jsonObject().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.workspace_id, table.id] })],
+);
+
+/**
+ * off: secrets stay where they are. rows: what is read from a transcript is free of them, its raw object is not.
+ * rows-and-raw: a redacted copy takes the place of the raw object.
+ */
+export const REDACTION_MODES = ['off', 'rows', 'rows-and-raw'] as const;
+export type RedactionMode = (typeof REDACTION_MODES)[number];
+
+/** What a workspace chose; without a row, the defaults. */
+export const workspaceSettings = recountSchema.table('workspace_settings', {
+  workspace_id: identifier()
+    .primaryKey()
+    .references(() => workspaces.id, { onDelete: 'cascade' }),
+  redaction: text().$type<RedactionMode>().notNull().default('off'),
+  rows_max_age_days: integer(),
+  raw_max_age_days: integer(),
+  updated_at: isoTimestamp().notNull().default(sql`now()`),
+});

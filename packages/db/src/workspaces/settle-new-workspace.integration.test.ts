@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { settleSearchIndex } from '../search/settle-search-index.ts';
+import { settleSearchIndex } from '../search/search-index.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
-import { claimTranscript } from '../transcripts/claim-transcript.ts';
-import { findTranscript } from '../transcripts/find-transcript.ts';
-import { listTranscriptsByContent } from '../transcripts/list-transcripts-by-content.ts';
-import { toNewRowSet } from '../transcripts/row-set.ts';
-import { ensureWorkspace } from './workspaces-and-keys.ts';
+import { findTranscript, listTranscriptsByContent } from '../transcripts/read-transcripts.ts';
+import { toNewRowSet } from '../transcripts/transcript-rows.ts';
+import { claimTranscript } from '../transcripts/transcript-status.ts';
+import { ensureWorkspace } from './workspaces.ts';
 
 const RESPONSES = 2000;
 const TRANSCRIPTS = 1000;

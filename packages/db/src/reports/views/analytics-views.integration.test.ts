@@ -3,7 +3,7 @@ import { deleteSession } from '../../sessions/delete-session.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../../testing/create-test-pool.ts';
 import { ingestTranscript } from '../../testing/ingest-transcript.ts';
 import { insertTestTranscript } from '../../testing/insert-test-transcript.ts';
-import { setTranscriptStatus } from '../../transcripts/set-transcript-status.ts';
+import { setTranscriptStatus } from '../../transcripts/transcript-status.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 

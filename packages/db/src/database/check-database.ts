@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import pg from 'pg';
+import type { DatabasePool } from './database.ts';
+
+/** Fixed width, so that the rows are neither compressed nor moved to a TOAST table. */
+const ROW_CHARACTERS = 400;
+const STATEMENT_TIMEOUT_MS = 10_000;
+/** The role may create no table: it cannot be told how much a write of its own would find. */
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/**
+ * Writes about `sizeBytes` (at least one row of 400 bytes) as ingestion does, into new pages and with their WAL, and
+ * rolls back: nothing stays, not even space in a file. Rejects with the database's error where that fails, e.g. 53100
+ * for a full disk or 25006 for a replica. A role that may not create tables in the schema `recount` passes if the
+ * database is not read-only.
+ */
+export async function checkDatabaseWrite({ pool }: Pick<DatabasePool, 'pool'>, sizeBytes: number): Promise<void> {
+  const rowCount = Math.max(1, Math.ceil(sizeBytes / ROW_CHARACTERS));
+  // A table of its own each time: probes of several processes need not wait for each other.
+  const table = `recount.write_probe_${randomBytes(8).toString('hex')}`;
+  const client = await pool.connect();
+  let failure: unknown;
+  // A connection that breaks rejects the query as well; the event alone would end the process.
+  const onError = (): void => {};
+  client.on('error', onError);
+  try {
+    await client.query(`
+      BEGIN READ WRITE; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
+      CREATE TABLE ${table} (filler char(${ROW_CHARACTERS}) NOT NULL);
+      INSERT INTO ${table} SELECT '' FROM generate_series(1, ${rowCount});
+      ROLLBACK`);
+  } catch (error) {
+    failure = error;
+    if ((error as { code?: unknown }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+  } finally {
+    client.off('error', onError);
+    // After an error the transaction is still open.
+    client.release(failure !== undefined);
+  }
+}
+
+/** A table or an index that is damaged, as PostgreSQL's extension amcheck tells; no values from rows. */
+export interface RelationFault {
+  /** With its schema. */
+  relation: string;
+  reason: string;
+}
+
+/** Relations cannot be checked on this server. The message says why. */
+export class RelationCheckError extends Error {
+  override readonly name = 'RelationCheckError';
+}
+
+/** Any constant will do, as long as nobody else in the database uses it. */
+const ADVISORY_LOCK = 5_283_190_447;
+const MAX_FAULTS_PER_RELATION = 10;
+/** undefined_file, feature_not_supported, insufficient_privilege: there is no amcheck here, or not for this user. */
+const NOT_TO_BE_HAD = new Set(['58P01', '0A000', '42501']);
+/** undefined_table, undefined_object: dropped since it was listed. */
+const DROPPED = new Set(['42P01', '42704']);
+
+/** Catalogs and TOAST tables are checked, too; temporary tables of other sessions cannot be. */
+const LIST_RELATIONS = `
+  SELECT c.oid::text AS oid, format('%I.%I', n.nspname, c.relname) AS name,
+         CASE WHEN c.relkind = 'i' THEN a.amname ELSE 'heap' END AS method
+  FROM pg_class c
+  JOIN pg_namespace n ON n.oid = c.relnamespace
+  LEFT JOIN pg_am a ON a.oid = c.relam
+  LEFT JOIN pg_index i ON i.indexrelid = c.oid
+  WHERE c.relpersistence <> 't'
+    AND (c.relkind IN ('r', 'm', 't') OR (c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid AND i.indisready))
+  ORDER BY c.relkind = 'i', n.nspname, c.relname`;
+
+/**
+ * Reads every table and every B-tree index of the database, and yields what is damaged: pages, rows and values out of line
+ * that cannot be read, rows that an index lacks, keys out of order, and copies of unique keys. Takes as long as reading it all;
+ * others may go on reading and writing. The extension amcheck is created for it where it is missing, and dropped again.
+ * @throws RelationCheckError where the server has no amcheck, or the user may not use it
+ */
+export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSignal): AsyncGenerator<RelationFault> {
+  const client = await pool.connect();
+  let isUsable = false;
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCK]);
+    const { schema, isTemporary } = await provideAmcheck(client);
+    try {
+      const { rows: relations } = await client.query<Relation>(LIST_RELATIONS);
+      for (const relation of relations) {
+        signal?.throwIfAborted();
+        yield* await checkRelation(client, schema, relation);
+      }
+    } finally {
+      if (isTemporary) await client.query('DROP EXTENSION IF EXISTS amcheck');
+    }
+    isUsable = true;
+  } finally {
+    // Closing the connection gives the lock back.
+    if (isUsable) await client.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]);
+    client.release(!isUsable);
+  }
+}
+
+interface Relation {
+  oid: string;
+  name: string;
+  method: string;
+}
+
+async function provideAmcheck(client: pg.PoolClient): Promise<{ schema: string; isTemporary: boolean }> {
+  const find = async (): Promise<string | undefined> => {
+    const { rows } = await client.query<{ schema: string }>(
+      `SELECT n.nspname AS schema FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'amcheck'`,
+    );
+    return rows[0]?.schema;
+  };
+  const known = await find();
+  if (known !== undefined) return { schema: known, isTemporary: false };
+  try {
+    await client.query('CREATE EXTENSION amcheck');
+  } catch (cause) {
+    if (!NOT_TO_BE_HAD.has(toCode(cause))) throw cause;
+    throw new RelationCheckError(
+      `the extension amcheck cannot be created (${(cause as Error).message}): let a superuser run CREATE EXTENSION amcheck`,
+      { cause },
+    );
+  }
+  return { schema: (await find()) ?? 'public', isTemporary: true };
+}
+
+async function checkRelation(
+  client: pg.PoolClient,
+  schema: string,
+  { oid, name, method }: Relation,
+): Promise<RelationFault[]> {
+  const amcheck = pg.escapeIdentifier(schema);
+  const statement =
+    method === 'heap'
+      ? `SELECT msg AS reason FROM ${amcheck}.verify_heapam($1::oid::regclass, check_toast => true) LIMIT ${MAX_FAULTS_PER_RELATION}`
+      : `SELECT NULL AS reason FROM ${amcheck}.bt_index_check($1::oid::regclass, heapallindexed => true)`;
+  try {
+    const { rows } = await client.query<{ reason: string | null }>(statement, [oid]);
+    return rows.flatMap(({ reason }) => (reason === null ? [] : [{ relation: name, reason }]));
+  } catch (error) {
+    const code = toCode(error);
+    if (DROPPED.has(code)) return [];
+    if (code === '42501') {
+      throw new RelationCheckError(`this user may not use the extension amcheck: ${(error as Error).message}`);
+    }
+    // data_corrupted, index_corrupted, internal errors, and files that cannot be read.
+    if (code.startsWith('XX') || code.startsWith('58')) return [{ relation: name, reason: (error as Error).message }];
+    throw error;
+  }
+}
+
+function toCode(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? '');
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestPool } from '../testing/create-test-pool.ts';
+import { waitForWriters } from './locks.ts';
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+let other: typeof pool;
+beforeAll(async () => {
+  pool = await createTestPool();
+  other = await createTestPool();
+});
+afterAll(async () => {
+  await pool.close();
+  await other.close();
+});
+
+/** Begins a transaction that writes; the function that it returns ends it. */
+async function beginToWrite({ pool: connections }: typeof pool): Promise<() => Promise<void>> {
+  const client = await connections.connect();
+  await client.query('BEGIN');
+  await client.query('CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1');
+  return async () => {
+    await client.query('COMMIT');
+    client.release();
+  };
+}
+
+it('waits for the transactions that have begun to write, not for those after them', async () => {
+  const end = await beginToWrite(pool);
+  let hasEnded = false;
+  const waiting = waitForWriters(pool.database).then(() => expect(hasEnded).toBe(true));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const endLater = await beginToWrite(pool);
+  hasEnded = true;
+  await end();
+  await waiting;
+  await endLater();
+});
+
+it('does not wait for other databases of the server', async () => {
+  const end = await beginToWrite(other);
+  await waitForWriters(pool.database);
+  await end();
+});
+
+it('does not wait for the transaction that asks', async () => {
+  await pool.withTransaction(async (transaction, client) => {
+    await client.query('CREATE TEMPORARY TABLE written ON COMMIT DROP AS SELECT 1');
+    await waitForWriters(transaction);
+  });
+});

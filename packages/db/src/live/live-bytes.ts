@@ -1,0 +1,95 @@
+import type { Database } from '../database/database.ts';
+import { and, asc, desc, eq, gte, lte, sql } from '../drizzle.cjs';
+import { isAtPosition, type LiveFigures, type LivePosition, type LiveStreamKey } from './live-streams.ts';
+import { liveChunks, liveStreams } from './schema.ts';
+
+/** Appends bytes, which may be none, to an open stream. False, and nothing done, where somebody else has taken it over or ended it. */
+export async function appendLiveBytes(
+  transaction: Database,
+  position: LivePosition,
+  { bytes, receivedAt, figures }: { bytes: Uint8Array; receivedAt: string; figures: LiveFigures },
+): Promise<boolean> {
+  const { workspaceId, streamId, storedBytes } = position;
+  const updated = await transaction
+    .update(liveStreams)
+    .set({ ...figures, stored_bytes: storedBytes + bytes.length, last_received_at: receivedAt })
+    .where(isAtPosition(position))
+    .returning({ id: liveStreams.id });
+  if (updated.length === 0) return false;
+  if (bytes.length === 0) return true;
+  await transaction.insert(liveChunks).values({
+    workspace_id: workspaceId,
+    stream_id: streamId,
+    byte_offset: storedBytes,
+    bytes,
+    received_at: receivedAt,
+  });
+  return true;
+}
+
+export interface LiveChunk {
+  byteOffset: number;
+  bytes: Uint8Array;
+  /** ISO 8601 in UTC. */
+  receivedAt: string;
+}
+
+/** Chunks in memory at once. Each is bounded by whoever wrote it. */
+const CHUNKS_PER_QUERY = 16;
+
+/** The bytes of a stream in their order, from the chunk on that has those at `fromByte`. Throws where some are missing. */
+export async function* readLiveChunks(
+  database: Database,
+  { workspaceId, streamId }: LiveStreamKey,
+  fromByte = 0,
+): AsyncGenerator<LiveChunk> {
+  let offset = fromByte === 0 ? 0 : await findChunkOffset(database, { workspaceId, streamId }, fromByte);
+  for (;;) {
+    const chunks = await database
+      .select({ byteOffset: liveChunks.byte_offset, bytes: liveChunks.bytes, receivedAt: liveChunks.received_at })
+      .from(liveChunks)
+      .where(and(isOfStream(workspaceId, streamId), gte(liveChunks.byte_offset, offset)))
+      .orderBy(asc(liveChunks.byte_offset))
+      .limit(CHUNKS_PER_QUERY);
+    for (const chunk of chunks) {
+      if (chunk.byteOffset !== offset) throw new Error(`The stream lacks its bytes from ${offset}`);
+      offset += chunk.bytes.length;
+      yield chunk;
+    }
+    if (chunks.length < CHUNKS_PER_QUERY) return;
+  }
+}
+
+/** Where the chunk begins that has the byte at that offset. */
+async function findChunkOffset(
+  database: Database,
+  { workspaceId, streamId }: LiveStreamKey,
+  byteOffset: number,
+): Promise<number> {
+  const [row] = await database
+    .select({ byteOffset: liveChunks.byte_offset })
+    .from(liveChunks)
+    .where(and(isOfStream(workspaceId, streamId), lte(liveChunks.byte_offset, byteOffset)))
+    .orderBy(desc(liveChunks.byte_offset))
+    .limit(1);
+  return row?.byteOffset ?? 0;
+}
+
+/** When each chunk came, and where it ends. */
+export async function listLiveArrivals(
+  database: Database,
+  { workspaceId, streamId }: LiveStreamKey,
+): Promise<[endOffset: number, timeMs: number][]> {
+  const rows = await database
+    .select({
+      endOffset: sql<number>`(byte_offset + length(bytes))::float8`,
+      receivedAt: liveChunks.received_at,
+    })
+    .from(liveChunks)
+    .where(isOfStream(workspaceId, streamId))
+    .orderBy(asc(liveChunks.byte_offset));
+  return rows.map(({ endOffset, receivedAt }) => [endOffset, Date.parse(receivedAt)]);
+}
+
+const isOfStream = (workspaceId: string, streamId: string) =>
+  and(eq(liveChunks.workspace_id, workspaceId), eq(liveChunks.stream_id, streamId));

@@ -1,0 +1,122 @@
+import type { Database } from '../database/database.ts';
+import { and, asc, eq, gt, sql } from '../drizzle.cjs';
+import { transcriptMessages } from '../messages/schema.ts';
+import { sessions, transcripts } from '../transcripts/schema.ts';
+import { isLiveSession, type LiveSessionKey, type LiveSessionRow } from './live-sessions.ts';
+import { liveEvents, liveSessions, liveStreams } from './schema.ts';
+
+export interface NewLiveEvent {
+  name: string;
+  /** JSON. */
+  data: string;
+}
+
+/** What changes of a session together with its events. */
+export type LiveSessionChange = Partial<Omit<LiveSessionRow, 'workspace_id' | 'session_id' | 'last_event_id'>>;
+
+/** Rung at the commit of events; the payload is what `toLiveBell` makes of their session. */
+export const LIVE_CHANNEL = 'recount_live';
+
+export const toLiveBell = ({ workspaceId, sessionId }: LiveSessionKey): string => `${workspaceId}/${sessionId}`;
+
+/** The session's row, made where there is none, held until the end of the transaction. */
+export async function lockLiveSession(transaction: Database, key: LiveSessionKey): Promise<LiveSessionRow> {
+  await transaction
+    .insert(liveSessions)
+    .values({ workspace_id: key.workspaceId, session_id: key.sessionId })
+    .onConflictDoNothing();
+  const [session] = await transaction.select().from(liveSessions).where(isLiveSession(key)).for('update');
+  if (session === undefined) throw new Error('The session was deleted meanwhile');
+  return session;
+}
+
+/**
+ * Adds events of a stream to its session, and what `toChange` makes of the session's row. Holds the row until the end of
+ * the transaction: whoever reads up to an event will never find one before it that was not there.
+ */
+export async function addLiveEvents(
+  transaction: Database,
+  key: LiveSessionKey,
+  streamId: string,
+  events: readonly NewLiveEvent[],
+  toChange: (session: LiveSessionRow) => LiveSessionChange = () => ({}),
+): Promise<void> {
+  const { workspaceId, sessionId } = key;
+  const session = await lockLiveSession(transaction, key);
+  const firstId = session.last_event_id + 1;
+  await transaction
+    .update(liveSessions)
+    .set({ ...toChange(session), last_event_id: session.last_event_id + events.length })
+    .where(isLiveSession(key));
+  if (events.length === 0) return;
+  const names = events.map(({ name }) => name);
+  const data = events.map((event) => event.data);
+  await transaction.execute(sql`
+    INSERT INTO ${liveEvents} (workspace_id, session_id, id, stream_id, name, data)
+    SELECT ${workspaceId}, ${sessionId}, ${firstId}::bigint + position - 1, ${streamId}, name, data
+    FROM unnest(${sql.param(names)}::text[], ${sql.param(data)}::text[]) WITH ORDINALITY AS e(name, data, position)`);
+  await transaction.execute(sql`SELECT pg_notify(${LIVE_CHANNEL}, ${toLiveBell(key)})`);
+}
+
+/** `data` is JSON. */
+export type LiveEventRow = Pick<typeof liveEvents.$inferSelect, 'id' | 'name' | 'data'>;
+
+/** The events of a session after the one with id `afterId`, in their order. */
+export async function listLiveEvents(
+  database: Database,
+  { workspaceId, sessionId }: LiveSessionKey,
+  { afterId, limit }: { afterId: number; limit: number },
+): Promise<LiveEventRow[]> {
+  return await database
+    .select({ id: liveEvents.id, name: liveEvents.name, data: liveEvents.data })
+    .from(liveEvents)
+    .where(
+      and(eq(liveEvents.workspace_id, workspaceId), eq(liveEvents.session_id, sessionId), gt(liveEvents.id, afterId)),
+    )
+    .orderBy(asc(liveEvents.id))
+    .limit(limit);
+}
+
+/**
+ * The newest points that a session can be rewound to, the oldest first: uuids of the messages of its primary transcript
+ * by which the user spoke to the agent itself. One that comes again keeps its place.
+ */
+export async function listCheckpoints(
+  database: Database,
+  { workspaceId, sessionId }: LiveSessionKey,
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await database.execute<{ uuid: string }>(sql`
+    SELECT m.uuid
+    FROM ${sessions} AS s
+    JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+    JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
+    WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
+      AND m.message_type = 'user' AND m.uuid IS NOT NULL AND m.has_text AND NOT m.is_sidechain
+      AND NOT (m.metadata @> '{"isMeta": true}' OR m.metadata @> '{"isCompactSummary": true}')
+    GROUP BY m.uuid
+    ORDER BY min(m.id) DESC
+    LIMIT ${limit}`);
+  return rows.map(({ uuid }) => uuid).reverse();
+}
+
+/** Streams pruned by one statement. */
+const STREAMS_PER_STEP = 20;
+
+/** Deletes the events of streams that ended before `endedBefore`; returns of how many streams. */
+export async function pruneLiveEvents(database: Database, endedBefore: string): Promise<number> {
+  const { rows } = await database.execute(sql`
+    WITH ended AS (
+      UPDATE ${liveStreams} AS s SET has_events = false
+      WHERE (s.workspace_id, s.id) IN (
+        SELECT workspace_id, id FROM ${liveStreams}
+        WHERE has_events AND ended_at < ${endedBefore} ORDER BY ended_at LIMIT ${STREAMS_PER_STEP}
+        FOR UPDATE SKIP LOCKED)
+      RETURNING s.workspace_id, s.session_id, s.id
+    ), deleted AS (
+      DELETE FROM ${liveEvents} AS e USING ended
+      WHERE e.workspace_id = ended.workspace_id AND e.session_id = ended.session_id AND e.stream_id = ended.id
+    )
+    SELECT id FROM ended`);
+  return rows.length;
+}

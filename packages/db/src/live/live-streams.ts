@@ -1,0 +1,226 @@
+import type { Database } from '../database/database.ts';
+import { and, desc, eq, gte, inArray, lt, lte, ne, sql } from '../drizzle.cjs';
+import { liveChunks, liveSessions, liveStreams, SEVERAL_UPLOADERS } from './schema.ts';
+
+export type LiveStreamRow = typeof liveStreams.$inferSelect;
+
+export interface LiveStreamKey {
+  workspaceId: string;
+  streamId: string;
+}
+
+export const isLiveStream = ({ workspaceId, streamId }: LiveStreamKey) =>
+  and(eq(liveStreams.workspace_id, workspaceId), eq(liveStreams.id, streamId));
+
+/** What a stream has told so far. */
+export type LiveFigures = Pick<
+  typeof liveStreams.$inferSelect,
+  | 'line_count'
+  | 'warning_count'
+  | 'agent_session_id'
+  | 'model'
+  | 'tokens_in'
+  | 'tokens_out'
+  | 'cache_read'
+  | 'cache_write'
+  | 'cost_usd'
+  | 'stop_reason'
+>;
+
+/** Who appends, and how many bytes there are to its knowledge. */
+export interface LivePosition extends LiveStreamKey {
+  writerId: string;
+  storedBytes: number;
+}
+
+export const isAtPosition = (position: LivePosition) =>
+  and(
+    isLiveStream(position),
+    eq(liveStreams.state, 'open'),
+    eq(liveStreams.writer_id, position.writerId),
+    eq(liveStreams.stored_bytes, position.storedBytes),
+  );
+
+export async function findLiveStream(database: Database, key: LiveStreamKey): Promise<LiveStreamRow | undefined> {
+  const [row] = await database.select().from(liveStreams).where(isLiveStream(key));
+  return row;
+}
+
+/** The stream that a transcript was; undefined where it was none. */
+export async function findStreamOfTranscript(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<LiveStreamRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(liveStreams)
+    .where(and(eq(liveStreams.workspace_id, workspaceId), eq(liveStreams.transcript_id, transcriptId)))
+    .limit(1);
+  return row;
+}
+
+export type NewLiveStream = Pick<
+  typeof liveStreams.$inferInsert,
+  'workspace_id' | 'id' | 'session_id' | 'agent' | 'source_format' | 'path' | 'writer_id' | 'uploader_key_id'
+>;
+
+/**
+ * Makes `writer_id` the one that appends to the stream, which is inserted where it is new. Returns the row as it is now,
+ * which may be one that has ended; undefined where it is new and the workspace has `maxOpenStreams` open already.
+ */
+export async function openLiveStream(
+  transaction: Database,
+  stream: NewLiveStream,
+  maxOpenStreams: number,
+): Promise<LiveStreamRow | undefined> {
+  const key = { workspaceId: stream.workspace_id, streamId: stream.id };
+  const known = (await takeOverLiveStream(transaction, key, stream)) ?? (await findLiveStream(transaction, key));
+  if (known !== undefined) return known;
+  // One at a time: the number of open ones is a limit, not a guess.
+  await transaction.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`live/${stream.workspace_id}`}, 0))`);
+  // Both conditions: the first is that of a partial index.
+  const { rows } = await transaction.execute<{ count: number }>(sql`
+    SELECT count(*)::int AS count FROM ${liveStreams}
+    WHERE workspace_id = ${stream.workspace_id} AND state <> 'closed' AND state = 'open'`);
+  if ((rows[0]?.count ?? 0) >= maxOpenStreams) return undefined;
+  const { workspace_id, session_id } = stream;
+  await transaction.insert(liveSessions).values({ workspace_id, session_id }).onConflictDoNothing();
+  const [inserted] = await transaction.insert(liveStreams).values(stream).onConflictDoNothing().returning();
+  // Another request was first, and waited for the same lock.
+  return inserted ?? (await takeOverLiveStream(transaction, key, stream));
+}
+
+/**
+ * Makes `writer_id` the one that appends to an open stream, in place of another; undefined where it is not open. A stream that
+ * another key goes on with is no longer the first one's alone.
+ */
+export async function takeOverLiveStream(
+  database: Database,
+  key: LiveStreamKey,
+  { session_id, writer_id, uploader_key_id }: Pick<NewLiveStream, 'session_id' | 'writer_id' | 'uploader_key_id'>,
+): Promise<LiveStreamRow | undefined> {
+  const isWanted = and(isLiveStream(key), eq(liveStreams.state, 'open'), eq(liveStreams.session_id, session_id));
+  const [row] = await database
+    .update(liveStreams)
+    .set({
+      writer_id,
+      last_received_at: sql`now()`,
+      uploader_key_id: sql`
+        CASE WHEN ${liveStreams.uploader_key_id} <> ${uploader_key_id} THEN ${SEVERAL_UPLOADERS} ELSE ${liveStreams.uploader_key_id} END`,
+    })
+    .where(isWanted)
+    .returning();
+  return row;
+}
+
+/** The same for one that was last heard of before `silentSince`. */
+export async function takeOverSilentStream(
+  database: Database,
+  key: LiveStreamKey,
+  { writerId, silentSince }: { writerId: string; silentSince: string },
+): Promise<LiveStreamRow | undefined> {
+  const [row] = await database
+    .update(liveStreams)
+    .set({ writer_id: writerId })
+    .where(and(isLiveStream(key), eq(liveStreams.state, 'open'), lt(liveStreams.last_received_at, silentSince)))
+    .returning();
+  return row;
+}
+
+export type LiveEnding = LiveFigures &
+  Pick<LiveStreamRow, 'ended_at' | 'success' | 'aborted' | 'is_counted' | 'error' | 'transcript_id' | 'arrivals'>;
+
+/** Ends an open stream, which then is `closing`; undefined where somebody else has taken it over or ended it. */
+export async function endLiveStream(
+  transaction: Database,
+  position: LivePosition,
+  ending: LiveEnding,
+): Promise<LiveStreamRow | undefined> {
+  const [row] = await transaction
+    .update(liveStreams)
+    .set({ ...ending, state: 'closing' })
+    .where(isAtPosition(position))
+    .returning();
+  return row;
+}
+
+/** Streams that count in their session's totals count no more. Returns those that did. */
+export async function uncountLiveStreams(
+  transaction: Database,
+  workspaceId: string,
+  streamIds: readonly string[],
+): Promise<LiveStreamRow[]> {
+  if (streamIds.length === 0) return [];
+  const counted = await transaction
+    .select({ id: liveStreams.id })
+    .from(liveStreams)
+    .where(
+      and(
+        eq(liveStreams.workspace_id, workspaceId),
+        inArray(liveStreams.id, [...streamIds]),
+        eq(liveStreams.is_counted, true),
+      ),
+    )
+    .orderBy(liveStreams.id)
+    .for('no key update');
+  const ids = counted.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  return await transaction
+    .update(liveStreams)
+    .set({ is_counted: false })
+    .where(and(eq(liveStreams.workspace_id, workspaceId), inArray(liveStreams.id, ids)))
+    .returning();
+}
+
+/** Closes a stream whose bytes are in the raw store now, and deletes them here. */
+export async function closeLiveStream(
+  transaction: Database,
+  key: LiveStreamKey,
+  stored: Pick<LiveStreamRow, 'transcript_id' | 'object_key' | 'sha256'>,
+): Promise<LiveStreamRow | undefined> {
+  const [row] = await transaction
+    .update(liveStreams)
+    .set({ ...stored, state: 'closed' })
+    .where(and(isLiveStream(key), eq(liveStreams.state, 'closing')))
+    .returning();
+  await transaction
+    .delete(liveChunks)
+    .where(and(eq(liveChunks.workspace_id, key.workspaceId), eq(liveChunks.stream_id, key.streamId)));
+  return row;
+}
+
+/** Of lengths in bytes, bounds included. */
+export interface EndedStreamFilter {
+  minBytes: number;
+  maxBytes?: number;
+  /** Only those that were given up. */
+  aborted: boolean;
+}
+
+/** The other streams of the same session and agent that have ended, stored or not, and count in totals: the longest first. */
+export async function listEndedStreams(
+  database: Database,
+  stream: Pick<LiveStreamRow, 'workspace_id' | 'session_id' | 'agent' | 'id'>,
+  { minBytes, maxBytes, aborted }: EndedStreamFilter,
+  limit: number,
+): Promise<LiveStreamRow[]> {
+  return await database
+    .select()
+    .from(liveStreams)
+    .where(
+      and(
+        eq(liveStreams.workspace_id, stream.workspace_id),
+        eq(liveStreams.session_id, stream.session_id),
+        eq(liveStreams.agent, stream.agent),
+        ne(liveStreams.id, stream.id),
+        ne(liveStreams.state, 'open'),
+        eq(liveStreams.is_counted, true),
+        gte(liveStreams.stored_bytes, minBytes),
+        maxBytes === undefined ? undefined : lte(liveStreams.stored_bytes, maxBytes),
+        aborted ? eq(liveStreams.aborted, true) : undefined,
+      ),
+    )
+    .orderBy(desc(liveStreams.stored_bytes), desc(liveStreams.id))
+    .limit(limit);
+}

@@ -1,0 +1,75 @@
+import type { Arrival } from '@recount/core';
+import type { Database } from '../database/database.ts';
+import { and, asc, eq, gt, isNotNull, or, sql } from '../drizzle.cjs';
+import { liveStreams } from './schema.ts';
+
+/** Inserts a stream that is in the raw store already. False, and nothing done, where there is one of that name. */
+export async function insertStoredStream(
+  transaction: Database,
+  stream: Omit<typeof liveStreams.$inferInsert, 'state' | 'has_events'>,
+): Promise<boolean> {
+  const inserted = await transaction
+    .insert(liveStreams)
+    .values({ ...stream, state: 'closed', has_events: false })
+    .onConflictDoNothing()
+    .returning({ id: liveStreams.id });
+  return inserted.length > 0;
+}
+
+export interface StoredStream {
+  workspaceId: string;
+  streamId: string;
+  objectKey: string;
+  sizeBytes: number;
+  /** Hex; null where it was stored without. */
+  sha256: string | null;
+}
+
+const PAGE_ROWS = 1000;
+
+/** Every stream of every workspace that is stored as it came, a page at a time: for maintenance only. */
+export async function* listStoredStreams(database: Database): AsyncGenerator<StoredStream[]> {
+  let last: StoredStream | undefined;
+  for (;;) {
+    const page: StoredStream[] = await database
+      .select({
+        workspaceId: liveStreams.workspace_id,
+        streamId: liveStreams.id,
+        // Of those that the condition leaves, none is null.
+        objectKey: sql<string>`${liveStreams.object_key}`,
+        sizeBytes: liveStreams.stored_bytes,
+        sha256: liveStreams.sha256,
+      })
+      .from(liveStreams)
+      .where(
+        and(
+          isNotNull(liveStreams.object_key),
+          last === undefined
+            ? undefined
+            : or(
+                gt(liveStreams.workspace_id, last.workspaceId),
+                and(sql`${liveStreams.workspace_id} = ${last.workspaceId}`, gt(liveStreams.id, last.streamId)),
+              ),
+        ),
+      )
+      .orderBy(asc(liveStreams.workspace_id), asc(liveStreams.id))
+      .limit(PAGE_ROWS);
+    if (page.length > 0) yield page;
+    last = page.at(-1);
+    if (page.length < PAGE_ROWS) return;
+  }
+}
+
+/** When the bytes of a transcript came that was a stream; empty where it was none. */
+export async function findTranscriptArrivals(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<Arrival[]> {
+  const [row] = await database
+    .select({ arrivals: liveStreams.arrivals })
+    .from(liveStreams)
+    .where(and(eq(liveStreams.workspace_id, workspaceId), eq(liveStreams.transcript_id, transcriptId)))
+    .limit(1);
+  return (row?.arrivals ?? []).map(([endOffset, timeMs]) => ({ endOffset, timeMs }));
+}

@@ -1,0 +1,37 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { sessions } from '../transcripts/schema.ts';
+
+/**
+ * Waits for the session's lock and holds it until the transaction ends: whoever writes or deletes rows of a session
+ * holds it, so that its versions are compared and replaced one at a time.
+ */
+export async function lockSession(transaction: Database, workspaceId: string, sessionId: string): Promise<void> {
+  await transaction.execute(sql`SELECT pg_advisory_xact_lock(${toLockKey(sql`${`${workspaceId}/${sessionId}`}`)})`);
+}
+
+/** As `lockSession` for those of the sessions that nobody holds, without waiting; returns them. */
+export async function lockFreeSessions(
+  transaction: Database,
+  workspaceId: string,
+  sessionIds: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await transaction.execute<{ session_id: string }>(sql`
+    SELECT session_id FROM unnest(${sql.param([...sessionIds])}::text[]) AS s(session_id)
+    WHERE pg_try_advisory_xact_lock(${toLockKey(sql`${workspaceId}::text || '/' || session_id`)})`);
+  return new Set(rows.map(({ session_id }) => session_id));
+}
+
+const toLockKey = (name: SQL): SQL => sql`hashtextextended(${name}, 0)`;
+
+/** Waits for the rows of sessions, in the order of their ids, and holds them until the transaction ends. */
+export async function lockSessionRows(
+  transaction: Database,
+  workspaceId: string,
+  sessionIds: readonly string[],
+): Promise<void> {
+  await transaction.execute(sql`
+    SELECT session_id FROM ${sessions}
+    WHERE workspace_id = ${workspaceId} AND session_id = ANY(${sql.param([...sessionIds])}::text[])
+    ORDER BY session_id FOR NO KEY UPDATE`);
+}

@@ -1,0 +1,148 @@
+import type { Database } from '../database/database.ts';
+import { and, asc, desc, eq, gte, ilike, lt, type PgColumn, type SQL, sql } from '../drizzle.cjs';
+import { knownCost, lastActivity, sessions, transcripts } from '../transcripts/schema.ts';
+import { usageEntries, usageLedger } from '../usage/schema.ts';
+
+export type SessionRow = typeof sessions.$inferSelect;
+
+export async function findSession(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+): Promise<SessionRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(sessions)
+    .where(and(eq(sessions.workspace_id, workspaceId), eq(sessions.session_id, sessionId)));
+  return row;
+}
+
+export interface SessionFilter {
+  agent?: string | undefined;
+  project?: string | undefined;
+  branch?: string | undefined;
+  model?: string | undefined;
+  /** Sessions with activity at or after `from` and before `to`; ISO 8601. */
+  from?: string | undefined;
+  to?: string | undefined;
+  /** Part of the first prompt, in any case. */
+  prompt?: string | undefined;
+  parentSessionId?: string | undefined;
+  isSubagent?: boolean | undefined;
+}
+
+const SORT_KEYS = {
+  last_timestamp: lastActivity(sessions.last_timestamp),
+  first_timestamp: lastActivity(sessions.first_timestamp),
+  cost_estimate_usd: knownCost(sessions.cost_estimate_usd),
+  tokens_out: sessions.tokens_out,
+  total_messages: sessions.total_messages,
+  duration_ms: sessions.duration_ms,
+} satisfies Record<string, SQL | PgColumn>;
+
+export type SessionSort = keyof typeof SORT_KEYS;
+export const SESSION_SORTS = Object.keys(SORT_KEYS) as SessionSort[];
+
+/** Where a page ends: the sort key of its last row, as Postgres prints it, and that row's session. */
+export interface SessionCursor {
+  sortKey: string;
+  sessionId: string;
+}
+
+export interface SessionPage {
+  sort: SessionSort;
+  order: 'asc' | 'desc';
+  limit: number;
+  after?: SessionCursor | undefined;
+}
+
+/** A page of a workspace's sessions, and the cursor of the next one where there is one. */
+export async function listSessions(
+  database: Database,
+  workspaceId: string,
+  filter: SessionFilter,
+  page: SessionPage,
+): Promise<{ rows: SessionRow[]; next: SessionCursor | undefined }> {
+  const sortKey = SORT_KEYS[page.sort];
+  const direction = page.order === 'asc' ? asc : desc;
+  const found = await database
+    .select({ row: sessions, sortKey: sql<string>`(${sortKey})::text` })
+    .from(sessions)
+    .where(and(eq(sessions.workspace_id, workspaceId), ...toConditions(filter), toPageCondition(sortKey, page)))
+    .orderBy(direction(sortKey), direction(sessions.session_id))
+    .limit(page.limit + 1);
+  const rows = found.slice(0, page.limit).map(({ row }) => row);
+  const last = found.length > page.limit ? found[page.limit - 1] : undefined;
+  return { rows, next: last && { sortKey: last.sortKey, sessionId: last.row.session_id } };
+}
+
+function toConditions(filter: SessionFilter): (SQL | undefined)[] {
+  const equals = (column: PgColumn, value: string | boolean | undefined) =>
+    value === undefined ? undefined : eq(column, value);
+  return [
+    equals(sessions.agent, filter.agent),
+    equals(sessions.project, filter.project),
+    equals(sessions.git_branch, filter.branch),
+    equals(sessions.parent_session_id, filter.parentSessionId),
+    equals(sessions.is_subagent, filter.isSubagent),
+    filter.model === undefined ? undefined : sql`${filter.model} = ANY(${sessions.models})`,
+    filter.from === undefined ? undefined : gte(sessions.last_timestamp, filter.from),
+    filter.to === undefined ? undefined : lt(sessions.first_timestamp, filter.to),
+    filter.prompt === undefined ? undefined : ilike(sessions.initial_prompt, `%${escapeLike(filter.prompt)}%`),
+  ];
+}
+
+function toPageCondition(sortKey: SQL | PgColumn, page: SessionPage): SQL | undefined {
+  if (page.after === undefined) return undefined;
+  const { sortKey: value, sessionId } = page.after;
+  const type = page.sort.endsWith('_timestamp') ? sql`timestamptz` : sql`numeric`;
+  const comparison = page.order === 'asc' ? sql`>` : sql`<`;
+  return sql`(${sortKey}, ${sessions.session_id}) ${comparison} (${value}::${type}, ${sessionId})`;
+}
+
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
+
+/** Who brought what a session is made of, and what about it others contest. */
+export interface SessionTrust {
+  /** Of all its transcripts, superseded ones included; null stands for unknown ones. In the order of their first upload. */
+  uploader_key_ids: (string | null)[];
+  /** Responses that it holds and whose copies disagree. */
+  disagreeing_response_count: number;
+  /** Sub-agents that say they are this session's, and that another uploader brought than the session. */
+  other_uploader_subagent_count: number;
+}
+
+export async function readSessionTrust(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+): Promise<SessionTrust> {
+  const { rows } = await database.execute<SessionTrust & Record<string, unknown>>(sql`
+    SELECT
+      ARRAY(
+        SELECT uploader_key_id FROM ${transcripts}
+        WHERE workspace_id = ${workspaceId} AND session_id = ${sessionId}
+        GROUP BY uploader_key_id ORDER BY min(id)
+      ) AS uploader_key_ids,
+      (
+        SELECT count(DISTINCT (e.agent, e.response_key))::int
+        FROM ${transcripts} AS t
+        JOIN ${usageEntries} AS e ON e.workspace_id = t.workspace_id AND e.row_set_id = t.row_set_id
+        JOIN ${usageLedger} AS l
+          ON l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key
+          AND l.disagreements IS NOT NULL
+        WHERE t.workspace_id = ${workspaceId} AND t.session_id = ${sessionId}
+      ) AS disagreeing_response_count,
+      (
+        SELECT count(*)::int
+        FROM ${sessions} AS s
+        JOIN ${sessions} AS c ON c.workspace_id = s.workspace_id AND c.parent_session_id = s.session_id
+        WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}
+          AND c.uploader_key_id <> s.uploader_key_id
+      ) AS other_uploader_subagent_count`);
+  const [row] = rows;
+  if (row === undefined) throw new Error('An aggregate without a row');
+  return row;
+}

@@ -1,0 +1,58 @@
+import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import type { Database } from '../database/database.ts';
+import { and, eq } from '../drizzle.cjs';
+import { transcriptCheckpoints } from './schema.ts';
+import type { RowSetKey } from './transcript-rows.ts';
+import type { WrittenCheckpoint } from './transcript-writer.ts';
+
+export type CheckpointRow = typeof transcriptCheckpoints.$inferSelect;
+
+/** Where the parse of a row set can go on, its state uncompressed; undefined where it cannot. */
+export async function findCheckpoint(
+  database: Database,
+  { workspaceId, rowSetId }: RowSetKey,
+): Promise<CheckpointRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(transcriptCheckpoints)
+    .where(and(eq(transcriptCheckpoints.workspace_id, workspaceId), eq(transcriptCheckpoints.row_set_id, rowSetId)));
+  const state = row && decompress(row.state);
+  return row && state && { ...row, state };
+}
+
+function decompress(state: Uint8Array): Uint8Array | undefined {
+  try {
+    return zstdDecompressSync(state);
+  } catch {
+    // Earlier versions of recount did not compress it.
+    return undefined;
+  }
+}
+
+/** Puts the checkpoint of a parse of the first `byteOffset` bytes in the place of the row set's earlier one, if there is one. */
+export async function replaceCheckpoint(
+  transaction: Database,
+  { workspaceId, rowSetId }: RowSetKey,
+  byteOffset: number,
+  checkpoint: WrittenCheckpoint | undefined,
+): Promise<void> {
+  const { workspace_id, row_set_id } = transcriptCheckpoints;
+  if (checkpoint === undefined) {
+    await transaction.delete(transcriptCheckpoints).where(and(eq(workspace_id, workspaceId), eq(row_set_id, rowSetId)));
+    return;
+  }
+  const { state, numbers } = checkpoint;
+  const row = {
+    byte_offset: byteOffset,
+    entry_number: numbers.entry,
+    call_number: numbers.call,
+    event_number: numbers.event,
+    issue_number: numbers.issue,
+    // Sooner done than by Postgres, which then finds nothing left to compress.
+    state: zstdCompressSync(state, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  };
+  await transaction
+    .insert(transcriptCheckpoints)
+    .values({ workspace_id: workspaceId, row_set_id: rowSetId, ...row })
+    .onConflictDoUpdate({ target: [workspace_id, row_set_id], set: row });
+}

@@ -1,0 +1,267 @@
+import type { Database } from '../database/database.ts';
+import { and, asc, count, eq, gt, inArray, isNotNull, isNull, lte, or, type SQL, sql } from '../drizzle.cjs';
+import { ingestIssues } from '../messages/schema.ts';
+import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
+import { type TranscriptRow, type TranscriptStatus, transcripts } from './schema.ts';
+
+export async function findTranscript(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<TranscriptRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(transcripts)
+    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), eq(transcripts.id, transcriptId)));
+  return row;
+}
+
+/** The transcript whose raw object has that key. Not indexed: for maintenance. */
+export async function findTranscriptByObject(
+  database: Database,
+  workspaceId: string,
+  objectKey: string,
+): Promise<TranscriptRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(transcripts)
+    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), eq(transcripts.object_key, objectKey)));
+  return row;
+}
+
+export interface TranscriptFilter {
+  ids?: readonly string[] | undefined;
+  sessionId?: string | undefined;
+  sha256?: string | undefined;
+  uploaderKeyId?: string | undefined;
+  statuses?: readonly TranscriptStatus[] | undefined;
+  /** Only those from which rows were made; the rows stay while such a one waits to be ingested again. */
+  hasRows?: true | undefined;
+}
+
+/** A workspace's transcripts in the order of their upload, at most `limit` after the one with id `afterId`. */
+export async function listTranscripts(
+  database: Database,
+  workspaceId: string,
+  filter: TranscriptFilter,
+  page: { afterId?: string | undefined; limit: number },
+): Promise<TranscriptRow[]> {
+  return await database
+    .select()
+    .from(transcripts)
+    .where(
+      and(
+        eq(transcripts.workspace_id, workspaceId),
+        filter.ids === undefined ? undefined : inArray(transcripts.id, [...filter.ids]),
+        filter.sessionId === undefined ? undefined : eq(transcripts.session_id, filter.sessionId),
+        filter.sha256 === undefined ? undefined : eq(transcripts.sha256, filter.sha256),
+        filter.uploaderKeyId === undefined ? undefined : eq(transcripts.uploader_key_id, filter.uploaderKeyId),
+        filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
+        filter.hasRows ? isNotNull(transcripts.ingested_at) : undefined,
+        page.afterId === undefined ? undefined : gt(transcripts.id, page.afterId),
+      ),
+    )
+    .orderBy(asc(transcripts.id))
+    .limit(page.limit);
+}
+
+/** Transcripts by status; of all workspaces where none is named. */
+export async function countTranscriptsByStatus(
+  database: Database,
+  filter: { workspaceId?: string; ids?: readonly string[] } = {},
+): Promise<Record<TranscriptStatus, number>> {
+  const counts: Record<TranscriptStatus, number> = { queued: 0, processing: 0, ingested: 0, superseded: 0, failed: 0 };
+  const rows = await database
+    .select({ status: transcripts.status, count: count() })
+    .from(transcripts)
+    .where(
+      and(
+        filter.workspaceId === undefined ? undefined : eq(transcripts.workspace_id, filter.workspaceId),
+        filter.ids === undefined ? undefined : inArray(transcripts.id, [...filter.ids]),
+      ),
+    )
+    .groupBy(transcripts.status);
+  for (const row of rows) counts[row.status] = row.count;
+  return counts;
+}
+
+export type TranscriptReference = Pick<
+  typeof transcripts.$inferSelect,
+  | 'workspace_id'
+  | 'id'
+  | 'object_key'
+  | 'size_bytes'
+  | 'sha256'
+  | 'stored_sha256'
+  | 'status'
+  | 'raw_deleted_at'
+  | 'raw_damaged_at'
+  | 'created_at'
+>;
+
+const PAGE_ROWS = 1000;
+
+/** Every transcript of every workspace, a page at a time: for maintenance only. */
+export async function* listAllTranscripts(
+  database: Database,
+  filter: { statuses?: readonly TranscriptStatus[] } = {},
+): AsyncGenerator<TranscriptReference[]> {
+  let last: TranscriptReference | undefined;
+  for (;;) {
+    const page: TranscriptReference[] = await database
+      .select({
+        workspace_id: transcripts.workspace_id,
+        id: transcripts.id,
+        object_key: transcripts.object_key,
+        size_bytes: transcripts.size_bytes,
+        sha256: transcripts.sha256,
+        stored_sha256: transcripts.stored_sha256,
+        status: transcripts.status,
+        raw_deleted_at: transcripts.raw_deleted_at,
+        raw_damaged_at: transcripts.raw_damaged_at,
+        created_at: transcripts.created_at,
+      })
+      .from(transcripts)
+      .where(
+        and(
+          filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
+          last === undefined
+            ? undefined
+            : or(
+                gt(transcripts.workspace_id, last.workspace_id),
+                and(sql`${transcripts.workspace_id} = ${last.workspace_id}`, gt(transcripts.id, last.id)),
+              ),
+        ),
+      )
+      .orderBy(asc(transcripts.workspace_id), asc(transcripts.id))
+      .limit(PAGE_ROWS);
+    if (page.length > 0) yield page;
+    last = page.at(-1);
+    if (page.length < PAGE_ROWS) return;
+  }
+}
+
+export type TranscriptState = Pick<TranscriptRow, 'id' | 'session_id' | 'status' | 'failure_reason' | 'raw_damaged_at'>;
+
+/** Where a workspace's transcripts stand, in any order; those that are gone are left out. */
+export async function listTranscriptStates(
+  database: Database,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<TranscriptState[]> {
+  const { id, session_id, status, failure_reason, raw_damaged_at } = transcripts;
+  return await database
+    .select({ id, session_id, status, failure_reason, raw_damaged_at })
+    .from(transcripts)
+    .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), inArray(transcripts.id, [...ids])));
+}
+
+/** Bytes as a session's transcript: a session has the same ones once. */
+export interface TranscriptContent {
+  sessionId: string;
+  sha256: string;
+}
+
+/** For each of some contents, in order: the transcript that a workspace has of it. */
+export async function listTranscriptsByContent(
+  database: Database,
+  workspaceId: string,
+  contents: readonly TranscriptContent[],
+): Promise<(TranscriptRow | undefined)[]> {
+  const rows = await database.select().from(transcripts).where(isContent(workspaceId, contents));
+  return inOrder(rows, contents);
+}
+
+/** As `listTranscriptsByContent`: where the transcripts stand. */
+export async function listStatesByContent(
+  database: Database,
+  workspaceId: string,
+  contents: readonly TranscriptContent[],
+): Promise<(TranscriptState | undefined)[]> {
+  const { id, session_id, sha256, status, failure_reason, raw_damaged_at } = transcripts;
+  const rows = await database
+    .select({ id, session_id, sha256, status, failure_reason, raw_damaged_at })
+    .from(transcripts)
+    .where(isContent(workspaceId, contents));
+  return inOrder(rows, contents);
+}
+
+function isContent(workspaceId: string, contents: readonly TranscriptContent[]): SQL | undefined {
+  const sessionIds = sql.param(contents.map(({ sessionId }) => sessionId));
+  const hashes = sql.param(contents.map(({ sha256 }) => sha256));
+  return and(
+    eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+    sql`(${transcripts.session_id}, ${transcripts.sha256}) IN (
+      SELECT * FROM unnest(${sessionIds}::text[], ${hashes}::text[]))`,
+  );
+}
+
+function inOrder<Row extends Pick<TranscriptRow, 'session_id' | 'sha256'>>(
+  rows: readonly Row[],
+  contents: readonly TranscriptContent[],
+): (Row | undefined)[] {
+  const byContent = new Map(rows.map((row) => [`${row.sha256} ${row.session_id}`, row]));
+  return contents.map(({ sessionId, sha256 }) => byContent.get(`${sha256} ${sessionId.toWellFormed()}`));
+}
+
+export type PlainTranscript = Pick<
+  TranscriptRow,
+  'id' | 'session_id' | 'agent' | 'format' | 'object_key' | 'sha256' | 'size_bytes'
+>;
+
+/**
+ * Those of some transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their session:
+ * nothing of it is ingested, and no other of `ids` is of it. In the order of their upload.
+ */
+export async function listPlainTranscripts(
+  database: Database,
+  workspaceId: string,
+  ids: readonly string[],
+  maxBytes: number,
+): Promise<PlainTranscript[]> {
+  if (ids.length === 0) return [];
+  const isWithout = sql`NOT EXISTS (
+    SELECT FROM ${transcripts} AS o
+    WHERE o.workspace_id = ${transcripts.workspace_id} AND o.session_id = ${transcripts.session_id}
+      AND o.id <> ${transcripts.id} AND (o.ingested_at IS NOT NULL OR o.id = ANY(${sql.param([...ids])}::text[])))`;
+  const { id, session_id, agent, format, object_key, sha256, size_bytes } = transcripts;
+  return await database
+    .select({ id, session_id, agent, format, object_key, sha256, size_bytes })
+    .from(transcripts)
+    .where(
+      and(
+        isInWorkspace('transcripts', 'id', workspaceId, ids),
+        eq(transcripts.status, 'queued'),
+        eq(transcripts.attempt_count, 0),
+        eq(transcripts.is_stream, false),
+        isNull(transcripts.ingested_at),
+        isNull(transcripts.stored_sha256),
+        lte(transcripts.size_bytes, maxBytes),
+        isWithout,
+      ),
+    )
+    .orderBy(asc(transcripts.id));
+}
+
+export type IssueRow = typeof ingestIssues.$inferSelect;
+
+/** Issues of a transcript, by its `row_set_id`, in the order of its lines, at most `limit` after number `afterNumber`. */
+export async function listIssues(
+  database: Database,
+  workspaceId: string,
+  rowSetId: string,
+  page: { afterNumber?: number | undefined; limit: number },
+): Promise<IssueRow[]> {
+  return await database
+    .select()
+    .from(ingestIssues)
+    .where(
+      and(
+        eq(ingestIssues.workspace_id, workspaceId),
+        eq(ingestIssues.row_set_id, rowSetId),
+        page.afterNumber === undefined ? undefined : gt(ingestIssues.issue_number, page.afterNumber),
+      ),
+    )
+    .orderBy(asc(ingestIssues.issue_number))
+    .limit(page.limit);
+}

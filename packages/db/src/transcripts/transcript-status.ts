@@ -1,0 +1,140 @@
+import type { TranscriptSummary } from '@recount/core';
+import type { Database } from '../database/database.ts';
+import { and, eq, inArray, sql } from '../drizzle.cjs';
+import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
+import { toJsonText } from '../schema/column-types.ts';
+import { list } from '../usage/ledger-definition.ts';
+import { type TranscriptRow, type TranscriptStatus, transcripts } from './schema.ts';
+import { selectActiveTimes } from './transcript-figures.ts';
+import { type IngestCounts, type RowSetKey, toTranscriptFigures } from './transcript-rows.ts';
+
+/** Marks a transcript as being processed and counts the attempt; undefined where there is nothing (more) to do. */
+export async function claimTranscript(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<TranscriptRow | undefined> {
+  const [claimed] = await database
+    .update(transcripts)
+    .set({ status: 'processing', attempt_count: sql`${transcripts.attempt_count} + 1` })
+    .where(
+      and(
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.id, transcriptId),
+        inArray(transcripts.status, ['queued', 'processing']),
+      ),
+    )
+    .returning();
+  return claimed;
+}
+
+export interface CompletedTranscript {
+  transcriptId: string;
+  rowSet: RowSetKey;
+  /** What the parse found out about the whole. */
+  summary: TranscriptSummary;
+  counts: IngestCounts;
+  /** Of which this one was a success. */
+  attemptCount: number;
+}
+
+/** Marks transcripts as ingested, whose rows are there. */
+export async function completeTranscripts(
+  transaction: Database,
+  workspaceId: string,
+  completed: readonly CompletedTranscript[],
+  versions: { parser: string; prices: string },
+): Promise<void> {
+  const rows = completed.map((transcript) => toCompletedRow(transcript, versions));
+  const columns = Object.keys(rows[0] ?? {}).filter((name) => name !== 'id' && name !== 'active_ms');
+  if (columns.length === 0) return;
+  const outOfOrderIds = rows.filter(({ active_ms }) => active_ms === null).map(({ row_set_id }) => row_set_id);
+  const activeTimes =
+    outOfOrderIds.length === 0
+      ? sql`(SELECT NULL::text AS row_set_id, 0 AS active_ms)`
+      : sql`(${selectActiveTimes(isInWorkspace('m', 'row_set_id', workspaceId, outOfOrderIds))})`;
+  await transaction.execute(sql`
+    UPDATE ${transcripts} AS t
+    SET ${list(columns, (name) => `${name} = c.${name}`)}, active_ms = coalesce(c.active_ms, sorted.active_ms, 0),
+      superseded_by = NULL, failure_reason = NULL, rows_deleted_at = NULL, ingested_at = now()
+    FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText(rows)}::jsonb) AS c
+    LEFT JOIN ${activeTimes} AS sorted ON sorted.row_set_id = c.row_set_id
+    WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.id = c.id`);
+}
+
+function toCompletedRow(
+  { transcriptId, rowSet, summary, counts, attemptCount }: CompletedTranscript,
+  versions: { parser: string; prices: string },
+) {
+  return {
+    ...toTranscriptFigures(summary),
+    active_ms: summary.activeMs,
+    cost_estimate_usd: summary.exactCostUsd,
+    id: transcriptId,
+    row_set_id: rowSet.rowSetId,
+    status: 'ingested',
+    attempt_count: attemptCount,
+    content_block_count: counts.contentBlocks,
+    error_count: counts.errors,
+    warning_count: counts.warnings,
+    issue_counts: counts.issuesByCode,
+    secret_counts: counts.secretsByRule ?? {},
+    parser_version: versions.parser,
+    price_version: versions.prices,
+  } satisfies Partial<Omit<typeof transcripts.$inferInsert, 'active_ms' | 'cost_estimate_usd'>> & {
+    active_ms: number | null;
+    cost_estimate_usd: string | null;
+  };
+}
+
+/** Keeps the reason of a failed attempt, so that the dead letter can tell it; one that is not counted is taken back. */
+export async function recordAttemptFailure(
+  database: Database,
+  workspaceId: string,
+  transcriptId: string,
+  { reason, isCounted }: { reason: string; isCounted: boolean },
+): Promise<void> {
+  await database
+    .update(transcripts)
+    .set({
+      status: 'queued',
+      failure_reason: reason,
+      ...(!isCounted && { attempt_count: sql`${transcripts.attempt_count} - 1` }),
+    })
+    .where(
+      and(
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.id, transcriptId),
+        eq(transcripts.status, 'processing'),
+      ),
+    );
+}
+
+interface StatusChange {
+  status: TranscriptStatus;
+  failure_reason?: string | null;
+  attempt_count?: number;
+}
+
+/** Sets the status of transcripts, where `from` is given only of those that have one of these; returns how many. */
+export async function setTranscriptStatus(
+  database: Database,
+  workspaceId: string,
+  transcriptIds: readonly string[],
+  change: StatusChange,
+  from?: readonly TranscriptStatus[],
+): Promise<number> {
+  if (transcriptIds.length === 0) return 0;
+  const changed = await database
+    .update(transcripts)
+    .set(change)
+    .where(
+      and(
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        inArray(transcripts.id, [...transcriptIds]),
+        from === undefined ? undefined : inArray(transcripts.status, [...from]),
+      ),
+    )
+    .returning({ id: transcripts.id });
+  return changed.length;
+}

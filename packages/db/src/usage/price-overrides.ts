@@ -1,0 +1,87 @@
+import type { JsonObject } from '@recount/core';
+import type { Database } from '../database/database.ts';
+import { asc, eq } from '../drizzle.cjs';
+import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
+import { workspaces } from '../workspaces/schema.ts';
+import { priceOverrides } from './schema.ts';
+
+/** A workspace's own rates, each an object as `parsePriceOverrides` of packages/prices takes it. */
+export async function listPriceOverrides(database: Database, workspaceId: string): Promise<JsonObject[]> {
+  const rows = await database
+    .select()
+    .from(priceOverrides)
+    .where(eq(priceOverrides.workspace_id, workspaceId))
+    .orderBy(asc(priceOverrides.model), asc(priceOverrides.starts_at));
+  return rows.map(({ model, starts_at, rates }) => ({
+    model,
+    ...(starts_at !== '' && { startsAt: starts_at }),
+    ...rates,
+  }));
+}
+
+/** What the workspace calls the currency of its costs; undefined where there is no such workspace. */
+export async function findCurrencyLabel(database: Database, workspaceId: string): Promise<string | undefined> {
+  const [workspace] = await database
+    .select({ currencyLabel: workspaces.currency_label })
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId));
+  return workspace?.currencyLabel;
+}
+
+export interface NewPriceOverride {
+  model: string;
+  /** ISO 8601 in UTC; undefined for always. */
+  startsAt: string | undefined;
+  /** The rest of the override. */
+  rates: JsonObject;
+}
+
+export interface PriceChange {
+  currencyLabel?: string | undefined;
+  /** Those that take the place of all that are there. */
+  overrides?: readonly NewPriceOverride[] | undefined;
+}
+
+/** Changes what is given, leaves the rest; in one transaction. Costs that are stored already stay as they are. */
+export async function replaceWorkspacePrices(
+  transaction: Database,
+  workspaceId: string,
+  { currencyLabel, overrides }: PriceChange,
+  actor: Actor,
+): Promise<void> {
+  // One at a time: of two changes at once, the later one is there as a whole. Not `update`, which would wait for
+  // transcripts being ingested.
+  await transaction
+    .select({ id: workspaces.id })
+    .from(workspaces)
+    .where(eq(workspaces.id, workspaceId))
+    .for('no key update');
+  await addAuditEntry(transaction, {
+    workspaceId,
+    actor,
+    action: 'prices.change',
+    subjects: [],
+    details: {
+      ...(currencyLabel !== undefined && { currency_label: currencyLabel }),
+      ...(overrides !== undefined && { overrides: overrides.length, models: toNames(overrides) }),
+    },
+  });
+  if (currencyLabel !== undefined) {
+    await transaction.update(workspaces).set({ currency_label: currencyLabel }).where(eq(workspaces.id, workspaceId));
+  }
+  if (overrides === undefined) return;
+  await transaction.delete(priceOverrides).where(eq(priceOverrides.workspace_id, workspaceId));
+  if (overrides.length === 0) return;
+  const rows = overrides.map(({ model, startsAt = '', rates }) => ({
+    workspace_id: workspaceId,
+    model,
+    starts_at: startsAt,
+    rates,
+  }));
+  await transaction.insert(priceOverrides).values(rows);
+}
+
+const MAX_NAMED_MODELS = 100;
+
+const toNames = (overrides: readonly NewPriceOverride[]): string[] =>
+  [...new Set(overrides.map(({ model }) => model))].slice(0, MAX_NAMED_MODELS);

@@ -1,0 +1,93 @@
+import { ulid } from 'ulid';
+import type { Database } from '../database/database.ts';
+import { and, arrayContains, desc, eq, gte, lt } from '../drizzle.cjs';
+import { auditLog } from './schema.ts';
+
+/** `system` is recount itself, such as a worker that deletes by age. */
+export type Actor = `key:${string}` | `operator:${string}` | 'system';
+
+export const toKeyActor = (keyId: string): Actor => `key:${keyId}`;
+
+/** What is written today; readers must expect others, of later versions. */
+const AUDIT_ACTIONS = [
+  'doctor.fix',
+  'key.create',
+  'key.revoke',
+  'key.rotate',
+  'prices.change',
+  'raw.expire',
+  'session.delete',
+  'session.expire',
+  'settings.change',
+  'transcript.requeue',
+  'usage.rebuild',
+  'usage.reprice',
+  'workspace.create',
+  'workspace.delete',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export interface AuditEntry {
+  /** '' for what is of no workspace (any more). */
+  workspaceId: string;
+  actor: Actor;
+  action: AuditAction;
+  /** Ids of what is changed; 1,000 at most are kept. */
+  subjects: readonly string[];
+  /** Counts, names, values of settings: never text of transcripts, nor secrets. */
+  details?: Record<string, unknown>;
+}
+
+const MAX_SUBJECTS = 1000;
+
+/** Notes who changes what, in the transaction that changes it: the one is not there without the other. */
+export async function addAuditEntry(
+  transaction: Database,
+  { workspaceId, actor, action, subjects, details = {} }: AuditEntry,
+): Promise<void> {
+  await transaction.insert(auditLog).values({
+    workspace_id: workspaceId,
+    id: ulid(),
+    actor,
+    action,
+    subjects: subjects.slice(0, MAX_SUBJECTS),
+    details,
+  });
+}
+
+export type AuditRow = typeof auditLog.$inferSelect;
+
+export interface AuditFilter {
+  actor?: string | undefined;
+  action?: string | undefined;
+  /** The id of something that was changed. */
+  subject?: string | undefined;
+  /** ISO 8601; from then on, and before. */
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+/** A page of what was changed in a workspace, the latest first; after the entry `afterId` where that is given. */
+export async function listAuditEntries(
+  database: Database,
+  workspaceId: string,
+  { actor, action, subject, from, to }: AuditFilter,
+  { afterId, limit }: { afterId?: string | undefined; limit: number },
+): Promise<AuditRow[]> {
+  return await database
+    .select()
+    .from(auditLog)
+    .where(
+      and(
+        eq(auditLog.workspace_id, workspaceId),
+        afterId === undefined ? undefined : lt(auditLog.id, afterId),
+        actor === undefined ? undefined : eq(auditLog.actor, actor),
+        action === undefined ? undefined : eq(auditLog.action, action),
+        subject === undefined ? undefined : arrayContains(auditLog.subjects, [subject]),
+        from === undefined ? undefined : gte(auditLog.at, from),
+        to === undefined ? undefined : lt(auditLog.at, to),
+      ),
+    )
+    .orderBy(desc(auditLog.id))
+    .limit(limit);
+}

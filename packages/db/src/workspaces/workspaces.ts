@@ -1,0 +1,126 @@
+import type { Database } from '../database/database.ts';
+import { and, asc, eq, getTableColumns, is, isNull, PgTable, sql } from '../drizzle.cjs';
+import * as schema from '../schema/index.ts';
+import { type Actor, addAuditEntry } from './audit-log.ts';
+import { type ApiKeyScope, apiKeys, workspaces } from './schema.ts';
+
+/** All workspaces by name. */
+export async function listWorkspaces(database: Database): Promise<{ id: string; name: string }[]> {
+  return await database
+    .select({ id: workspaces.id, name: workspaces.name })
+    .from(workspaces)
+    .orderBy(asc(workspaces.name));
+}
+
+/** The workspace of that name, created with `id` where there is none. */
+export async function ensureWorkspace(
+  database: Database,
+  id: string,
+  name: string,
+  actor: Actor = 'system',
+): Promise<{ id: string }> {
+  const created = await database
+    .insert(workspaces)
+    .values({ id, name })
+    .onConflictDoNothing()
+    .returning({ id: workspaces.id });
+  if (created.length > 0)
+    await addAuditEntry(database, { workspaceId: id, actor, action: 'workspace.create', subjects: [id] });
+  const [workspace] = await database.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.name, name));
+  if (workspace === undefined) throw new Error(`Workspace ${name} could not be created`);
+  return workspace;
+}
+
+export interface NewApiKey {
+  workspaceId: string;
+  id: string;
+  name: string;
+  /** SHA-256 of the key, hex. */
+  keyHash: string;
+  hint: string;
+  scopes: ApiKeyScope[];
+  /** ISO 8601; null: never. */
+  expiresAt?: string | null;
+}
+
+export async function insertApiKey(database: Database, key: NewApiKey): Promise<void> {
+  await database.insert(apiKeys).values({
+    workspace_id: key.workspaceId,
+    id: key.id,
+    name: key.name,
+    key_hash: key.keyHash,
+    hint: key.hint,
+    scopes: key.scopes,
+    expires_at: key.expiresAt ?? null,
+  });
+}
+
+/** Returns false where the workspace has no such key, or it is revoked already. */
+export async function revokeApiKey(
+  transaction: Database,
+  workspaceId: string,
+  id: string,
+  actor: Actor = 'system',
+): Promise<boolean> {
+  const revoked = await transaction
+    .update(apiKeys)
+    .set({ revoked_at: sql`now()` })
+    .where(and(eq(apiKeys.workspace_id, workspaceId), eq(apiKeys.id, id), isNull(apiKeys.revoked_at)))
+    .returning({ id: apiKeys.id });
+  if (revoked.length === 0) return false;
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'key.revoke', subjects: [id] });
+  return true;
+}
+
+/** Notes that a key was used, at most once a minute: the exact moment is not worth a write per request. */
+export async function touchApiKey(database: Database, workspaceId: string, id: string): Promise<void> {
+  await database
+    .update(apiKeys)
+    .set({ last_used_at: sql`now()` })
+    .where(
+      and(
+        eq(apiKeys.workspace_id, workspaceId),
+        eq(apiKeys.id, id),
+        sql`(${apiKeys.last_used_at} IS NULL OR ${apiKeys.last_used_at} < now() - interval '1 minute')`,
+      ),
+    );
+}
+
+/** The workspace's row is held for so long at most by those who write rows of it. */
+const LOCK_TIMEOUT = '10min';
+
+/** Every table with rows of workspaces, so that a new one is not forgotten; but for what is to be deleted from the store. */
+const WORKSPACE_TABLES = Object.values(schema).flatMap((value: unknown) =>
+  is(value, PgTable) && value !== schema.rawObjectDeletions && 'workspace_id' in getTableColumns(value) ? [value] : [],
+);
+
+/**
+ * Deletes all rows of a workspace but its own, which with `isFinal` goes as well (its id in the audit log is then all that
+ * is left of it), and records the raw objects that they name as to be deleted. Waits for those who write rows of it; they
+ * find nothing of it afterwards.
+ */
+export async function deleteWorkspaceRows(
+  transaction: Database,
+  workspaceId: string,
+  { isFinal, actor }: { isFinal: boolean; actor: Actor },
+): Promise<void> {
+  await transaction.execute(sql`SET LOCAL lock_timeout = '${sql.raw(LOCK_TIMEOUT)}'`);
+  await transaction.execute(sql`SELECT FROM ${schema.workspaces} WHERE id = ${workspaceId} FOR UPDATE`);
+  await transaction.execute(sql`SELECT set_config('recount.deleted_workspace', ${workspaceId}, true)`);
+  for (const { object_key } of [schema.transcripts, schema.liveStreams]) {
+    await transaction.execute(sql`
+      INSERT INTO ${schema.rawObjectDeletions} (workspace_id, object_key)
+      SELECT ${workspaceId}, ${object_key} FROM ${object_key.table}
+      WHERE workspace_id = ${workspaceId} AND ${object_key} IS NOT NULL
+      ON CONFLICT DO NOTHING`);
+  }
+  // Before the documents: who indexes a session for search holds it.
+  await transaction.execute(sql`DELETE FROM ${schema.searchIndexState} WHERE workspace_id = ${workspaceId}`);
+  for (const table of WORKSPACE_TABLES) {
+    await transaction.execute(sql`DELETE FROM ${table} WHERE workspace_id = ${workspaceId}`);
+  }
+  if (!isFinal) return;
+  const { rowCount } = await transaction.execute(sql`DELETE FROM ${schema.workspaces} WHERE id = ${workspaceId}`);
+  if (rowCount === 0) return;
+  await addAuditEntry(transaction, { workspaceId: '', actor, action: 'workspace.delete', subjects: [workspaceId] });
+}
