@@ -90,9 +90,25 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
       );
       return rows[0].count;
     };
-    const countUnderWay = async (): Promise<number> => {
+    /** What the killed worker sent last may still commit until PostgreSQL has noticed its end. */
+    const waitUntilDisconnected = async (): Promise<void> => {
+      const killedAt = (await database.pool.query('SELECT clock_timestamp()::text AS now')).rows[0].now;
+      const countConnections = async (): Promise<number> => {
+        const { rows } = await database.pool.query(
+          `SELECT count(*)::int AS count FROM pg_stat_activity
+           WHERE datname = current_database() AND application_name IN ('recount worker', 'recount queue worker')
+             AND backend_start < $1::timestamptz`,
+          [killedAt],
+        );
+        return rows[0].count;
+      };
+      await expect.poll(countConnections).toBe(0);
+    };
+    const countCutOff = async (): Promise<number> => {
       const { rows } = await database.pool.query(
-        `SELECT count(*)::int AS count FROM pgboss.job WHERE name = '${SMALL_INGEST_QUEUE}' AND state = 'active'`,
+        `SELECT count(*)::int AS count
+         FROM pgboss.job JOIN recount.transcripts ON transcripts.id = job.data->>'transcriptId'
+         WHERE job.name = '${SMALL_INGEST_QUEUE}' AND job.state = 'active' AND transcripts.status <> 'ingested'`,
       );
       return rows[0].count;
     };
@@ -104,14 +120,14 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
       }
     };
     const worker = await backend.start('worker');
-    // Killed between two groups, it has taken none with it; what it had told the queue last is still being written down.
-    for (let ingested = 0; (await countUnderWay()) === 0; ingested = await countIngested()) {
+    // Killed between two groups, or between a group's rows and the end of its jobs, it has cut none off.
+    for (let ingested = 0; (await countCutOff()) === 0; ingested = await countIngested()) {
       if (ingested > 0) await receiveMore();
       await worker.waitUntilReady();
       await waitForCount(ingested + 50);
       await sleep(30);
       await worker.kill(RESTART_PAUSE_MS);
-      await sleep(200);
+      await waitUntilDisconnected();
     }
     expect(await countIngested()).toBeLessThan(count);
     await waitForCount(count);

@@ -1,8 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabasePool } from '@recount/db';
 import { emptyDatabase } from '@recount/ingest/testing/table-backup';
+import { type RawStore, workspaceRecordKey } from '@recount/storage';
 import { compareHashes, hashWorkspace } from './compare-workspaces.ts';
 import type { Installation } from './installation.ts';
 import { runRecount } from './run-recount.ts';
+
+const MAX_RECORD_WAIT_MS = 300_000;
 
 interface RebuildContext {
   database: DatabasePool;
@@ -12,10 +16,11 @@ interface RebuildContext {
 
 /** Loses the database, has it made again of the raw store alone, and returns what is not as it was. */
 export async function rebuildAfterwards(
-  { environment }: Installation,
+  { environment, rawStore }: Installation,
   { database, workspaceIds, settle }: RebuildContext,
 ): Promise<string[]> {
   const hashAll = () => Promise.all(workspaceIds.map((id) => hashWorkspace(database, id)));
+  await waitForRecords(rawStore, workspaceIds);
   const before = await hashAll();
   await emptyDatabase(database);
   await database.pool.query('DELETE FROM pgboss.job');
@@ -36,4 +41,15 @@ export async function rebuildAfterwards(
     (all, hashes, index) => all.concat(compareHashes(after[index] ?? {}, hashes, 'the database that was lost')),
     failures,
   );
+}
+
+/** Workers write the names of workspaces to the raw store every half a minute. */
+async function waitForRecords(rawStore: RawStore, workspaceIds: readonly string[]): Promise<void> {
+  const deadline = performance.now() + MAX_RECORD_WAIT_MS;
+  for (const id of workspaceIds) {
+    while (!(await rawStore.stat(workspaceRecordKey(id)))) {
+      if (performance.now() > deadline) throw new Error(`Workspace ${id} has no record in the raw store`);
+      await sleep(200);
+    }
+  }
 }
