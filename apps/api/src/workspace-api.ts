@@ -20,7 +20,7 @@ export async function createWorkspaceApi(
   const app: ApiApp = fastify({ logger: false }).withTypeProvider<ZodTypeProvider>();
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
-  const keyHolder = { workspaceId, keyId: '', scopes: [...API_KEY_SCOPES], expiresAt: null, actor };
+  const keyHolder = { workspaceId, keyId: '', scopes: [...API_KEY_SCOPES], person: null, expiresAt: null, actor };
   app.decorateRequest('keyHolder', null);
   app.addHook('onRequest', async (request) => {
     request.keyHolder = keyHolder;

@@ -1,6 +1,6 @@
 import { DEFAULT_AGENT_ID } from '@recount/core';
 import { z } from 'zod';
-import { MAX_PATH_LENGTH, sessionIdParameter, text } from './fields.ts';
+import { MAX_PATH_LENGTH, machineParameter, personParameter, sessionIdParameter, text } from './fields.ts';
 
 export const DEFAULT_REPORT_ROWS = 1000;
 export const MAX_REPORT_ROWS = 10_000;
@@ -19,6 +19,8 @@ export const GROUP_KEYS = [
   'git_branch',
   'agent',
   'agent_version',
+  'person',
+  'machine',
   'session',
   'tool',
   'tool_kind',
@@ -73,6 +75,8 @@ export const reportFilterFields = {
   git_branch: text(MAX_FILTER_LENGTH)
     .optional()
     .describe('Git branch: of the response where usage is counted, of the session elsewhere'),
+  machine: machineParameter.optional(),
+  person: personParameter.optional(),
   model: text(MAX_FILTER_LENGTH)
     .optional()
     .describe('Model, as the transcript names it; of sessions and their events: those that used it'),

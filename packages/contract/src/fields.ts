@@ -52,6 +52,20 @@ export const momentField = z
 /** `true` or `false` in a query. */
 export const flagField = z.enum(['true', 'false']).transform((value) => value === 'true');
 
+const MAX_NAME_LENGTH = 255;
+const nameText = text(MAX_NAME_LENGTH).refine((value) => !/\p{Cc}/u.test(value), 'Control characters are not allowed');
+
+/** In requests. */
+export const machineParameter = nameText.describe('Machine that the session ran on, as its uploader named it');
+export const personParameter = nameText.describe('Person whose session it is, as the key or its uploader says');
+
+/** In answers. */
+export const machineField = z.string().nullable().describe('Machine that it came from; null: unknown');
+export const personField = z
+  .string()
+  .nullable()
+  .describe('Whose work it is: the person of the API key that brought it, else whom the upload named; null: unknown');
+
 /** Who brought bytes: the id of an API key, or a word that is none. */
 export const uploaderField = z
   .string()

@@ -7,6 +7,7 @@ export const apiKeySchema = z
     name: z.string(),
     hint: z.string().describe('Last characters of the key'),
     scopes: z.array(z.string()),
+    person: z.string().nullable().describe('Whose key it is: what it brings is theirs; null: the upload says it'),
     created_at: timestampField,
     expires_at: timestampField.nullable().describe('From then on the key is refused; null: never'),
     previous_expires_at: timestampField

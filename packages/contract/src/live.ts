@@ -1,6 +1,15 @@
 import { DEFAULT_AGENT_ID, RUNNABLE_AGENTS } from '@recount/core';
 import { z } from 'zod';
-import { countField, MAX_PATH_LENGTH, sessionIdField, sessionIdParameter, text, timestampField } from './fields.ts';
+import {
+  countField,
+  MAX_PATH_LENGTH,
+  machineParameter,
+  personParameter,
+  sessionIdField,
+  sessionIdParameter,
+  text,
+  timestampField,
+} from './fields.ts';
 
 const agentField = z.enum(RUNNABLE_AGENTS.map(({ id }) => id));
 
@@ -26,6 +35,8 @@ export const liveQuerySchema = z.strictObject({
   agent: agentField.default(DEFAULT_AGENT_ID).describe('Whose output it is; fixed by the first request'),
   source_format: text(MAX_FORMAT_LENGTH).optional().describe('What the agent calls it, e.g. `stream-json`'),
   path: z.string().max(MAX_PATH_LENGTH).optional().describe('Where the output also lies, if it does'),
+  machine: machineParameter.optional(),
+  person: personParameter.optional(),
 });
 
 /** As a client writes it. */

@@ -5,9 +5,10 @@ import { countField, timestampField } from './fields.ts';
 import { costField, usageFiguresSchema } from './usage-figures.ts';
 
 const TIMES = ['hour', 'day', 'week', 'month'] as const;
-export const SESSION_KEYS = [...TIMES, 'project', 'git_branch', 'agent', 'agent_version'] as const;
+const OF_SESSION = ['project', 'git_branch', 'agent', 'agent_version', 'person', 'machine'] as const;
+export const SESSION_KEYS = [...TIMES, ...OF_SESSION] as const;
 export const EVENT_KEYS = [...SESSION_KEYS, 'session'] as const;
-export const USAGE_KEYS = [...TIMES, 'model', 'project', 'git_branch', 'agent', 'agent_version', 'session'] as const;
+export const USAGE_KEYS = [...TIMES, 'model', ...OF_SESSION, 'session'] as const;
 export const CALL_KEYS = [...USAGE_KEYS, 'tool', 'tool_kind'] as const;
 
 export const name = z.string().nullable();
@@ -25,6 +26,8 @@ export const groupFields = {
   git_branch: name.optional(),
   agent: name.optional(),
   agent_version: name.optional(),
+  person: name.optional(),
+  machine: name.optional(),
   session: z.string().optional().describe('Session id'),
   tool: z.string().optional(),
   tool_kind: z
@@ -49,6 +52,8 @@ const filtersSchema = z
     agent: name,
     project: name,
     git_branch: name,
+    machine: name,
+    person: name,
     model: name,
     session_id: name,
     subagents: z.enum(SUBAGENT_FILTERS),

@@ -2,6 +2,8 @@ import { READABLE_FORMATS } from '@recount/core';
 import { z } from 'zod';
 import {
   countField,
+  machineField,
+  personField,
   sessionIdField,
   sessionIdParameter,
   sha256Field,
@@ -59,6 +61,8 @@ export const transcriptSchema = z
     sha256: sha256Field,
     size_bytes: countField,
     uploader_key_id: uploaderField,
+    machine: machineField,
+    person: personField,
     status: transcriptStatusSchema,
     is_diverged: z
       .boolean()

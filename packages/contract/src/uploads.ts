@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { countField, MAX_PATH_LENGTH, sessionIdField, sha256Field, transcriptIdField } from './fields.ts';
+import {
+  countField,
+  MAX_PATH_LENGTH,
+  machineParameter,
+  personParameter,
+  sessionIdField,
+  sha256Field,
+  transcriptIdField,
+} from './fields.ts';
 import { problemFields, problemSchema } from './problem.ts';
 import { transcriptStatusSchema } from './transcripts.ts';
 
@@ -26,6 +34,10 @@ export const uploadQuerySchema = z.strictObject({
     .max(100)
     .optional()
     .describe('Whose transcript it is if its lines do not tell; what its lines tell counts more'),
+  machine: machineParameter.optional().describe('Name of the machine that the session ran on'),
+  person: personParameter
+    .optional()
+    .describe('Whose session it is, such as a mail address; a key that was made for a person names theirs instead'),
 });
 
 /** As a client writes it. */

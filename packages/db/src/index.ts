@@ -49,6 +49,7 @@ export * from './sessions/read-sessions.ts';
 export * from './sessions/settle-sessions.ts';
 export * from './transcripts/checkpoints.ts';
 export * from './transcripts/delete-transcript.ts';
+export * from './transcripts/complete-origin.ts';
 export * from './transcripts/insert-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './transcripts/list-expired.ts';
 export * from './transcripts/raw-objects.ts';

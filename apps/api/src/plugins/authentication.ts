@@ -15,7 +15,7 @@ import { toLogReason } from '../problems/log-reason.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 /** Who asks, and until when that may last. */
-export interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'expiresAt'> {
+export interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'person' | 'expiresAt'> {
   /** Left out: the key. */
   actor?: Actor;
 }
@@ -51,6 +51,11 @@ export function workspaceOf(request: FastifyRequest): string {
 export function uploaderOf(request: FastifyRequest): string {
   if (request.keyHolder === null) throw new Error('The route has no scope');
   return request.keyHolder.keyId;
+}
+
+/** Whose work a request brings: the key's person where it has one, else whom the request names. */
+export function personOf({ keyHolder }: FastifyRequest, named: string | undefined): string | undefined {
+  return keyHolder?.person ?? named;
 }
 
 /** Who is to be named where the request changes something. */

@@ -23,6 +23,8 @@ interface ReportQuery {
   agent?: string | undefined;
   project?: string | undefined;
   git_branch?: string | undefined;
+  machine?: string | undefined;
+  person?: string | undefined;
   model?: string | undefined;
   session_id?: string | undefined;
   subagents?: ReportFilters['subagents'] | undefined;
@@ -94,6 +96,8 @@ export async function resolveFilter(
     agent: query.agent,
     project: query.project,
     gitBranch: query.git_branch,
+    machine: query.machine,
+    person: query.person,
     model: query.model,
     sessionId: query.session_id,
     subagents: query.subagents ?? 'include',
@@ -120,6 +124,8 @@ function toFilters(filter: ReportFilter, { group_by = [], limit }: ReportQuery):
     agent: filter.agent ?? null,
     project: filter.project ?? null,
     git_branch: filter.gitBranch ?? null,
+    machine: filter.machine ?? null,
+    person: filter.person ?? null,
     model: filter.model ?? null,
     session_id: filter.sessionId ?? null,
     subagents: filter.subagents,

@@ -16,7 +16,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { chooseLiveDecoder } from '../live/choose-live-decoder.ts';
 import type { LiveConfig } from '../live/live-config.ts';
 import { createLiveReceiver } from '../live/receive-live.ts';
-import { uploaderOf, workspaceOf } from '../plugins/authentication.ts';
+import { personOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { toLogReason } from '../problems/log-reason.ts';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -80,6 +80,8 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
       const received = await receiver.receive({
         workspaceId,
         uploaderKeyId: uploaderOf(request),
+        machine: query.machine,
+        person: personOf(request, query.person),
         streamId,
         sessionId: params.session_id,
         agent: query.agent,

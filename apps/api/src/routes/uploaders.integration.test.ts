@@ -6,9 +6,10 @@ import type {
   Transcript,
   TranscriptList,
   UploadReceipt,
+  UsageReport,
 } from '@recount/contract';
 import { createApiKey, OPERATOR, SEVERAL_UPLOADERS, verifyUsage } from '@recount/db';
-import { createDirectTarget } from '@recount/ingest';
+import { createDirectTarget, indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '../testing/test-api.ts';
 import { toLine, toTranscript } from '../testing/transcript-lines.ts';
@@ -122,6 +123,62 @@ describe('uploaders', () => {
     expect(await readSession('parted')).toMatchObject({ uploader_key_id: ada.id });
     expect(await readSession('streamed')).toMatchObject({ uploader_key_id: SEVERAL_UPLOADERS });
     expect(await readSession('direct')).toMatchObject({ uploader_key_id: OPERATOR });
+  });
+});
+
+describe('machines and persons', () => {
+  it('are what the upload says, and filter and group sessions, reports, search and exports', async () => {
+    const laptop = { machine: 'laptop', person: 'ada@example.com' };
+    await upload(ada, toTranscript('on laptop', 4), laptop);
+    await upload(ada, toAnswer('on desktop', 'msg_desktop'), { machine: 'desktop', person: 'ada@example.com' });
+    await upload(mallory, toAnswer('by bob', 'msg_bob'), { person: 'bob@example.com' });
+    await api.work();
+    await indexWaitingSessions(api.database);
+    expect(await readSession('on laptop')).toMatchObject({ ...laptop, transcripts: [laptop] });
+    const { sessions } = await read<SessionList>('/v1/sessions?person=ada@example.com&machine=desktop');
+    expect(sessions.map(({ session_id }) => session_id)).toEqual(['on desktop']);
+    const { rows, filters } = await read<UsageReport>(
+      '/v1/analytics/usage?group_by=person,machine&from=2026-01-01&person=bob@example.com',
+    );
+    expect(filters).toMatchObject({ person: 'bob@example.com', machine: null });
+    expect(rows).toMatchObject([{ person: 'bob@example.com', machine: null, own: { responses: 1 } }]);
+    const answers = await read<{ results: { session_id: string }[] }>('/v1/search?q=answer&machine=desktop');
+    expect(answers.results.map(({ session_id }) => session_id)).toEqual(['on desktop']);
+    const csv = await (await api.fetch('/v1/export/sessions?machine=laptop')).text();
+    expect(csv.trimEnd().split('\n').at(-1)).toMatch(/,laptop,ada@example\.com$/);
+    const { rows: responses } = await api.database.database.execute(
+      "SELECT machine, person FROM analytics.api_responses WHERE person LIKE 'bob%'",
+    );
+    expect(responses).toEqual([{ machine: null, person: 'bob@example.com' }]);
+    await expectVerified();
+  });
+
+  it('are the person of the key, whatever the upload says, and no names with control characters', async () => {
+    const scopes = ['ingest' as const];
+    const ofGrace = { workspaceId: HOME_WORKSPACE, name: 'grace', person: 'grace@example.com', scopes };
+    const grace = await createApiKey(api.database.database, ofGrace);
+    const id = await upload(grace, toTranscript('of grace', 2), { person: 'somebody@example.com', machine: 'm' });
+    expect(await read<Transcript>(`/v1/transcripts/${id}`)).toMatchObject({
+      person: 'grace@example.com',
+      machine: 'm',
+    });
+    const refused = await api.upload(toTranscript('x', 2), { machine: 'a\nb' });
+    expect(refused.status).toBe(400);
+    await api.work();
+  });
+
+  it('are added to what the same key brought before without them, and are never changed by others', async () => {
+    const text = toTranscript('nameless', 3);
+    const id = await upload(ada, text);
+    await api.work();
+    await upload(mallory, text, { person: 'mallory' });
+    expect(await read<Transcript>(`/v1/transcripts/${id}`)).toMatchObject({ person: null, machine: null });
+    await upload(ada, text, { person: 'ada', machine: 'laptop' });
+    await upload(ada, text, { person: 'eve', machine: 'desktop' });
+    expect(await readSession('nameless')).toMatchObject({
+      ...{ person: 'ada', machine: 'laptop' },
+      transcripts: [{ id, person: 'ada', machine: 'laptop' }],
+    });
   });
 });
 

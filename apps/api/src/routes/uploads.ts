@@ -12,7 +12,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
-import { uploaderOf, workspaceOf } from '../plugins/authentication.ts';
+import { personOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import type { ApiMetrics } from '../plugins/metrics.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -123,6 +123,8 @@ async function handleSingle(
     {
       workspaceId: workspaceOf(request),
       uploaderKeyId: uploaderOf(request),
+      machine: query.machine,
+      person: personOf(request, query.person),
       body: verifyDigests(decoded, digests.decoded, trailers && (() => trailers().decoded)),
       sessionId: query.session_id,
       path: query.path,
@@ -152,7 +154,11 @@ async function handleMultipart(
     throw new ProblemError('invalid-digest', detail);
   }
   const workspaceId = workspaceOf(request);
-  const uploaderKeyId = uploaderOf(request);
+  const origin = {
+    uploaderKeyId: uploaderOf(request),
+    machine: query.machine,
+    person: personOf(request, query.person),
+  };
   const results = await receiveMultipart({
     limits: openBody(config, request, reply),
     parts: request.parts(),
@@ -161,7 +167,7 @@ async function handleMultipart(
     receive: (file) =>
       receiveFile(
         { ...deps, log: request.log },
-        { ...file, workspaceId, uploaderKeyId, agent: query.agent, maxBytes: config.maxTranscriptBytes },
+        { ...file, ...origin, workspaceId, agent: query.agent, maxBytes: config.maxTranscriptBytes },
       ),
   });
   const hasFailures = results.some((result) => 'error' in result);

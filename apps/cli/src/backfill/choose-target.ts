@@ -2,10 +2,10 @@ import { type BackfillTarget, createDirectTarget } from '@recount/ingest';
 import type { CliContext } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { createApiClient } from '../connection/api-client.ts';
-import { createApiTarget } from '../connection/api-target.ts';
+import { createApiTarget, type UploadOrigin } from '../connection/api-target.ts';
 import { type ApiOptions, findApi, NO_API_MESSAGE } from '../connection/find-api.ts';
 
-export interface TargetOptions extends ApiOptions {
+export interface TargetOptions extends ApiOptions, UploadOrigin {
   direct?: boolean;
   workspace?: string;
 }
@@ -28,7 +28,10 @@ export async function chooseTarget(context: CliContext, options: TargetOptions):
   }
   const place = await findApi(context, options);
   if (place === undefined) throw new CliError(NO_TARGET_MESSAGE);
-  return { target: createApiTarget(createApiClient(place)), close: async () => {} };
+  return {
+    target: createApiTarget(createApiClient(place), { machine: options.machine, person: options.person }),
+    close: async () => {},
+  };
 }
 
 async function openDirectTarget(context: CliContext, options: TargetOptions): Promise<ChosenTarget> {
@@ -39,7 +42,7 @@ async function openDirectTarget(context: CliContext, options: TargetOptions): Pr
   const installation = await openInstallation(await findInstallationConfig(context));
   try {
     const workspaceId = await findWorkspace(installation.database, options.workspace ?? DEFAULT_WORKSPACE);
-    return { target: createDirectTarget(installation, { workspaceId }), close: installation.close };
+    return { target: createDirectTarget(installation, { ...options, workspaceId }), close: installation.close };
   } catch (error) {
     await installation.close();
     throw error;

@@ -33,6 +33,8 @@ export function createBackfillCommand(context: CliContext): Command {
     .option('--since <date>', 'only what was modified since: 2026-03-01, 7d, 12h', (text) => parseSince(text))
     .option('--concurrency <n>', 'transcripts under way at once', wholeNumber(1, MAX_CONCURRENCY), 4)
     .option('--no-wait', 'end when all is stored, without waiting until it is ingested')
+    .option('--person <name>', 'whose sessions these are, such as a mail address')
+    .option('--machine <name>', 'machine that they come from')
     .option('--json', 'print the result as JSON')
     .option('--server <url>', 'API to bring it to; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')

@@ -20,6 +20,7 @@ interface KeyOptions {
   workspace: string;
   name: string;
   scopes: ApiKeyScope[];
+  person?: string;
   /** Milliseconds since 1970; null: never. */
   expires?: number | null;
   /** Milliseconds. */
@@ -48,6 +49,7 @@ Examples:
     .requiredOption('--name <name>', 'what the key is for')
     .option(...WORKSPACE_OPTION)
     .option('--scopes <scopes>', `some of ${SCOPES.join(',')}`, parseScopes, DEFAULT_SCOPES)
+    .option('--person <name>', 'whose key it is, such as a mail address: what it uploads is theirs')
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option(...JSON_OPTION)
     .action((options: KeyOptions) => createKey(context, options));
@@ -99,17 +101,17 @@ async function createKey(context: CliContext, { workspace: name, ...key }: KeyOp
   } = await withDatabase(context, (database) =>
     database.withTransaction(async (transaction) => {
       const workspace = await ensureWorkspace(transaction, newId, name, actor);
-      const { name: keyName, scopes } = key;
-      const request = { workspaceId: workspace.id, name: keyName, scopes, expiresAt, actor };
+      const { name: keyName, scopes, person = null } = key;
+      const request = { workspaceId: workspace.id, name: keyName, scopes, person, expiresAt, actor };
       return { workspaceId: workspace.id, ...(await createApiKey(transaction, request)) };
     }),
   );
   if (workspaceId === newId) note(context, `The workspace ${name} is new.`);
   if (key.json) {
-    const { name: keyName, scopes } = key;
+    const { name: keyName, scopes, person = null } = key;
     return print(
       context,
-      JSON.stringify({ id, name: keyName, workspace: name, scopes, expires_at: expiresAt, key: secret }),
+      JSON.stringify({ id, name: keyName, workspace: name, scopes, person, expires_at: expiresAt, key: secret }),
     );
   }
   note(context, `Key ${id} of the workspace ${name} (${key.scopes.join(', ')}). It is shown this once:`);
@@ -127,15 +129,18 @@ async function listKeys(context: CliContext, { workspace, json, utc = false }: K
 
 function formatKeys(keys: readonly ApiKeyRow[], utc: boolean, maxWidth: number): string[] {
   if (keys.length === 0) return ['No keys.'];
-  const columns = ['ID', 'NAME', 'KEY', 'SCOPES', 'CREATED', 'LAST USED', 'EXPIRES', 'REVOKED'].map((header) => ({
-    header,
-    ...(header === 'NAME' && { minWidth: 12 }),
-  }));
+  const columns = ['ID', 'NAME', 'KEY', 'SCOPES', 'PERSON', 'CREATED', 'LAST USED', 'EXPIRES', 'REVOKED'].map(
+    (header) => ({
+      header,
+      ...(header === 'NAME' && { minWidth: 12 }),
+    }),
+  );
   const rows = keys.map((key) => [
     key.id,
     toSingleLine(key.name),
     `…${key.hint}`,
     key.scopes.join(','),
+    toSingleLine(key.person ?? ''),
     formatTimestamp(key.created_at, utc),
     formatTimestamp(key.last_used_at, utc),
     formatTimestamp(key.expires_at, utc),

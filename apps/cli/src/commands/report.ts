@@ -52,7 +52,7 @@ function createKindCommand(context: CliContext, kind: ReportKind): Command {
   if (kind.groupBy?.isPossible) {
     command.option(
       '--group-by <keys>',
-      'some of hour,day,week,month,model,project,git_branch,agent,agent_version,session,tool, as far as the report has them',
+      'some of hour,day,week,month,model,project,git_branch,agent,agent_version,person,machine,session,tool, as far as the report has them',
       kind.groupBy.fallback,
     );
   }
@@ -139,6 +139,7 @@ async function showTable(
 /** What is shown, of what and of when. */
 function toTitle({ title }: ReportKind, { filters, currency_label: currency }: ReportAnswer): string {
   const { from, to, time_zone: timeZone, agent, project, git_branch: branch, model, session_id: session } = filters;
+  const { person, machine } = filters;
   const toDay = (moment: string): string =>
     new Date(moment).toLocaleString('sv-SE', { timeZone }).replace(' 00:00:00', '');
   const range = [from === null ? '' : `from ${toDay(from)}`, to === null ? '' : `before ${toDay(to)}`];
@@ -149,6 +150,8 @@ function toTitle({ title }: ReportKind, { filters, currency_label: currency }: R
     agent,
     project,
     branch,
+    person,
+    machine,
     model,
     session,
     subagents,

@@ -14,6 +14,8 @@ interface SearchOptions extends ApiOptions {
   tz?: string;
   project?: string;
   branch?: string;
+  machine?: string;
+  person?: string;
   agent?: string;
   model?: string;
   session?: string;
@@ -45,6 +47,8 @@ export function createSearchCommand(context: CliContext): Command {
     .option('--branch <branch>', 'Git branch of the session')
     .option('--agent <agent>', 'agent, such as claude-code')
     .option('--model <model>', 'sessions that used this model')
+    .option('--person <name>', 'whose sessions')
+    .option('--machine <name>', 'machine that the session ran on')
     .option('--session <id>', 'this session alone')
     .option('--no-subagents', 'without what sub-agents did')
     .option('--only-subagents', 'only what sub-agents did')
@@ -81,7 +85,7 @@ function toQuery(q: string, options: SearchOptions): SearchQuery {
   if (options.onlySubagents && !options.subagents) {
     throw new UsageError('--no-subagents and --only-subagents exclude each other.');
   }
-  const { mode, sort, kind, from, to, project, agent, model, limit } = options;
+  const { mode, sort, kind, from, to, project, agent, model, machine, person, limit } = options;
   const query = {
     q,
     mode,
@@ -92,6 +96,8 @@ function toQuery(q: string, options: SearchOptions): SearchQuery {
     project,
     agent,
     model,
+    machine,
+    person,
     limit,
     time_zone: options.tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     git_branch: options.branch,

@@ -8,8 +8,14 @@ import type { ApiClient } from './api-client.ts';
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
 const PENDING_PAGE_LIMIT = 100;
 
+/** Where transcripts come from, and whose they are, where that is known. */
+export interface UploadOrigin {
+  machine?: string | undefined;
+  person?: string | undefined;
+}
+
 /** Brings transcripts to a recount API. */
-export function createApiTarget(client: ApiClient): BackfillTarget {
+export function createApiTarget(client: ApiClient, origin: UploadOrigin = {}): BackfillTarget {
   const isNear = LOOPBACK_HOSTS.has(new URL(client.place.url).hostname);
   return {
     async find({ sessionId, sha256 }, signal) {
@@ -28,7 +34,7 @@ export function createApiTarget(client: ApiClient): BackfillTarget {
       const receipt = await client.request<UploadReceipt>('/v1/transcripts', {
         method: 'POST',
         // The end of a path tells whose transcript it is.
-        query: { path: path.slice(-MAX_PATH_LENGTH) },
+        query: { ...origin, path: path.slice(-MAX_PATH_LENGTH) },
         headers: {
           'content-type': 'application/x-ndjson',
           ...(!isNear && { 'content-encoding': 'gzip' }),

@@ -10,6 +10,8 @@ export interface FilterOptions {
   agent?: string;
   project?: string;
   branch?: string;
+  machine?: string;
+  person?: string;
   model?: string;
   session?: string;
   /** False with --no-subagents. */
@@ -27,7 +29,7 @@ export function toFilterQuery(
   options: FilterOptions,
   place: { workingDirectory: string; nowMs?: number },
 ): ReportQuery {
-  const { agent, branch, model, session, onlySubagents = false, subagents } = options;
+  const { agent, branch, machine, person, model, session, onlySubagents = false, subagents } = options;
   if (onlySubagents && !subagents) throw new UsageError('--only-subagents and --no-subagents exclude each other.');
   const timeZone = options.tz ?? toZoneName(new Intl.DateTimeFormat().resolvedOptions().timeZone);
   const toMoment = (text: string | undefined) => toReportMoment(text, timeZone, place.nowMs ?? Date.now());
@@ -38,6 +40,8 @@ export function toFilterQuery(
     agent,
     project: toProject(options.project, place.workingDirectory),
     git_branch: branch,
+    machine,
+    person,
     model,
     session_id: session,
     subagents: onlySubagents ? 'only' : subagents ? undefined : 'exclude',
@@ -76,6 +80,8 @@ export function addFilterOptions(command: Command): Command {
     .option('--project <path>', 'working directory of the sessions; . is the one here')
     .option('--branch <name>', 'git branch')
     .option('--model <name>', 'model')
+    .option('--person <name>', 'whose sessions')
+    .option('--machine <name>', 'machine that the sessions ran on')
     .option('--session <id>', 'session')
     .option('--no-subagents', 'leave out what sub-agents did')
     .option('--only-subagents', 'only what sub-agents did')

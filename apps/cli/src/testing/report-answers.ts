@@ -41,6 +41,8 @@ export function toUsageReport(changes: Partial<UsageReport> = {}): UsageReport {
       agent: null,
       project: null,
       git_branch: null,
+      machine: null,
+      person: null,
       model: null,
       session_id: null,
       subagents: 'include',

@@ -35,6 +35,7 @@ const COLUMNS: Readonly<Record<ExportDataset, readonly ExportColumn[]>> = {
     ...columns('cost', 'cost_web_search_usd reported_cost_usd'),
     ...columns('text', 'price_basis price_version'),
     ...columns('count', 'copy_count'),
+    ...columns('text', 'machine person'),
   ],
   messages: [
     ...columns('text', 'session_id transcript_id message_id'),
@@ -50,6 +51,7 @@ const COLUMNS: Readonly<Record<ExportDataset, readonly ExportColumn[]>> = {
     ...columns('flag', 'has_text has_thinking has_tool_use has_tool_result'),
     ...columns('text', 'provider_message_id request_id uuid parent_uuid'),
     ...columns('json', 'metadata'),
+    ...columns('text', 'machine person'),
   ],
   sessions: [
     ...columns('text', 'session_id agent'),
@@ -70,5 +72,6 @@ const COLUMNS: Readonly<Record<ExportDataset, readonly ExportColumn[]>> = {
     ...columns('count', 'shared_responses'),
     ...columns('cost', 'shared_cost_usd'),
     ...columns('count', 'own_unpriced_responses shared_unpriced_responses'),
+    ...columns('text', 'machine person'),
   ],
 };

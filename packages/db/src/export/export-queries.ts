@@ -22,7 +22,8 @@ function toUsageQuery(filter: ReportFilter): SQL {
       u.tokens_in, u.tokens_out, u.cache_read, u.cache_write, u.cache_write_5m, u.cache_write_1h, u.thinking_tokens,
       u.web_search_requests, u.web_fetch_requests, u.service_tier, u.speed, u.inference_geo, u.is_unfinalised,
       u.estimated_tokens_out, u.cost_usd, u.cost_input_usd, u.cost_output_usd, u.cost_cache_read_usd,
-      u.cost_cache_write_usd, u.cost_web_search_usd, u.reported_cost_usd, u.price_basis, u.price_version, u.copy_count
+      u.cost_cache_write_usd, u.cost_web_search_usd, u.reported_cost_usd, u.price_basis, u.price_version, u.copy_count,
+      s.machine, s.person
     FROM recount.usage_ledger AS u ${joinSessions(source)}
     LEFT JOIN recount.transcripts AS t ON t.workspace_id = u.workspace_id AND t.row_set_id = u.row_set_id
     WHERE ${toConditions(filter, source)}
@@ -41,7 +42,7 @@ function toMessagesQuery(filter: ReportFilter): SQL {
       m.message_type, m.role, m.model, m."timestamp", s.agent, s.project, s.git_branch,
       s.is_subagent OR m.is_sidechain AS is_subagent, m.agent_id, m.tokens_in, m.tokens_out, m.cache_read,
       m.cache_write, m.cost_usd, m.stop_reason, m.has_text, m.has_thinking, m.has_tool_use, m.has_tool_result,
-      m.provider_message_id, m.request_id, m.uuid, m.parent_uuid, m.metadata
+      m.provider_message_id, m.request_id, m.uuid, m.parent_uuid, m.metadata, s.machine, s.person
     FROM recount.sessions AS s
     JOIN recount.transcripts AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
     JOIN recount.transcript_messages AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
@@ -70,7 +71,8 @@ function toSessionsQuery(filter: ReportFilter): SQL {
       s.api_response_count, s.tokens_in, s.tokens_out, s.cache_read, s.cache_write, s.web_search_count,
       s.cost_estimate_usd AS cost_usd, s.unfinalised_count, s.unpriced_count, s.reported_cost_usd,
       u.own_responses, u.own_tokens_in, u.own_tokens_out, u.own_cache_read, u.own_cache_write, u.own_cost_usd,
-      u.shared_responses, u.shared_cost_usd, u.own_unpriced_responses, u.shared_unpriced_responses
+      u.shared_responses, u.shared_cost_usd, u.own_unpriced_responses, u.shared_unpriced_responses,
+      s.machine, s.person
     FROM recount.sessions AS s
     CROSS JOIN LATERAL (
       SELECT

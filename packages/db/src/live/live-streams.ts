@@ -62,7 +62,16 @@ export async function findStreamOfTranscript(
 
 export type NewLiveStream = Pick<
   typeof liveStreams.$inferInsert,
-  'workspace_id' | 'id' | 'session_id' | 'agent' | 'source_format' | 'path' | 'writer_id' | 'uploader_key_id'
+  | 'workspace_id'
+  | 'id'
+  | 'session_id'
+  | 'agent'
+  | 'source_format'
+  | 'path'
+  | 'writer_id'
+  | 'uploader_key_id'
+  | 'machine'
+  | 'person'
 >;
 
 /**

@@ -57,6 +57,9 @@ export const liveStreams = recountSchema.table(
     path: text(),
     /** Id of the API key that began it, SEVERAL_UPLOADERS once another one has gone on with it. */
     uploader_key_id: identifier(),
+    /** As the request that began it said. */
+    machine: text(),
+    person: text(),
     state: text().$type<LiveStreamState>().notNull().default('open'),
     /** The request that appends; another one takes over by writing its own name. */
     writer_id: text().notNull(),

@@ -65,8 +65,17 @@ export async function readBlocksReport(
   return { rows: blocks, totals: { blocks: starts.length, ...all }, truncated: true };
 }
 
-const hasFurtherConditions = ({ project, gitBranch, model, sessionId, subagents }: ReportFilter): boolean =>
-  [project, gitBranch, model, sessionId].some((value) => value !== undefined) || subagents !== 'include';
+const hasFurtherConditions = ({
+  project,
+  gitBranch,
+  machine,
+  person,
+  model,
+  sessionId,
+  subagents,
+}: ReportFilter): boolean =>
+  [project, gitBranch, machine, person, model, sessionId].some((value) => value !== undefined) ||
+  subagents !== 'include';
 
 const toIso = (ms: number): string => new Date(Math.min(ms, LAST_MS)).toISOString();
 

@@ -11,6 +11,9 @@ export interface ReportRequest {
   agent?: string | undefined;
   project?: string | undefined;
   gitBranch?: string | undefined;
+  /** Of the session. */
+  machine?: string | undefined;
+  person?: string | undefined;
   model?: string | undefined;
   sessionId?: string | undefined;
   subagents: 'include' | 'exclude' | 'only';
@@ -118,12 +121,14 @@ export const joinSessions = (source: ReportSource): SQL =>
 
 /** The conditions of a filter, for a WHERE. */
 export function toConditions(filter: ReportFilter, source: ReportSource): SQL {
-  const { from, to, agent, project, gitBranch, model, sessionId, subagents } = filter;
+  const { from, to, agent, project, gitBranch, machine, person, model, sessionId, subagents } = filter;
   const conditions = [sql`${source.workspaceId} = ${filter.workspaceId}`];
   if (from !== null) conditions.push(sql`${source.time} >= ${from}::timestamptz`);
   if (to !== null) conditions.push(sql`${source.time} < ${to}::timestamptz`);
   if (agent !== undefined) conditions.push(sql`s.agent = ${agent}`);
   if (project !== undefined) conditions.push(sql`s.project = ${project}`);
+  if (machine !== undefined) conditions.push(sql`s.machine = ${machine}`);
+  if (person !== undefined) conditions.push(sql`s.person = ${person}`);
   if (gitBranch !== undefined) conditions.push(sql`${source.gitBranch} = ${gitBranch}`);
   if (model !== undefined) {
     conditions.push(source.model === undefined ? sql`${model} = ANY(s.models)` : sql`${source.model} = ${model}`);

@@ -17,6 +17,8 @@ export type ReportKey =
   | 'project'
   | 'git_branch'
   | 'agent'
+  | 'person'
+  | 'machine'
   | 'agent_version'
   | 'session'
   | 'tool'
@@ -54,6 +56,10 @@ export function toKey(key: ReportKey, source: ReportSource, { timeZone, calendar
       return sql`s.project`;
     case 'agent':
       return sql`s.agent`;
+    case 'person':
+      return sql`s.person`;
+    case 'machine':
+      return sql`s.machine`;
     case 'git_branch':
       return source.gitBranch;
     case 'agent_version':

@@ -211,6 +211,8 @@ function toConditions(filter: SearchFilter): SQL[] {
     filter.project && sql`s.project = ${filter.project}`,
     filter.gitBranch && sql`s.git_branch = ${filter.gitBranch}`,
     filter.agent && sql`s.agent = ${filter.agent}`,
+    filter.machine && sql`s.machine = ${filter.machine}`,
+    filter.person && sql`s.person = ${filter.person}`,
     filter.model && sql`${filter.model} = ANY(s.models)`,
     filter.subagents === 'include' ? undefined : sql`d.is_subagent = ${filter.subagents === 'only'}`,
   ];

@@ -21,6 +21,8 @@ export interface SessionFilter {
   agent?: string | undefined;
   project?: string | undefined;
   branch?: string | undefined;
+  machine?: string | undefined;
+  person?: string | undefined;
   model?: string | undefined;
   /** Sessions with activity at or after `from` and before `to`; ISO 8601. */
   from?: string | undefined;
@@ -83,6 +85,8 @@ function toConditions(filter: SessionFilter): (SQL | undefined)[] {
     equals(sessions.agent, filter.agent),
     equals(sessions.project, filter.project),
     equals(sessions.git_branch, filter.branch),
+    equals(sessions.machine, filter.machine),
+    equals(sessions.person, filter.person),
     equals(sessions.parent_session_id, filter.parentSessionId),
     equals(sessions.is_subagent, filter.isSubagent),
     filter.model === undefined ? undefined : sql`${filter.model} = ANY(${sessions.models})`,

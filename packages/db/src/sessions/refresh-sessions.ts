@@ -12,6 +12,8 @@ const TAKEN_OVER = [
   'parent_session_id',
   'agent_id',
   'uploader_key_id',
+  'machine',
+  'person',
   ...Object.keys(transcriptFigures()),
 ];
 const DERIVED = [...TAKEN_OVER, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];

@@ -36,6 +36,9 @@ export const transcripts = recountSchema.table(
     object_key: text().notNull(),
     /** Id of the API key that brought these bytes first, or OPERATOR; null of what came before 0.4, or without a row. */
     uploader_key_id: identifier(),
+    /** Where the bytes came from, and whose work they are; as the uploader said, or the person of their key. Null: unknown. */
+    machine: text(),
+    person: text(),
     /** Transcript of the session whose bytes are the beginning of this one's, as seen when this one was received. */
     grown_from: identifier(),
     /** SHA-256 of the bytes that follow it. */
@@ -101,6 +104,9 @@ export const sessions = recountSchema.table(
     transcript_count: integer().notNull().default(1),
     /** Of the primary transcript. */
     uploader_key_id: identifier(),
+    /** Of the primary transcript. */
+    machine: text(),
+    person: text(),
     /** Those of them, the primary one aside, that somebody else than the session's owner brought: see `selectVersions`. */
     other_uploader_count: integer().notNull().default(0),
     ...transcriptFigures(),
@@ -113,6 +119,7 @@ export const sessions = recountSchema.table(
     index('sessions_cost').on(table.workspace_id, knownCost(table.cost_estimate_usd), table.session_id),
     index('sessions_parent').on(table.workspace_id, table.parent_session_id),
     index('sessions_project').on(table.workspace_id, table.project),
+    index('sessions_person').on(table.workspace_id, table.person, table.machine),
   ],
 );
 

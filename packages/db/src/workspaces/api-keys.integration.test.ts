@@ -30,6 +30,7 @@ describe('api keys', () => {
       workspaceId: TEST_WORKSPACE,
       keyId: 'k2',
       scopes: ['ingest', 'read'],
+      person: null,
       expiresAt: null,
       isExpired: false,
     });
@@ -107,7 +108,7 @@ describe('create api key', () => {
       const scopes = ['ingest', 'read'] as const;
       const { id, key } = await createApiKey(pool.database, { workspaceId, name: 'ci', scopes });
       expect(key).toMatch(API_KEY_PATTERN);
-      const holder = { workspaceId, keyId: id, scopes, expiresAt: null, isExpired: false };
+      const holder = { workspaceId, keyId: id, scopes, person: null, expiresAt: null, isExpired: false };
       expect(await findKeyHolder(pool.database, hashApiKey(key))).toEqual(holder);
       await revokeApiKey(pool.database, workspaceId, id);
       expect(await findKeyHolder(pool.database, hashApiKey(key))).toBeUndefined();

@@ -10,6 +10,7 @@ export interface KeyHolder {
   workspaceId: string;
   keyId: string;
   scopes: ApiKeyScope[];
+  person: string | null;
   /** When what was looked up ends; null: never. */
   expiresAt: string | null;
   /** Whether it has ended, by the database's clock. */
@@ -27,6 +28,7 @@ export async function findKeyHolder(database: Database, keyHash: string): Promis
       workspaceId: apiKeys.workspace_id,
       keyId: apiKeys.id,
       scopes: apiKeys.scopes,
+      person: apiKeys.person,
       expiresAt: sql<string | null>`${end}`.mapWith(apiKeys.expires_at),
       isExpired: sql<boolean>`coalesce(${end} <= now(), false)`,
     })
@@ -67,6 +69,8 @@ export interface ApiKeyRequest {
   workspaceId: string;
   name: string;
   scopes: readonly ApiKeyScope[];
+  /** Whose key it is. Left out or null: nobody's in particular. */
+  person?: string | null;
   /** ISO 8601; left out or null: never. */
   expiresAt?: string | null;
   /** Default `system`. */
@@ -76,12 +80,12 @@ export interface ApiKeyRequest {
 /** Creates a key of a workspace. `key` is the only copy: the database has its SHA-256. */
 export async function createApiKey(
   transaction: Database,
-  { workspaceId, name, scopes, expiresAt = null, actor = 'system' }: ApiKeyRequest,
+  { workspaceId, name, scopes, person = null, expiresAt = null, actor = 'system' }: ApiKeyRequest,
 ): Promise<{ id: string; key: string }> {
   const id = ulid();
   const { key, keyHash, hint } = drawApiKey();
-  await insertApiKey(transaction, { workspaceId, id, name, keyHash, hint, scopes: [...scopes], expiresAt });
-  const details = { name, scopes, expires_at: expiresAt };
+  await insertApiKey(transaction, { workspaceId, id, name, keyHash, hint, scopes: [...scopes], person, expiresAt });
+  const details = { name, scopes, person, expires_at: expiresAt };
   await addAuditEntry(transaction, { workspaceId, actor, action: 'key.create', subjects: [id], details });
   return { id, key };
 }

@@ -25,6 +25,8 @@ export const apiKeys = recountSchema.table(
     key_hash: text().notNull(),
     hint: text().notNull(),
     scopes: text().array().$type<ApiKeyScope[]>().notNull(),
+    /** Whose key it is: what it brings is this person's, whatever the upload says. Null: the upload says it. */
+    person: text(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
     /** From then on it is refused; null: never. */
     expires_at: isoTimestamp(),

@@ -39,6 +39,8 @@ export interface NewApiKey {
   keyHash: string;
   hint: string;
   scopes: ApiKeyScope[];
+  /** Whose key it is; null: what it brings says whose it is. */
+  person?: string | null;
   /** ISO 8601; null: never. */
   expiresAt?: string | null;
 }
@@ -51,6 +53,7 @@ export async function insertApiKey(database: Database, key: NewApiKey): Promise<
     key_hash: key.keyHash,
     hint: key.hint,
     scopes: key.scopes,
+    person: key.person ?? null,
     expires_at: key.expiresAt ?? null,
   });
 }

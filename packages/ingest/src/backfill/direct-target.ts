@@ -10,7 +10,7 @@ import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toFailureReason } from '../process/failure-reason.ts';
 import { ReceiveError } from '../receive/receive-error.ts';
-import { DEFAULT_MAX_TRANSCRIPT_BYTES, receiveTranscript } from '../receive/receive-transcript.ts';
+import { DEFAULT_MAX_TRANSCRIPT_BYTES, type ReceiveRequest, receiveTranscript } from '../receive/receive-transcript.ts';
 import { createUploadRecorder } from '../receive/record-uploads.ts';
 import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from './backfill-target.ts';
 
@@ -25,7 +25,12 @@ const MAX_FOUND_AT_ONCE = 100;
 /** Brings transcripts straight to raw store and database, without an API in between. */
 export function createDirectTarget(
   deps: IngestDependencies,
-  { workspaceId, maxBytes = DEFAULT_MAX_TRANSCRIPT_BYTES }: { workspaceId: string; maxBytes?: number },
+  {
+    workspaceId,
+    machine,
+    person,
+    maxBytes = DEFAULT_MAX_TRANSCRIPT_BYTES,
+  }: { workspaceId: string; maxBytes?: number } & Pick<ReceiveRequest, 'machine' | 'person'>,
 ): BackfillTarget {
   const { database } = deps.database;
   const record = createUploadRecorder(deps, { delayMs: GATHER_DELAY_MS });
@@ -42,7 +47,7 @@ export function createDirectTarget(
       }),
     receive: ({ path, open }, signal) =>
       withTargetErrors(async () => {
-        const upload = { workspaceId, uploaderKeyId: OPERATOR, path, body: open(), maxBytes };
+        const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, path, body: open(), maxBytes };
         const request = { ...upload, priority: BACKFILL_PRIORITY, signal };
         const { transcript, isDuplicate, rawObject } = await receiveTranscript(deps, request, record);
         return { transcript: toStoredTranscript(transcript), isDuplicate, isHealed: rawObject === 'healed' };

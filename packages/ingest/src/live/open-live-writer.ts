@@ -16,6 +16,8 @@ export interface LiveRequest {
   workspaceId: string;
   /** Id of the API key that brings it. */
   uploaderKeyId: string;
+  machine?: string | undefined;
+  person?: string | undefined;
   streamId: string;
   sessionId: string;
   /** Id of the agent; of a stream that is known already, not looked at. */
@@ -48,6 +50,8 @@ export async function openLiveWriter(
         source_format: request.sourceFormat ?? null,
         path: request.path ?? null,
         uploader_key_id: request.uploaderKeyId,
+        machine: request.machine ?? null,
+        person: request.person ?? null,
         writer_id: newStreamId(),
       },
       limits.maxOpenStreams,

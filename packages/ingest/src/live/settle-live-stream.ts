@@ -42,6 +42,8 @@ async function storeBytes(
   const { transcript } = await receiveTranscript(deps, {
     workspaceId,
     uploaderKeyId: stream.uploader_key_id,
+    machine: stream.machine ?? undefined,
+    person: stream.person ?? undefined,
     body,
     sessionId: stream.session_id,
     path: stream.path ?? undefined,

@@ -65,6 +65,8 @@ export async function registerObject(
     size_bytes: sizeBytes,
     stored_sha256: null,
     uploader_key_id: null,
+    machine: null,
+    person: null,
     received_at: new Date(decodeTime(transcriptId)).toISOString(),
   };
   const stream = parseStoredLiveStream(stored);

@@ -32,6 +32,8 @@ export function toTranscriptDescription(row: DescribedRow, receivedAt: string): 
     ...{ id, session_id, agent, format, path, is_subagent, parent_session_id, agent_id, sha256, size_bytes },
     stored_sha256: row.stored_sha256 ?? null,
     uploader_key_id: row.uploader_key_id ?? null,
+    machine: row.machine ?? null,
+    person: row.person ?? null,
     received_at: receivedAt,
   };
 }
@@ -46,9 +48,12 @@ export function parseTranscriptDescription(value: ObjectDescription | undefined)
   if (value === undefined) return undefined;
   const texts = [value.id, value.agent, value.sha256, value.received_at];
   const textsOrNull = [value.path, value.parent_session_id, value.agent_id, value.stored_sha256, value.uploader_key_id];
+  // Described before there were machines and persons: absent.
+  const newTexts = [value.machine, value.person];
   const isWhole =
     texts.every(isText) &&
     textsOrNull.every((text) => text === null || isText(text)) &&
+    newTexts.every((text) => text === undefined || text === null || isText(text)) &&
     isText(value.session_id) &&
     isSessionId(value.session_id) &&
     FORMATS.has(value.format) &&

@@ -1,5 +1,13 @@
 import { findReadableFormat, READABLE_FORMATS } from '@recount/core';
-import { hasWorkspace, isDatabaseExhausted, listSessionVersions, type TranscriptRow } from '@recount/db';
+import {
+  completeOrigin,
+  hasWorkspace,
+  isDatabaseExhausted,
+  listSessionVersions,
+  type NewTranscript,
+  OPERATOR,
+  type TranscriptRow,
+} from '@recount/db';
 import { type ObjectDescription, rawObjectKey } from '@recount/storage';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -16,6 +24,9 @@ export interface ReceiveRequest {
   workspaceId: string;
   /** Id of the API key that brings it, or OPERATOR; null where nobody knows. Of a duplicate, the first uploader stays. */
   uploaderKeyId: string | null;
+  /** Where it comes from, and whose work it is, where that is known. */
+  machine?: string | undefined;
+  person?: string | undefined;
   /** Decoded bytes of the transcript. */
   body: AsyncIterable<Uint8Array>;
   /** Overrules what path and content say. */
@@ -89,6 +100,8 @@ export async function receiveTranscript(
     size_bytes: sizeBytes,
     object_key: objectKey,
     uploader_key_id: request.uploaderKeyId,
+    machine: request.machine ?? null,
+    person: request.person ?? null,
     grown_from: beginning?.transcriptId ?? null,
     tail_sha256: beginning?.tailSha256 ?? null,
   };
@@ -104,10 +117,37 @@ export async function receiveTranscript(
     throw error;
   });
   if (!isDuplicate) return { transcript: row, isDuplicate, rawObject: 'stored' };
-  const { transcript: settled, outcome } = await settleDuplicate(deps, row, objectKey);
+  const { transcript: found, outcome } = await settleDuplicate(deps, row, objectKey);
+  const settled = await addOrigin(deps, found, transcript);
   const isKept = outcome !== 'expired' && settled.object_key === objectKey;
   if (!isKept) await deps.rawStore.delete(objectKey);
   return { transcript: settled, isDuplicate, rawObject: outcome };
+}
+
+/**
+ * Adds what a duplicate says about machine and person to a transcript that lacks it: one that came before the machine was
+ * connected. Only from its own uploader, or where the operator or nobody known brought it.
+ */
+async function addOrigin(
+  deps: IngestDependencies,
+  row: TranscriptRow,
+  duplicate: NewTranscript,
+): Promise<TranscriptRow> {
+  const { machine = null, person = null, uploader_key_id: uploader } = duplicate;
+  const isNews = (row.machine === null && machine !== null) || (row.person === null && person !== null);
+  if (!isNews || ![null, OPERATOR, uploader].includes(row.uploader_key_id)) return row;
+  const completed = await deps.database.withTransaction((transaction) =>
+    completeOrigin(transaction, row, { machine, person }),
+  );
+  if (completed === undefined) return row;
+  if (completed.raw_deleted_at === null) {
+    const stored = await deps.rawStore.readDescription(completed.object_key);
+    await deps.rawStore.describe(completed.object_key, {
+      ...stored,
+      ...toTranscriptDescription(completed, completed.created_at),
+    });
+  }
+  return completed;
 }
 
 function checkSessionId(sessionId: string | undefined): void {
