@@ -5,7 +5,7 @@ import type { ParserState } from './parser-state.ts';
 import { ResumeError } from './resume-error.ts';
 
 /** To be raised whenever ParserState, or what a part keeps in it, changes: older checkpoints are then not read. */
-const CHECKPOINT_VERSION = 5;
+const CHECKPOINT_VERSION = 6;
 
 /** Sessions with thousands of responses take a few hundred KiB; beyond this, parsing again is the better bargain. */
 const MAX_CHECKPOINT_BYTES = 4 * 1024 * 1024;

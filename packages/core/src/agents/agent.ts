@@ -40,6 +40,8 @@ export interface ContentIdentity {
   sessionId: string | undefined;
   /** Present if the first message is a sub-agent's. */
   agentId: string | undefined;
+  /** Present if the lines name the session that started this one as its sub-agent; `sessionId` is then the sub-agent's own. */
+  parentSessionId: string | undefined;
   /** Whether a message has been seen: before that, a sub-agent cannot be told from its parent. */
   hasMessage: boolean;
 }

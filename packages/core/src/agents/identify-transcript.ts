@@ -42,9 +42,12 @@ export function identifyTranscript({ sessionId, path, head }: IdentifyInput): Tr
   const content = readHead(head);
   const fromPath = path === undefined ? undefined : readPath(path);
   const pathIsTelling = fromPath !== undefined && (fromPath.isSubagent || fromPath.sessionId !== undefined);
-  const isSubagent = pathIsTelling ? fromPath.isSubagent : content.agentId !== undefined;
+  const isNamedSubagent = content.parentSessionId !== undefined;
+  const isSubagent = isNamedSubagent || (pathIsTelling ? fromPath.isSubagent : content.agentId !== undefined);
   const agentId = isSubagent ? (fromPath?.agentId ?? content.agentId) : undefined;
-  const parentSessionId = isSubagent ? (fromPath?.parentSessionId ?? content.sessionId) : undefined;
+  const parentSessionId = isSubagent
+    ? (content.parentSessionId ?? fromPath?.parentSessionId ?? content.sessionId)
+    : undefined;
   return {
     format: content.known?.format.id,
     agent: content.known?.agent.id,
@@ -52,7 +55,9 @@ export function identifyTranscript({ sessionId, path, head }: IdentifyInput): Tr
     sessionId: cut(
       sessionId ||
         (fromPath?.sessionId ??
-          (isSubagent ? toSubagentId(parentSessionId, agentId, fromPath?.stem) : content.sessionId) ??
+          (isSubagent && !isNamedSubagent
+            ? toSubagentId(parentSessionId, agentId, fromPath?.stem)
+            : content.sessionId) ??
           (fromPath?.stem || undefined)),
     ),
     isSubagent,
@@ -79,7 +84,13 @@ interface HeadContent extends ContentIdentity {
 }
 
 function readHead(head: Uint8Array): HeadContent {
-  const found: HeadContent = { known: undefined, sessionId: undefined, agentId: undefined, hasMessage: false };
+  const found: HeadContent = {
+    known: undefined,
+    sessionId: undefined,
+    agentId: undefined,
+    parentSessionId: undefined,
+    hasMessage: false,
+  };
   const splitter = createLineSplitter(IDENTIFY_HEAD_BYTES, ({ bytes }) => {
     if (found.sessionId !== undefined && found.hasMessage) return;
     for (const value of bytes === undefined ? [] : parseJsonLine(bytes.toString('utf8').trim()).values) {

@@ -50,8 +50,8 @@ export function newMessage(type: MessageType, known: Partial<MessageRecord>): Me
 }
 
 /** Usage without a message, of a response of which nothing is known but what `known` says. */
-export function newUsageRecord(known: Partial<ResponseRecord> & Pick<UsageRecord, 'usage'>): UsageRecord {
-  return { ...newResponse(known), kind: 'usage', usage: known.usage };
+export function newUsageRecord(known: Partial<UsageRecord> & Pick<UsageRecord, 'usage'>): UsageRecord {
+  return { ...newResponse(known), isSubagent: false, ...known, kind: 'usage' };
 }
 
 /** A content block with nothing in it but what `known` says. */

@@ -78,6 +78,11 @@ export interface AdvisorUsage {
 export interface ResponseRecord {
   /** The provider's id of the response: the same on each of its lines and in every copy. */
   responseId: string | null;
+  /**
+   * If the agent names a response, or says what it used, only after its messages: the messages of one response share a
+   * group, any text that no other response of the transcript has, and a usage record of the same group says the rest.
+   */
+  group?: string | undefined;
   requestId: string | null;
   /** Of the line. */
   uuid: string | null;
@@ -116,10 +121,11 @@ export interface MessageRecord extends ResponseRecord {
   promptText: string | undefined;
 }
 
-/** The usage of a sub-agent's response whose message stands elsewhere or nowhere. */
+/** The usage of a response whose messages stand before it (those of its `group`), elsewhere or nowhere. */
 export interface UsageRecord extends ResponseRecord {
   kind: 'usage';
   usage: Usage;
+  isSubagent: boolean;
 }
 
 /** Something that happened in the session beside responses and tool calls. */

@@ -1,4 +1,4 @@
-import type { BlockContent, LinePlace, MessageRecord, UsageRecord } from '../agents/records.ts';
+import type { BlockContent, LinePlace, MessageRecord, ResponseRecord, UsageRecord } from '../agents/records.ts';
 import type { PriceTable } from '../pricing/price-table.ts';
 import { toIsoTimestamp } from '../records/timestamps.ts';
 import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../rows.ts';
@@ -64,7 +64,7 @@ export interface AssemblySink {
 
 export interface MessageAssembler {
   addMessage(record: MessageRecord, place: LinePlace): void;
-  /** Takes in a sub-agent's response that has no message here. */
+  /** Takes in what a response used: one of messages that came before, or one that has no message here. */
   addUsage(record: UsageRecord, place: LinePlace): void;
   /**
    * Emits what has been open for longest: a tool call without its result, or a message. To be called after the last
@@ -136,6 +136,7 @@ export function createMessageAssembler(
   const toolCallSink: ToolCallSink = {
     addCall: (call) => sink.addToolCall(call),
     factsAt: (position) => toCallFacts(window.at(position)?.message),
+    isUnnamedAt: (position) => window.at(position)?.message?.isUnnamed === true,
     addSearches(position, searchCount) {
       const response = window.at(position)?.message?.response;
       if (response === undefined) {
@@ -155,10 +156,11 @@ export function createMessageAssembler(
     const row = toMessageRow(identity, record, place);
     totals.addMessage(row);
     if (record.timestampMs !== undefined) activeTime.add(record.timestampMs);
-    return { row, response: undefined, blockCount: 0, lineCount: 1, toolUseIds: [] };
+    const isUnnamed = record.group !== undefined;
+    return { row, response: undefined, blockCount: 0, lineCount: 1, toolUseIds: [], isUnnamed };
   };
 
-  const applyUsage = (response: OpenResponse, record: MessageRecord): void => {
+  const applyUsage = (response: OpenResponse, record: ResponseRecord): void => {
     const isFirst = response.usage === undefined;
     observeUsage(response, record, usageFrom);
     if (isFirst && isApiResponse(response) && !response.isSubagent) totals.addAnswer();
@@ -221,10 +223,11 @@ export function createMessageAssembler(
 
   const addAssistantLine = (record: MessageRecord, place: LinePlace): void => {
     const isResponse = record.responseId !== null || record.usage !== undefined;
-    const grouping = isResponse ? window.find(record, place.lineNumber) : UNGROUPED;
+    const named = isResponse ? window.find(record, place.lineNumber) : UNGROUPED;
+    const grouping = record.group === undefined ? named : window.findGroup(record.group);
     const { item, isLate } = grouping;
     const original = item?.message;
-    if (original !== undefined && record.responseId !== null) {
+    if (original !== undefined && (record.responseId !== null || record.group !== undefined)) {
       addLine(original, record);
       if (original.response !== undefined) applyUsage(original.response, record);
       addBlocks(original, item?.position ?? 0, record, place);
@@ -239,6 +242,33 @@ export function createMessageAssembler(
     if (original !== undefined) finishCopy(message, position);
   };
 
+  /** Takes in what the messages of a group used, and what their response is called. */
+  const nameResponse = (item: HeldItem, message: OpenMessage, record: UsageRecord, place: LinePlace): void => {
+    const { item: known, groupKey, isLate } = window.find(record, place.lineNumber);
+    const { row, response } = message;
+    message.isUnnamed = false;
+    row.provider_message_id ??= record.responseId;
+    row.request_id ??= record.requestId;
+    row.model ??= record.model;
+    row.stop_reason = record.stopReason ?? row.stop_reason;
+    if (response === undefined) return;
+    response.key = toResponseKey(record, sessionId, place.lineNumber);
+    response.isMarkedCopy ||= record.isMarkedCopy;
+    applyUsage(response, record);
+    if (isLate || known?.message !== undefined) {
+      window.rename(item, null);
+      finishCopy(message, item.position);
+      return;
+    }
+    if (known !== undefined) {
+      item.progress = known.progress;
+      known.progress = undefined;
+      window.rename(known, null);
+    }
+    window.rename(item, groupKey);
+    toolCalls.settleMessage(item.position, message.toolUseIds, toCallFacts(message));
+  };
+
   return {
     addMessage(record, place) {
       if (record.type === 'assistant') {
@@ -250,6 +280,11 @@ export function createMessageAssembler(
       addBlocks(message, position, record, place);
     },
     addUsage(record, place) {
+      const grouped = record.group === undefined ? undefined : window.findGroup(record.group).item;
+      if (grouped?.message !== undefined) {
+        nameResponse(grouped, grouped.message, record, place);
+        return;
+      }
       const { item, groupKey, isLate } = window.find(record, place.lineNumber);
       if (isLate) {
         options.onLate();
@@ -313,7 +348,7 @@ function toUsageResponse(record: UsageRecord, sessionId: string, lineNumber: num
       stop_reason: record.stopReason,
       line_number: lineNumber,
     },
-    isSubagent: true,
+    isSubagent: record.isSubagent,
     gitBranch: record.gitBranch,
     agentVersion: record.agentVersion,
     isMarkedCopy: record.isMarkedCopy,

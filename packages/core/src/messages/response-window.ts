@@ -16,6 +16,8 @@ export interface OpenMessage {
   lineCount: number;
   /** Ids of the tool uses in it. */
   toolUseIds: string[];
+  /** What its response is called is still to come, in a usage record of its group. */
+  isUnnamed: boolean;
 }
 
 /** A message, or an API response without one, that the window holds. */
@@ -54,6 +56,10 @@ export interface Grouping {
 export interface ResponseWindow {
   /** Throws ResumeError if the record belongs to a response that `closeForCheckpoint` closed. */
   find(record: ResponseIdentity, lineNumber: number): Grouping;
+  /** The same for the messages of a group whose response has no name yet. */
+  findGroup(group: string): Grouping;
+  /** Lets later records find the item by another key; by none if it is null. */
+  rename(item: HeldItem, groupKey: string | null): void;
   /** Adds an item as the latest; closes the oldest one if there would be more than `maxOpenMessages`. */
   hold(item: Omit<HeldItem, 'position'>): HeldItem;
   /** The item with this position; undefined if it is closed. */
@@ -121,15 +127,22 @@ export function createResponseWindow(
     return openRequestId === requestId ? responseId : `${responseId}/${requestId}`;
   };
 
+  const findKey = (groupKey: string, responseId: string | null): Grouping => {
+    const item = open.get(groupKey);
+    if (item !== undefined) return { groupKey, item, isLate: false };
+    if (earlyKeys.has(groupKey) || (responseId !== null && earlyKeys.has(responseId))) {
+      throw new ResumeError('A line belongs to a response from before the checkpoint');
+    }
+    return { groupKey, item: undefined, isLate: closedKeys.has(groupKey) };
+  };
+
   return {
-    find(record, lineNumber) {
-      const groupKey = toGroupKey(record, lineNumber);
-      const item = open.get(groupKey);
-      if (item !== undefined) return { groupKey, item, isLate: false };
-      if (earlyKeys.has(groupKey) || (record.responseId !== null && earlyKeys.has(record.responseId))) {
-        throw new ResumeError('A line belongs to a response from before the checkpoint');
-      }
-      return { groupKey, item: undefined, isLate: closedKeys.has(groupKey) };
+    find: (record, lineNumber) => findKey(toGroupKey(record, lineNumber), record.responseId),
+    findGroup: (group) => findKey(`group:${group}`, null),
+    rename(item, groupKey) {
+      if (item.groupKey !== null) open.delete(item.groupKey);
+      item.groupKey = groupKey;
+      if (groupKey !== null) open.set(groupKey, item);
     },
     hold(begun) {
       const item = { ...begun, position: state.itemCount++ };

@@ -33,6 +33,8 @@ export interface OpenCall extends Omit<ToolUseOrigin, 'index' | 'record' | 'resp
   timestampMs: number | undefined;
   /** Known once no later line can change the message. */
   facts: CallFacts | undefined;
+  /** Came before the name of the response that made the call. */
+  result: ToolResult | undefined;
 }
 
 export interface ToolCallState {
@@ -54,7 +56,7 @@ export interface ToolCallTracker {
   addResults(blocks: readonly BlockContent[]): void;
   /** Emits the oldest call that waits for its result, without it; false where there is none. */
   closeOldest(): boolean;
-  /** Tells the open calls of a message that is final what they take over from it. */
+  /** Tells the open calls of a message that is final, or whose response has got its name, what they take over from it. */
   settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void;
   /** Whether a search is under way whose response is final, so that its result cannot count any more. */
   hasLateSearch(): boolean;
@@ -64,6 +66,8 @@ export interface ToolCallSink {
   addCall(call: ToolCall): void;
   /** What a call takes over from a message that is not final. */
   factsAt(position: number): CallFacts;
+  /** Whether the name of the message's response is still to come. */
+  isUnnamedAt(position: number): boolean;
   /** A result says how many searches were made for the response of the message at `position`: at least one. */
   addSearches(position: number, searchCount: number): void;
 }
@@ -88,7 +92,7 @@ export function createToolCallTracker(
   const { openCalls, openResults } = state;
   const knownKeys = createRecentKeys(MAX_REMEMBERED_CALLS, state.knownKeys);
 
-  const close = (call: OpenCall, result?: ToolResult): void => {
+  const close = (call: OpenCall, result = call.result): void => {
     const searchCount = result?.searchCount ?? 0;
     if (call.toolUse.countsSearches && searchCount > 0) sink.addSearches(call.position, searchCount);
     let durationMs = toDuration(call.timestampMs, result?.timestampMs);
@@ -118,9 +122,13 @@ export function createToolCallTracker(
   };
 
   const addResult = (id: string, result: ToolResult): void => {
-    const call = takeCall(id);
+    const call = openCalls.get(id);
     if (call !== undefined) {
-      close(call, result);
+      if (call.facts === undefined && sink.isUnnamedAt(call.position)) call.result ??= result;
+      else {
+        openCalls.delete(id);
+        close(call, call.result ?? result);
+      }
       return;
     }
     if (knownKeys.has(id) || openResults.has(id)) return;
@@ -141,6 +149,7 @@ export function createToolCallTracker(
         timestamp: record.timestamp,
         timestampMs: record.timestampMs,
         facts: undefined,
+        result: undefined,
       };
       const early = id === null ? undefined : openResults.get(id);
       if (id === null || early !== undefined) {
@@ -163,7 +172,11 @@ export function createToolCallTracker(
     settleMessage(position, toolUseIds, facts) {
       for (const id of toolUseIds) {
         const call = openCalls.get(id);
-        if (call?.position === position) call.facts = facts;
+        if (call?.position !== position) continue;
+        call.facts = facts;
+        if (call.result === undefined) continue;
+        openCalls.delete(id);
+        close(call);
       }
     },
     hasLateSearch: () =>

@@ -111,7 +111,12 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     readTimestampMs(readObject(readObject(value.data)?.message)?.timestamp);
     const blocks = toContentBlocks(progress.content, blockContext);
     const usage = toUsage(progress.usage, onInvalidUsage);
-    records.push({ ...toResponseRecord(progress, blocks), kind: 'usage', usage } satisfies UsageRecord);
+    records.push({
+      ...toResponseRecord(progress, blocks),
+      kind: 'usage',
+      isSubagent: true,
+      usage,
+    } satisfies UsageRecord);
   };
 
   return {
