@@ -18,6 +18,18 @@ export const apiKeySchema = z
   })
   .meta({ id: 'ApiKey', description: 'A key, without its secret' });
 
+export const keyHolderSchema = z
+  .object({
+    key_id: z.string(),
+    scopes: z.array(z.string()),
+    person: z.string().nullable().describe('Whose key it is: what it brings is theirs; null: the upload says it'),
+    expires_at: timestampField.nullable(),
+    server_version: z.string().describe('Version of recount that answers'),
+  })
+  .meta({ id: 'KeyHolder', description: 'What the key of the request may do' });
+
+export type KeyHolderAnswer = z.infer<typeof keyHolderSchema>;
+
 export const apiKeyListSchema = z
   .object({ keys: z.array(apiKeySchema) })
   .meta({ id: 'ApiKeyList', description: 'Keys in the order of their creation, revoked and expired ones included' });

@@ -20,6 +20,7 @@ export const PROBLEMS = {
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'upload-idle': { status: 408, title: 'The upload stood still for too long' },
+  'not-continued': { status: 409, title: 'The stored transcript does not end there' },
   'offset-mismatch': { status: 409, title: 'The stream is stored up to another offset' },
   'stream-conflict': { status: 409, title: 'The stream has other bytes there' },
   'stream-closed': { status: 409, title: 'The stream is closed' },

@@ -40,6 +40,17 @@ export const uploadQuerySchema = z.strictObject({
     .describe('Whose session it is, such as a mail address; a key that was made for a person names theirs instead'),
 });
 
+/** In lower case. Of an upload that continues a stored transcript. */
+export const continuationHeadersSchema = z.looseObject({
+  'recount-offset': z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .describe('Where the body begins, in bytes: the size of the stored transcript'),
+  'recount-sha256': sha256Field.describe('SHA-256 of the whole transcript as it is then, the stored bytes included'),
+});
+
 /** As a client writes it. */
 export type UploadQuery = z.input<typeof uploadQuerySchema>;
 

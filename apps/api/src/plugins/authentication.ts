@@ -26,8 +26,8 @@ declare module 'fastify' {
     keyHolder: RequestHolder | null;
   }
   interface FastifyContextConfig {
-    /** What a key needs to use the route; left out, the route needs no key. */
-    scope?: ApiKeyScope;
+    /** What a key needs to use the route, `any` for whatever valid key; left out, the route needs no key. */
+    scope?: ApiKeyScope | 'any';
     /** False where something else bounds the route's use. Default true. */
     isRateLimited?: boolean;
   }
@@ -86,7 +86,7 @@ export function addAuthentication(
     // Rows are private, whatever lies between here and the client.
     reply.header('cache-control', 'no-store');
     const holder = await findHolder(request);
-    if (!holder.scopes.includes(scope) && !holder.scopes.includes('admin')) {
+    if (scope !== 'any' && !holder.scopes.includes(scope) && !holder.scopes.includes('admin')) {
       const headers = { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` };
       throw new ProblemError('missing-scope', `This needs a key with the scope ${scope}`, { headers });
     }

@@ -1,6 +1,7 @@
-import { apiKeyListSchema, auditListSchema, auditQuerySchema } from '@recount/contract';
+import { apiKeyListSchema, auditListSchema, auditQuerySchema, keyHolderSchema } from '@recount/contract';
 import { type AuditRow, listApiKeys, listAuditEntries } from '@recount/db';
 import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { parseCursor, toCursor } from '../paging/cursor.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
@@ -31,6 +32,24 @@ export function addAuditRoutes(app: ApiApp, { database: { database } }: Pick<Api
       const entries = rows.slice(0, limit).map(toEntry);
       const last = rows.length > limit ? entries.at(-1) : undefined;
       return { entries, next_cursor: last === undefined ? null : toCursor({ entry: last.id }) };
+    },
+  );
+
+  app.get(
+    '/v1/key',
+    {
+      config: { scope: 'any' },
+      schema: {
+        operationId: 'getKey',
+        summary: 'Ask what the key may do',
+        tags: ['operations'],
+        response: { 200: keyHolderSchema },
+      },
+    },
+    async ({ keyHolder }) => {
+      if (keyHolder === null) throw new Error('The route has no scope');
+      const { keyId, scopes, person, expiresAt } = keyHolder;
+      return { key_id: keyId, scopes, person, expires_at: expiresAt, server_version: packageJson.version };
     },
   );
 

@@ -1,7 +1,9 @@
 import multipart from '@fastify/multipart';
 import {
+  continuationHeadersSchema,
   MAX_UPLOAD_FILES,
   multipartReceiptSchema,
+  transcriptParamsSchema,
   type UploadQuery,
   uploadHeadersSchema,
   uploadProblemSchema,
@@ -24,6 +26,7 @@ import { type BodyLimits, MAX_PATIENCE_MS, readBody } from '../uploads/read-body
 import { receiveFile } from '../uploads/receive-file.ts';
 import { receiveMultipart } from '../uploads/receive-multipart.ts';
 import { createUploadSlots } from '../uploads/upload-slots.ts';
+import { requireTranscript } from './transcripts.ts';
 
 type Deps = ApiDependencies & {
   metrics: Pick<ApiMetrics, 'observeUpload'>;
@@ -69,6 +72,29 @@ const schema = {
   },
 };
 
+const continuationSchema = {
+  operationId: 'continueTranscript',
+  summary: 'Upload what was added to a transcript',
+  description: [
+    'The body is what follows the stored bytes. Both together are received as an upload of the whole would be, once their SHA-256 is compared:',
+    'a client that was wrong about what is stored gets `400` or `409`, nothing is kept, and it uploads the whole.',
+  ].join(' '),
+  tags: ['transcripts'],
+  params: transcriptParamsSchema,
+  querystring: uploadQuerySchema,
+  headers: continuationHeadersSchema,
+  response: {
+    200: uploadReceiptSchema.describe('The whole was there already'),
+    202: uploadReceiptSchema.describe('Stored; Location is the transcript'),
+    400: problemResponse('Stored and added bytes together are not what the SHA-256 says; nothing of it is kept'),
+    404: problemResponse('The workspace has no such transcript'),
+    409: problemResponse('The stored transcript does not end where the body begins, or its bytes are not there'),
+    413: problemResponse('Larger than the limit, decoded'),
+    415: problemResponse('An encoding that is not supported; see Accept-Encoding'),
+    507: problemResponse('The raw store has no room; see Retry-After'),
+  },
+};
+
 export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config): Promise<void> {
   const slots = createUploadSlots(config.maxConcurrentUploads);
   await parent.register(async (scope) => {
@@ -87,6 +113,20 @@ export async function addUploadRoutes(parent: ApiApp, deps: Deps, config: Config
     });
     // The body is left in the socket: the handler streams it.
     app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    app.patch(
+      '/v1/transcripts/:transcript_id',
+      { schema: continuationSchema, config: { scope: 'ingest', isRateLimited: false } },
+      (request, reply) =>
+        slots.run(async () => {
+          await deps.space.assertRoom(
+            request.headers['recount-offset'] + Number(request.headers['content-length'] ?? 0),
+          );
+          return await handleContinuation(deps, config, request, request, reply).catch((error: unknown) => {
+            deps.space.noteFailure(error);
+            throw error;
+          });
+        }),
+    );
     app.post('/v1/transcripts', { schema, config: { scope: 'ingest', isRateLimited: false } }, (request, reply) =>
       slots.run(async () => {
         // Before anything of the body is read, or asked for by 100-continue.
@@ -138,6 +178,55 @@ async function handleSingle(
 
 /** Where the client says that it sends digests behind the body. A proxy may drop them. */
 const hasDigestTrailers = ({ headers }: FastifyRequest): boolean => /-digest\b/i.test(headers.trailer ?? '');
+
+/** What a request is asked for that continues a transcript. */
+interface Continuation {
+  params: { transcript_id: string };
+  query: UploadQuery;
+  headers: { 'recount-offset': number; 'recount-sha256': string };
+}
+
+/** Receives the stored bytes and those of the body as one transcript, which replaces the stored one when it is ingested. */
+async function handleContinuation(
+  deps: Deps,
+  config: Config,
+  request: FastifyRequest,
+  { params, query, headers }: Continuation,
+  reply: FastifyReply,
+) {
+  const workspaceId = workspaceOf(request);
+  const base = await requireTranscript(deps.database.database, workspaceId, params.transcript_id);
+  const isWhole = base.stored_sha256 === null && base.raw_deleted_at === null && base.raw_damaged_at === null;
+  if (!isWhole || base.size_bytes !== headers['recount-offset']) {
+    const detail = isWhole ? `It has ${base.size_bytes} bytes` : 'Its bytes are not stored as they came';
+    throw new ProblemError('not-continued', `${detail}: upload the transcript as a whole`);
+  }
+  const encoding = parseContentEncoding(request.headers['content-encoding']);
+  const digests = parseDigests(request.headers);
+  const sent = verifyDigests(readBody(request.raw, openBody(config, request, reply)), digests.sent);
+  const added = encoding === undefined ? sent : decodeBody(sent, encoding);
+  async function* joined(): AsyncGenerator<Buffer> {
+    yield* await deps.rawStore.get(base.object_key);
+    yield* verifyDigests(added, digests.decoded);
+  }
+  const whole = { algorithm: 'sha256' as const, value: Buffer.from(headers['recount-sha256'], 'hex') };
+  const receipt = await receiveFile(
+    { ...deps, log: request.log },
+    {
+      workspaceId,
+      uploaderKeyId: uploaderOf(request),
+      machine: query.machine,
+      person: personOf(request, query.person),
+      body: verifyDigests(joined(), [whole]),
+      sessionId: query.session_id ?? base.session_id,
+      path: query.path,
+      agent: query.agent,
+      maxBytes: config.maxTranscriptBytes,
+    },
+  );
+  reply.header('location', `/v1/transcripts/${receipt.transcript_id}`);
+  return reply.code(receipt.duplicate ? 200 : 202).send(receipt);
+}
 
 async function handleMultipart(
   deps: Deps,

@@ -23,6 +23,8 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /healthz': [200, 200, 200, 200, 200, 200, 200, 200],
   'GET /readyz': [200, 200, 200, 200, 200, 200, 200, 200],
   'POST /v1/transcripts': [401, 401, 401, 401, 202, 403, 202, 202],
+  // Without its headers.
+  'PATCH /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 400, 403, 400, 400],
   'GET /v1/transcripts': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/transcripts/{transcript_id}/issues': [401, 401, 401, 401, 403, 200, 200, 404],
@@ -48,6 +50,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/settings': [401, 401, 401, 401, 403, 200, 200, 200],
   'PUT /v1/settings': [401, 401, 401, 401, 403, 403, 200, 200],
   'GET /v1/audit': [401, 401, 401, 401, 403, 403, 200, 200],
+  'GET /v1/key': [401, 401, 401, 401, 200, 200, 200, 200],
   'GET /v1/keys': [401, 401, 401, 401, 403, 403, 200, 200],
   'GET /v1/analytics/usage': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/models': [401, 401, 401, 401, 403, 200, 200, 200],
