@@ -12,7 +12,7 @@ export class UsageError extends Error {
   override name = 'UsageError';
 }
 
-const USAGE_ERRORS = new Set(['UsageError', 'ConfigError']);
+const USAGE_ERRORS = new Set(['UsageError', 'ConfigError', 'UnresolvedNameError']);
 /** Errors whose messages are written for whoever runs recount. */
 const CLEAR_ERRORS = new Set([
   'CliError',

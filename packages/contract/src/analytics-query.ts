@@ -58,7 +58,7 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-const timeZoneField = z
+export const timeZoneField = z
   .string()
   .max(MAX_TIME_ZONE_LENGTH)
   .refine(isTimeZone, 'Not a time zone of the IANA database, such as Europe/Berlin, nor UTC')
@@ -70,8 +70,10 @@ export const reportFilterFields = {
   from: reportMomentField.optional().describe('Only what happened at or after this date or moment'),
   to: reportMomentField.optional().describe('Only what happened before this date or moment'),
   time_zone: timeZoneField,
-  agent: text(MAX_FILTER_LENGTH).optional().describe(`Agent, e.g. \`${DEFAULT_AGENT_ID}\``),
-  project: text(MAX_PATH_LENGTH).optional().describe('Working directory of the session, the whole of it'),
+  agent: text(MAX_FILTER_LENGTH).optional().describe(`Agent, e.g. \`${DEFAULT_AGENT_ID}\`, or a part of its name`),
+  project: text(MAX_PATH_LENGTH)
+    .optional()
+    .describe('Working directory of the session, or a part of its path that no other project has'),
   git_branch: text(MAX_FILTER_LENGTH)
     .optional()
     .describe('Git branch: of the response where usage is counted, of the session elsewhere'),
@@ -79,8 +81,8 @@ export const reportFilterFields = {
   person: personParameter.optional(),
   model: text(MAX_FILTER_LENGTH)
     .optional()
-    .describe('Model, as the transcript names it; of sessions and their events: those that used it'),
-  session_id: sessionIdParameter.optional().describe('Only this session'),
+    .describe('Model, or a part of its name that no other model has; of sessions and their events: those that used it'),
+  session_id: sessionIdParameter.optional().describe('Only this session; the beginning of its id is enough'),
   subagents: z
     .enum(SUBAGENT_FILTERS)
     .default('include')

@@ -39,15 +39,17 @@ const isoSchema = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 const EARLIEST_MS = Date.UTC(1900, 0, 1);
 const END_MS = Date.UTC(10_000, 0, 1);
 
-/** A moment in a query, turned into ISO 8601 in UTC. */
-export const momentField = z
+/** A date, which a time zone makes a moment, or a moment, in a query. */
+export const dateOrMomentField = z
   .string()
   .refine((value) => {
     const ms = isoSchema.safeParse(value).success ? Date.parse(value) : Number.NaN;
     return ms >= EARLIEST_MS && ms < END_MS;
   }, 'Not a date, nor a date and time with Z or an offset, of the years 1900 to 9999')
-  .meta({ examples: ['2026-01-31', '2026-01-31T12:00:00Z', '2026-01-31T12:00:00+02:00'] })
-  .transform((value) => new Date(value).toISOString());
+  .meta({ examples: ['2026-01-31', '2026-01-31T12:00:00Z', '2026-01-31T12:00:00+02:00'] });
+
+/** As `dateOrMomentField`, turned into ISO 8601 in UTC: a date begins at midnight UTC. */
+export const momentField = dateOrMomentField.transform((value) => new Date(value).toISOString());
 
 /** `true` or `false` in a query. */
 export const flagField = z.enum(['true', 'false']).transform((value) => value === 'true');

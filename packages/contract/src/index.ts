@@ -8,7 +8,7 @@ export * from './messages.ts';
 export * from './paging.ts';
 export * from './prices.ts';
 export * from './problem.ts';
-export type { ReportCaveats, ReportFilters } from './report-shape.ts';
+export type { DataRange, ReportCaveats, ReportFilters } from './report-shape.ts';
 export * from './search.ts';
 export * from './session-reports.ts';
 export * from './sessions.ts';

@@ -34,6 +34,7 @@ export const PROBLEMS = {
   'range-not-satisfiable': { status: 416, title: 'The range lies outside the transcript' },
   'unidentified-transcript': { status: 422, title: 'It cannot be told whose transcript this is' },
   'unsupported-format': { status: 422, title: 'The transcript is of an agent not yet known' },
+  'unknown-name': { status: 422, title: 'Nothing here has this name' },
   'invalid-session-id': { status: 422, title: 'The session id is not valid' },
   'too-many-failed-keys': { status: 429, title: 'Too many requests with a wrong API key' },
   'too-many-requests': { status: 429, title: 'Too many requests' },
@@ -82,7 +83,14 @@ export const problemFields = {
   status: z.int().describe('HTTP status'),
   detail: z.string().describe('What is wrong this time, and what to do about it'),
   request_id: z.string().describe('Also in the header X-Request-Id and in the log of the server'),
-  errors: z.array(fieldErrorSchema).optional().describe('With `invalid-request`: the parameters at fault'),
+  errors: z
+    .array(fieldErrorSchema)
+    .optional()
+    .describe('With `invalid-request` and `unknown-name`: the parameters at fault'),
+  candidates: z
+    .array(z.string())
+    .optional()
+    .describe('With `unknown-name`: names that may be meant, the most similar first; empty if none is similar'),
 };
 
 export const problemSchema = z

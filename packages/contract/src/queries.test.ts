@@ -5,15 +5,16 @@ import { transcriptLineParamsSchema, transcriptListQuerySchema } from './transcr
 
 describe('sessionListQuerySchema', () => {
   it('fills in what is left out', () => {
-    expect(sessionListQuerySchema.parse({})).toEqual({ sort: 'last_timestamp', order: 'desc', limit: 50 });
+    expect(sessionListQuerySchema.parse({})).toEqual({
+      sort: 'last_timestamp',
+      order: 'desc',
+      limit: 50,
+      time_zone: 'UTC',
+    });
   });
 
-  it.each([
-    ['2026-01-02', '2026-01-02T00:00:00.000Z'],
-    ['2026-01-02T03:04:05Z', '2026-01-02T03:04:05.000Z'],
-    ['2026-01-02T03:04:05.678+02:00', '2026-01-02T01:04:05.678Z'],
-  ])('reads the moment %s', (given, moment) => {
-    expect(sessionListQuerySchema.parse({ from: given, to: given })).toMatchObject({ from: moment, to: moment });
+  it.each([['2026-01-02'], ['2026-01-02T03:04:05Z'], ['2026-01-02T03:04:05.678+02:00']])('takes %s', (moment) => {
+    expect(sessionListQuerySchema.parse({ from: moment, to: moment })).toMatchObject({ from: moment, to: moment });
   });
 
   it.each([

@@ -83,6 +83,15 @@ const caveatsSchema = z
     description: 'What the usage that passes the filters is less than exact about',
   });
 
+const dataRangeSchema = z
+  .object({
+    sessions: countField,
+    first_timestamp: timestampField.nullable(),
+    last_timestamp: timestampField.nullable(),
+  })
+  .meta({ id: 'DataRange', description: 'Sessions that pass the filters but for `from` and `to`, and their time' });
+
+export type DataRange = z.infer<typeof dataRangeSchema>;
 export type ReportFilters = z.infer<typeof filtersSchema>;
 export type ReportCaveats = z.infer<typeof caveatsSchema>;
 
@@ -100,6 +109,7 @@ export function reportSchema<
       rows: z.array(z.object(row).meta({ id: `${id}Row` })),
       totals: z.object(totals).describe('Of all rows, also those beyond `limit`'),
       truncated: z.boolean().describe('Whether there are more rows than `limit`'),
+      data_range: dataRangeSchema.nullable().describe('If there are no rows: when there are data. Null with rows'),
       ...rest,
     })
     .meta({ id: `${id}Report`, description });

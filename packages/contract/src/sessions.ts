@@ -1,12 +1,13 @@
 import { DEFAULT_AGENT_ID } from '@recount/core';
 import { z } from 'zod';
+import { timeZoneField } from './analytics-query.ts';
 import {
   countField,
   flagField,
   MAX_PATH_LENGTH,
+  dateOrMomentField,
   machineField,
   machineParameter,
-  momentField,
   personField,
   personParameter,
   sessionIdField,
@@ -43,16 +44,22 @@ const sessionPageFields = {
 
 export const sessionListQuerySchema = z.strictObject({
   agent: text(MAX_FILTER_LENGTH).optional().describe(`Agent, e.g. \`${DEFAULT_AGENT_ID}\``),
-  project: text(MAX_PATH_LENGTH).optional().describe('Working directory, the whole of it'),
+  project: text(MAX_PATH_LENGTH)
+    .optional()
+    .describe('Working directory, or a part of its path that no other project has'),
   branch: text(MAX_FILTER_LENGTH).optional().describe('Git branch'),
   machine: machineParameter.optional(),
   person: personParameter.optional(),
   model: text(MAX_FILTER_LENGTH).optional().describe('Sessions that used this model'),
-  from: momentField.optional().describe('Sessions with activity at or after this moment, ISO 8601'),
-  to: momentField.optional().describe('Sessions that began before this moment, ISO 8601'),
+  from: dateOrMomentField.optional().describe('Sessions with activity at or after this date or moment'),
+  to: dateOrMomentField.optional().describe('Sessions that began before this date or moment'),
+  time_zone: timeZoneField.describe('IANA time zone of dates in `from` and `to`'),
   prompt: text(MAX_FILTER_LENGTH).optional().describe('Part of the first prompt, in upper or lower case'),
   parent_session_id: sessionIdParameter.optional().describe('Sub-agents of this session'),
   is_subagent: flagField.optional().describe('Only sub-agents, or only main sessions'),
+  has_errors: flagField
+    .optional()
+    .describe('Only sessions with failed tool calls or API errors, or only those without'),
   ...sessionPageFields,
 });
 
@@ -78,6 +85,8 @@ const sessionFields = {
   ),
   transcript_count: countField.describe('Ingested transcripts; more than one where versions diverged'),
   ...figureFields,
+  tool_error_count: countField.describe('Tool calls that failed'),
+  api_error_count: countField.describe('Errors of the model’s API'),
   created_at: timestampField,
   updated_at: timestampField,
 };

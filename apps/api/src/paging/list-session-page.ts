@@ -2,6 +2,9 @@ import type { SessionList } from '@recount/contract';
 import {
   type Database,
   listSessions,
+  readSessionErrors,
+  type SessionErrors,
+  type SessionRow,
   SESSION_SORTS,
   type SessionCursor,
   type SessionFilter,
@@ -35,13 +38,26 @@ export async function listSessionPage(
   const position: SessionCursor | undefined = after && { sortKey: after.key, sessionId: after.id };
   try {
     const { rows, next } = await listSessions(database, workspaceId, filter, { sort, order, limit, after: position });
+    const sessions = await addErrorCounts(database, workspaceId, rows);
     const nextCursor = next && toCursor({ sort, order, key: next.sortKey, id: next.sessionId });
-    return { sessions: rows, next_cursor: nextCursor ?? null };
+    return { sessions, next_cursor: nextCursor ?? null };
   } catch (error) {
     // Postgres alone knows how it prints a sort key, so it alone can tell that this is none.
     if (after !== undefined && isDataException(error)) throw invalidCursor();
     throw error;
   }
+}
+
+/** Sessions as they are answered: with counts of what failed. */
+export async function addErrorCounts<Row extends SessionRow>(
+  database: Database,
+  workspaceId: string,
+  rows: readonly Row[],
+): Promise<(Row & SessionErrors)[]> {
+  const ids = rows.map(({ session_id }) => session_id);
+  const errors = await readSessionErrors(database, workspaceId, ids);
+  const none: SessionErrors = { tool_error_count: 0, api_error_count: 0 };
+  return rows.map((row) => ({ ...row, ...(errors.get(row.session_id) ?? none) }));
 }
 
 function isDataException(error: unknown): boolean {

@@ -5,6 +5,7 @@ export interface ProblemOptions {
   /** Members of the answer beyond those of every problem. */
   extensions?: {
     errors?: FieldError[];
+    candidates?: string[];
     results?: FileResult[];
     checks?: Readiness['checks'];
     space?: Readiness['space'];

@@ -1,5 +1,5 @@
 import type { FieldError, ProblemSlug } from '@recount/contract';
-import { isDatabaseFull, isDatabaseUnavailable } from '@recount/db';
+import { isDatabaseFull, isDatabaseUnavailable, type NameField, UnresolvedNameError } from '@recount/db';
 import { ReceiveError, type ReceiveErrorCode } from '@recount/ingest';
 import { RawStoreError } from '@recount/storage';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
@@ -43,6 +43,7 @@ export function createDatabaseFull(cause?: unknown): ProblemError {
 export function toProblemError(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof ReceiveError) return new ProblemError(RECEIVE_SLUGS[error.code], error.message);
+  if (error instanceof UnresolvedNameError) return toUnknownName(error);
   if (error instanceof RawStoreError) {
     if (!error.retryable) return toInternalError(error);
     if (error.code === 'out-of-space') return createStoreFull(error);
@@ -55,6 +56,21 @@ export function toProblemError(error: unknown): ProblemError {
     return new ProblemError('database-unavailable', detail, { headers: RETRY_AFTER, cause: error });
   }
   return toFrameworkProblem(error) ?? toInternalError(error);
+}
+
+const PARAMETERS: Record<NameField, string> = {
+  agent: 'agent',
+  project: 'project',
+  gitBranch: 'git_branch',
+  model: 'model',
+  machine: 'machine',
+  person: 'person',
+  sessionId: 'session_id',
+};
+
+function toUnknownName({ field, message, candidates }: UnresolvedNameError): ProblemError {
+  const errors = [{ location: 'query' as const, field: PARAMETERS[field], message }];
+  return new ProblemError('unknown-name', message, { extensions: { errors, candidates: [...candidates] } });
 }
 
 function toInternalError(cause: unknown): ProblemError {

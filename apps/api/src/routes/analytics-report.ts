@@ -1,10 +1,11 @@
-import type { ReportCaveats, ReportFilters } from '@recount/contract';
+import type { DataRange, ReportCaveats, ReportFilters } from '@recount/contract';
 import {
   type Database,
   type ReportFilter,
   type ReportRequest,
   ReportTimeoutError,
   readCaveats,
+  readDataRange,
   resolveReportFilter,
   UnknownTimeZoneError,
   withReportSnapshot,
@@ -37,6 +38,7 @@ interface ReportFrame {
   filters: ReportFilters;
   currency_label: string;
   caveats: ReportCaveats;
+  data_range: DataRange | null;
 }
 
 /** Adds `GET /v1/analytics/<name>`: `read` gives the answer but for its frame. */
@@ -72,7 +74,9 @@ export function createReportRoutes(app: ApiApp, { database, reportTimeoutMs }: R
         const { filter, currencyLabel } = await resolveFilter(snapshot, workspaceOf(request), query);
         const report = await read(snapshot, filter, query);
         const caveats = await readCaveats(snapshot, filter);
-        return { filters: toFilters(filter, query), currency_label: currencyLabel, caveats, ...report };
+        const dataRange = isEmpty(report, query) ? await readDataRange(snapshot, filter) : null;
+        const frame = { filters: toFilters(filter, query), currency_label: currencyLabel, caveats };
+        return { ...frame, data_range: dataRange, ...report };
       };
       return await withReportSnapshot(database, readReport, reportTimeoutMs).catch((error: unknown) => {
         if (!(error instanceof ReportTimeoutError)) throw error;
@@ -81,6 +85,14 @@ export function createReportRoutes(app: ApiApp, { database, reportTimeoutMs }: R
       });
     });
   };
+}
+
+/** A report without rows has none, or without groups one of nothing but zeros. */
+function isEmpty(
+  report: { rows?: readonly unknown[]; totals?: { sessions?: unknown } },
+  { group_by }: ReportQuery,
+): boolean {
+  return report.rows?.length === 0 || (group_by?.length === 0 && report.totals?.sessions === 0);
 }
 
 /** Throws ProblemError `invalid-request` for a time zone that the database does not know, and for a time that is none. */

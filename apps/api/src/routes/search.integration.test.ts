@@ -124,7 +124,8 @@ describe('GET /v1/search', () => {
     for (const mode of ['text', 'substring']) {
       const { body } = await search({ q: 'needle', mode }, api.keys.other);
       expect(body.results.map(({ session_id }) => session_id)).toEqual(['foreign']);
-      expect((await search({ q: 'needle', mode, session_id: 'first' }, api.keys.other)).body.match_count).toBe(0);
+      const foreign = await search({ q: 'needle', mode, session_id: 'first' }, api.keys.other);
+      expect(foreign.body).toMatchObject({ type: 'urn:recount:problem:unknown-name', candidates: [] });
     }
   });
 });

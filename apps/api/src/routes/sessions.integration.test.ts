@@ -75,12 +75,15 @@ describe('GET /v1/sessions', () => {
     ['agent=claude-code&limit=500', ALL.length],
     ['agent=codex', 0],
     ['project=/srv/b', 2],
-    ['project=/srv', 0],
+    ['project=b', 2],
     ['branch=main', 2],
     ['branch=fix/100%25_sure', 1],
     ['model=claude-sonnet-4-5', ALL.length - 1],
-    ['model=claude', 0],
+    ['model=claude', ALL.length - 1],
     ['from=2026-02-03', 5],
+    ['from=2026-02-03&time_zone=Pacific/Auckland', 6],
+    ['has_errors=true', 0],
+    ['has_errors=false', ALL.length],
     ['from=2026-02-02T12:00:00Z&to=2026-02-03', 1],
     ['to=2026-02-02T12:00:00.001%2B00:00', 2],
     ['prompt=PROMPT 0 of feb', 3],
@@ -92,6 +95,18 @@ describe('GET /v1/sessions', () => {
     ['branch=main&project=/srv/b&from=2026-02-01', 1],
   ])('finds %s', async (query, count) => {
     expect(await listIds(query)).toHaveLength(count);
+  });
+
+  it.each([
+    ['project=nowhere', 'project'],
+    ['project=/srv', 'project'],
+    ['branch=mian', 'git_branch'],
+    ['model=gpt', 'model'],
+    ['parent_session_id=nobody', 'session_id'],
+  ])('says that nothing is called %s', async (query, field) => {
+    const problem = await expectProblem(await api.fetch(`/v1/sessions?${query}`), 422, 'unknown-name');
+    expect(problem.errors).toEqual([{ location: 'query', field, message: problem.detail }]);
+    expect(problem.candidates).toBeInstanceOf(Array);
   });
 
   it.each(['last_timestamp', 'first_timestamp', 'cost_estimate_usd', 'tokens_out', 'total_messages', 'duration_ms'])(

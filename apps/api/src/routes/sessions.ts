@@ -13,17 +13,20 @@ import {
   findSession,
   readSessionTrust,
   readSessionUsage,
+  resolveSession,
   type SessionRow,
+  UnresolvedNameError,
 } from '@recount/db';
 import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { toLiveTotals } from '../live/to-live-totals.ts';
 import { listMessagePage } from '../paging/list-message-page.ts';
-import { listSessionPage } from '../paging/list-session-page.ts';
+import { addErrorCounts, listSessionPage } from '../paging/list-session-page.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
+import { resolveFilter } from './analytics-report.ts';
 import { listTranscriptPage, requireTranscript } from './transcripts.ts';
 
 type Deps = Pick<ApiDependencies, 'database' | 'rawStore'>;
@@ -50,9 +53,31 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       },
     },
     async (request) => {
-      const { sort, order, limit, cursor, parent_session_id, is_subagent, ...filter } = request.query;
-      const conditions = { ...filter, parentSessionId: parent_session_id, isSubagent: is_subagent };
-      return await listSessionPage(database, workspaceOf(request), conditions, { sort, order, limit, cursor });
+      const { sort, order, limit, cursor, is_subagent: isSubagent, has_errors: hasErrors, prompt } = request.query;
+      const { branch, parent_session_id: parentId, ...named } = request.query;
+      const workspaceId = workspaceOf(request);
+      const { filter } = await resolveFilter(database, workspaceId, {
+        ...named,
+        git_branch: branch,
+        session_id: parentId,
+      });
+      const { agent, project, model, machine, person, gitBranch, sessionId: parentSessionId, from, to } = filter;
+      const conditions = {
+        ...{
+          agent,
+          project,
+          model,
+          machine,
+          person,
+          branch: gitBranch,
+          parentSessionId,
+          isSubagent,
+          hasErrors,
+          prompt,
+        },
+        ...{ from: from ?? undefined, to: to ?? undefined },
+      };
+      return await listSessionPage(database, workspaceId, conditions, { sort, order, limit, cursor });
     },
   );
 
@@ -72,11 +97,14 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       const session = await requireSession(database, workspaceOf(request), request.params.session_id);
       const { workspace_id, session_id: sessionId } = session;
       const page = await listTranscriptPage(deps, workspace_id, { sessionId }, { limit: TRANSCRIPTS_OF_SESSION });
+      const [counted] = await addErrorCounts(database, workspace_id, [session]);
       const usage = await readSessionUsage(database, workspace_id, sessionId);
       const trust = await readSessionTrust(database, workspace_id, sessionId);
       const live = await findLiveSession(database, { workspaceId: workspace_id, sessionId });
       return {
         ...session,
+        tool_error_count: counted?.tool_error_count ?? 0,
+        api_error_count: counted?.api_error_count ?? 0,
         usage,
         ...trust,
         live: live === undefined ? null : toLiveTotals(live),
@@ -162,10 +190,23 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
   );
 }
 
-async function requireSession(database: Database, workspaceId: string, sessionId: string): Promise<SessionRow> {
-  const session = await findSession(database, workspaceId, sessionId);
-  if (session === undefined) throw noSuchSession();
-  return session;
+/**
+ * Returns the session with this id, or the only one whose id begins with it. Throws ProblemError `not-found`, and
+ * UnresolvedNameError for the beginning of several ids.
+ */
+async function requireSession(database: Database, workspaceId: string, name: string): Promise<SessionRow> {
+  const found = await findSession(database, workspaceId, name);
+  if (found !== undefined) return found;
+  try {
+    const sessionId = await resolveSession(database, workspaceId, name);
+    const session = await findSession(database, workspaceId, sessionId);
+    if (session !== undefined) return session;
+  } catch (error) {
+    if (!(error instanceof UnresolvedNameError) || error.candidates.length === 0) throw noSuchSession();
+    if (error.isAmbiguous) throw error;
+    throw new ProblemError('not-found', error.message, { extensions: { candidates: [...error.candidates] } });
+  }
+  throw noSuchSession();
 }
 
 /**

@@ -100,7 +100,7 @@ describe('recount report', () => {
       ),
     );
     const context = createFakeContext({ environment: { RECOUNT_SERVER: server.url, RECOUNT_API_KEY: KEY } });
-    expect(await runCommandLine(context, ['report', 'daily', '--from', 'yesterday'])).toBe(1);
+    expect(await runCommandLine(context, ['report', 'daily', '--from', '2026-1-1'])).toBe(2);
     expect(context.err()).toContain('The request is not valid: Not valid: from\n  from: Not a date');
   });
 

@@ -1,5 +1,6 @@
 import { PROBLEM_MEDIA_TYPE, type Problem, toProblemType } from '@recount/contract';
 import { BackfillTargetError } from '@recount/ingest';
+import { UsageError } from '../cli-error.ts';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
 
 export interface ApiPlace {
@@ -84,12 +85,13 @@ function toReason(error: unknown): string {
   return code ?? message;
 }
 
-/** The JSON of an answer, undefined for 404. Throws BackfillTargetError. */
+/** The JSON of an answer, undefined for 404. Throws UsageError for a wrong parameter or name, else BackfillTargetError. */
 export function readAnswer({ status, headers, text }: HttpAnswer, url: string): unknown {
   const type = headers['content-type']?.split(';')[0]?.trim();
   if (status >= 200 && status < 300 && type === 'application/json') return JSON.parse(text);
   const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
   if (status === 404 && problem !== undefined) return undefined;
+  if (problem !== undefined && isWrongCall(problem)) throw new UsageError(toProblemMessage(problem));
   const message = problem === undefined ? `${url} answers ${status}` : toProblemMessage(problem);
   if (PASSING_STATUSES.has(status) || status >= 500 || PASSING_PROBLEMS.has(problem?.type)) {
     throw new BackfillTargetError('unavailable', message, { retryAfterMs: toMilliseconds(headers['retry-after']) });
@@ -98,8 +100,14 @@ export function readAnswer({ status, headers, text }: HttpAnswer, url: string): 
   throw new BackfillTargetError(DENIED_STATUSES.has(status) ? 'denied' : 'rejected', message);
 }
 
+/** Whoever typed a parameter typed something that there is not. */
+const isWrongCall = ({ type, errors = [] }: Problem): boolean =>
+  type === toProblemType('unknown-name') ||
+  (type === toProblemType('invalid-request') && errors.some(({ location }) => location === 'query'));
+
 /** Where parameters are at fault, what is wrong with each. */
-function toProblemMessage({ title, detail, errors = [] }: Problem): string {
+function toProblemMessage({ type, title, detail, errors = [] }: Problem): string {
+  if (type === toProblemType('unknown-name')) return detail;
   return [`${title}: ${detail}`, ...errors.map(({ field, message }) => `  ${field}: ${message}`)].join('\n');
 }
 

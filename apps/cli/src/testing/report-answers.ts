@@ -63,6 +63,7 @@ export function toUsageReport(changes: Partial<UsageReport> = {}): UsageReport {
     ],
     totals: toRow(4),
     truncated: false,
+    data_range: null,
     ...changes,
   };
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { resolveNames } from '../sessions/resolve-names.ts';
 import { workspaces } from '../workspaces/schema.ts';
 
 /** What a report is asked for. `from` and `to` are ISO 8601: moments, or dates in the time zone. */
@@ -34,7 +35,10 @@ export class UnknownTimeZoneError extends Error {
 const INVALID_PARAMETER_VALUE = '22023';
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
-/** Makes moments of dates, and reads what the workspace calls its currency. Throws UnknownTimeZoneError. */
+/**
+ * Makes moments of dates and full names of what was typed, and reads what the workspace calls its currency. Throws
+ * UnknownTimeZoneError and UnresolvedNameError.
+ */
 export async function resolveReportFilter(
   database: Database,
   workspaceId: string,
@@ -53,7 +57,8 @@ export async function resolveReportFilter(
     const [row] = rows;
     if (row === undefined) throw new Error('There is no such workspace');
     const toIso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
-    const filter = { ...request, workspaceId, from: toIso(row.from_ms), to: toIso(row.to_ms) };
+    const names = await resolveNames(database, workspaceId, request);
+    const filter = { ...names, workspaceId, from: toIso(row.from_ms), to: toIso(row.to_ms) };
     return { filter, currencyLabel: row.currency_label };
   } catch (error) {
     const { cause } = error as { cause?: { code?: unknown } };

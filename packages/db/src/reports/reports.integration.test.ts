@@ -246,7 +246,6 @@ describe('usage', () => {
     [{ to: '2026-05-05' }, 4],
     [{ from: '2026-05-12', timeZone: 'Europe/Berlin' }, 1],
     [{ from: '2026-05-12' }, 0],
-    [{ sessionId: 'nobody' }, 0],
   ])('filters %j', async (request, responses) => {
     expect((await readUsage(request)).own.responses).toBe(responses);
   });
@@ -256,7 +255,7 @@ describe('usage', () => {
       cost_usd: null,
       unpriced: { responses: 1, tokens: 20 },
     });
-    expect((await readUsage({ sessionId: 'nobody' })).own).toMatchObject({ cost_usd: 0, cache_hit_ratio: null });
+    expect((await readUsage({ from: '2030-01-01' })).own).toMatchObject({ cost_usd: 0, cache_hit_ratio: null });
   });
 
   it('groups by several keys, and says when there is more', async () => {
@@ -562,6 +561,5 @@ describe('blocks', () => {
     const request = { agent: 'amp', from: '2026-07-01T14:00:00Z', to: '2026-07-01T20:00:00Z' };
     expect((await read(request)).blocks).toEqual([['2026-07-01T15:00:00.000Z', '2026-07-01T20:00:00.000Z', 12]]);
     expect((await read({ agent: 'amp', from: '2027-01-01' })).totals).toMatchObject({ blocks: 0, responses: 0 });
-    expect((await read({ project: '/nothing' })).blocks).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { and, asc, desc, eq, gte, ilike, lt, type PgColumn, type SQL, sql } from '../drizzle.cjs';
 import { knownCost, lastActivity, sessions, transcripts } from '../transcripts/schema.ts';
 import { usageEntries, usageLedger } from '../usage/schema.ts';
+import { hasErrors } from './session-errors.ts';
 
 export type SessionRow = typeof sessions.$inferSelect;
 
@@ -31,6 +32,8 @@ export interface SessionFilter {
   prompt?: string | undefined;
   parentSessionId?: string | undefined;
   isSubagent?: boolean | undefined;
+  /** Whether tool calls or API requests failed in it. */
+  hasErrors?: boolean | undefined;
 }
 
 const SORT_KEYS = {
@@ -70,7 +73,9 @@ export async function listSessions(
   const found = await database
     .select({ row: sessions, sortKey: sql<string>`(${sortKey})::text` })
     .from(sessions)
-    .where(and(eq(sessions.workspace_id, workspaceId), ...toConditions(filter), toPageCondition(sortKey, page)))
+    .where(
+      and(eq(sessions.workspace_id, workspaceId), ...toConditions(filter, workspaceId), toPageCondition(sortKey, page)),
+    )
     .orderBy(direction(sortKey), direction(sessions.session_id))
     .limit(page.limit + 1);
   const rows = found.slice(0, page.limit).map(({ row }) => row);
@@ -78,7 +83,7 @@ export async function listSessions(
   return { rows, next: last && { sortKey: last.sortKey, sessionId: last.row.session_id } };
 }
 
-function toConditions(filter: SessionFilter): (SQL | undefined)[] {
+function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefined)[] {
   const equals = (column: PgColumn, value: string | boolean | undefined) =>
     value === undefined ? undefined : eq(column, value);
   return [
@@ -90,6 +95,7 @@ function toConditions(filter: SessionFilter): (SQL | undefined)[] {
     equals(sessions.parent_session_id, filter.parentSessionId),
     equals(sessions.is_subagent, filter.isSubagent),
     filter.model === undefined ? undefined : sql`${filter.model} = ANY(${sessions.models})`,
+    filter.hasErrors === undefined ? undefined : sql`${hasErrors(workspaceId)} = ${filter.hasErrors}`,
     filter.from === undefined ? undefined : gte(sessions.last_timestamp, filter.from),
     filter.to === undefined ? undefined : lt(sessions.first_timestamp, filter.to),
     filter.prompt === undefined ? undefined : ilike(sessions.initial_prompt, `%${escapeLike(filter.prompt)}%`),

@@ -1,0 +1,23 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
+
+/** From when to when there are data; both null if no session has a time. */
+export interface DataRange {
+  sessions: number;
+  first_timestamp: string | null;
+  last_timestamp: string | null;
+}
+
+/** Reads when the sessions that pass the filter, whatever its `from` and `to`, began and ended: where to look if a range is empty. */
+export async function readDataRange(database: Database, filter: ReportFilter): Promise<DataRange> {
+  const source = toReportSource('s', { time: 'first_timestamp' });
+  const conditions = toConditions({ ...filter, from: null, to: null }, source);
+  const { rows } = await database.execute<{ sessions: number; first_ms: number | null; last_ms: number | null }>(sql`
+    SELECT count(*)::float8 AS sessions, extract(epoch FROM min(s.first_timestamp))::float8 * 1000 AS first_ms,
+      extract(epoch FROM max(s.last_timestamp))::float8 * 1000 AS last_ms
+    FROM recount.sessions AS s WHERE ${conditions}`);
+  const { sessions = 0, first_ms: firstMs = null, last_ms: lastMs = null } = rows[0] ?? {};
+  const toIso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+  return { sessions, first_timestamp: toIso(firstMs), last_timestamp: toIso(lastMs) };
+}

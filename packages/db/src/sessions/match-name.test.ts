@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findNearest, matchName } from './match-name.ts';
+
+const PROJECTS = [
+  '/home/maya/code/billing-service',
+  '/home/maya/code/billing-service/web',
+  '/home/maya/code/harbor-docs',
+  '/home/ben/code/ledger',
+  '/srv/ledger',
+];
+const MODELS = ['claude-opus-4-1-20250805', 'claude-sonnet-4-5-20250929', 'claude-sonnet-4-20250514', 'gpt-5.2'];
+
+describe('matchName', () => {
+  it.each([
+    ['/srv/ledger', '/srv/ledger'],
+    ['billing-service', '/home/maya/code/billing-service'],
+    ['Billing-Service/', '/home/maya/code/billing-service'],
+    ['code/billing-service', '/home/maya/code/billing-service'],
+    ['web', '/home/maya/code/billing-service/web'],
+    ['harbor', '/home/maya/code/harbor-docs'],
+    ['ben', '/home/ben/code/ledger'],
+    ['/srv', '/srv/ledger'],
+    ['…ben/code/ledger', '/home/ben/code/ledger'],
+    ['harbor-d…', '/home/maya/code/harbor-docs'],
+  ])('finds the project %s', (wanted, name) => {
+    expect(matchName(wanted, PROJECTS)).toEqual({ kind: 'one', name });
+  });
+
+  it.each([
+    ['opus', 'claude-opus-4-1-20250805'],
+    ['claude-sonnet-4-5', 'claude-sonnet-4-5-20250929'],
+    ['GPT', 'gpt-5.2'],
+    ['claude-sonnet-4-5-20250…', 'claude-sonnet-4-5-20250929'],
+    ['claude…0805', 'claude-opus-4-1-20250805'],
+  ])('finds the model %s', (wanted, name) => {
+    expect(matchName(wanted, MODELS)).toEqual({ kind: 'one', name });
+  });
+
+  it('decides nothing between several', () => {
+    expect(matchName('ledger', PROJECTS)).toEqual({ kind: 'several', names: ['/home/ben/code/ledger', '/srv/ledger'] });
+    expect(matchName('sonnet', MODELS)).toMatchObject({ kind: 'several', names: [MODELS[1], MODELS[2]] });
+  });
+
+  it('offers what is similar to a misspelling, and nothing else', () => {
+    expect(matchName('biling-servce', PROJECTS)).toMatchObject({ kind: 'none', nearest: [PROJECTS[0], PROJECTS[1]] });
+    expect(matchName('claude-opsu', MODELS)).toMatchObject({
+      kind: 'none',
+      nearest: expect.arrayContaining([MODELS[0]]),
+    });
+    expect(matchName('zzzz', PROJECTS)).toEqual({ kind: 'none', nearest: [] });
+    expect(matchName('anything', [])).toEqual({ kind: 'none', nearest: [] });
+  });
+
+  it('answers with names that exist, whatever is typed', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme', minLength: 1 }),
+        fc.array(fc.string({ minLength: 1 })),
+        (wanted, names) => {
+          const match = matchName(wanted, [...names, ...PROJECTS]);
+          const found = match.kind === 'one' ? [match.name] : match.kind === 'several' ? match.names : match.nearest;
+          for (const name of found) expect([...names, ...PROJECTS]).toContain(name);
+          if (names.includes(wanted)) expect(match).toEqual({ kind: 'one', name: wanted });
+        },
+      ),
+    );
+  });
+});
+
+it('ranks the nearest first', () => {
+  expect(findNearest('harbour-docs', PROJECTS)[0]).toBe('/home/maya/code/harbor-docs');
+});

@@ -1,0 +1,79 @@
+/** What a name that somebody typed stands for: one name, several between which nothing decides, or none. */
+export type NameMatch =
+  | { kind: 'one'; name: string }
+  | { kind: 'several'; names: string[] }
+  | { kind: 'none'; nearest: string[] };
+
+/** Names that an answer offers: more are no help. */
+const MAX_OFFERED = 5;
+/** Of two texts that share fewer of their pairs of letters, neither is a misspelling of the other. */
+const MIN_SIMILARITY = 0.35;
+
+/**
+ * Finds the one of `names` that `wanted` means: the name itself, the name in other case, the last folders of a path, the beginning
+ * of a name, a part of it. The first of these rules that fits any name decides. An ellipsis, with which tables cut names, stands for any text.
+ */
+export function matchName(wanted: string, names: readonly string[]): NameMatch {
+  if (names.includes(wanted)) return { kind: 'one', name: wanted };
+  const typed = wanted.toLowerCase().replace(/(?<=.)\/+$/, '');
+  const [start = '', ...gaps] = typed.split('…');
+  const fitsGaps = (name: string, from: number): boolean => {
+    let position = from;
+    for (const part of gaps) {
+      const found = name.indexOf(part, position);
+      if (found < 0) return false;
+      position = found + part.length;
+    }
+    return true;
+  };
+  const folders = `/${typed.replace(/^\/+/, '')}`;
+  const rules: ((name: string) => boolean)[] = [
+    (name) => name === typed,
+    (name) => name.endsWith(folders),
+    (name) => name.startsWith(start) && fitsGaps(name, start.length),
+    (name) => name.includes(`${folders}/`),
+    (name) => {
+      const found = name.indexOf(start);
+      return found >= 0 && fitsGaps(name, found + start.length);
+    },
+  ];
+  const lowered = names.map((name) => ({ name, lower: name.toLowerCase() }));
+  for (const rule of rules) {
+    const found = lowered.filter(({ lower }) => rule(lower)).map(({ name }) => name);
+    if (found.length === 1) return { kind: 'one', name: found[0] as string };
+    if (found.length > 1) return { kind: 'several', names: found.slice(0, MAX_OFFERED) };
+  }
+  return { kind: 'none', nearest: findNearest(typed, names) };
+}
+
+/** The names most like the text, the most similar first. A folder or a word of a name counts like a name. */
+export function findNearest(text: string, names: readonly string[]): string[] {
+  return names
+    .map((name) => {
+      const lower = name.toLowerCase();
+      const parts = [lower, ...lower.split('/'), ...lower.split(/[^\p{L}\p{N}]+/u)];
+      return { name, similarity: Math.max(...parts.map((part) => toSimilarity(text, part))) };
+    })
+    .filter(({ similarity }) => similarity >= MIN_SIMILARITY)
+    .sort((a, b) => b.similarity - a.similarity)
+    .slice(0, MAX_OFFERED)
+    .map(({ name }) => name);
+}
+
+/** Dice's coefficient of the pairs of neighbouring characters, from 0 to 1. */
+function toSimilarity(a: string, b: string): number {
+  const pairs = toPairs(a);
+  const others = toPairs(b);
+  const total = pairs.length + others.length;
+  let shared = 0;
+  for (const pair of pairs) {
+    const index = others.indexOf(pair);
+    if (index < 0) continue;
+    shared += 1;
+    others.splice(index, 1);
+  }
+  return total === 0 ? 0 : (2 * shared) / total;
+}
+
+const toPairs = (text: string): string[] =>
+  Array.from({ length: Math.max(0, text.length - 1) }, (_, i) => text.slice(i, i + 2));

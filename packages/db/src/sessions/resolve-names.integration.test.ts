@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
+import { insertTestFleet } from '../testing/insert-test-fleet.ts';
+import { resolveNames, UnresolvedNameError, type WantedNames } from './resolve-names.ts';
+
+let pool: Awaited<ReturnType<typeof createTestPool>>;
+beforeAll(async () => {
+  pool = await createTestPool();
+  await insertTestFleet(pool, [
+    {
+      session_id: 'aaaa-1111',
+      project: '/home/maya/code/billing-service',
+      git_branch: 'main',
+      models: ['claude-opus-5'],
+      responses: [{ model: 'claude-haiku-5', git_branch: 'fix/cents' }],
+    },
+    {
+      session_id: 'aaaa-1111:agent',
+      is_subagent: true,
+      parent_session_id: 'aaaa-1111',
+      project: '/home/maya/code/billing-service',
+    },
+    { session_id: 'aaab-2222', project: '/home/maya/code/harbor-docs', models: ['claude-sonnet-5'] },
+    { session_id: 'b%_\\', project: null },
+  ]);
+}, 120_000);
+afterAll(() => pool.close());
+
+const resolve = (wanted: WantedNames, workspaceId = TEST_WORKSPACE) => resolveNames(pool.database, workspaceId, wanted);
+const fail = async (wanted: WantedNames, workspaceId?: string): Promise<UnresolvedNameError> => {
+  const error = await resolve(wanted, workspaceId).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(UnresolvedNameError);
+  return error as UnresolvedNameError;
+};
+
+describe('resolveNames', () => {
+  it('finds what tables print', async () => {
+    const wanted = {
+      project: 'billing-service',
+      model: 'opus',
+      agent: 'claude',
+      sessionId: 'aaaa',
+      gitBranch: 'fix/cents',
+    };
+    expect(await resolve(wanted)).toEqual({
+      project: '/home/maya/code/billing-service',
+      model: 'claude-opus-5',
+      agent: 'claude-code',
+      sessionId: 'aaaa-1111',
+      gitBranch: 'fix/cents',
+    });
+    expect(await resolve({ model: 'claude-haiku-5', sessionId: 'aaaa-1111:a' })).toEqual({
+      model: 'claude-haiku-5',
+      sessionId: 'aaaa-1111:agent',
+    });
+    expect(await resolve({ sessionId: 'b%' })).toEqual({ sessionId: 'b%_\\' });
+    expect(await resolve({})).toEqual({});
+  });
+
+  it('knows agents that have sent nothing yet', async () => {
+    expect(await resolve({ agent: 'codex' })).toEqual({ agent: 'codex' });
+  });
+
+  it('names what may be meant by a wrong name', async () => {
+    expect(await fail({ project: 'biling' })).toMatchObject({
+      field: 'project',
+      message: 'There is no project biling; did you mean /home/maya/code/billing-service?',
+      candidates: ['/home/maya/code/billing-service'],
+      isAmbiguous: false,
+    });
+    expect((await fail({ project: 'xyzzy' })).message).toBe(
+      'There is no project xyzzy; there are /home/maya/code/billing-service, /home/maya/code/harbor-docs.',
+    );
+    expect(await fail({ sessionId: 'aaaa-9' })).toMatchObject({ candidates: ['aaaa-1111', 'aaab-2222'] });
+    expect((await fail({ gitBranch: 'mian' })).message).toContain('no branch mian');
+    expect((await fail({ agent: 'cluade' })).candidates).toContain('claude-code');
+  });
+
+  it('names all that an ambiguous name may be', async () => {
+    expect(await fail({ sessionId: 'aaa' })).toMatchObject({
+      candidates: ['aaaa-1111', 'aaab-2222'],
+      isAmbiguous: true,
+    });
+    expect(await fail({ model: 'claude' })).toMatchObject({ isAmbiguous: true });
+  });
+
+  it('knows nothing of other workspaces', async () => {
+    const { message, candidates } = await fail({ project: 'billing-service' }, OTHER_WORKSPACE);
+    expect(message).toBe('There is no project billing-service: the workspace has no projects yet.');
+    expect(candidates).toEqual([]);
+    expect((await fail({ sessionId: 'aaaa-1111' }, OTHER_WORKSPACE)).candidates).toEqual([]);
+  });
+});
