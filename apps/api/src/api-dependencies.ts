@@ -10,6 +10,7 @@ import type {
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { ApiMetrics } from './plugins/metrics.ts';
+import type { SignInLinks } from './plugins/sign-in-links.ts';
 
 export interface ApiDependencies extends IngestDependencies {
   log: Logger;
@@ -17,6 +18,8 @@ export interface ApiDependencies extends IngestDependencies {
   tracing?: Tracing;
   /** Default: ones that nobody reads. */
   metrics?: ApiMetrics;
+  /** Default: none that anybody knows. */
+  signInLinks?: SignInLinks;
   /** Milliseconds since 1970. Default Date.now. */
   now?: () => number;
 }

@@ -1,3 +1,4 @@
+import cookie from '@fastify/cookie';
 import rateLimit from '@fastify/rate-limit';
 import { MAX_SESSION_ID_LENGTH } from '@recount/contract';
 import { fastify, LogController } from 'fastify';
@@ -9,6 +10,7 @@ import { NO_COMPILERS } from './http/no-compilers.ts';
 import { RateStore } from './http/rate-store.ts';
 import { addAuthentication } from './plugins/authentication.ts';
 import { createFrameworkLog } from './plugins/framework-log.ts';
+import { addDashboard } from './plugins/dashboard.ts';
 import { type ApiMetrics, createMetrics } from './plugins/metrics.ts';
 import { addOpenapi } from './plugins/openapi.ts';
 import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody } from './plugins/problem-answers.ts';
@@ -25,6 +27,7 @@ import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
 import { addSearchRoutes } from './routes/search.ts';
 import { addSessionRoutes } from './routes/sessions.ts';
 import { addSettingsRoutes } from './routes/settings.ts';
+import { addSignInRoutes } from './routes/sign-in.ts';
 import { addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
 import { addSpaceGauges } from './space/space-gauges.ts';
@@ -75,8 +78,9 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
   addSpaceGauges(metrics.registry, space);
   addRequestId(app);
   addRequestLog(app, metrics);
-  addProblemAnswers(app);
   await addSecurityHeaders(app);
+  addProblemAnswers(app, await addDashboard(app, config.dashboardDirectory));
+  await app.register(cookie);
   await app.register(rateLimit, { global: false, store: RateStore });
   addAuthentication(app, deps, config);
   addOpenapi(app);
@@ -98,6 +102,7 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   await addSettingsRoutes(app, deps);
   addAuditRoutes(app, deps);
   addOperationsRoutes(app, deps);
+  addSignInRoutes(app, deps);
 }
 
 /** `Expect: 100-continue` is answered by the route that reads the body: so a refused client need not send it. */

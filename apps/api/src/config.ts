@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { DEFAULT_REPORT_TIMEOUT_MS } from '@recount/db';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
 import {
@@ -16,6 +17,8 @@ import { readSpaceConfig, type SpaceConfig } from './space/space-config.ts';
 
 export interface ApiConfig extends ServiceConfig {
   live: LiveConfig;
+  /** Where the built dashboard lies. */
+  dashboardDirectory: string;
   space: SpaceConfig;
   host: string;
   /** 0 takes any free port. */
@@ -44,6 +47,8 @@ export interface ApiConfig extends ServiceConfig {
   isTraced: boolean;
 }
 
+/** Of a clone, once it is built. */
+const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../web/dist', import.meta.url));
 const MAX_TRANSCRIPT_BYTES_LIMIT = 1024 ** 4;
 
 /** Throws ConfigError. */
@@ -101,6 +106,7 @@ export function readApiConfig(environment: Environment): ApiConfig {
     metrics: readMetricsConfig(environment, 'RECOUNT_METRICS'),
     isTraced: isTracingWanted(environment),
     live: readLiveConfig(environment),
+    dashboardDirectory: readText(environment, 'RECOUNT_DASHBOARD_DIRECTORY', DASHBOARD_DIRECTORY),
     space: readSpaceConfig(environment),
   };
 }

@@ -10,11 +10,14 @@ import type { ApiDependencies } from './api-dependencies.ts';
 import { createApiApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { createMetrics } from './plugins/metrics.ts';
+import { createSignInLinks } from './plugins/sign-in-links.ts';
 import { toLogReason } from './problems/log-reason.ts';
 
 export interface RunningApi {
   /** Where it listens, e.g. `http://127.0.0.1:7878`; for a wildcard address, where it is reached from this machine. */
   url: string;
+  /** The path and fragment of a page that signs in with `apiKey`, once, within a day. */
+  createSignInLink(apiKey: string): string;
   /** Accepts nothing more, lets requests under way end within the grace time, then closes their connections. */
   close(): Promise<void>;
 }
@@ -53,13 +56,15 @@ export async function startApi(config: ApiConfig, log: Logger): Promise<RunningA
     await checkSchemaVersion(database.database);
     await queue.start();
     const traced = traceUploads({ rawStore, queue }, tracing);
-    const app = await createApiApp({ database, ...traced, tracing, log, metrics }, config);
+    const signInLinks = createSignInLinks();
+    const app = await createApiApp({ database, ...traced, tracing, log, metrics, signInLinks }, config);
     if (config.metrics) metricsServer = await startMetricsServer(metrics, config.metrics);
     await app.listen({ host: config.host, port: config.port, listenTextResolver: () => 'api listening' });
     const url = toUrl(app.server.address() as AddressInfo);
     log.info({ url }, 'api ready');
     return {
       url,
+      createSignInLink: (apiKey) => `/sign-in#${signInLinks.create(apiKey)}`,
       async close() {
         const timer = setTimeout(() => app.server.closeAllConnections(), config.shutdownGraceMs);
         await app.close();

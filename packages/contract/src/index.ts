@@ -13,6 +13,7 @@ export * from './search.ts';
 export * from './session-reports.ts';
 export * from './sessions.ts';
 export * from './settings.ts';
+export * from './sign-in.ts';
 export * from './tool-reports.ts';
 export * from './transcripts.ts';
 export * from './uploads.ts';

@@ -15,6 +15,7 @@ export const PROBLEMS = {
   'invalid-key': { status: 401, title: 'The API key is not valid' },
   'expired-key': { status: 401, title: 'The API key has expired' },
   'missing-scope': { status: 403, title: 'The API key lacks a scope' },
+  'cross-origin-request': { status: 403, title: 'The request does not come from the dashboard' },
   'not-found': { status: 404, title: 'Not found' },
   expired: { status: 410, title: 'Deleted, as the workspace keeps it no longer' },
   'method-not-allowed': { status: 405, title: 'The method is not allowed here' },

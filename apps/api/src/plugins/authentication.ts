@@ -1,3 +1,4 @@
+import { BROWSER_REQUEST_HEADER } from '@recount/contract';
 import {
   type Actor,
   API_KEY_PATTERN,
@@ -33,12 +34,15 @@ declare module 'fastify' {
   }
 }
 
+/** Holds the API key of who signed in to the dashboard. */
+export const KEY_COOKIE = 'recount_key';
+
 const RATE_WINDOW_MS = 60_000;
 const TOUCH_INTERVAL_MS = 60_000;
 /** Keys seen valid by this process, at most; then it starts again. */
 const MAX_KNOWN_KEYS = 10_000;
 /** All that may be had without a key. */
-const PUBLIC_PATHS = /^\/(healthz|readyz|openapi\.json|docs(\/.*)?)$/;
+const PUBLIC_PATHS = /^\/(healthz|readyz|openapi\.json|docs(\/.*)?|v1\/sign-in\/link|v1\/sign-out)$/;
 const CHALLENGE = 'Bearer realm="recount"';
 
 /** The workspace whose rows a request may see: that of its key. */
@@ -119,7 +123,7 @@ function createHolderLookup(
   };
 
   return async (request) => {
-    const key = readBearerToken(request.headers.authorization);
+    const key = readApiKey(request);
     if (key === undefined) {
       const detail = 'Send an API key: Authorization: Bearer rk_…';
       throw new ProblemError('missing-key', detail, { headers: { 'www-authenticate': CHALLENGE } });
@@ -149,6 +153,24 @@ function createHolderLookup(
   };
 }
 
-function readBearerToken(header: string | undefined): string | undefined {
+/**
+ * The key of a request: of its Authorization header, else of the dashboard's cookie. Browsers add the cookie to whatever page
+ * asks, also one of another port of this host: with it, the request must come from this origin. Throws ProblemError.
+ */
+export function readApiKey(request: FastifyRequest): string | undefined {
+  const { authorization, 'sec-fetch-site': fetchSite, [BROWSER_REQUEST_HEADER]: mark } = request.headers;
+  if (authorization !== undefined) return readBearerToken(authorization);
+  const cookie = request.cookies[KEY_COOKIE];
+  if (cookie === undefined) return undefined;
+  const isReading = request.method === 'GET' || request.method === 'HEAD';
+  const isSameOrigin = fetchSite === undefined || fetchSite === 'same-origin' || (isReading && fetchSite === 'none');
+  if (!isSameOrigin || !(isReading || mark !== undefined)) {
+    const detail = `With the dashboard's cookie, only the dashboard itself may ask; programs send an API key: Authorization: Bearer rk_…`;
+    throw new ProblemError('cross-origin-request', detail);
+  }
+  return cookie;
+}
+
+export function readBearerToken(header: string | undefined): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(header ?? '')?.[1];
 }

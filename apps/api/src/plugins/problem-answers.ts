@@ -14,14 +14,19 @@ import { REQUEST_ID_HEADER } from './request-id.ts';
 /** For a client to read its answer, and stop sending. */
 const LINGER_MS = 2000;
 
+/** Answers a request that has no route; undefined where it has nothing for it either. */
+export type AnswerUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
+
 /** Every error of every route, and every request without a route, is answered as application/problem+json. */
-export function addProblemAnswers(app: ApiApp): void {
+export function addProblemAnswers(app: ApiApp, answerUnrouted: AnswerUnrouted = () => undefined): void {
   const routes: { pattern: RegExp; methods: string[] }[] = [];
   app.addHook('onRoute', ({ url, method }) => {
     routes.push({ pattern: toPathPattern(url), methods: [method].flat() });
   });
   app.setErrorHandler((error, request, reply) => answerWithProblem(error, request, reply));
-  app.setNotFoundHandler((request) => {
+  app.setNotFoundHandler((request, reply) => {
+    const answer = answerUnrouted(request, reply);
+    if (answer !== undefined) return answer;
     const [path = ''] = request.url.split('?', 1);
     const allowed = new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods));
     if (allowed.size === 0) throw new ProblemError('not-found', 'There is nothing at this path');

@@ -13,6 +13,20 @@ export const DOCS_CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
+/** What the dashboard needs: its own files, and images of transcripts, which it makes of their bytes. */
+export const DASHBOARD_CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+
 /** Nothing else that this server sends is a page: a browser must neither run it nor guess its type. */
 export async function addSecurityHeaders(app: ApiApp): Promise<void> {
   await app.register(helmet, {

@@ -95,7 +95,7 @@ async function showInstallation(
   installation: LocalInstallation,
   { inUtc, isOnce }: RunOptions,
 ): Promise<void> {
-  const { url, apiKey, databasePlace, rawStore, connections, workspaceId } = installation;
+  const { url, signInUrl, apiKey, databasePlace, rawStore, connections, workspaceId } = installation;
   const latest = await readLatestFromDatabase(connections.database.database, workspaceId, TABLE_ROWS);
   const layout = { inUtc, maxWidth: toPrintWidth(context.stdout) };
   const isInProject = context.workingDirectory === PROJECT_DIRECTORY;
@@ -103,7 +103,9 @@ async function showInstallation(
   const lines = [
     ...formatSessions(latest, layout),
     '',
-    ...(isOnce ? [] : [`URL      ${url}`, `API key  ${apiKey}`]),
+    ...(isOnce ? [] : [`URL      ${url}`]),
+    ...(isOnce || signInUrl === undefined ? [] : [`Open     ${signInUrl}  (signs in, once)`]),
+    ...(isOnce ? [] : [`API key  ${apiKey}`]),
     `Data     ${directory.path} (database: ${databasePlace}; raw transcripts: ${rawStore})`,
     `Log      ${directory.log}`,
     '',

@@ -14,6 +14,7 @@ import { readWorkerConfig } from '@recount/worker';
 import { ulid } from 'ulid';
 import { type CliContext, note } from '../cli-context.ts';
 import { DEFAULT_WORKSPACE, type OpenInstallation, openInstallation } from '../connection/open-installation.ts';
+import { provideDashboard } from './build-dashboard.ts';
 import { type Credentials, readCredentials, writeCredentials } from './credentials.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { findPort } from './find-port.ts';
@@ -33,6 +34,8 @@ export interface InstallationOptions {
 
 export interface LocalInstallation extends Credentials {
   url: string;
+  /** Opens the dashboard signed in, once; undefined where other machines can reach it. */
+  signInUrl: string | undefined;
   databaseUrl: string;
   /** For people: where the data are. */
   databasePlace: string;
@@ -73,7 +76,11 @@ export async function startInstallation(
     const { databaseUrl, place } = database;
     const port = await findPort(options.host, options.port, options.isPortFixed);
     if (port !== options.port && options.port !== 0) note(context, `Port ${options.port} is taken, so it is ${port}.`);
-    const environment = toServiceEnvironment(context, directory, database, { ...options, port });
+    const dashboard = await provideDashboard(context);
+    const environment = {
+      ...(dashboard !== undefined && { RECOUNT_DASHBOARD_DIRECTORY: dashboard }),
+      ...toServiceEnvironment(context, directory, database, { ...options, port }),
+    };
     const apiConfig = readApiConfig(environment);
     const { shutdownGraceMs } = readWorkerConfig(environment);
     const workerOptions = { environment, graceMs: shutdownGraceMs + WORKER_MARGIN_MS };
@@ -83,12 +90,14 @@ export async function startInstallation(
     await warnOfEmptyDatabase(context, connections);
     const credentials = await provideCredentials(connections.database, directory, toKeyName(context, directory));
     await readAnew(context, connections);
-    const { url } = opened(await startApi(apiConfig, log.logger), (api) => api.close());
-    if (!LOOPBACK_HOSTS.has(options.host)) {
+    const { url, createSignInLink } = opened(await startApi(apiConfig, log.logger), (api) => api.close());
+    const isLocal = LOOPBACK_HOSTS.has(options.host);
+    if (!isLocal) {
       note(context, `Listening on ${options.host}: other machines can reach it, with an API key.`);
     }
     const rawStore = apiConfig.rawStore.location;
-    return { ...credentials, url, databaseUrl, databasePlace: place, rawStore, connections, close };
+    const signInUrl = isLocal ? url + createSignInLink(credentials.apiKey) : undefined;
+    return { ...credentials, url, signInUrl, databaseUrl, databasePlace: place, rawStore, connections, close };
   } catch (error) {
     await close();
     throw error;

@@ -54,6 +54,11 @@ export async function findWorkspaceByName(database: Database, name: string): Pro
   return row;
 }
 
+export async function findWorkspaceName(database: Database, id: string): Promise<string | undefined> {
+  const [row] = await database.select({ name: workspaces.name }).from(workspaces).where(eq(workspaces.id, id));
+  return row?.name;
+}
+
 export async function hasWorkspace(database: Database, id: string): Promise<boolean> {
   const rows = await database.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.id, id));
   return rows.length > 0;

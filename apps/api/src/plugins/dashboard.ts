@@ -1,0 +1,43 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import fastifyStatic from '@fastify/static';
+import type { FastifyReply } from 'fastify';
+import type { ApiApp } from '../api-dependencies.ts';
+import type { AnswerUnrouted } from './problem-answers.ts';
+import { DASHBOARD_CONTENT_SECURITY_POLICY } from './security-headers.ts';
+
+const PAGE = 'index.html';
+const YEAR_SECONDS = 365 * 24 * 60 * 60;
+/** Below these, what is not there is not found, also for browsers. */
+const NO_PAGES = /^\/(v1|docs|assets|healthz|readyz|openapi\.json)(\/|$)/;
+
+/**
+ * The files of the built dashboard, and its page for every other path that a browser opens: the page itself knows which of
+ * them it has. What they show is asked of the API, with the cookie of who signed in.
+ */
+export async function addDashboard(app: ApiApp, directory: string): Promise<AnswerUnrouted> {
+  if (!existsSync(join(directory, PAGE))) {
+    app.log.warn('no dashboard is built: in a clone, `pnpm --filter @recount/web build` builds it');
+    return () => undefined;
+  }
+  // Nothing that a request names is looked up in the file system.
+  const files = new Set(
+    readdirSync(directory, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/')),
+  );
+  await app.register(fastifyStatic, { root: directory, serve: false, preCompressed: true, cacheControl: false });
+  const send = (reply: FastifyReply, name: string, cacheControl: string): FastifyReply => {
+    reply.code(200).header('content-security-policy', DASHBOARD_CONTENT_SECURITY_POLICY);
+    return reply.header('cache-control', cacheControl).sendFile(name);
+  };
+  return ({ method, url, headers }, reply) => {
+    const [path = ''] = url.split('?', 1);
+    if (method !== 'GET' && method !== 'HEAD') return undefined;
+    const name = path.slice(1);
+    // Names of assets contain a hash of their content.
+    if (/^assets\/[\w.-]+$/.test(name) && files.has(name))
+      return send(reply, name, `public, max-age=${YEAR_SECONDS}, immutable`);
+    if (/^[\w-]+\.svg$/.test(name) && files.has(name)) return send(reply, name, 'public, no-cache');
+    if (NO_PAGES.test(path) || !/\btext\/html\b/.test(headers.accept ?? '')) return undefined;
+    return send(reply, PAGE, 'no-cache');
+  };
+}

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { glob, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type CliContext, note, PROJECT_DIRECTORY } from '../cli-context.ts';
+
+const WEB_DIRECTORY = join(PROJECT_DIRECTORY, 'apps', 'web');
+const CACHE_DIRECTORY = join(WEB_DIRECTORY, 'node_modules', '.cache', 'dashboard');
+/** All that the built files are made of; the lock file has the versions of libraries. */
+const SOURCES = [
+  'src/**/*.{ts,tsx,css}',
+  'public/*',
+  'index.html',
+  'vite.config.ts',
+  'package.json',
+  '../../pnpm-lock.yaml',
+];
+const BUILD_TIMEOUT_MS = 300_000;
+
+const run = promisify(execFile);
+
+/**
+ * The folder of the built dashboard, in a clone: built where these sources were not yet, which takes some seconds. Undefined where
+ * this is no clone, and a built one came along; and, with a warning, where it could not be built: the rest works without.
+ */
+export async function provideDashboard(context: CliContext): Promise<string | undefined> {
+  const vite = join(WEB_DIRECTORY, 'node_modules', 'vite', 'bin', 'vite.js');
+  if (!existsSync(vite) || !existsSync(join(WEB_DIRECTORY, 'src'))) return undefined;
+  const directory = join(CACHE_DIRECTORY, await hashSources());
+  if (existsSync(directory)) return directory;
+  note(context, 'Building the dashboard …');
+  // Beside it first: another process may be building the same.
+  const unfinished = `${directory}.${process.pid}`;
+  try {
+    const build = [vite, 'build', '--outDir', unfinished, '--emptyOutDir', '--logLevel', 'error'];
+    await run(process.execPath, build, { cwd: WEB_DIRECTORY, timeout: BUILD_TIMEOUT_MS });
+    await rename(unfinished, directory);
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
+    if (existsSync(directory)) return directory;
+    const [reason = ''] = String((error as { stderr?: string }).stderr || error).split('\n', 1);
+    note(context, `warning: the dashboard could not be built, and is left out (${reason}).`);
+    return undefined;
+  }
+  return directory;
+}
+
+async function hashSources(): Promise<string> {
+  const hash = createHash('sha256');
+  const paths: string[] = [];
+  for await (const path of glob(SOURCES, { cwd: WEB_DIRECTORY })) paths.push(path);
+  for (const path of paths.sort()) {
+    const content = await readFile(join(WEB_DIRECTORY, path));
+    hash.update(`${path}\0${content.length}\0`).update(content);
+  }
+  return hash.digest('hex').slice(0, 16);
+}

@@ -1,0 +1,97 @@
+import type {
+  BROWSER_REQUEST_HEADER,
+  LiveList,
+  LiveListQuery,
+  MessageList,
+  MessageListQuery,
+  ModelsReport,
+  modelsReportQuerySchema,
+  Problem,
+  ReconciliationReport,
+  reconciliationReportQuerySchema,
+  SearchQuery,
+  SearchResultList,
+  SessionDetail,
+  SessionList,
+  SessionListQuery,
+  SessionsReport,
+  sessionsReportQuerySchema,
+  ToolsReport,
+  TranscriptList,
+  TranscriptListQuery,
+  toolsReportQuerySchema,
+  UsageReport,
+  usageReportQuerySchema,
+  Whoami,
+} from '@recount/contract';
+import type { z } from 'zod';
+
+/** What the API answers: for each route that the dashboard reads, its query and its answer, by the schemas of the contract. */
+export interface Routes {
+  '/v1/whoami': [Record<never, never>, Whoami];
+  '/v1/sessions': [SessionListQuery, SessionList];
+  '/v1/sessions/{session_id}': [Record<never, never>, SessionDetail];
+  '/v1/sessions/{session_id}/messages': [MessageListQuery, MessageList];
+  '/v1/sessions/{session_id}/subagents': [Pick<SessionListQuery, 'limit' | 'cursor' | 'sort' | 'order'>, SessionList];
+  '/v1/transcripts': [TranscriptListQuery, TranscriptList];
+  '/v1/search': [SearchQuery, SearchResultList];
+  '/v1/live': [LiveListQuery, LiveList];
+  '/v1/analytics/usage': [z.input<typeof usageReportQuerySchema>, UsageReport];
+  '/v1/analytics/models': [z.input<typeof modelsReportQuerySchema>, ModelsReport];
+  '/v1/analytics/sessions': [z.input<typeof sessionsReportQuerySchema>, SessionsReport];
+  '/v1/analytics/tools': [z.input<typeof toolsReportQuerySchema>, ToolsReport];
+  '/v1/analytics/reconciliation': [z.input<typeof reconciliationReportQuerySchema>, ReconciliationReport];
+}
+
+export type Route = keyof Routes;
+export type Query<R extends Route> = Routes[R][0];
+export type Answer<R extends Route> = Routes[R][1];
+/** Values of `{…}` in a route. */
+export type Parameters = Readonly<Record<string, string>>;
+
+/** What the API says went wrong, or that it cannot be reached (status 0). */
+export class ApiError extends Error {
+  override name = 'ApiError';
+  readonly status: number;
+  readonly problem: Partial<Problem>;
+
+  constructor(status: number, problem: Partial<Problem>) {
+    super(problem.detail ?? problem.title ?? 'The server cannot be reached');
+    this.status = status;
+    this.problem = problem;
+  }
+}
+
+const CSRF_HEADER: typeof BROWSER_REQUEST_HEADER = 'recount-request';
+
+/** The path and query of a route. Parameters without a value are left out; lists are repeated. */
+export function toUrl(route: string, parameters: Parameters = {}, query: object = {}): string {
+  const path = route.replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(parameters[name] ?? ''));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    for (const each of [value].flat()) if (each !== undefined && each !== '') search.append(name, String(each));
+  }
+  const text = search.toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** Throws ApiError. */
+export async function request(url: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { [CSRF_HEADER]: 'dashboard', ...init.headers };
+  const response = await fetch(url, { ...init, headers }).catch((error: unknown) => {
+    if (init.signal?.aborted) throw error;
+    throw new ApiError(0, { detail: 'The server cannot be reached. Is recount still running?' });
+  });
+  if (response.ok) return response;
+  const problem = (await response.json().catch(() => ({}))) as Partial<Problem>;
+  throw new ApiError(response.status, problem);
+}
+
+/** Asks a route for its answer. Throws ApiError. */
+export async function get<R extends Route>(
+  route: R,
+  { parameters, query, signal }: { parameters?: Parameters; query?: Query<R>; signal?: AbortSignal } = {},
+): Promise<Answer<R>> {
+  const response = await request(toUrl(route, parameters, query), signal === undefined ? {} : { signal });
+  return (await response.json()) as Answer<R>;
+}

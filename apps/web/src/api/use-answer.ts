@@ -1,0 +1,36 @@
+import { keepPreviousData, QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { ApiError, type Answer, get, type Parameters, type Query, type Route } from './client.ts';
+
+const MAX_RETRIES = 2;
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 15_000,
+      retry: (count, error) => count < MAX_RETRIES && (!(error instanceof ApiError) || error.status >= 500),
+    },
+  },
+});
+
+interface AnswerOptions {
+  parameters?: Parameters;
+  /** Default true. */
+  isEnabled?: boolean;
+  /** Asks again after so long, while the page is looked at. */
+  refetchIntervalMs?: number;
+}
+
+/** The answer of a route, kept while the next one for other parameters is under way. */
+export function useAnswer<R extends Route>(
+  route: R,
+  query: Query<R>,
+  { parameters = {}, isEnabled = true, refetchIntervalMs }: AnswerOptions = {},
+): UseQueryResult<Answer<R>> {
+  return useQuery<Answer<R>>({
+    queryKey: [route, parameters, query],
+    queryFn: ({ signal }) => get(route, { parameters, query, signal }),
+    enabled: isEnabled,
+    placeholderData: keepPreviousData as never,
+    ...(refetchIntervalMs !== undefined && { refetchInterval: refetchIntervalMs }),
+  });
+}

@@ -1,0 +1,60 @@
+import { TIME_ZONE } from './values.ts';
+
+/** Times that reports can be asked for, by the name that the URL has. */
+export const PERIODS = [
+  ['today', 'Today', 1],
+  ['7d', '7 days', 7],
+  ['30d', '30 days', 30],
+  ['90d', '90 days', 90],
+  ['365d', '12 months', 365],
+  ['all', 'All time', undefined],
+] as const;
+
+export interface Period {
+  /** Dates in the viewer's time zone; `to` is the first day after. Undefined: without bound. */
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
+const dayFormat = new Intl.DateTimeFormat('en-CA', {
+  timeZone: TIME_ZONE,
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+});
+
+/** Today's date in the viewer's time zone. */
+export const toToday = (now = new Date()): string => dayFormat.format(now);
+
+/** Calendar days later. */
+export function addDays(date: string, days: number): string {
+  const at = new Date(`${date}T00:00:00Z`);
+  at.setUTCDate(at.getUTCDate() + days);
+  return at.toISOString().slice(0, 10);
+}
+
+const toDays = ({ from, to }: { from: string; to: string }): number =>
+  Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
+
+/** The time that `period`, or else `from` and `to`, of a URL stand for. `to` in a URL is the last day. */
+export function readPeriod(search: Readonly<Record<string, string>>, fallback: string): Period {
+  const { from, to } = search;
+  if (from !== undefined || to !== undefined) {
+    const day = /^\d{4}-\d\d-\d\d$/;
+    return {
+      ...(from !== undefined && day.test(from) && { from }),
+      ...(to !== undefined && day.test(to) && { to: addDays(to, 1) }),
+    };
+  }
+  const name = search.period ?? fallback;
+  const days = PERIODS.find(([id]) => id === name)?.[2];
+  if (days === undefined) return {};
+  const end = addDays(toToday(), 1);
+  return { from: addDays(end, -days), to: end };
+}
+
+/** As many days, right before; undefined where the period has no beginning or end. */
+export function toPeriodBefore({ from, to }: Period): Required<Period> | undefined {
+  if (from === undefined || to === undefined) return undefined;
+  return { from: addDays(from, -toDays({ from, to })), to: from };
+}

@@ -1,0 +1,22 @@
+/** A page: a folder here, and a line in PAGES. Its code and styles are loaded when it is opened first. */
+export interface Page {
+  path: string;
+  /** In the menu; left out: not there. */
+  label?: string;
+  load: () => Promise<Record<string, unknown>>;
+  /** What `load` exports. */
+  component: string;
+}
+
+export const PAGES: readonly Page[] = [
+  { path: '/', label: 'Overview', load: () => import('./overview/overview-page.tsx'), component: 'OverviewPage' },
+  {
+    path: '/sessions',
+    label: 'Sessions',
+    load: () => import('./sessions/sessions-page.tsx'),
+    component: 'SessionsPage',
+  },
+  { path: '/sessions/$sessionId', load: () => import('./session/session-page.tsx'), component: 'SessionPage' },
+  { path: '/search', label: 'Search', load: () => import('./search/search-page.tsx'), component: 'SearchPage' },
+  { path: '/sign-in', load: () => import('./sign-in/sign-in-page.tsx'), component: 'SignInPage' },
+];

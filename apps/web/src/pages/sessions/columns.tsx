@@ -1,0 +1,109 @@
+import type { Session, SessionListQuery } from '@recount/contract';
+import { Link } from '@tanstack/react-router';
+import { toShortModel, toShortPath } from '../../format/values.ts';
+import type { Column } from '../../ui/data-table.tsx';
+import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
+
+type SessionColumn = Column<Session, NonNullable<SessionListQuery['sort']>>;
+
+/** What a session is called: its title, else how it began. */
+export const toTitle = ({
+  title,
+  initial_prompt,
+  session_id,
+}: Pick<Session, 'title' | 'initial_prompt' | 'session_id'>) =>
+  title ?? initial_prompt?.trim().split('\n', 1)[0]?.slice(0, 200) ?? session_id;
+
+const text = (
+  id: string,
+  label: string,
+  width: string,
+  toText: (session: Session) => string | null,
+): SessionColumn => ({
+  id,
+  label,
+  width,
+  cell: (session) => <span title={toText(session) ?? ''}>{toText(session) ?? '–'}</span>,
+});
+
+const figure = (
+  id: string,
+  label: string,
+  cell: SessionColumn['cell'],
+  sort?: SessionColumn['sort'],
+): SessionColumn => ({
+  id,
+  label,
+  width: '92px',
+  isFigure: true,
+  cell,
+  ...(sort !== undefined && { sort }),
+});
+
+export const COLUMNS: readonly SessionColumn[] = [
+  {
+    id: 'title',
+    label: 'Session',
+    width: 'minmax(240px, 3fr)',
+    cell: (session) => (
+      <Link to="/sessions/$sessionId" params={{ sessionId: session.session_id } as never} title={toTitle(session)}>
+        {session.is_subagent && <span className="tag">sub-agent</span>} {toTitle(session)}
+      </Link>
+    ),
+  },
+  text('agent', 'Agent', '104px', ({ agent }) => agent),
+  {
+    id: 'project',
+    label: 'Project',
+    width: 'minmax(120px, 1.2fr)',
+    cell: ({ project }) => <span title={project ?? ''}>{toShortPath(project)}</span>,
+  },
+  text('branch', 'Branch', 'minmax(90px, 0.8fr)', ({ git_branch }) => git_branch),
+  {
+    id: 'models',
+    label: 'Models',
+    width: 'minmax(110px, 1fr)',
+    cell: ({ models }) => <span title={models.join(', ')}>{models.map(toShortModel).join(', ') || '–'}</span>,
+  },
+  {
+    id: 'last',
+    label: 'Last activity',
+    width: '138px',
+    sort: 'last_timestamp',
+    cell: ({ last_timestamp }) => <Time iso={last_timestamp} />,
+  },
+  {
+    id: 'first',
+    label: 'Began',
+    width: '138px',
+    sort: 'first_timestamp',
+    cell: ({ first_timestamp }) => <Time iso={first_timestamp} />,
+  },
+  figure('duration', 'Duration', ({ duration_ms }) => <Duration ms={duration_ms} />, 'duration_ms'),
+  figure('messages', 'Messages', ({ total_messages }) => <Count value={total_messages} />, 'total_messages'),
+  figure('prompts', 'User', ({ user_messages }) => <Count value={user_messages} />),
+  figure('tools', 'Tool calls', ({ tool_use_count }) => <Count value={tool_use_count} />),
+  figure('in', 'Input', ({ tokens_in }) => <Tokens value={tokens_in} />),
+  figure('out', 'Output', ({ tokens_out }) => <Tokens value={tokens_out} />, 'tokens_out'),
+  figure('read', 'Cache read', ({ cache_read }) => <Tokens value={cache_read} />),
+  figure('write', 'Cache write', ({ cache_write }) => <Tokens value={cache_write} />),
+  figure(
+    'cost',
+    'Cost',
+    ({ cost_estimate_usd, unpriced_count }) => (
+      <>
+        {unpriced_count > 0 && (
+          <span className="tag warn" title={`${unpriced_count} responses have no price; the cost lacks them`}>
+            +?
+          </span>
+        )}{' '}
+        <Money value={cost_estimate_usd} />
+      </>
+    ),
+    'cost_estimate_usd',
+  ),
+  text('uploader', 'Brought by', '120px', ({ uploader_key_id }) => uploader_key_id),
+  text('version', 'Agent version', '104px', ({ agent_version }) => agent_version),
+];
+
+export const DEFAULT_COLUMNS = ['agent', 'project', 'branch', 'models', 'last', 'duration', 'messages', 'out', 'cost'];

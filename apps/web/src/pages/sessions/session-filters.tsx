@@ -1,0 +1,145 @@
+import { Popover } from '@base-ui/react/popover';
+import { type ReactNode, useEffect, useId, useState } from 'react';
+import { useAnswer } from '../../api/use-answer.ts';
+import { PERIODS } from '../../format/period.ts';
+import type { UrlChange, UrlState } from '../../ui/use-url-state.ts';
+import { COLUMNS } from './columns.tsx';
+
+type Change = (change: UrlChange, options?: { replace?: boolean }) => void;
+
+const SUGGESTIONS = 200;
+const TYPING_PAUSE_MS = 300;
+
+const FIELDS = [
+  ['agent', 'Agent', 'agent'],
+  ['project', 'Project', 'project'],
+  ['branch', 'Branch', 'git_branch'],
+  ['model', 'Model', 'model'],
+] as const;
+
+/** What the table shows: each choice is a parameter of the address. */
+export function SessionFilters({
+  state,
+  change,
+  columns,
+}: {
+  state: UrlState;
+  change: Change;
+  columns: string[];
+}): ReactNode {
+  return (
+    <div className="toolbar" role="search" aria-label="Filter sessions">
+      <TextFilter label="First prompt contains" name="prompt" state={state} change={change} />
+      {FIELDS.map(([name, label, key]) => (
+        <ValueFilter key={name} name={name} label={label} groupBy={key} state={state} change={change} />
+      ))}
+      <label>
+        Time
+        <select
+          value={state.period ?? 'all'}
+          onChange={({ target }) =>
+            change({ period: target.value === 'all' ? undefined : target.value, from: undefined, to: undefined })
+          }
+        >
+          {PERIODS.map(([id, label]) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Sub-agents
+        <select value={state.subagents ?? 'exclude'} onChange={({ target }) => change({ subagents: target.value })}>
+          <option value="exclude">left out</option>
+          <option value="include">included</option>
+          <option value="only">only</option>
+        </select>
+      </label>
+      <ColumnChoice columns={columns} change={change} />
+    </div>
+  );
+}
+
+/** Takes effect when one stops typing. */
+function TextFilter({
+  label,
+  name,
+  state,
+  change,
+  list,
+}: {
+  label: string;
+  name: string;
+  state: UrlState;
+  change: Change;
+  list?: string;
+}): ReactNode {
+  const applied = state[name] ?? '';
+  const [text, setText] = useState(applied);
+  useEffect(() => setText(applied), [applied]);
+  useEffect(() => {
+    if (text === applied) return;
+    const timer = setTimeout(() => change({ [name]: text }, { replace: true }), TYPING_PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text, applied, change, name]);
+  return (
+    <label>
+      {label}
+      <input type="search" value={text} list={list} maxLength={1000} onChange={({ target }) => setText(target.value)} />
+    </label>
+  );
+}
+
+/** With the values that the workspace has, the dearest first. */
+function ValueFilter({
+  name,
+  label,
+  groupBy,
+  state,
+  change,
+}: {
+  name: string;
+  label: string;
+  groupBy: string;
+  state: UrlState;
+  change: Change;
+}): ReactNode {
+  const listId = useId();
+  const values = useAnswer('/v1/analytics/usage', { group_by: groupBy, limit: SUGGESTIONS });
+  const rows = values.data?.rows ?? [];
+  return (
+    <>
+      <TextFilter label={label} name={name} state={state} change={change} list={listId} />
+      <datalist id={listId}>
+        {rows.map((row) => {
+          const value = row[groupBy as 'model'];
+          return value === null || value === undefined ? null : <option key={value} value={value} />;
+        })}
+      </datalist>
+    </>
+  );
+}
+
+function ColumnChoice({ columns, change }: { columns: string[]; change: Change }): ReactNode {
+  const toggle = (id: string): void => {
+    const next = columns.includes(id) ? columns.filter((each) => each !== id) : [...columns, id];
+    change({ columns: next.join(',') || 'title' }, { replace: true });
+  };
+  return (
+    <Popover.Root>
+      <Popover.Trigger className="column-button">Columns</Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Positioner sideOffset={4} align="end" className="popover-positioner">
+          <Popover.Popup className="popover" aria-label="Columns">
+            {COLUMNS.slice(1).map(({ id, label }) => (
+              <label key={id} className="row">
+                <input type="checkbox" checked={columns.includes(id)} onChange={() => toggle(id)} /> {label}
+              </label>
+            ))}
+          </Popover.Popup>
+        </Popover.Positioner>
+      </Popover.Portal>
+    </Popover.Root>
+  );
+}

@@ -1,0 +1,114 @@
+import './sessions.css';
+import type { Session, SessionList, SessionListQuery } from '@recount/contract';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useCallback, useMemo } from 'react';
+import { get } from '../../api/client.ts';
+import { readPeriod } from '../../format/period.ts';
+import { TIME_ZONE } from '../../format/values.ts';
+import { DataTable } from '../../ui/data-table.tsx';
+import { Empty, Failure, Loading } from '../../ui/states.tsx';
+import { useUrlState, type UrlState } from '../../ui/use-url-state.ts';
+import { COLUMNS, DEFAULT_COLUMNS } from './columns.tsx';
+import { SessionFilters } from './session-filters.tsx';
+
+const PAGE_ROWS = 200;
+const SORTS = COLUMNS.flatMap(({ sort }) => (sort === undefined ? [] : [sort]));
+
+/** A date of the viewer's time zone as a moment, which this route wants. */
+const toMoment = (date: string | undefined): string | undefined =>
+  date === undefined ? undefined : new Date(`${date}T00:00:00`).toISOString();
+
+export function toSessionQuery(state: UrlState): SessionListQuery {
+  const { agent, project, branch, model, prompt, subagents = 'exclude' } = state;
+  const { from, to } = readPeriod(state, 'all');
+  return {
+    ...(agent && { agent }),
+    ...(project && { project }),
+    ...(branch && { branch }),
+    ...(model && { model }),
+    ...(prompt && { prompt }),
+    ...(from && { from: toMoment(from) }),
+    ...(to && { to: toMoment(to) }),
+    ...(subagents !== 'include' && { is_subagent: subagents === 'only' ? 'true' : 'false' }),
+    sort: SORTS.find((sort) => sort === state.sort) ?? 'last_timestamp',
+    order: state.order === 'asc' ? 'asc' : 'desc',
+    limit: PAGE_ROWS,
+  };
+}
+
+/** Every session, found by filters that its address holds. */
+export function SessionsPage(): ReactNode {
+  const [state, change] = useUrlState();
+  const query = toSessionQuery(state);
+  const list = useInfiniteQuery({
+    queryKey: ['/v1/sessions', 'pages', query],
+    queryFn: ({ pageParam, signal }): Promise<SessionList> =>
+      get('/v1/sessions', { query: { ...query, ...(pageParam !== '' && { cursor: pageParam }) }, signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ next_cursor: next }) => next,
+  });
+  const rows = useMemo(() => list.data?.pages.flatMap(({ sessions }) => sessions) ?? [], [list.data]);
+  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
+  const loadMore = useCallback(() => {
+    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const wanted = state.columns?.split(',') ?? DEFAULT_COLUMNS;
+  const columns = COLUMNS.filter(({ id }) => id === 'title' || wanted.includes(id));
+  const isFiltered = Object.keys(state).some((name) => !['sort', 'order', 'columns'].includes(name));
+
+  return (
+    <div className="sessions-page">
+      <div className="between">
+        <h1>Sessions</h1>
+        <p className="muted" role="status">
+          {list.data &&
+            `${rows.length.toLocaleString()}${hasNextPage ? ' loaded, more as you scroll' : ' in all'} · times in ${TIME_ZONE}`}
+        </p>
+      </div>
+      <SessionFilters state={state} change={change} columns={wanted} />
+      {list.error !== null ? (
+        <Failure error={list.error} retry={() => void list.refetch()} />
+      ) : list.data === undefined ? (
+        <Loading />
+      ) : rows.length === 0 ? (
+        <NoSessions isFiltered={isFiltered} />
+      ) : (
+        <DataTable
+          label="Sessions"
+          columns={columns}
+          rows={rows}
+          toId={({ session_id }) => session_id}
+          toHref={toSessionHref}
+          sort={{
+            by: query.sort ?? '',
+            order: query.order ?? 'desc',
+            change: (sort, order) => change({ sort, order }),
+          }}
+          loadMore={hasNextPage ? loadMore : undefined}
+        />
+      )}
+    </div>
+  );
+}
+
+export const toSessionHref = ({ session_id }: Pick<Session, 'session_id'>): string =>
+  `/sessions/${encodeURIComponent(session_id)}`;
+
+function NoSessions({ isFiltered }: { isFiltered: boolean }): ReactNode {
+  if (isFiltered) {
+    return (
+      <Empty title="No session passes these filters">
+        <Link to="/sessions">Take all filters away</Link>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="There are no sessions yet">
+      <p>
+        <code>recount backfill ~/.claude/projects</code> brings what is on this machine; <a href="/docs">the API</a>{' '}
+        takes uploads.
+      </p>
+    </Empty>
+  );
+}

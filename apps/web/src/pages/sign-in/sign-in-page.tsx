@@ -1,0 +1,60 @@
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { request } from '../../api/client.ts';
+import { queryClient } from '../../api/use-answer.ts';
+import { useUrlState } from '../../ui/use-url-state.ts';
+
+/** Only a path of this server: a link must not lead elsewhere. */
+const toSafePath = (next: string | undefined): string => (next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/');
+
+async function signIn(route: string, secret: string, next: string | undefined): Promise<void> {
+  await request(route, { method: 'POST', headers: { authorization: `Bearer ${secret}` } });
+  queryClient.clear();
+  // Not by the router: the page starts afresh, with nothing of who was signed in before.
+  location.replace(toSafePath(next));
+}
+
+/** Signs in with an API key, or at once with the code of a link (`/sign-in#…`). */
+export function SignInPage(): ReactNode {
+  const [{ next }] = useUrlState();
+  const [error, setError] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const hasTried = useRef(false);
+
+  const submit = (route: string, secret: string): void => {
+    setBusy(true);
+    setError(undefined);
+    signIn(route, secret, next).catch((failure: Error) => {
+      setError(failure.message);
+      setBusy(false);
+    });
+  };
+  useEffect(() => {
+    const code = location.hash.slice(1);
+    if (code === '' || hasTried.current) return;
+    hasTried.current = true;
+    history.replaceState(null, '', location.pathname + location.search);
+    submit('/v1/sign-in/link', code);
+  });
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    submit('/v1/sign-in', String(new FormData(event.currentTarget).get('key') ?? '').trim());
+  };
+  return (
+    <form className="sign-in" onSubmit={onSubmit}>
+      <h1>recount</h1>
+      <label htmlFor="key">API key</label>
+      <input id="key" name="key" type="password" autoComplete="current-password" placeholder="rk_…" required />
+      <button type="submit" className="primary" disabled={isBusy}>
+        {isBusy ? 'Signing in …' : 'Sign in'}
+      </button>
+      {error !== undefined && (
+        <p className="failure" role="alert">
+          {error}. `npm start` prints a key and a new link; `recount keys create` makes a key.
+        </p>
+      )}
+      <p className="muted">
+        The key needs the scope <code>read</code>. It is kept for 30 days in a cookie that no script can read.
+      </p>
+    </form>
+  );
+}

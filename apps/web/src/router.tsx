@@ -1,0 +1,32 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import type { ComponentType } from 'react';
+import { PAGES, type Page } from './pages/pages.ts';
+import { Shell } from './shell/shell.tsx';
+import { Empty, Failure } from './ui/states.tsx';
+import { parseSearch, stringifySearch } from './ui/use-url-state.ts';
+
+const rootRoute = createRootRoute({
+  component: Shell,
+  errorComponent: ({ error, reset }) => <Failure error={error} retry={reset} />,
+  notFoundComponent: () => (
+    <Empty title="There is no such page">
+      <a href="/">Go to the overview</a>
+    </Empty>
+  ),
+});
+
+/** Its code is loaded when it is opened first. */
+const toRoute = ({ path, load, component }: Page) =>
+  createRoute({
+    getParentRoute: () => rootRoute,
+    path,
+    component: lazyRouteComponent(load as () => Promise<Record<string, ComponentType>>, component),
+  });
+
+export const router = createRouter({
+  routeTree: rootRoute.addChildren(PAGES.map(toRoute)),
+  parseSearch,
+  stringifySearch,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+});

@@ -1,0 +1,111 @@
+import { useNavigate } from '@tanstack/react-router';
+import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useState } from 'react';
+import { useAnswer } from '../api/use-answer.ts';
+import { toShortPath } from '../format/values.ts';
+import { PAGES } from '../pages/pages.ts';
+import { Modal } from '../ui/modal.tsx';
+
+interface Command {
+  id: string;
+  label: string;
+  detail: string;
+  href: string;
+}
+
+const MIN_SEARCH_LENGTH = 2;
+const SHOWN_RESULTS = 8;
+
+/** Goes to a page, or searches all sessions as one types. */
+export function CommandPalette({ close }: { close: () => void }): ReactNode {
+  const navigate = useNavigate();
+  const listId = useId();
+  const [text, setText] = useState('');
+  const [selected, setSelected] = useState(0);
+  const wanted = useDeferredValue(text.trim());
+  const isSearching = wanted.length >= MIN_SEARCH_LENGTH;
+  const found = useAnswer('/v1/search', { q: wanted || '-', limit: SHOWN_RESULTS }, { isEnabled: isSearching });
+  const commands = [
+    ...toPageCommands(text),
+    ...(isSearching
+      ? [
+          {
+            id: 'all',
+            label: `Search for “${text.trim()}”`,
+            detail: 'all results',
+            href: `/search?q=${encodeURIComponent(text.trim())}`,
+          },
+        ]
+      : []),
+    ...(isSearching && found.data !== undefined
+      ? found.data.results.map(({ session_id, message_id, block_order, title, project, snippet }) => ({
+          id: `${message_id} ${block_order}`,
+          label: snippet
+            .map((part) => part.text)
+            .join('')
+            .slice(0, 160),
+          detail: `${title ?? session_id} · ${toShortPath(project)}`,
+          href: `/sessions/${encodeURIComponent(session_id)}?message=${message_id}`,
+        }))
+      : []),
+  ];
+  const current = Math.min(selected, commands.length - 1);
+  const go = ({ href }: Command): void => {
+    close();
+    void navigate({ href });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setSelected((current + step + commands.length) % commands.length);
+    }
+    const command = commands[current];
+    if (event.key === 'Enter' && command !== undefined) go(command);
+  };
+  return (
+    <Modal title="Search or go to" close={close}>
+      <input
+        // biome-ignore lint/a11y/noAutofocus: the dialog is opened to type here
+        autoFocus
+        className="palette-input"
+        type="search"
+        placeholder="Words in prompts, answers, tools; or a page"
+        aria-label="Search or go to"
+        role="combobox"
+        aria-expanded="true"
+        aria-controls={listId}
+        aria-activedescendant={commands[current] && `${listId}-${current}`}
+        value={text}
+        onChange={({ target }) => {
+          setText(target.value);
+          setSelected(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div role="listbox" id={listId} aria-label="Results" className="palette-list">
+        {commands.map((command, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
+          <div
+            key={command.id}
+            id={`${listId}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === current}
+            onClick={() => go(command)}
+          >
+            <span className="palette-label">{command.label}</span>
+            <span className="muted">{command.detail}</span>
+          </div>
+        ))}
+      </div>
+      {isSearching && found.error !== null && <p className="muted">{found.error.message}</p>}
+    </Modal>
+  );
+}
+
+function toPageCommands(text: string): Command[] {
+  const wanted = text.trim().toLowerCase();
+  return PAGES.flatMap(({ path, label }) =>
+    label?.toLowerCase().includes(wanted) ? [{ id: path, label, detail: 'page', href: path }] : [],
+  );
+}

@@ -1,0 +1,154 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
+import { ApiError, get, request } from '../api/client.ts';
+import { queryClient } from '../api/use-answer.ts';
+import { setCurrency } from '../format/values.ts';
+import { PAGES } from '../pages/pages.ts';
+import { Failure, Loading } from '../ui/states.tsx';
+import { useKeys } from '../ui/use-keys.ts';
+import { applyTheme, readTheme, THEMES, type Theme } from './theme.ts';
+
+const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
+const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).KeyHelp }));
+
+/** What stands around every page: the menu, who is signed in, and the keys that work everywhere. */
+export function Shell(): ReactNode {
+  const { pathname } = useLocation();
+  return pathname === '/sign-in' ? (
+    <main className="bare">
+      <Outlet />
+    </main>
+  ) : (
+    <SignedInShell />
+  );
+}
+
+function SignedInShell(): ReactNode {
+  const navigate = useNavigate();
+  const { pathname, href } = useLocation();
+  const whoami = useQuery({
+    queryKey: ['/v1/whoami', {}, {}],
+    queryFn: async ({ signal }) => {
+      const answer = await get('/v1/whoami', { signal });
+      setCurrency(answer.currency_label);
+      return answer;
+    },
+    staleTime: 60_000,
+  });
+  const isSignedOut = whoami.error instanceof ApiError && whoami.error.status === 401;
+  useEffect(() => {
+    if (isSignedOut) void navigate({ to: '/sign-in', search: { next: href }, replace: true } as never);
+  }, [isSignedOut, href, navigate]);
+  const [dialog, setDialog] = useState<'palette' | 'help' | undefined>();
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  useKeys({ '/': () => setDialog('palette'), '?': () => setDialog('help') });
+  useCommandKey(() => setDialog('palette'));
+  useEffect(() => setMenuOpen(pathname === ''), [pathname]);
+
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        Skip to the content
+      </a>
+      <header className="top" data-open={isMenuOpen}>
+        <div className="brand">
+          <Link to="/">recount</Link>
+          <button
+            type="button"
+            className="menu-button quiet"
+            aria-expanded={isMenuOpen}
+            aria-controls="menu"
+            onClick={() => setMenuOpen(!isMenuOpen)}
+          >
+            Menu
+          </button>
+        </div>
+        <div id="menu" className="menu">
+          <button type="button" className="search-button" onClick={() => setDialog('palette')}>
+            Search or go to <kbd>/</kbd>
+          </button>
+          <nav aria-label="Pages">
+            {PAGES.filter(({ label }) => label !== undefined).map(({ path, label }) => (
+              <Link key={path} to={path} activeOptions={{ exact: path === '/', includeSearch: false }}>
+                {label}
+              </Link>
+            ))}
+          </nav>
+          <div className="who">
+            {whoami.data && (
+              <p className="muted" title={`Key ${whoami.data.key_id}, version ${whoami.data.version}`}>
+                {whoami.data.workspace}
+              </p>
+            )}
+            <ThemeChoice />
+            <div className="row">
+              <button type="button" className="quiet" onClick={() => setDialog('help')}>
+                Keys <kbd>?</kbd>
+              </button>
+              <button
+                type="button"
+                className="quiet"
+                onClick={() => void signOut().then(() => location.assign('/sign-in'))}
+              >
+                Sign out
+              </button>
+            </div>
+          </div>
+        </div>
+      </header>
+      <main id="content" tabIndex={-1}>
+        {whoami.data !== undefined ? (
+          <Suspense fallback={<Loading />}>
+            <Outlet />
+          </Suspense>
+        ) : whoami.error && !isSignedOut ? (
+          <Failure error={whoami.error} retry={() => void whoami.refetch()} />
+        ) : (
+          <Loading />
+        )}
+      </main>
+      <Suspense>
+        {dialog === 'palette' && <CommandPalette close={() => setDialog(undefined)} />}
+        {dialog === 'help' && <KeyHelp close={() => setDialog(undefined)} />}
+      </Suspense>
+    </div>
+  );
+}
+
+async function signOut(): Promise<void> {
+  await request('/v1/sign-out', { method: 'POST' });
+  queryClient.clear();
+}
+
+/** Control-K, or Command-K: also where a field has the focus. */
+function useCommandKey(open: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey)
+        return;
+      event.preventDefault();
+      open();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  });
+}
+
+function ThemeChoice(): ReactNode {
+  const [theme, setTheme] = useState(readTheme);
+  const choose = (next: Theme): void => {
+    applyTheme(next);
+    setTheme(next);
+  };
+  return (
+    <label className="row theme">
+      <span className="muted">Theme</span>
+      <select value={theme} onChange={({ target }) => choose(target.value as Theme)}>
+        {THEMES.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,140 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { useKeys } from './use-keys.ts';
+
+export interface Column<Row, Sort extends string = string> {
+  id: string;
+  label: string;
+  /** As `grid-template-columns` takes it, with a least width in pixels: `minmax(200px, 2fr)` or `90px`. */
+  width: string;
+  /** What the API sorts by; left out: this column cannot be sorted by. */
+  sort?: Sort;
+  /** Figures stand to the right. */
+  isFigure?: boolean;
+  cell: (row: Row) => ReactNode;
+}
+
+interface DataTableProps<Row, Sort extends string> {
+  label: string;
+  columns: readonly Column<Row, Sort>[];
+  rows: readonly Row[];
+  toId: (row: Row) => string;
+  /** Where a row leads; its first cell should hold the same link, for pointers and screen readers. */
+  toHref: (row: Row) => string;
+  sort?: { by: string; order: 'asc' | 'desc'; change: (by: Sort, order: 'asc' | 'desc') => void };
+  /** Asked for when the last rows come into sight. */
+  loadMore?: (() => void) | undefined;
+}
+
+const ROW_HEIGHT_PX = 33;
+const OVERSCAN_ROWS = 12;
+/** How far from the end more rows are asked for. */
+const MARGIN_ROWS = 60;
+
+/** A table of any number of rows (of roles, as a table element cannot leave out rows that are out of sight); `j`, `k` and Enter move and open. */
+export function DataTable<Row, Sort extends string>(props: DataTableProps<Row, Sort>): ReactNode {
+  const { label, columns, rows, toId, toHref, sort, loadMore } = props;
+  const navigate = useNavigate();
+  const scroller = useRef<HTMLDivElement>(null);
+  const [selected, setSelected] = useState(-1);
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT_PX,
+    overscan: OVERSCAN_ROWS,
+  });
+  const items = virtual.getVirtualItems();
+  const lastIndex = items.at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (lastIndex >= rows.length - MARGIN_ROWS) loadMore?.();
+  }, [lastIndex, rows.length, loadMore]);
+
+  const select = (index: number): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, index));
+    setSelected(next);
+    virtual.scrollToIndex(next);
+  };
+  const open = (row: Row | undefined): void => {
+    if (row !== undefined) void navigate({ href: toHref(row) });
+  };
+  useKeys({
+    j: () => select(selected + 1),
+    k: () => select(selected - 1),
+    g: () => select(0),
+    G: () => select(rows.length - 1),
+    ...(selected >= 0 && { Enter: () => open(rows[selected]) }),
+  });
+  const onRowClick = (event: MouseEvent, row: Row): void => {
+    if (event.metaKey || event.ctrlKey || (event.target as Element).closest('a, button, input') !== null) return;
+    if (getSelection()?.toString() !== '') return;
+    open(row);
+  };
+  const gridTemplateColumns = columns.map(({ width }) => width).join(' ');
+  // Rows are grids of their own: without a common width, each would make its columns as wide as its texts.
+  const minWidth = columns.reduce((sum, { width }) => sum + Number(/(\d+)px/.exec(width)?.[1] ?? 0), 0);
+  return (
+    <div
+      className="data-table"
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      ref={scroller}
+      tabIndex={0}
+    >
+      <div role="rowgroup" className="head" style={{ minWidth }}>
+        <div role="row" aria-rowindex={1} tabIndex={-1} style={{ gridTemplateColumns }}>
+          {columns.map((column) => (
+            <HeaderCell key={column.id} column={column} sort={sort} />
+          ))}
+        </div>
+      </div>
+      <div role="rowgroup" className="body" style={{ height: virtual.getTotalSize(), minWidth }}>
+        {items.map(({ index, start, size }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          return (
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the link in the first cell has the keys
+            <div
+              key={toId(row)}
+              role="row"
+              tabIndex={-1}
+              aria-rowindex={index + 2}
+              data-selected={index === selected}
+              style={{ gridTemplateColumns, height: size, transform: `translateY(${start}px)` }}
+              onClick={(event) => onRowClick(event, row)}
+            >
+              {columns.map(({ id, isFigure, cell }) => (
+                <div key={id} role="cell" className={isFigure ? 'end' : undefined}>
+                  {cell(row)}
+                </div>
+              ))}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function HeaderCell<Row, Sort extends string>({
+  column: { label, sort: key, isFigure },
+  sort,
+}: {
+  column: Column<Row, Sort>;
+  sort: DataTableProps<Row, Sort>['sort'];
+}): ReactNode {
+  const isSorted = sort !== undefined && sort.by === key;
+  const direction = isSorted ? (sort.order === 'asc' ? 'ascending' : 'descending') : undefined;
+  return (
+    <div role="columnheader" aria-sort={direction} className={isFigure ? 'end' : undefined}>
+      {key === undefined || sort === undefined ? (
+        label
+      ) : (
+        <button type="button" onClick={() => sort.change(key, isSorted && sort.order === 'desc' ? 'asc' : 'desc')}>
+          {label} {isSorted ? (sort.order === 'asc' ? '↑' : '↓') : ''}
+        </button>
+      )}
+    </div>
+  );
+}

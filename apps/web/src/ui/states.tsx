@@ -1,0 +1,51 @@
+import type { ReactNode } from 'react';
+import { ApiError } from '../api/client.ts';
+
+/** While something is under way: quiet at first, so that fast answers do not flicker. */
+export const Loading = ({ what = 'Loading' }: { what?: string }): ReactNode => (
+  <p className="state loading" role="status">
+    {what} …
+  </p>
+);
+
+/** Nothing is there: what that means, and what to do next. */
+export const Empty = ({ title, children }: { title: string; children?: ReactNode }): ReactNode => (
+  <div className="state">
+    <p className="state-title">{title}</p>
+    {children}
+  </div>
+);
+
+/** What went wrong, as the server says it, and a way on. */
+export function Failure({ error, retry }: { error: unknown; retry?: (() => void) | undefined }): ReactNode {
+  const { problem = {}, status } = error instanceof ApiError ? error : {};
+  const details = (problem.errors ?? []).map(({ field, message }) => `${field}: ${message}`);
+  return (
+    <div className="state failure" role="alert">
+      <p className="state-title">{problem.title ?? 'This could not be shown'}</p>
+      <p>{error instanceof Error ? error.message : 'Unknown error'}</p>
+      {details.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+      {status === 403 && <p>Sign out, and in again with a key that may do this.</p>}
+      {problem.request_id !== undefined && <p className="muted">Request {problem.request_id}</p>}
+      {retry !== undefined && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** Children of an answer once it is there; before, or without it, how things stand. */
+export function Answered<Data>({
+  of: { data, error, refetch },
+  children,
+}: {
+  of: { data: Data | undefined; error: unknown; refetch: () => unknown };
+  children: (data: Data) => ReactNode;
+}): ReactNode {
+  if (data !== undefined) return children(data);
+  return error ? <Failure error={error} retry={() => void refetch()} /> : <Loading />;
+}

@@ -1,0 +1,28 @@
+import { useEffect, useRef } from 'react';
+
+type Keys = Readonly<Record<string, (event: KeyboardEvent) => void>>;
+
+/** Whether a key belongs to what has the focus: a field, or a menu or dialog that is open. */
+function isTaken({ target }: KeyboardEvent): boolean {
+  return (
+    target instanceof Element &&
+    target.closest('input, textarea, select, [contenteditable], [role=dialog], [role=menu], [role=listbox]') !== null
+  );
+}
+
+/** Single keys of a page, e.g. `{ j: next }`. Keys with Control, Alt or Meta are the browser's. */
+export function useKeys(keys: Keys): void {
+  const latest = useRef(keys);
+  latest.current = keys;
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.altKey || event.metaKey || isTaken(event)) return;
+      const action = latest.current[event.key];
+      if (action === undefined) return;
+      event.preventDefault();
+      action(event);
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+}

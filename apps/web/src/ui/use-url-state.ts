@@ -1,0 +1,35 @@
+import { useNavigate, useSearch } from '@tanstack/react-router';
+import { useCallback } from 'react';
+
+/** Parameters of a page's URL: what is chosen there is in its address, to be kept and sent. */
+export type UrlState = Readonly<Record<string, string>>;
+export type UrlChange = Readonly<Record<string, string | undefined>>;
+
+/** Undefined and empty values are taken out. `replace` leaves no step in the browser's history. */
+export function useUrlState(): [UrlState, (change: UrlChange, options?: { replace?: boolean }) => void] {
+  const state = useSearch({ strict: false }) as UrlState;
+  const navigate = useNavigate();
+  const change = useCallback(
+    (changes: UrlChange, { replace = false } = {}) =>
+      void navigate({
+        to: '.',
+        search: (previous: UrlState) =>
+          Object.fromEntries(
+            Object.entries({ ...previous, ...changes }).filter(([, value]) => value !== undefined && value !== ''),
+          ),
+        replace,
+        resetScroll: false,
+      } as never),
+    [navigate],
+  );
+  return [state, change];
+}
+
+/** As ordinary forms have it: every value is a text. */
+export const parseSearch = (search: string): UrlState => Object.fromEntries(new URLSearchParams(search));
+
+export function stringifySearch(search: Record<string, unknown>): string {
+  const entries = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(entries.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}
