@@ -1,4 +1,5 @@
 export * from './audit.ts';
+export * from './conversation.ts';
 export * from './exports.ts';
 export { MAX_PATH_LENGTH, MAX_SESSION_ID_LENGTH } from './fields.ts';
 export * from './health.ts';

@@ -1,0 +1,141 @@
+import type { ContentBlock, Message } from './messages.ts';
+
+/** A tool call with what came back. */
+export interface ToolStep {
+  kind: 'tool';
+  use: ContentBlock;
+  /** Absent if the session ended before it came, or the agent does not keep results. */
+  result?: ContentBlock | undefined;
+  /** When the result was written; ISO 8601. */
+  resultTimestamp?: string | null | undefined;
+}
+
+export type Step =
+  | { kind: 'text' | 'thinking' | 'other'; block: ContentBlock }
+  | ToolStep
+  /** A result whose call is not among the messages. */
+  | { kind: 'result'; block: ContentBlock };
+
+/**
+ * What a turn is: a person's prompt, the agent's answer, what the agent's program put in for itself (`context`), or a notice of the
+ * program (`system`), among them summaries of a compaction.
+ */
+export type TurnKind = 'prompt' | 'answer' | 'context' | 'system';
+
+/** A message as a reader sees it: without the results that stand with their calls. */
+export interface Turn {
+  kind: TurnKind;
+  message: Message;
+  steps: Step[];
+}
+
+/**
+ * Turns messages into a conversation: each tool result stands with its call, wherever it came, and messages that hold nothing else
+ * disappear. Pure; the messages are those of one transcript, in their order. With a page of messages, calls whose results are on the next
+ * page have none: join pages first.
+ */
+export function toConversation(messages: readonly Message[]): Turn[] {
+  const pending = new Map<string, ToolStep>();
+  const turns: Turn[] = [];
+  for (const message of messages) {
+    const steps: Step[] = [];
+    for (const block of message.content_blocks) {
+      const call = block.tool_result_id === null ? undefined : pending.get(block.tool_result_id);
+      if (call !== undefined && call.result === undefined) {
+        call.result = block;
+        call.resultTimestamp = message.timestamp;
+        continue;
+      }
+      const step = toStep(block);
+      if (step === undefined) continue;
+      steps.push(step);
+      if (step.kind === 'tool' && block.tool_use_id !== null) pending.set(block.tool_use_id, step);
+    }
+    if (steps.length > 0) turns.push({ kind: toTurnKind(message, steps), message, steps });
+  }
+  return turns;
+}
+
+/** Blocks without anything to show are left out: signatures of thinking that the vendor keeps to itself. */
+function toStep(block: ContentBlock): Step | undefined {
+  switch (block.block_type) {
+    case 'text':
+      return isBlank(block.content_text) ? undefined : { kind: 'text', block };
+    case 'thinking':
+      return isBlank(block.thinking_text) ? undefined : { kind: 'thinking', block };
+    case 'tool_use':
+      return { kind: 'tool', use: block };
+    case 'tool_result':
+      return { kind: 'result', block };
+    default:
+      if (block.tool_name !== null) return { kind: 'tool', use: block };
+      return block.tool_result_id === null ? { kind: 'other', block } : { kind: 'result', block };
+  }
+}
+
+const isBlank = (text: string | null): boolean => text === null || text.trim() === '';
+
+/** What agents' programs write in the place of a prompt begins with one of their tags. */
+const PROGRAM_TEXT =
+  /^\s*<(?:command-name|command-message|local-command|system-reminder|environment_context|user_instructions|bash-)/;
+
+function toTurnKind({ message_type: type, metadata }: Message, steps: readonly Step[]): TurnKind {
+  if (type === 'assistant') return 'answer';
+  if (type !== 'user') return 'system';
+  const [first] = steps;
+  const isOfProgram =
+    metadata.isMeta === true ||
+    metadata.isCompactSummary === true ||
+    steps.every(({ kind }) => kind === 'result') ||
+    (first?.kind === 'text' && PROGRAM_TEXT.test(first.block.content_text ?? ''));
+  return isOfProgram ? 'context' : 'prompt';
+}
+
+/** How a turn is a sub-agent's within the transcript of its parent, as older versions of Claude Code write it. */
+export const isOfSubagent = ({ message }: Turn): boolean => message.is_sidechain;
+
+/** What a call is about in one line: its command, file, pattern, address or prompt; empty if nothing of its input says. */
+export function describeToolInput(input: unknown): string {
+  if (typeof input === 'string') return input;
+  if (typeof input !== 'object' || input === null) return '';
+  const fields = input as Record<string, unknown>;
+  for (const name of SUBJECT_FIELDS) {
+    const value = fields[name];
+    if (typeof value === 'string' && value !== '') return value;
+    // A command as a list of words.
+    if (Array.isArray(value) && value.length > 0 && value.every((word) => typeof word === 'string'))
+      return value.join(' ');
+  }
+  return '';
+}
+
+const SUBJECT_FIELDS = [
+  'command',
+  'cmd',
+  'file_path',
+  'filePath',
+  'path',
+  'notebook_path',
+  'pattern',
+  'query',
+  'url',
+  'skill',
+  'description',
+  'prompt',
+  'input',
+] as const;
+
+/** Texts that an edit takes out and puts in, in their order; none if its input holds no edit that is known. */
+export function toEdits(input: unknown): { before: string; after: string }[] {
+  if (typeof input !== 'object' || input === null) return [];
+  const fields = input as Record<string, unknown>;
+  if (Array.isArray(fields.edits)) return fields.edits.flatMap(toEdits);
+  const text = (...names: string[]): string | undefined => {
+    const value = names.map((name) => fields[name]).find((each) => typeof each === 'string');
+    return value as string | undefined;
+  };
+  const before = text('old_string', 'oldString', 'old_str');
+  const after = text('new_string', 'newString', 'new_str', 'content', 'file_text');
+  if (after === undefined) return [];
+  return [{ before: before ?? '', after }];
+}
