@@ -1,10 +1,11 @@
 import type { ReaderContext } from './agents/agent.ts';
 import type { TranscriptRecord } from './agents/records.ts';
-import { createTranscriptReader } from './agents/registry.ts';
+import { createTranscriptReader, findFormat } from './agents/registry.ts';
 import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { createUlidSequence } from './ids/ulid-sequence.ts';
 import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
 import { createArrivalClock } from './lines/arrivals.ts';
+import { createDocumentSplitter, toEntryObject } from './lines/document-splitter.ts';
 import { createLineSplitter, type RawLine } from './lines/line-splitter.ts';
 import { readJsonLine } from './lines/read-json-line.ts';
 import { type AssemblySink, createMessageAssembler } from './messages/message-assembler.ts';
@@ -148,21 +149,30 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   const readLine = (rawLine: RawLine): void => {
     line = rawLine;
     if (issuesOfLine.size > 0) issuesOfLine.clear();
+    const reportBroken = (): void =>
+      report(rawLine.terminated ? 'invalid_json' : 'truncated_last_line', 'error', 'Invalid JSON');
+    if (rawLine.isBroken) {
+      reportBroken();
+      return;
+    }
     if (rawLine.bytes === undefined) {
       report('line_too_long', 'error', 'Line exceeds max size');
       return;
     }
     const json = readJsonLine(rawLine.bytes, report);
     if (json === undefined) return;
-    for (const value of json.values) readValue(value, json.isAscii);
-    if (json.isBroken) report(rawLine.terminated ? 'invalid_json' : 'truncated_last_line', 'error', 'Invalid JSON');
+    for (const value of json.values) readValue(toEntryObject(value, rawLine.key), json.isAscii);
+    if (json.isBroken) reportBroken();
     else if (!rawLine.terminated) report('missing_final_newline', 'warning', 'No line feed after the last line');
   };
 
-  const splitter = createLineSplitter(maxLineBytes, readLine, state.position);
+  const isDocument = findFormat(format)?.format.layout === 'document';
+  const createSplitter = isDocument ? createDocumentSplitter : createLineSplitter;
+  const splitter = createSplitter(maxLineBytes, readLine, state.position);
   const mayHaveCheckpoint = (): boolean => {
     const isWithinLine = splitter.byteCount !== state.position.byteOffset;
-    return !isWithinLine && options.arrivals === undefined && !state.areKeysForgotten;
+    // A document is rewritten as a whole: no later version goes on from it.
+    return !isDocument && !isWithinLine && options.arrivals === undefined && !state.areKeysForgotten;
   };
   return {
     push: splitter.push,

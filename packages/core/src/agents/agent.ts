@@ -52,10 +52,18 @@ export interface Format {
   /** `session`: the agent's own file. `stream`: the output of a run, which shows the same session in other lines. */
   kind: 'session' | 'stream';
   /**
-   * How surely a line of a transcript is of this format: 0 says nothing, 1 is certain. The first line for which any
-   * format is above 0 decides, and of several formats the surest.
+   * `document`: one JSON document, which the agent rewrites as a whole. Readers get its entries as lines: each element of a
+   * top-level array, each member of a top-level object as an object with that member alone, and of a member that is an array,
+   * each of its elements so (`{"messages":{…}}`). `detect` gets an outline: all members that stand in the document's beginning
+   * in one object, of arrays the first element (`{"id":"…","messages":{…}}`); of a top-level array its first element. Default: `lines`.
    */
-  detect(line: JsonObject): number;
+  layout?: 'lines' | 'document';
+  /**
+   * How surely a line of a transcript is of this format: 0 says nothing, 1 is certain. The first line for which any
+   * format is above 0 decides, and of several formats the surest. Formats of several agents may be the same but for
+   * where they lie: `path` is the file's, if it is known.
+   */
+  detect(line: JsonObject, path?: string): number;
   /** Adds to `found` what the line says about the transcript. Only for formats that can be read. */
   identify?(line: JsonObject, found: ContentIdentity): void;
   /** `state` is that of a reader of the same version, from a checkpoint. Undefined for formats that are only recognised. */

@@ -6,6 +6,18 @@ import { copilot } from './copilot/agent.ts';
 import { cursor } from './cursor/agent.ts';
 import { gemini } from './gemini/agent.ts';
 import { opencode } from './opencode/agent.ts';
+import { omp, openclaw, pi } from './pi/agent.ts';
 
 /** Every agent that recount knows: the one list. The first one is the default. */
-export const AGENTS: readonly [Agent, ...Agent[]] = [claudeCode, codex, opencode, copilot, gemini, amp, cursor];
+export const AGENTS: readonly [Agent, ...Agent[]] = [
+  claudeCode,
+  codex,
+  opencode,
+  copilot,
+  gemini,
+  amp,
+  cursor,
+  pi,
+  openclaw,
+  omp,
+];

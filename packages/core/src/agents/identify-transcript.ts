@@ -1,13 +1,21 @@
+import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
 import { createLineSplitter } from '../lines/line-splitter.ts';
 import { parseJsonLine } from '../lines/parse-json-line.ts';
 import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
-import type { ContentIdentity, PathIdentity } from './agent.ts';
+import type { JsonObject } from '../rows.ts';
+import type { Agent, ContentIdentity, PathIdentity } from './agent.ts';
 import { AGENTS } from './agents.ts';
 import { detectFormat, type KnownFormat } from './registry.ts';
 import { toSubagentSessionId } from './subagent-session-id.ts';
+import { toFileIdentity } from './transcript-path.ts';
 
 /** Bytes from the beginning of a transcript that suffice to identify all known ones: first lines can be long. */
 export const IDENTIFY_HEAD_BYTES = 4 * 1024 * 1024;
+
+/** Longer first lines are taken for what they begin like. */
+const MAX_FIRST_LINE_BYTES = 256 * 1024;
+/** Members come first in all known documents but for one or two. */
+const MAX_OUTLINE_ENTRIES = 100_000;
 
 export interface TranscriptIdentity {
   /** Undefined if no line gave the format away. */
@@ -39,8 +47,8 @@ export interface IdentifyInput {
  * the file's name last. Whether it is a sub-agent's is the path's to say; lines decide where the path says nothing.
  */
 export function identifyTranscript({ sessionId, path, head }: IdentifyInput): TranscriptIdentity {
-  const content = readHead(head);
-  const fromPath = path === undefined ? undefined : readPath(path);
+  const content = readHead(head, path);
+  const fromPath = path === undefined ? undefined : readPath(path, content.known?.agent);
   const pathIsTelling = fromPath !== undefined && (fromPath.isSubagent || fromPath.sessionId !== undefined);
   const isNamedSubagent = content.parentSessionId !== undefined;
   const isSubagent = isNamedSubagent || (pathIsTelling ? fromPath.isSubagent : content.agentId !== undefined);
@@ -68,10 +76,14 @@ export function identifyTranscript({ sessionId, path, head }: IdentifyInput): Tr
   };
 }
 
-/** The first agent whose layout the path fits says more than its file name. */
-function readPath(path: string): PathIdentity | undefined {
-  const identities = AGENTS.flatMap((agent) => agent.readPath?.(path) ?? []);
-  return identities.find(({ isSubagent, sessionId }) => isSubagent || sessionId !== undefined) ?? identities[0];
+/** The layout of the agent whose lines they are says more than the file's name; else the first that the path fits. */
+function readPath(path: string, agent: Agent | undefined): PathIdentity | undefined {
+  const identities = (agent === undefined ? AGENTS : [agent]).flatMap((agent) => agent.readPath?.(path) ?? []);
+  return (
+    identities.find(({ isSubagent, sessionId }) => isSubagent || sessionId !== undefined) ??
+    identities[0] ??
+    toFileIdentity(path)
+  );
 }
 
 function toSubagentId(parent: string | undefined, agent: string | undefined, stem: string | undefined) {
@@ -83,7 +95,7 @@ interface HeadContent extends ContentIdentity {
   known: KnownFormat | undefined;
 }
 
-function readHead(head: Uint8Array): HeadContent {
+function readHead(head: Uint8Array, path: string | undefined): HeadContent {
   const found: HeadContent = {
     known: undefined,
     sessionId: undefined,
@@ -91,16 +103,47 @@ function readHead(head: Uint8Array): HeadContent {
     parentSessionId: undefined,
     hasMessage: false,
   };
-  const splitter = createLineSplitter(IDENTIFY_HEAD_BYTES, ({ bytes }) => {
+  const outline = mayBeDocument(head) ? toOutline(head) : undefined;
+  found.known = outline && detectFormat(outline, path, 'document');
+  const createSplitter = found.known === undefined ? createLineSplitter : createDocumentSplitter;
+  const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key }) => {
     if (found.sessionId !== undefined && found.hasMessage) return;
-    for (const value of bytes === undefined ? [] : parseJsonLine(bytes.toString('utf8').trim()).values) {
-      found.known ??= detectFormat(value);
+    for (const json of bytes === undefined ? [] : parseJsonLine(bytes.toString('utf8').trim()).values) {
+      const value = toEntryObject(json, key);
+      found.known ??= detectFormat(value, path);
       if (isJsonObject(value)) found.known?.format.identify?.(value, found);
     }
   });
   splitter.push(head);
   splitter.finish();
   return found;
+}
+
+/** Whether the bytes may be one JSON document: an array, or an object that is no line with more lines behind it. */
+function mayBeDocument(head: Uint8Array): boolean {
+  const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, MAX_FIRST_LINE_BYTES)).toString('utf8');
+  const start = /[^\s\uFEFF]/.exec(text)?.index ?? 0;
+  if (text[start] === '[') return true;
+  if (text[start] !== '{') return false;
+  const end = text.indexOf('\n', start);
+  const isWholeLine = end !== -1 && !parseJsonLine(text.slice(start, end)).isBroken;
+  return !isWholeLine || text.slice(end).trim() === '';
+}
+
+/** See `Format.layout`. Undefined if the bytes are no JSON. */
+function toOutline(head: Uint8Array): JsonObject | undefined {
+  const outline: JsonObject = {};
+  let isKnown = false;
+  const splitter = createDocumentSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key = '', lineNumber, terminated }) => {
+    if (bytes === undefined || !terminated || lineNumber > MAX_OUTLINE_ENTRIES || Object.hasOwn(outline, key)) return;
+    const [value] = parseJsonLine(bytes.toString('utf8')).values;
+    if (value === undefined || (key === '' && isKnown)) return;
+    isKnown = true;
+    if (key !== '') outline[key] = value;
+    else if (isJsonObject(value)) Object.assign(outline, value);
+  });
+  splitter.push(head);
+  return isKnown ? outline : undefined;
 }
 
 function cut(id: string | undefined): string | undefined {

@@ -41,13 +41,20 @@ export function findReadableFormat(agentId: string, kind?: Format['kind']): Know
   );
 }
 
-/** The format that a line's fields give away; undefined if they fit none. */
-export function detectFormat(line: JsonValue): KnownFormat | undefined {
+/**
+ * The format that a line's fields, or a document's outline, and the file's path give away; undefined if they fit none.
+ */
+export function detectFormat(
+  line: JsonValue,
+  path?: string,
+  layout: NonNullable<Format['layout']> = 'lines',
+): KnownFormat | undefined {
   if (!isJsonObject(line)) return undefined;
   let best: KnownFormat | undefined;
   let bestConfidence = 0;
   for (const known of FORMATS) {
-    const confidence = known.format.detect(line);
+    if ((known.format.layout ?? 'lines') !== layout) continue;
+    const confidence = known.format.detect(line, path);
     if (confidence <= bestConfidence) continue;
     best = known;
     bestConfidence = confidence;

@@ -12,6 +12,10 @@ export interface RawLine {
   bytes: Buffer | undefined;
   /** False for a last line that no `\n` ends. */
   terminated: boolean;
+  /** Of an entry of a document: the name of the member that it is or stands in, empty if it has none. */
+  key?: string;
+  /** Of a document: what stands here is no JSON. */
+  isBroken?: boolean;
 }
 
 /** Where the next line begins. */

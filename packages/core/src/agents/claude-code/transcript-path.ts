@@ -1,8 +1,8 @@
 import type { PathIdentity } from '../agent.ts';
 import { toSubagentSessionId } from '../subagent-session-id.ts';
+import { toPathParts, toStem } from '../transcript-path.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const ENDINGS = /(\.(jsonl|ndjson|json|txt|log))?(\.(gz|zst|br))?$/i;
 
 /**
  * Reads a path, which need not exist and may have `/` or `\` between its parts:
@@ -10,8 +10,8 @@ const ENDINGS = /(\.(jsonl|ndjson|json|txt|log))?(\.(gz|zst|br))?$/i;
  * and the older flat `agent-<id>.jsonl`.
  */
 export function readClaudeCodePath(path: string): PathIdentity {
-  const parts = path.split(/[\\/]+/).filter((part) => part !== '' && part !== '.');
-  const stem = (parts.at(-1) ?? '').replace(ENDINGS, '');
+  const parts = toPathParts(path);
+  const stem = toStem(path);
   const subagentsIndex = parts.lastIndexOf('subagents', parts.length - 2);
   const parentSessionId = subagentsIndex > 0 ? parts[subagentsIndex - 1] : undefined;
   const agentId = /^agent-(.+)$/.exec(stem)?.[1];

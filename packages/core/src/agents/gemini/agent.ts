@@ -1,15 +1,75 @@
-import type { Agent } from '../agent.ts';
+import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+import type { Agent, ContentIdentity, PathIdentity } from '../agent.ts';
+import { toSubagentSessionId } from '../subagent-session-id.ts';
+import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
+import { createGeminiReader } from './reader.ts';
+import { createGeminiStreamReader } from './stream.ts';
 
-/** Gemini CLI: the output of `gemini --output-format stream-json`. Recognised, not read yet. */
+const MESSAGE_TYPES = new Set<unknown>(['user', 'gemini', 'info', 'error', 'warning']);
+
+const isHeader = ({ sessionId, projectHash }: JsonObject): boolean =>
+  typeof sessionId === 'string' && typeof projectHash === 'string';
+
+function identify(line: JsonObject, found: ContentIdentity): void {
+  found.sessionId ??= readText(line.sessionId) ?? undefined;
+  found.hasMessage ||= isJsonObject(line.messages) || MESSAGE_TYPES.has(line.type);
+}
+
+/**
+ * Gemini CLI: session files below `~/.gemini/tmp/<project>/chats`, documents before version 0.40 and lines since, and the
+ * output of `gemini --output-format stream-json`.
+ */
 export const gemini: Agent = {
   id: 'gemini',
   label: 'Gemini CLI',
-  places: [{ holds: 'transcripts', bases: ['.gemini'], files: ['tmp/*/chats/*.json', 'tmp/*/chats/*.jsonl'] }],
+  places: [
+    {
+      ...{ holds: 'transcripts', bases: ['.gemini'] },
+      files: ['tmp/*/chats/*.json', 'tmp/*/chats/*.jsonl', 'tmp/*/chats/*/*.jsonl'],
+    },
+  ],
   formats: [
+    {
+      id: 'gemini-session',
+      kind: 'session',
+      // Surer than Claude Code is of any line with a `sessionId`.
+      detect: (line) => (isHeader(line) ? 1.1 : 0),
+      identify,
+      createReader: createGeminiReader,
+    },
+    {
+      id: 'gemini-document',
+      kind: 'session',
+      layout: 'document',
+      detect(outline) {
+        const first = readObject(outline.messages);
+        if (isHeader(outline)) return 1;
+        return typeof outline.sessionId === 'string' && MESSAGE_TYPES.has(first?.type) ? 0.8 : 0;
+      },
+      identify,
+      createReader: createGeminiReader,
+    },
     {
       id: 'gemini-stream-json',
       kind: 'stream',
       detect: (line) => (line.type === 'init' && typeof line.session_id === 'string' && 'model' in line ? 0.7 : 0),
+      identify(line, found) {
+        found.sessionId ??= readText(line.session_id) ?? undefined;
+        found.hasMessage ||= line.type === 'message';
+      },
+      createReader: createGeminiStreamReader,
     },
   ],
+  readPath: readGeminiPath,
 };
+
+/** `chats/session-<time>-<id>.jsonl`; of sub-agents `chats/<parent's id>/<id>.jsonl`. */
+function readGeminiPath(path: string): PathIdentity {
+  const parts = toPathParts(path);
+  const parentSessionId = parts.at(-3) === 'chats' ? parts.at(-2) : undefined;
+  if (parentSessionId === undefined) return toFileIdentity(path);
+  const stem = toStem(path);
+  const sessionId = toSubagentSessionId(parentSessionId, stem);
+  return { sessionId, isSubagent: true, parentSessionId, agentId: stem, stem };
+}

@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { countTokens, listIssues, readTranscript, toJsonLines } from '../../testing/agent-transcripts.ts';
+
+const at = (second: number) => new Date(Date.UTC(2026, 3, 29, 21, 0, second)).toISOString();
+const id = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+const header = { sessionId: id(999), projectHash: 'ab12', startTime: at(0), lastUpdated: at(9), kind: 'main' };
+const tokens = (input: number, output: number, cached = 0, thoughts = 0, tool = 0) => ({
+  tokens: { input, output, cached, thoughts, tool, total: input + output + thoughts + tool },
+});
+const user = (number: number, second: number, content: unknown) => ({
+  id: id(number),
+  timestamp: at(second),
+  type: 'user',
+  content,
+});
+const gemini = (number: number, second: number, content: unknown, more = {}) => ({
+  ...{ id: id(number), timestamp: at(second), type: 'gemini', content, model: 'gemini-2.5-pro' },
+  ...more,
+});
+const call = (status: string) => ({
+  toolCalls: [
+    {
+      id: 'run_shell_command-1-heron',
+      name: 'run_shell_command',
+      args: { command: 'git log' },
+      status,
+      timestamp: at(5),
+      result:
+        status === 'success'
+          ? [{ functionResponse: { id: 'x', name: 'y', response: { output: 'two lines' } } }]
+          : undefined,
+    },
+  ],
+});
+const thoughts = { thoughts: [{ subject: 'Plan', description: 'Look', timestamp: at(3) }] };
+const MESSAGES = [
+  user(1, 1, '/model'),
+  user(2, 2, [{ text: 'Find the heron' }]),
+  gemini(3, 3, 'I will look', { ...thoughts, ...tokens(1000, 20, 600, 30), ...call('success') }),
+  { id: id(4), timestamp: at(6), type: 'error', content: '[API Error: overloaded]' },
+  gemini(5, 7, 'It is in the reeds', tokens(1200, 40, 0, 0, 5)),
+];
+/** By the description of `tokens` alone. */
+const EXPECTED = { responses: 2, input: 1000 - 600 + 1200 + 5, output: 20 + 30 + 40, cacheRead: 600, cacheWrite: 0 };
+
+describe('Gemini CLI', () => {
+  it('reads a session file, whether a document or lines', async () => {
+    // A message is written again as a whole when tokens, then calls, then results are known.
+    const lines = [
+      header,
+      MESSAGES[0],
+      { $set: { lastUpdated: at(1) } },
+      MESSAGES[1],
+      gemini(3, 3, 'I will'),
+      gemini(3, 3, 'I will look', { ...thoughts, ...tokens(1000, 20, 600, 30) }),
+      gemini(3, 3, 'I will look', { ...thoughts, ...tokens(1000, 20, 600, 30), ...call('executing') }),
+      MESSAGES[2],
+      MESSAGES[3],
+      MESSAGES[4],
+      { $rewindTo: id(5) },
+      { $set: { messages: MESSAGES.slice(0, 3), summary: 'Birds' } },
+    ];
+    const document = JSON.stringify({ ...header, messages: MESSAGES, summary: 'Birds' }, null, 2);
+    const compact = JSON.stringify({ messages: MESSAGES, ...header, summary: 'Birds' });
+    const texts = [toJsonLines(lines), document, compact];
+    const keys: string[][] = [];
+    for (const [index, text] of texts.entries()) {
+      const read = await readTranscript(text, '/h/.gemini/tmp/ab12/chats/session-2026-04-29T21-00-00000000.json');
+      expect(listIssues(read)).toEqual([]);
+      expect(read.identity).toMatchObject({
+        agent: 'gemini',
+        format: index === 0 ? 'gemini-session' : 'gemini-document',
+        sessionId: id(999),
+        isSubagent: false,
+      });
+      expect(countTokens(read)).toEqual(EXPECTED);
+      expect(read.apiResponses.map((row) => row.thinking_tokens)).toEqual([30, 0]);
+      expect(read.stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Find the heron', thinking_blocks: 1 });
+      expect(read.events.map(({ kind, name }) => [kind, name])).toEqual([
+        ['slash_command', '/model'],
+        ['prompt', null],
+        ['api_error', null],
+      ]);
+      expect(read.toolCalls).toMatchObject([
+        { tool_kind: 'shell', program: 'git', is_error: false, output_bytes: 9, duration_ms: 2000 },
+      ]);
+      expect(
+        read.contentBlocks
+          .filter(({ block_type }) => block_type === 'text')
+          .map(({ content_text }) => content_text)
+          .join('|'),
+      ).toBe(
+        index === 0
+          ? '/model|Find the heron|I will| look|[API Error: overloaded]|It is in the reeds'
+          : '/model|Find the heron|I will look|[API Error: overloaded]|It is in the reeds',
+      );
+      expect(read.metadata).toMatchObject({
+        title: 'Birds',
+        firstTimestamp: expect.any(String),
+        models: ['gemini-2.5-pro'],
+      });
+      keys.push(read.apiResponses.map((row) => row.response_key));
+    }
+    expect(keys[1]).toEqual(keys[0]);
+    expect(keys[2]).toEqual(keys[0]);
+  });
+
+  it('names the parent of a sub-agent by its folder', async () => {
+    const read = await readTranscript(
+      toJsonLines([{ ...header, kind: 'subagent' }, MESSAGES[4]]),
+      `/h/.gemini/tmp/p/chats/${id(7)}/${id(8)}.jsonl`,
+    );
+    expect(read.identity).toMatchObject({ isSubagent: true, parentSessionId: id(7), sessionId: `${id(7)}:${id(8)}` });
+    expect(read.apiResponses).toMatchObject([{ is_subagent: true }]);
+  });
+
+  it('says where a document is torn, and keeps what stands before', async () => {
+    const text = JSON.stringify({ ...header, messages: MESSAGES }).slice(0, -60);
+    const read = await readTranscript(text);
+    expect(listIssues(read)).toEqual(['truncated_last_line:10']);
+    expect(countTokens(read).responses).toBe(1);
+  });
+
+  it('reads the stream of a run, whose figures come at the end', async () => {
+    const stats = (model: string, input: number, cached: number, output: number, total: number) => ({
+      [model]: { total_tokens: total, input_tokens: input, output_tokens: output, cached, input: input - cached },
+    });
+    const models = { ...stats('gemini-2.5-pro', 1000, 600, 20, 1050), ...stats('gemini-2.5-flash', 100, 0, 5, 105) };
+    const read = await readTranscript(
+      toJsonLines([
+        { type: 'init', timestamp: at(0), session_id: id(1), model: 'gemini-2.5-pro' },
+        { type: 'message', timestamp: at(1), role: 'user', content: 'Find the heron' },
+        {
+          type: 'tool_use',
+          timestamp: at(2),
+          tool_name: 'read_file',
+          tool_id: 'read-1',
+          parameters: { file_path: 'a.md' },
+        },
+        {
+          type: 'tool_result',
+          timestamp: at(3),
+          tool_id: 'read-1',
+          status: 'error',
+          error: { type: 'x', message: 'not there' },
+        },
+        { type: 'message', timestamp: at(4), role: 'assistant', content: 'Gone', delta: true },
+        {
+          type: 'result',
+          timestamp: at(5),
+          status: 'success',
+          stats: {
+            total_tokens: 1155,
+            input_tokens: 1100,
+            output_tokens: 25,
+            cached: 600,
+            input: 500,
+            duration_ms: 5000,
+            tool_calls: 1,
+            models,
+          },
+        },
+      ]),
+    );
+    expect(listIssues(read)).toEqual([]);
+    expect(read.identity).toMatchObject({ format: 'gemini-stream-json', sessionId: id(1) });
+    expect(countTokens(read)).toEqual({
+      responses: 2,
+      input: 400 + 100,
+      output: 20 + 30 + 5,
+      cacheRead: 600,
+      cacheWrite: 0,
+    });
+    expect(read.toolCalls).toMatchObject([{ tool_kind: 'read', file_path: 'a.md', is_error: true, duration_ms: 1000 }]);
+  });
+});

@@ -1,0 +1,236 @@
+import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import { MAX_TOKENS_PER_FIELD } from '../../usage/usage.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { newMessage } from '../new-records.ts';
+import { createReaderKit, type ReaderKit, type ToolVocabulary, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
+
+export const GEMINI_TOOLS: ToolVocabulary = {
+  read: ['read_file', 'read_many_files'],
+  edit: ['replace', 'write_file', 'edit', 'edit_file'],
+  shell: ['run_shell_command', 'shell'],
+  search: ['list_directory', 'glob', 'search_file_content', 'grep_search', 'grep', 'ls'],
+  web: ['google_web_search', 'web_fetch', 'web_search'],
+  agent: ['task', 'delegate_to_agent', 'codebase_investigator', 'cli_help', 'generalist', 'invoke_agent', 'agent'],
+  skill: ['activate_skill', 'skill'],
+  plan: ['write_todos', 'todo_write', 'enter_plan_mode', 'exit_plan_mode', 'save_memory'],
+  question: ['ask_user', 'ask_user_question'],
+};
+
+/** What the user types to the program, or the program in the user's name; as Gemini CLI itself tells them apart. */
+const NO_PROMPT = /^\s*(?:[/?]|<session_context>|<hook_context>|$)/;
+/** Messages whose earlier lines are remembered; the oldest fall out. Lines come again within a few. */
+const MAX_REMEMBERED_MESSAGES = 4000;
+
+/** What has been taken from the lines of a message: a message is written again, as a whole, when it grows. */
+interface KnownMessage {
+  textLength: number;
+  thoughtCount: number;
+  /** Ids of calls, true if the result is known. */
+  calls: Map<string, boolean>;
+}
+
+interface GeminiReaderState {
+  messages: Map<string, KnownMessage>;
+  isSubagent: boolean;
+}
+
+/**
+ * Reads session files of Gemini CLI: the document `{sessionId, projectHash, startTime, messages}` of versions before 0.40,
+ * entry by entry, and the lines that came after it: a header, messages, which are written again when they grow,
+ * `{"$set":{…}}` and `{"$rewindTo":"…"}`. What was rewound was paid for all the same.
+ */
+export function createGeminiReader(
+  context: ReaderContext,
+  state: GeminiReaderState = { messages: new Map(), isSubagent: false },
+): Reader {
+  const kit = createReaderKit(context, GEMINI_TOOLS);
+
+  const recall = (id: string): KnownMessage => {
+    const known = state.messages.get(id) ?? { textLength: 0, thoughtCount: 0, calls: new Map() };
+    state.messages.delete(id);
+    state.messages.set(id, known);
+    const [oldest] = state.messages.keys();
+    if (state.messages.size > MAX_REMEMBERED_MESSAGES && oldest !== undefined) state.messages.delete(oldest);
+    return known;
+  };
+
+  const readHeader = (line: JsonObject): TranscriptRecord[] => {
+    if (line.kind === 'subagent') state.isSubagent = true;
+    const directories = Array.isArray(line.directories) ? line.directories : [];
+    const session = toSessionRecord({ sessionId: kit.toId(line.sessionId), cwd: kit.toId(directories[0]) });
+    const summary = readText(line.summary);
+    const title = { kind: 'session', title: { source: 'summary', text: cutCharacters(summary ?? '', 512) } } as const;
+    return [session ?? [], summary === null ? [] : title].flat();
+  };
+
+  const readAssistant = (
+    message: JsonObject,
+    base: Partial<MessageRecord>,
+    known: KnownMessage,
+  ): TranscriptRecord[] => {
+    const thoughts = (Array.isArray(message.thoughts) ? message.thoughts : []).filter(isJsonObject);
+    const blocks: BlockContent[] = thoughts.slice(known.thoughtCount).flatMap(({ subject, description }) => {
+      const thinking = [readText(subject) ?? [], readText(description) ?? []].flat().join('\n');
+      return kit.toBlocks([{ type: 'thinking', thinking }]);
+    });
+    known.thoughtCount = Math.max(known.thoughtCount, thoughts.length);
+    const text = toText(message.content ?? message.parts);
+    if (text.length > known.textLength) blocks.push(...kit.toBlocks(text.slice(known.textLength)));
+    known.textLength = Math.max(known.textLength, text.length);
+    const results: TranscriptRecord[] = [];
+    for (const call of (Array.isArray(message.toolCalls) ? message.toolCalls : []).filter(isJsonObject)) {
+      const id = readText(call.id) ?? '';
+      if (!known.calls.has(id)) {
+        blocks.push(...kit.toToolUseBlocks({ id: call.id, name: call.name, input: call.args }));
+        known.calls.set(id, false);
+      }
+      const result = known.calls.get(id) === true ? undefined : toResult(call, base);
+      if (result !== undefined) {
+        known.calls.set(id, true);
+        results.push(result);
+      }
+    }
+    const tokens = readObject(message.tokens);
+    const response = {
+      ...{ responseId: toResponseId(message), usage: tokens && toGeminiUsage(tokens, kit), stopReason: 'stop' },
+      ...{ model: kit.toId(message.model), blocks },
+    };
+    return [newMessage('assistant', { ...base, ...response }), ...results];
+  };
+
+  const toResult = (call: JsonObject, base: Partial<MessageRecord>): MessageRecord | undefined => {
+    const { id, status, result } = call;
+    if (status !== 'success' && status !== 'error' && status !== 'cancelled') return undefined;
+    const timestampMs = kit.toTimeMs(call.timestamp) ?? base.timestampMs;
+    const source = { id, content: toOutput(result) ?? call.resultDisplay, isError: status !== 'success' };
+    const { isSidechain = false } = base;
+    const about = { isDenied: status === 'cancelled', subagentId: kit.toId(call.agentId) };
+    return kit.toToolResultMessage({ ...source, ...about }, { timestampMs, isSidechain });
+  };
+
+  const readUser = (message: JsonObject, base: Partial<MessageRecord>, known: KnownMessage): TranscriptRecord[] => {
+    const content = message.content ?? message.parts;
+    const text = toText(content);
+    // Results stand in the calls of the message before it.
+    const blocks = toApiBlocks(content).filter(({ type }) => type !== 'tool_result');
+    if (known.textLength > 0 || blocks.length === 0) return [];
+    known.textLength = Math.max(1, text.length);
+    if (NO_PROMPT.test(text) && blocks.every(({ type }) => type === 'text')) {
+      const command = /^\s*(\/[\w-]+)/.exec(text)?.[1];
+      const event = { kind: 'slash_command', name: command ?? null, details: {} } as const;
+      const said = newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(text) });
+      return command === undefined ? [said] : [kit.toEvent(event, base.uuid ?? null, base.timestampMs, base), said];
+    }
+    return kit.toPromptRecords(blocks, base, base.uuid ?? null);
+  };
+
+  const readMessage = (message: JsonObject): { timestampMs: number | undefined; records: TranscriptRecord[] } => {
+    const timestampMs = kit.toTimeMs(message.timestamp);
+    const base = { timestampMs, uuid: kit.toId(message.id), isSidechain: state.isSubagent };
+    const known = recall(`${readText(message.id) ?? ''}@${readText(message.timestamp) ?? ''}`);
+    const isNew = known.textLength === 0;
+    switch (message.type) {
+      case 'user':
+        return { timestampMs, records: readUser(message, base, known) };
+      case 'gemini':
+      case 'model':
+        return { timestampMs, records: readAssistant(message, base, known) };
+      case 'info':
+      case 'warning':
+      case 'error': {
+        known.textLength = 1;
+        const event = { kind: 'api_error', name: null, details: {} } as const;
+        const error = kit.toEvent(event, base.uuid, timestampMs, base);
+        const said = newMessage('system', {
+          ...base,
+          metadata: { level: message.type },
+          blocks: kit.toBlocks(toText(message.content)),
+        });
+        if (!isNew) return { timestampMs, records: [] };
+        return { timestampMs, records: message.type === 'error' ? [error, said] : [said] };
+      }
+      default: {
+        const type = cutCharacters(readText(message.type) ?? 'message', 64);
+        return { timestampMs, records: [{ kind: 'unknown', type, name: type }] };
+      }
+    }
+  };
+
+  return {
+    state,
+    read(line, { isAscii }) {
+      kit.setAscii(isAscii);
+      const set = readObject(line.$set);
+      const message = readObject(line.messages) ?? ('id' in line && 'type' in line ? line : undefined);
+      if (message !== undefined) return { type: readText(message.type) ?? 'message', ...readMessage(message) };
+      // A header may hold the messages of an older file, and a patch all that are left after a compression.
+      const header = set ?? line;
+      const messages = Array.isArray(header.messages) ? header.messages.filter(isJsonObject) : [];
+      const records = [...readHeader(header), ...messages.flatMap((each) => readMessage(each).records)];
+      if (set !== undefined) return { type: '$set', timestampMs: undefined, records };
+      if ('$rewindTo' in line) return { type: '$rewindTo', timestampMs: undefined, records };
+      return { type: 'header', timestampMs: kit.toTimeMs(line.startTime ?? line.lastUpdated), records };
+    },
+  };
+}
+
+/**
+ * `tokens{input, output, cached, thoughts, tool, total}`: the input includes what was cached, not the prompts of tools; the
+ * output does not include thoughts. https://github.com/google-gemini/gemini-cli packages/core/src/services/chatRecordingTypes.ts
+ */
+function toGeminiUsage(tokens: JsonObject, kit: ReaderKit) {
+  const count = (field: string): number => kit.toCount(tokens, field, MAX_TOKENS_PER_FIELD / 2);
+  const input = count('input');
+  const cacheReadTokens = Math.min(count('cached'), input);
+  const thinkingTokens = count('thoughts');
+  return toUsageIfAny({
+    inputTokens: input - cacheReadTokens + count('tool'),
+    outputTokens: count('output') + thinkingTokens,
+    cacheReadTokens,
+    thinkingTokens,
+  });
+}
+
+/** Random UUIDs, the same in every version of a session. */
+function toResponseId({ id, timestamp }: JsonObject): string | null {
+  const text = readText(id);
+  if (text === null || text.length >= 20) return text === null ? null : cutCharacters(text, 200);
+  return `gemini/${readText(timestamp) ?? ''}/${text}`;
+}
+
+const toParts = (content: JsonValue | undefined): JsonValue[] =>
+  Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
+
+function toText(content: JsonValue | undefined): string {
+  return toParts(content)
+    .flatMap((part) => (typeof part === 'string' ? part : (readText(readObject(part)?.text) ?? [])))
+    .join('');
+}
+
+/** Parts of the Gemini API as blocks of the Anthropic API. */
+function toApiBlocks(content: JsonValue | undefined): JsonObject[] {
+  return toParts(content).flatMap((part): JsonObject[] => {
+    if (typeof part === 'string') return part === '' ? [] : [{ type: 'text', text: part }];
+    const block = readObject(part);
+    if (block === undefined) return [];
+    const { text, inlineData, functionResponse } = block;
+    if (typeof text === 'string') return text === '' ? [] : [{ type: 'text', text }];
+    if (functionResponse !== undefined) return [{ type: 'tool_result' }];
+    const media = readObject(inlineData);
+    if (media === undefined) return [{ type: cutCharacters(Object.keys(block)[0] ?? 'unknown', 64), ...block }];
+    return [
+      { type: 'image', source: { type: 'base64', media_type: media.mimeType ?? null, data: media.data ?? null } },
+    ];
+  });
+}
+
+/** `[{"functionResponse":{"response":{"output":"…"}}}]` */
+function toOutput(result: JsonValue | undefined): JsonValue | undefined {
+  const texts = toParts(result).flatMap((part) => {
+    const response = readObject(readObject(readObject(part)?.functionResponse)?.response);
+    return readText(response?.output) ?? readText(response?.error) ?? readText(readObject(part)?.text) ?? [];
+  });
+  return texts.length > 0 ? texts.join('\n') : undefined;
+}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import {
+  countTokens,
+  listIssues,
+  readTranscript,
+  type TokenCount,
+  toJsonLines,
+} from '../../testing/agent-transcripts.ts';
+
+const at = (second: number) => new Date(Date.UTC(2026, 4, 12, 8, 0, second)).toISOString();
+const header = (id: string, second: number, more = {}) => ({
+  type: 'session',
+  version: 3,
+  id,
+  timestamp: at(second),
+  cwd: '/home/ada/app',
+  ...more,
+});
+const usage = (input: number, output: number, cacheRead = 0, cacheWrite = 0, cost = 0) => ({
+  ...{ input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite },
+  cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: cost },
+});
+const entry = (id: string, parentId: string | null, second: number, message: object) => ({
+  ...{ type: 'message', id, parentId, timestamp: at(second) },
+  message: { ...message, timestamp: Date.parse(at(second)) },
+});
+const prompt = (id: string, parentId: string | null, second: number, text: string) =>
+  entry(id, parentId, second, { role: 'user', content: [{ type: 'text', text }] });
+const answer = (
+  id: string,
+  parentId: string,
+  second: number,
+  used: object,
+  content: object[] = [{ type: 'text', text: 'Done' }],
+  more = {},
+) =>
+  entry(id, parentId, second, {
+    ...{ role: 'assistant', content, api: 'anthropic-messages', provider: 'anthropic', model: 'claude-sonnet-4-5' },
+    ...{ usage: used, stopReason: 'stop', ...more },
+  });
+
+/** A session with two branches from its first answer, a compaction that was paid for, and a tool that asked a model. */
+const SESSION = [
+  header('0190aaaa-0000-7000-8000-000000000001', 0),
+  {
+    type: 'model_change',
+    id: '00000001',
+    parentId: null,
+    timestamp: at(1),
+    provider: 'anthropic',
+    modelId: 'claude-sonnet-4-5',
+  },
+  prompt('00000002', '00000001', 2, 'Find the heron'),
+  answer(
+    '00000003',
+    '00000002',
+    3,
+    usage(10, 40, 100, 50, 0.001),
+    [
+      { type: 'thinking', thinking: 'Where?', thinkingSignature: 'abc' },
+      { type: 'toolCall', id: 'toolu_000000000000000000000001', name: 'bash', arguments: { command: 'ls -l' } },
+    ],
+    { stopReason: 'toolUse', responseId: 'msg_000000000000000000000001' },
+  ),
+  entry('00000004', '00000003', 5, {
+    ...{ role: 'toolResult', toolCallId: 'toolu_000000000000000000000001', toolName: 'bash', isError: false },
+    ...{ content: [{ type: 'text', text: 'heron.md' }], usage: usage(7, 3) },
+  }),
+  answer('00000005', '00000004', 6, usage(20, 30, 150, 0, 0.002)),
+  prompt('00000006', '00000003', 7, 'No, the other one'),
+  answer('00000007', '00000006', 8, usage(30, 20, 100, 10, 0.003)),
+  {
+    type: 'branch_summary',
+    id: '00000008',
+    parentId: '00000003',
+    timestamp: at(9),
+    fromId: '00000005',
+    summary: 'Found it',
+    usage: usage(5, 4),
+  },
+  {
+    type: 'compaction',
+    id: '00000009',
+    parentId: '00000007',
+    timestamp: at(10),
+    summary: 'All of it',
+    tokensBefore: 5000,
+    usage: usage(500, 60),
+    retainedTail: [{ role: 'assistant', content: [], usage: usage(30, 20, 100, 10) }],
+  },
+  answer('0000000a', '00000009', 11, usage(0, 0), [], { stopReason: 'error', errorMessage: 'overloaded' }),
+  { type: 'session_info', id: '0000000b', parentId: '0000000a', timestamp: at(12), name: 'Heron' },
+];
+const PATH =
+  '/home/ada/.pi/agent/sessions/--home-ada-app--/2026-05-12T08-00-00-000Z_0190aaaa-0000-7000-8000-000000000001.jsonl';
+
+/** By the description of the format alone: every usage of a message, a compaction or a branch summary is one response. */
+function countIndependently(lines: readonly object[]): TokenCount {
+  const total = { responses: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+  for (const line of lines as { usage?: ReturnType<typeof usage>; message?: { usage?: ReturnType<typeof usage> } }[]) {
+    const used = line.message?.usage ?? line.usage;
+    if (used === undefined || used.totalTokens === 0) continue;
+    total.responses++;
+    total.input += used.input;
+    total.output += used.output;
+    total.cacheRead += used.cacheRead;
+    total.cacheWrite += used.cacheWrite;
+  }
+  return total;
+}
+
+describe('Pi', () => {
+  it('counts every branch, and what tools and compactions asked of a model', async () => {
+    const read = await readTranscript(toJsonLines(SESSION), PATH);
+    expect(listIssues(read)).toEqual([]);
+    expect(read.identity).toMatchObject({
+      agent: 'pi',
+      isReadable: true,
+      sessionId: '0190aaaa-0000-7000-8000-000000000001',
+    });
+    expect(countTokens(read)).toEqual(countIndependently(SESSION));
+    expect(read.stats).toMatchObject({ prompt_count: 2, initial_prompt: 'Find the heron' });
+    expect(read.metadata).toMatchObject({
+      title: 'Heron',
+      titleSource: 'custom',
+      cwd: '/home/ada/app',
+      models: ['claude-sonnet-4-5'],
+    });
+    expect(read.toolCalls).toMatchObject([
+      { tool_name: 'bash', tool_kind: 'shell', program: 'ls', is_error: false, duration_ms: 2000, output_bytes: 8 },
+    ]);
+    expect(read.events.map(({ kind }) => kind)).toEqual(['prompt', 'prompt', 'compaction', 'api_error']);
+    expect(read.apiResponses.map((row) => row.reported_cost_usd)).toContain(0.002);
+    // Zeros are what Pi writes if the provider gave no figures, or none was paid for.
+    expect(read.messages.at(-1)).toMatchObject({ stop_reason: 'error', tokens_in: null, tokens_out: null });
+  });
+
+  it('gives responses the same keys in forks and forks of forks, and after a migration', async () => {
+    const keys = async (lines: readonly object[], path?: string) =>
+      (await readTranscript(toJsonLines(lines), path)).apiResponses.map((row) => row.response_key);
+    const original = await keys(SESSION, PATH);
+    expect(new Set(original).size).toBe(original.length);
+    const fork = [
+      header('0190aaaa-0000-7000-8000-000000000002', 20, { parentSession: PATH }),
+      ...SESSION.slice(1, 6),
+      prompt('0000000c', '00000005', 21, 'Go on'),
+      answer('0000000d', '0000000c', 22, usage(1, 2)),
+    ];
+    const forkOfFork = [
+      header('0190aaaa-0000-7000-8000-000000000003', 30, {
+        parentSession: '/x/2026-05-12T08-00-20-000Z_0190aaaa-0000-7000-8000-000000000002.jsonl',
+      }),
+      ...fork.slice(1),
+      answer('0000000e', '0000000d', 31, usage(3, 4)),
+    ];
+    const forked = await keys(fork);
+    expect(original).toEqual(expect.arrayContaining(forked.slice(0, -1)));
+    expect(original).not.toContain(forked.at(-1));
+    expect((await keys(forkOfFork)).slice(0, -1)).toEqual(forked);
+    const read = await readTranscript(toJsonLines(forkOfFork));
+    expect(read.metadata.forkedFromSessionId).toBe('0190aaaa-0000-7000-8000-000000000002');
+    expect(read.apiResponses.map((row) => row.is_marked_copy)).toEqual([true, true, true, true, false]);
+    // Version 1 had no ids: they are made when a newer Pi opens the file.
+    const old = SESSION.slice(1, 8).map(({ id: _id, parentId: _parent, ...line }: Record<string, unknown>) => line);
+    expect(await keys([{ type: 'session', id: 'x', timestamp: at(0), cwd: '/' }, ...old])).toEqual(
+      await keys([SESSION[0] ?? {}, ...SESSION.slice(1, 8)]),
+    );
+  });
+
+  it('tells OpenClaw and OMP from Pi by where they lie, and by their title line', async () => {
+    const text = toJsonLines(SESSION);
+    const claw = await readTranscript(
+      text,
+      '/root/.openclaw/agents/main/sessions/0190aaaa-0000-7000-8000-000000000001.jsonl',
+    );
+    expect(claw.identity).toMatchObject({ agent: 'openclaw', sessionId: '0190aaaa-0000-7000-8000-000000000001' });
+    const omp = await readTranscript(`${JSON.stringify({ type: 'title', title: 'Birds' })}\n${text}`);
+    expect(omp.identity).toMatchObject({ agent: 'omp' });
+    expect(listIssues(omp)).toEqual([]);
+    const child = await readTranscript(
+      text,
+      '/h/.omp/agent/sessions/-app/2026-05-12T08-00-00-000Z_0190bbbb/Explore.jsonl',
+    );
+    expect(child.identity).toMatchObject({
+      isSubagent: true,
+      parentSessionId: '0190bbbb',
+      agentId: 'Explore',
+      sessionId: '0190bbbb:Explore',
+    });
+  });
+
+  it('makes issues of what it does not know', async () => {
+    const lines = [
+      header('s', 0),
+      { type: 'heron', id: '1', timestamp: at(1) },
+      entry('00000002', null, 2, { role: 'egret' }),
+      answer('00000003', '00000002', 3, usage(-1, 2)),
+    ];
+    const read = await readTranscript(toJsonLines(lines));
+    expect(listIssues(read)).toEqual(['unknown_line_type:2', 'unknown_line_type:3', 'invalid_usage:4']);
+  });
+});

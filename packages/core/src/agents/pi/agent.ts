@@ -1,0 +1,69 @@
+import { readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+import type { Agent, Format, PathIdentity } from '../agent.ts';
+import { toSubagentSessionId } from '../subagent-session-id.ts';
+import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
+import { createPiReader, toPiSessionId } from './reader.ts';
+
+/** `{"type":"session","version":3,"id":"…","timestamp":"…","cwd":"…"}`; the first version had none. */
+function isHeader({ type, id, timestamp, version, cwd }: JsonObject): boolean {
+  const isVersioned = typeof version === 'number' || typeof cwd === 'string';
+  return type === 'session' && typeof id === 'string' && typeof timestamp === 'string' && isVersioned;
+}
+
+const isBelow = (path: string | undefined, folder: string): boolean =>
+  path !== undefined && toPathParts(path).slice(0, -1).includes(folder);
+
+const toFormat = (id: string, detect: Format['detect']): Format => ({
+  id,
+  kind: 'session',
+  detect,
+  identify(line, found) {
+    if (line.type === 'session') found.sessionId ??= readText(line.id) ?? undefined;
+    found.hasMessage ||= line.type === 'message';
+  },
+  createReader: createPiReader,
+});
+
+/**
+ * Pi: session files below `~/.pi/agent/sessions`.
+ * https://github.com/earendil-works/pi packages/coding-agent/docs/session-format.md
+ */
+export const pi: Agent = {
+  id: 'pi',
+  label: 'Pi',
+  formats: [toFormat('pi-session', (line) => (isHeader(line) ? 0.7 : 0))],
+};
+
+/** OpenClaw: files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their place tells them from Pi's. */
+export const openclaw: Agent = {
+  id: 'openclaw',
+  label: 'OpenClaw',
+  formats: [toFormat('openclaw-session', (line, path) => (isHeader(line) && isBelow(path, '.openclaw') ? 0.9 : 0))],
+};
+
+/**
+ * OMP (oh-my-pi): files like Pi's below `~/.omp/agent/sessions`, most with their title in a line before the header.
+ * https://github.com/can1357/oh-my-pi docs/session.md
+ */
+export const omp: Agent = {
+  id: 'omp',
+  label: 'OMP',
+  formats: [
+    toFormat('omp-session', (line, path) => {
+      if (line.type === 'title' && typeof line.title === 'string') return 0.6;
+      return isHeader(line) && (isBelow(path, '.omp') || 'titleSource' in line) ? 0.9 : 0;
+    }),
+  ],
+  readPath: readOmpPath,
+};
+
+/** The sub-agents of `<time>_<id>.jsonl` are `<time>_<id>/<name>.jsonl`. */
+function readOmpPath(path: string): PathIdentity {
+  const folder = toPathParts(path).at(-2) ?? '';
+  const stem = toStem(path);
+  const parentSessionId = toPiSessionId(folder);
+  if (parentSessionId === folder) return toFileIdentity(path);
+  const sessionId = toSubagentSessionId(parentSessionId, stem);
+  return { sessionId, isSubagent: true, parentSessionId, agentId: stem, stem };
+}

@@ -1,0 +1,208 @@
+import { toShellProgram } from '../messages/shell-program.ts';
+import { cutCharacters, readCount, readDollars, readIdentifier, readObject, readText } from '../records/fields.ts';
+import { parseTimestampMs } from '../records/timestamps.ts';
+import type { JsonObject, JsonValue, ToolKind } from '../rows.ts';
+import { MAX_TOKENS_PER_FIELD, type Usage } from '../usage/usage.ts';
+import type { ReaderContext } from './agent.ts';
+import { type ApiBlock, type BlockContext, toContentBlocks } from './anthropic-api/content-blocks.ts';
+import { newMessage, newToolResult, newToolUse, newUsage } from './new-records.ts';
+import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from './records.ts';
+
+/** What an agent calls its tools, in lower case, by what they do. Tools that are not listed are of kind `other`. */
+export type ToolVocabulary = Partial<Record<ToolKind, readonly string[]>>;
+
+/** A call of a tool as an agent's line has it. */
+export interface ToolUseSource {
+  id: JsonValue | undefined;
+  name: JsonValue | undefined;
+  input: JsonValue | undefined;
+  /** If the agent says it beside the tool's name. */
+  mcpServer?: string | null;
+}
+
+/** The result of a call as an agent's line has it. */
+export interface ToolResultSource {
+  id: JsonValue | undefined;
+  /** Text, or content blocks of the Anthropic API. */
+  content: JsonValue | undefined;
+  isError: boolean;
+  isDenied?: boolean;
+  subagentId?: string | null;
+}
+
+const MAX_PROMPT_LENGTH = 1000;
+const MAX_TYPE_LENGTH = 64;
+
+const FILE_FIELDS = ['file_path', 'filePath', 'path', 'absolute_path', 'target_file', 'notebook_path', 'filename'];
+const COMMAND_FIELDS = ['command', 'cmd', 'script'];
+const SUBAGENT_FIELDS = ['subagent_type', 'agent_type', 'agent_name', 'agent'];
+const SKILL_FIELDS = ['skill', 'skill_name', 'name'];
+
+export type ReaderKit = ReturnType<typeof createReaderKit>;
+
+/** What readers of different agents' formats have in common: fields that are reported if they are no good, and blocks. */
+export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabulary) {
+  const { report } = context;
+  const kinds = new Map(
+    Object.entries(vocabulary).flatMap(([kind, names]) => names.map((name) => [name, kind as ToolKind] as const)),
+  );
+  const blockContext: BlockContext = {
+    maxInlineContentBytes: context.maxInlineContentBytes,
+    isUnmeasured: context.isLive === true,
+    onNestingTooDeep: () => report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
+    onIdentifierCut: () => report('identifier_truncated', 'warning', 'Identifier cut to 512 characters'),
+    onInvalidContent: () => report('invalid_content', 'warning', 'Content element without a type'),
+    onTooManyBlocks: (count) => report('too_many_blocks', 'error', 'Too many content blocks on one line', count),
+  };
+  const onInvalidUsage = (field: string) => (): void =>
+    report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+  const toId = (value: JsonValue | undefined): string | null => readIdentifier(value, blockContext.onIdentifierCut);
+
+  /** A time; one that is there and is none is reported. */
+  const toTimeMs = (value: JsonValue | undefined): number | undefined => {
+    const timeMs = parseTimestampMs(value);
+    if (timeMs === undefined && value !== undefined && value !== null && value !== '') {
+      report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
+    }
+    return timeMs;
+  };
+
+  /** A count of tokens, 0 if there is none; one that is not plausible is reported and 0. */
+  const toCount = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
+    readCount(source?.[field], max, onInvalidUsage(field)) ?? 0;
+
+  const toDollars = (source: JsonObject | undefined, field: string): number | null =>
+    readDollars(source?.[field], onInvalidUsage(field));
+
+  const toBlocks = (content: JsonValue | undefined): ApiBlock[] => toContentBlocks(content, blockContext);
+
+  const toToolUseBlocks = ({ id, name, input, mcpServer = null }: ToolUseSource): BlockContent[] =>
+    toBlocks([{ type: 'tool_use', id: id ?? null, name: name ?? null, input: input ?? null }]).map((block) => {
+      const toolName = block.tool_name ?? 'unknown';
+      const server = mcpServer ?? toMcpServer(toolName);
+      const kind = kinds.get(toolName.toLowerCase()) ?? (server === null ? 'other' : 'mcp');
+      block.toolUse = newToolUse({
+        tool_name: toolName,
+        tool_kind: kind,
+        mcp_server: server === null ? null : toId(server),
+        ...toToolFacts(kind, readObject(input), toId),
+        input_bytes: block.contentBytes,
+      });
+      return block;
+    });
+
+  const toToolResultBlocks = (source: ToolResultSource, timestampMs: number | undefined): BlockContent[] => {
+    const { id, content, isError, isDenied = false, subagentId = null } = source;
+    const result = { type: 'tool_result', tool_use_id: id ?? null, content: content ?? null, is_error: isError };
+    return toBlocks([result]).map((block) => {
+      const outputBytes = block.contentBytes;
+      block.toolResult = newToolResult({ timestampMs, isError, isDenied, outputBytes, subagentId });
+      return block;
+    });
+  };
+
+  return {
+    toId,
+    toTimeMs,
+    toCount,
+    toDollars,
+    toBlocks,
+    toToolUseBlocks,
+    toToolResultBlocks,
+    setAscii(isAscii: boolean): void {
+      blockContext.isAscii = isAscii;
+    },
+
+    /** A message that answers one tool use. */
+    toToolResultMessage(source: ToolResultSource, known: Partial<MessageRecord>): MessageRecord {
+      return newMessage('user', { ...known, blocks: toToolResultBlocks(source, known.timestampMs) });
+    },
+
+    /** What a person typed: the message, and the event before it. `identity` is the same in every copy of the line. */
+    toPromptRecords(
+      content: JsonValue | undefined,
+      known: Partial<MessageRecord>,
+      identity: string | null,
+    ): TranscriptRecord[] {
+      const blocks = toBlocks(content);
+      const typed = blocks.find(({ content_text: text }) => text !== null && text.trim() !== '')?.content_text;
+      const text = typed ?? (blocks.length === 0 ? undefined : '');
+      const message = newMessage('user', { ...known, blocks, promptText: text && toPromptText(text) });
+      if (text === undefined) return [message];
+      return [toEvent({ kind: 'prompt', name: null, details: {} }, identity, known.timestampMs, known), message];
+    },
+
+    toEvent,
+  };
+}
+
+function toEvent(
+  event: EventRecord['event'],
+  identity: string | null,
+  timestampMs: number | undefined,
+  { isSidechain = false }: Partial<MessageRecord> = {},
+): EventRecord {
+  return { kind: 'event', event, uuid: identity, timestampMs, isSubagent: isSidechain };
+}
+
+/** Usage whose classes do not overlap; undefined if all counts are 0, as agents write it if the provider gave none. */
+export function toUsageIfAny(known: Partial<Usage>): Usage | undefined {
+  const usage = newUsage(known);
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens === 0 ? undefined : usage;
+}
+
+/** The agent's price of a response. Agents write 0 for models that they have no price for. */
+export function toReportedCost(dollars: number | null): number | null {
+  return dollars === null || dollars === 0 ? null : dollars;
+}
+
+/** A record of what a line says about its session; undefined if it says nothing. */
+export function toSessionRecord(first: Record<string, string | null | undefined>): SessionRecord | undefined {
+  const known = Object.entries(first).filter(([, value]) => value !== null && value !== undefined && value !== '');
+  return known.length === 0 ? undefined : { kind: 'session', first: Object.fromEntries(known) };
+}
+
+/** A line's type as statistics count it; undefined if it has none. */
+export function readType(value: JsonValue | undefined): string | undefined {
+  const type = readText(value);
+  return type === null ? undefined : cutCharacters(type, MAX_TYPE_LENGTH);
+}
+
+export function toPromptText(text: string): string {
+  return text.length > MAX_PROMPT_LENGTH ? `${cutCharacters(text, MAX_PROMPT_LENGTH)}...` : text;
+}
+
+/** `server` of `mcp__server__tool`. */
+function toMcpServer(toolName: string): string | null {
+  return /^mcp__(.+?)__/.exec(toolName)?.[1] ?? null;
+}
+
+function toToolFacts(
+  kind: ToolKind,
+  input: JsonObject | undefined,
+  toId: (value: JsonValue | undefined) => string | null,
+) {
+  const first = (fields: readonly string[]): string | null =>
+    fields.reduce<string | null>(
+      (found, field) => found ?? (typeof input?.[field] === 'string' ? toId(input[field]) : null),
+      null,
+    );
+  const isFile = kind === 'read' || kind === 'edit';
+  return {
+    program: kind === 'shell' ? toProgram(COMMAND_FIELDS.map((field) => input?.[field])) : null,
+    file_path: isFile ? first(FILE_FIELDS) : null,
+    subagent_type: kind === 'agent' ? first(SUBAGENT_FIELDS) : null,
+    skill_name: kind === 'skill' ? first(SKILL_FIELDS) : null,
+  };
+}
+
+function toProgram(commands: readonly (JsonValue | undefined)[]): string | null {
+  const command = commands.find((value) => typeof value === 'string' || Array.isArray(value));
+  if (typeof command === 'string') return toShellProgram(command);
+  if (!Array.isArray(command)) return null;
+  // `["bash","-lc","git status"]`
+  const words = command.filter((word) => typeof word === 'string');
+  const script = /^-\w*c$/.test(words[1] ?? '') ? words[2] : words[0];
+  return script === undefined ? null : toShellProgram(script);
+}

@@ -1,0 +1,24 @@
+import type { PathIdentity } from './agent.ts';
+
+const ENDINGS = /(\.(jsonl|ndjson|json|txt|log))?(\.(gz|zst|br))?$/i;
+
+/** The parts of a path, which need not exist and may have `/` or `\` between them. */
+export function toPathParts(path: string): string[] {
+  return path.split(/[\\/]+/).filter((part) => part !== '' && part !== '.');
+}
+
+/** A file's name without its endings, also those of compression. */
+export function toStem(path: string): string {
+  return (toPathParts(path).at(-1) ?? '').replace(ENDINGS, '');
+}
+
+/** What a path says by any agent's layout: nothing but the file's name. */
+export function toFileIdentity(path: string): PathIdentity {
+  return {
+    sessionId: undefined,
+    isSubagent: false,
+    parentSessionId: undefined,
+    agentId: undefined,
+    stem: toStem(path),
+  };
+}

@@ -1,0 +1,214 @@
+import type { JsonValue } from '../rows.ts';
+import type { LinePosition, LineSplitter, RawLine } from './line-splitter.ts';
+
+const NOTHING = Buffer.alloc(0);
+/** Longer names of members are cut: none that a reader knows comes near it. */
+const MAX_KEY_BYTES = 256;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+
+/**
+ * Where in the document the next byte stands:
+ * `root` before or after the document, `name` before a member's name, `in-name` within it, `colon` after it, `value` before a
+ * member's value, `element` before an element of an array, `entry` within a value, `after` behind one, `lost` behind something
+ * that is no JSON.
+ */
+type Place = 'root' | 'name' | 'in-name' | 'colon' | 'value' | 'element' | 'entry' | 'after' | 'lost';
+
+/**
+ * Splits one JSON document into its entries, as `createLineSplitter` splits lines: the elements of a top-level array, or the
+ * members of a top-level object, of which those that are arrays give an entry for each element. `key` is the member's name.
+ * Holds at most `maxEntryBytes` of an unfinished entry; longer ones are skipped and said. Entries are counted from 1.
+ */
+export function createDocumentSplitter(
+  maxEntryBytes: number,
+  onEntry: (entry: RawLine) => void,
+  position: LinePosition = { lineCount: 0, byteOffset: 0 },
+): LineSplitter {
+  let place: Place = 'root';
+  /** Whether the top is an object, whether its member is an array; the array at the top is one as well. */
+  let isObject = false;
+  let isInArray = false;
+  let key: string | undefined;
+  let keyBytes: number[] = [];
+  let isEscaped = false;
+  let isInString = false;
+  let isScalar = false;
+  let depth = 0;
+  let held = NOTHING;
+  let heldBytes = 0;
+  let entryOffset = 0;
+  let byteCount = position.byteOffset;
+
+  const hold = (part: Buffer): void => {
+    const byteLength = heldBytes + part.length;
+    if (byteLength > maxEntryBytes) held = NOTHING;
+    else {
+      if (byteLength > held.length) {
+        const larger = Buffer.allocUnsafe(Math.min(Math.max(byteLength, 2 * held.length), maxEntryBytes));
+        held.copy(larger, 0, 0, heldBytes);
+        held = larger;
+      }
+      part.copy(held, heldBytes);
+    }
+    heldBytes = byteLength;
+  };
+
+  const emit = (lastPart: Buffer, terminated: boolean): void => {
+    hold(lastPart);
+    const byteLength = heldBytes;
+    const bytes = byteLength > maxEntryBytes ? undefined : held.subarray(0, byteLength);
+    heldBytes = 0;
+    const lineNumber = ++position.lineCount;
+    onEntry({ lineNumber, byteOffset: entryOffset, byteLength, bytes, terminated, key: key ?? '' });
+  };
+
+  const emitBroken = (terminated: boolean): void => {
+    const lineNumber = ++position.lineCount;
+    onEntry({ lineNumber, byteOffset: byteCount, byteLength: 0, bytes: NOTHING, terminated, key: '', isBroken: true });
+  };
+
+  const lose = (at: number): void => {
+    place = 'lost';
+    byteCount += at;
+    emitBroken(true);
+    byteCount -= at;
+  };
+
+  const beginEntry = (byte: number, at: number): void => {
+    entryOffset = byteCount + at;
+    isInString = byte === QUOTE;
+    isScalar = !isInString && byte !== OPEN_OBJECT && byte !== OPEN_ARRAY;
+    depth = isInString || isScalar ? 0 : 1;
+    isEscaped = false;
+    place = 'entry';
+  };
+
+  /** Goes on to the place after a byte that stands between entries; false if it cannot stand there. */
+  const readBetween = (byte: number, at: number): boolean => {
+    switch (place) {
+      case 'root':
+        isObject = byte === OPEN_OBJECT;
+        isInArray = !isObject;
+        key = undefined;
+        place = isObject ? 'name' : 'element';
+        return isObject || byte === OPEN_ARRAY;
+      case 'name':
+        keyBytes = [];
+        place = byte === QUOTE ? 'in-name' : 'root';
+        return byte === QUOTE || byte === CLOSE_OBJECT;
+      case 'colon':
+        place = 'value';
+        return byte === COLON;
+      case 'value':
+        if (byte === OPEN_ARRAY) {
+          isInArray = true;
+          place = 'element';
+        } else beginEntry(byte, at);
+        return true;
+      case 'element':
+        if (byte === CLOSE_ARRAY) closeArray();
+        else beginEntry(byte, at);
+        return true;
+      default:
+        if (byte === COMMA) place = isInArray ? 'element' : 'name';
+        else if (isInArray) closeArray();
+        else place = 'root';
+        return byte === COMMA || byte === (place === 'root' && isObject ? CLOSE_OBJECT : CLOSE_ARRAY);
+    }
+  };
+
+  const closeArray = (): void => {
+    place = isObject ? 'after' : 'root';
+    isInArray = false;
+  };
+
+  const readName = (byte: number): void => {
+    if (!isEscaped && byte === QUOTE) {
+      key = toName(keyBytes);
+      place = 'colon';
+      return;
+    }
+    isEscaped = !isEscaped && byte === BACKSLASH;
+    if (keyBytes.length < MAX_KEY_BYTES) keyBytes.push(byte);
+  };
+
+  /** Whether the byte, of an entry, is its last one. */
+  const endsEntry = (byte: number): boolean => {
+    if (isInString) {
+      if (isEscaped) isEscaped = false;
+      else if (byte === BACKSLASH) isEscaped = true;
+      else if (byte === QUOTE) isInString = false;
+      return !isInString && depth === 0;
+    }
+    if (byte === QUOTE) isInString = true;
+    else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) depth++;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) depth--;
+    return depth === 0 && !isInString;
+  };
+
+  const isScalarEnd = (byte: number): boolean =>
+    byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT || isBlank(byte);
+
+  return {
+    push(chunk) {
+      const buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      let start = 0;
+      for (let at = 0; at < buffer.length; at++) {
+        const byte = buffer[at] ?? 0;
+        if (place === 'entry') {
+          if (isScalar ? !isScalarEnd(byte) : !endsEntry(byte)) continue;
+          const end = isScalar ? at : at + 1;
+          emit(buffer.subarray(start, end), true);
+          place = 'after';
+          if (!isScalar || isBlank(byte)) continue;
+        }
+        if (place === 'in-name') readName(byte);
+        else if (place !== 'lost' && !isBlank(byte)) {
+          if (!readBetween(byte, at)) lose(at);
+          // The first byte of a value is read already.
+          start = at;
+        }
+      }
+      // An assertion: the place changes within closures.
+      if ((place as Place) === 'entry') hold(buffer.subarray(start));
+      byteCount += buffer.length;
+      position.byteOffset = byteCount;
+    },
+    finish() {
+      if (place === 'entry') emit(NOTHING, false);
+      else if (place !== 'root' && place !== 'lost') emitBroken(false);
+    },
+    get lineCount() {
+      return position.lineCount;
+    },
+    get byteCount() {
+      return byteCount;
+    },
+  };
+}
+
+/** An entry as readers get it: an element of the top-level array as it is, a member as an object of it alone. */
+export function toEntryObject(value: JsonValue, key: string | undefined): JsonValue {
+  return key === undefined || key === '' ? value : { [key]: value };
+}
+
+/** White space, and the bytes of a byte order mark, which stand nowhere else between the parts of a document. */
+function isBlank(byte: number): boolean {
+  return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === 0xef || byte === 0xbb || byte === 0xbf;
+}
+
+function toName(bytes: readonly number[]): string {
+  const text = Buffer.from(bytes).toString();
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return text;
+  }
+}

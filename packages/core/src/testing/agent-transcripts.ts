@@ -1,0 +1,51 @@
+import { type TranscriptIdentity, identifyTranscript } from '../agents/identify-transcript.ts';
+import { type ParseResult, parseTranscript } from '../parse-transcript.ts';
+import { toPieces } from './chunked-inputs.ts';
+import { expectSame } from './expect-same.ts';
+
+export interface ReadTranscript extends ParseResult {
+  identity: TranscriptIdentity;
+}
+
+/** Tokens by class, and how many responses they are of. */
+export interface TokenCount {
+  responses: number;
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
+
+export function toJsonLines(lines: readonly unknown[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** Reads a transcript as an upload would: whose it is from path and content, and the same however its bytes are cut. */
+export async function readTranscript(text: string, path?: string): Promise<ReadTranscript> {
+  const bytes = Buffer.from(text);
+  const identity = identifyTranscript({ path, head: bytes });
+  const sessionId = identity.sessionId ?? 'session';
+  const whole = await parseTranscript(sessionId, bytes, { format: identity.format });
+  for (const size of [1, 7, 64 * 1024]) {
+    const pieces = ReadableStream.from(toPieces(bytes, size));
+    expectSame(await parseTranscript(sessionId, pieces, { format: identity.format }), whole);
+  }
+  return { ...whole, identity };
+}
+
+export function countTokens({ apiResponses }: ParseResult): TokenCount {
+  const sum = (toCount: (row: ParseResult['apiResponses'][number]) => number): number =>
+    apiResponses.reduce((total, row) => total + toCount(row), 0);
+  return {
+    responses: apiResponses.length,
+    input: sum((row) => row.tokens_in),
+    output: sum((row) => row.tokens_out),
+    cacheRead: sum((row) => row.cache_read),
+    cacheWrite: sum((row) => row.cache_write),
+  };
+}
+
+/** Issues as `code` with the place, errors and warnings alike. */
+export function listIssues({ errors, warnings }: ParseResult): string[] {
+  return [...errors, ...warnings].map(({ code, lineNumber }) => `${code}:${lineNumber}`);
+}
