@@ -59,10 +59,8 @@ export const TARGETS: readonly Target[] = [
   {
     name: 'queue',
     kind: 'sql',
-    files: ['grant-attempt', 'read-backlog', 'delete-jobs', 'job-queue'].map(
-      (file) => `packages/ingest/src/queue/${file}.ts`,
-    ),
-    tests: ['grant-attempt', 'find-pending', 'delete-jobs', 'read-backlog', 'job-queue'].map(
+    files: ['queues', 'job-queue'].map((file) => `packages/ingest/src/queue/${file}.ts`),
+    tests: ['grant-attempt', 'find-pending', 'queues', 'job-queue'].map(
       (file) => `packages/ingest/src/queue/${file}.integration.test.ts`,
     ),
   },

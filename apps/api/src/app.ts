@@ -1,21 +1,17 @@
 import cookie from '@fastify/cookie';
 import rateLimit from '@fastify/rate-limit';
 import { MAX_SESSION_ID_LENGTH } from '@recount/contract';
-import { fastify, LogController } from 'fastify';
+import { type FastifyServerOptions, fastify, LogController } from 'fastify';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import type { ApiConfig } from './config.ts';
-import { toMaxClientConnections } from './http/client-connections.ts';
-import { NO_COMPILERS } from './http/no-compilers.ts';
-import { RateStore } from './http/rate-store.ts';
+import { RateStore, toMaxClientConnections } from './http/client-limits.ts';
 import { addAuthentication } from './plugins/authentication.ts';
-import { createFrameworkLog } from './plugins/framework-log.ts';
 import { addDashboard } from './plugins/dashboard.ts';
 import { type ApiMetrics, createMetrics } from './plugins/metrics.ts';
 import { addOpenapi } from './plugins/openapi.ts';
 import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody } from './plugins/problem-answers.ts';
-import { addRequestId, toRequestId } from './plugins/request-id.ts';
-import { addRequestLog } from './plugins/request-log.ts';
+import { addRequestId, addRequestLog, createFrameworkLog, toRequestId } from './plugins/request-log.ts';
 import { addSecurityHeaders } from './plugins/security-headers.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAuditRoutes } from './routes/audit.ts';
@@ -30,8 +26,17 @@ import { addSettingsRoutes } from './routes/settings.ts';
 import { addSignInRoutes } from './routes/sign-in.ts';
 import { addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
-import { addSpaceGauges } from './space/space-gauges.ts';
-import { createSpaceWatch, type SpaceWatch } from './space/space-watch.ts';
+import { addSpaceGauges, createSpaceWatch, type SpaceWatch } from './space/space-watch.ts';
+
+const compile = (): never => {
+  throw new Error('No compiler of schemas is set');
+};
+
+/** In place of fastify's own compilers of JSON Schema, which it otherwise loads though others are set: 3 MB. */
+const NO_COMPILERS = {
+  buildValidator: compile,
+  buildSerializer: compile,
+} satisfies NonNullable<FastifyServerOptions['schemaController']>['compilersFactory'];
 
 /** From the first moment of a connection or a further request on it to the end of the headers. */
 const HEADERS_TIMEOUT_MS = 30_000;

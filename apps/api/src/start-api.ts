@@ -11,7 +11,7 @@ import { createApiApp } from './app.ts';
 import type { ApiConfig } from './config.ts';
 import { createMetrics } from './plugins/metrics.ts';
 import { createSignInLinks } from './plugins/sign-in-links.ts';
-import { toLogReason } from './problems/log-reason.ts';
+import { toLogReason } from './problems/problem-error.ts';
 
 export interface RunningApi {
   /** Where it listens, e.g. `http://127.0.0.1:7878`; for a wildcard address, where it is reached from this machine. */

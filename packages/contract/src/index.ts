@@ -1,22 +1,31 @@
-export * from './audit.ts';
 export * from './conversation.ts';
 export * from './exports.ts';
-export { MAX_PATH_LENGTH, MAX_SESSION_ID_LENGTH } from './fields.ts';
+export {
+  DEFAULT_PAGE_LIMIT,
+  MAX_PAGE_LIMIT,
+  MAX_PATH_LENGTH,
+  MAX_SESSION_ID_LENGTH,
+  nextCursorField,
+  pageQueryFields,
+} from './fields.ts';
 export * from './health.ts';
-export * from './keys.ts';
 export * from './live.ts';
 export * from './messages.ts';
-export * from './paging.ts';
-export * from './prices.ts';
 export * from './problem.ts';
 export type { DataRange, ReportCaveats, ReportFilters } from './report-shape.ts';
 export * from './search.ts';
 export * from './session-reports.ts';
 export * from './sessions.ts';
-export * from './settings.ts';
 export * from './sign-in.ts';
 export * from './tool-reports.ts';
 export * from './transcripts.ts';
 export * from './uploads.ts';
-export * from './usage-figures.ts';
+export {
+  costField,
+  knownCostField,
+  ownAndSharedUsageFields,
+  type UsageFigures,
+  usageFiguresSchema,
+} from './usage-figures.ts';
 export * from './usage-reports.ts';
+export * from './workspace.ts';

@@ -1,7 +1,6 @@
 import { TOOL_KINDS } from '@recount/core';
 import { z } from 'zod';
-import { countField, timestampField, transcriptIdField } from './fields.ts';
-import { nextCursorField, pageQueryFields } from './paging.ts';
+import { countField, nextCursorField, pageQueryFields, timestampField, transcriptIdField } from './fields.ts';
 
 /** Place in the raw transcript, of messages and content blocks alike. */
 const placeFields = {

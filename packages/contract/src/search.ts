@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { reportFilterFields } from './analytics-query.ts';
-import { countField, sessionIdField, text, timestampField, transcriptIdField } from './fields.ts';
-import { nextCursorField, pageQueryFields } from './paging.ts';
+import {
+  countField,
+  nextCursorField,
+  pageQueryFields,
+  sessionIdField,
+  text,
+  timestampField,
+  transcriptIdField,
+} from './fields.ts';
 
 export const SEARCH_MODES = ['text', 'substring'] as const;
 export const SEARCH_SORTS = ['relevance', 'newest'] as const;

@@ -3,11 +3,13 @@ import { z } from 'zod';
 import { timeZoneField } from './analytics-query.ts';
 import {
   countField,
+  dateOrMomentField,
   flagField,
   MAX_PATH_LENGTH,
-  dateOrMomentField,
   machineField,
   machineParameter,
+  nextCursorField,
+  pageQueryFields,
   personField,
   personParameter,
   sessionIdField,
@@ -17,11 +19,9 @@ import {
   transcriptIdField,
   uploaderField,
 } from './fields.ts';
-import { figureFields } from './figures.ts';
 import { liveTotalsSchema } from './live.ts';
-import { nextCursorField, pageQueryFields } from './paging.ts';
 import { transcriptSchema } from './transcripts.ts';
-import { ownAndSharedUsageFields } from './usage-figures.ts';
+import { figureFields, ownAndSharedUsageFields } from './usage-figures.ts';
 
 const MAX_FILTER_LENGTH = 1000;
 

@@ -3,6 +3,8 @@ import { z } from 'zod';
 import {
   countField,
   machineField,
+  nextCursorField,
+  pageQueryFields,
   personField,
   sessionIdField,
   sessionIdParameter,
@@ -12,8 +14,7 @@ import {
   transcriptIdField,
   uploaderField,
 } from './fields.ts';
-import { figureFields } from './figures.ts';
-import { nextCursorField, pageQueryFields } from './paging.ts';
+import { figureFields } from './usage-figures.ts';
 
 const MAX_UPLOADER_LENGTH = 100;
 

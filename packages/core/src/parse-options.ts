@@ -1,6 +1,5 @@
 import type { Arrival } from './lines/arrivals.ts';
-import { flatDefaultPrices } from './pricing/flat-default-prices.ts';
-import type { PriceTable } from './pricing/price-table.ts';
+import { flatDefaultPrices, type PriceTable } from './pricing/price-table.ts';
 
 export interface ParseOptions {
   /** Id of the transcript's format, of those in the registry that can be read. Default `claude-code`. */

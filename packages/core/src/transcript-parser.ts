@@ -1,19 +1,17 @@
 import type { ReaderContext } from './agents/agent.ts';
 import type { TranscriptRecord } from './agents/records.ts';
 import { createTranscriptReader, findFormat } from './agents/registry.ts';
-import { readCheckpoint, writeCheckpoint } from './checkpoint.ts';
 import { createUlidSequence } from './ids/ulid-sequence.ts';
 import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
 import { createArrivalClock } from './lines/arrivals.ts';
 import { createDocumentSplitter, toEntryObject } from './lines/document-splitter.ts';
+import { readJsonLine } from './lines/json-line.ts';
 import { createLineSplitter, type RawLine } from './lines/line-splitter.ts';
-import { readJsonLine } from './lines/read-json-line.ts';
 import { type AssemblySink, createMessageAssembler } from './messages/message-assembler.ts';
-import { createSessionEventTracker } from './messages/session-events.ts';
-import { createSessionFacts } from './messages/session-facts.ts';
+import { createSessionEventTracker, createSessionFacts } from './messages/session-facts.ts';
 import { createTranscriptTotals } from './messages/transcript-totals.ts';
 import { type ParseOptions, resolveOptions } from './parse-options.ts';
-import { createParserState } from './parser-state.ts';
+import { createParserState, readCheckpoint, writeCheckpoint } from './parser-state.ts';
 import { isJsonObject } from './records/fields.ts';
 import type { JsonValue, SessionEvent, TranscriptMetadata, TranscriptStats } from './rows.ts';
 
@@ -32,7 +30,7 @@ export interface RowSink extends AssemblySink {
   addIssue(issue: Issue): void;
 }
 
-export interface TranscriptParser {
+interface TranscriptParser {
   /** Parses the lines that the chunk completes; the rows go to the sink before it returns. */
   push(chunk: Uint8Array): void;
   /** Emits the oldest message that a checkpoint would not hold. To be called before `toCheckpoint`, until it is false. */

@@ -6,7 +6,7 @@ interface WaitingCall<Input, Output> {
   reject(error: unknown): void;
 }
 
-export interface GatherOptions {
+interface GatherOptions {
   /** Inputs of one run. */
   maxInputs: number;
   /** How long a run waits for further inputs, where it is not full. Default 0. */

@@ -1,20 +1,54 @@
-import { chmod, cp, readdir, readFile, realpath, stat } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { chmod, cp, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isUsable } from './account-access.ts';
-import { buildDirectory } from './build-directory.ts';
-import { systemDirectory } from './choose-postgres-directory.ts';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
-import { createSystemDirectory } from './prepare-postgres-directory.ts';
+import { createSystemDirectory, systemDirectory } from './postgres-directory.ts';
 import { takeProcessLock } from './process-lock.ts';
-import type { ServerAccount } from './server-account.ts';
+import { isUsable, type ServerAccount } from './server-account.ts';
+
+const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const;
+
+async function removeAbandonedBuilds(path: string): Promise<void> {
+  const prefix = `${basename(path)}.`;
+  for (const entry of await readdir(dirname(path))) {
+    if (entry.startsWith(prefix) && entry.endsWith('.tmp')) await rm(join(dirname(path), entry), removal);
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Builds a directory under a temporary name and renames it, so that `path` is either absent or complete, whenever the
+ * process is killed. What killed builders left beside it is removed. The caller holds a lock, so that no other process
+ * builds it, and has looked that `path` is absent. The parent directory must exist.
+ */
+export async function buildDirectory(path: string, build: (temporaryPath: string) => Promise<void>): Promise<void> {
+  await removeAbandonedBuilds(path);
+  const temporaryPath = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`;
+  try {
+    await mkdir(temporaryPath);
+    await build(temporaryPath);
+    await rename(temporaryPath, path);
+    await syncDirectory(dirname(path));
+  } finally {
+    await rm(temporaryPath, removal);
+  }
+}
 
 const copyTimeoutMs = 120_000;
 const pollIntervalMs = 50;
 const supportedPlatforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
 
-export interface NativePackage {
+interface NativePackage {
   /** The folder with bin/, lib/ and share/. */
   nativeDirectory: string;
   version: string;

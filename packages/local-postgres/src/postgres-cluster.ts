@@ -3,13 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { chmod, chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { buildDirectory } from './build-directory.ts';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
-import { containerMode } from './prepare-postgres-directory.ts';
-import { chooseInitdbAccount, type ServerAccount } from './server-account.ts';
-import { serverEnvironment } from './server-environment.ts';
-import { toLogTail } from './server-log.ts';
-import { takeOverFiles } from './take-over-files.ts';
+import { buildDirectory } from './postgres-binaries.ts';
+import { containerMode } from './postgres-directory.ts';
+import { chooseInitdbAccount, type ServerAccount, takeOverFiles } from './server-account.ts';
+import { serverEnvironment, toLogTail } from './spawn-postgres.ts';
 
 export const superuser = 'recount';
 const passwordBytes = 24;

@@ -8,7 +8,7 @@ import { describeHolder, isVisible, type ProcessLock, readLockHolder, takeProces
  * `owner.lock` is held by the process that is to stop the server. `cluster.lock` is held by whoever starts the server, and
  * from then on by every process of the server: it is free if and only if nothing has the cluster's files open.
  */
-export type PostgresLockName = 'owner.lock' | 'cluster.lock';
+type PostgresLockName = 'owner.lock' | 'cluster.lock';
 
 export function takePostgresLock(directory: string, name: PostgresLockName): ProcessLock | undefined {
   return takeProcessLock(join(directory, name));

@@ -1,9 +1,64 @@
+import { execFile } from 'node:child_process';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { LocalPostgresError } from './local-postgres-error.ts';
-import { type PostmasterPid, parsePostmasterPid } from './postmaster-pid.ts';
-import { readCommandLine } from './read-command-line.ts';
+
+async function readFromProc(pid: number): Promise<string> {
+  try {
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ESRCH') return '';
+    throw error;
+  }
+}
+
+async function readFromPs(pid: number): Promise<string> {
+  try {
+    return (await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)])).stdout;
+  } catch (error) {
+    // ps exits with 1 where there is no such process.
+    if ((error as { code?: unknown }).code === 1) return '';
+    throw error;
+  }
+}
+
+/**
+ * The command line of a process, its arguments joined by spaces; undefined where no such process runs.
+ * A zombie counts as not running: signal 0 would still find it, for ever where nobody collects its exit status.
+ */
+async function readCommandLine(pid: number): Promise<string | undefined> {
+  const commandLine = await (process.platform === 'linux' ? readFromProc(pid) : readFromPs(pid));
+  const trimmed = commandLine.trim();
+  return trimmed === '' || trimmed.endsWith('<defunct>') ? undefined : trimmed;
+}
+
+/** What a server notes in `postmaster.pid` in its data directory. */
+interface PostmasterPid {
+  pid: number;
+  port: number;
+}
+
+const pidLine = 0;
+const portLine = 3;
+const highestPort = 65_535;
+
+function parsePositiveInteger(text: string | undefined): number | undefined {
+  if (text === undefined || !/^ *\d{1,10} *$/.test(text)) return undefined;
+  const value = Number(text);
+  return value > 0 ? value : undefined;
+}
+
+/** Undefined for a file that is empty or cut short, as a crash or a start in progress leaves it. */
+export function parsePostmasterPid(text: string): PostmasterPid | undefined {
+  const lines = text.split(/\r?\n/);
+  const pid = parsePositiveInteger(lines[pidLine]);
+  const port = parsePositiveInteger(lines[portLine]);
+  if (pid === undefined || port === undefined || port > highestPort) return undefined;
+  return { pid, port };
+}
 
 const fastShutdownTimeoutMs = 20_000;
 const immediateShutdownTimeoutMs = 10_000;

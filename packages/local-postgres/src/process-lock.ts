@@ -42,7 +42,7 @@ export interface ProcessLock {
 }
 
 /** Takes the lock on a whole file, without waiting. Throws an error with a code. */
-export interface FileLocks {
+interface FileLocks {
   tryLock(fd: number, options?: { shared: boolean }): boolean;
 }
 

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { chmod, lchown, lstat, readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 
 /** The user and group that PostgreSQL runs as, where they differ from those of this process. */
 export interface ServerAccount {
@@ -105,4 +107,67 @@ export async function provideServerAccount(
 export async function chooseInitdbAccount(account: ServerAccount, system = thisSystem): Promise<ServerAccount> {
   const entries = await readFields(system, 'passwd');
   return entries.some((fields) => Number(fields[idField]) === account.uid) ? account : nobody;
+}
+
+interface FileMode {
+  /** As in stat(2): permission bits in the lowest nine bits. */
+  mode: number;
+  uid: number;
+  gid: number;
+}
+
+/** Reads the mode of a path, following symbolic links. */
+type ReadFileMode = (path: string) => Promise<FileMode>;
+
+const readBit = 0o4;
+const traverseBit = 0o1;
+
+function hasPermission(file: FileMode, account: ServerAccount, bits: number): boolean {
+  const shift = file.uid === account.uid ? 6 : file.gid === account.gid ? 3 : 0;
+  return ((file.mode >> shift) & bits) === bits;
+}
+
+/** Whether the account may traverse every directory above the absolute path. Access control lists are not considered. */
+export async function isReachable(readFileMode: ReadFileMode, path: string, account: ServerAccount): Promise<boolean> {
+  const parent = dirname(path);
+  if (parent === path) return true;
+  if (!hasPermission(await readFileMode(parent), account, traverseBit)) return false;
+  return isReachable(readFileMode, parent, account);
+}
+
+/** Whether the account may reach the absolute path and then read and execute it (a program) or list and traverse it (a directory). */
+export async function isUsable(readFileMode: ReadFileMode, path: string, account: ServerAccount): Promise<boolean> {
+  return (
+    hasPermission(await readFileMode(path), account, readBit | traverseBit) &&
+    (await isReachable(readFileMode, path, account))
+  );
+}
+
+/**
+ * Gives a directory tree to the account, such as a cluster that 0.3 ran as `nobody`. Directories come before what is in
+ * them: once one belongs to the account, the earlier owner can no longer put a link where root is about to change an
+ * owner. A file with a second name may be someone else's, and is left alone. Needs root.
+ * @throws LocalPostgresError where root may not do so, as in a user namespace without other users
+ */
+export async function takeOverFiles(path: string, account: ServerAccount): Promise<void> {
+  const file = await lstat(path);
+  if (file.isFile() && file.nlink > 1) return;
+  if (file.uid !== account.uid || file.gid !== account.gid) await changeOwner(path, account);
+  if (!file.isDirectory()) return;
+  if ((file.mode & 0o777) !== 0o700) await chmod(path, 0o700);
+  for (const entry of await readdir(path)) await takeOverFiles(join(path, entry), account);
+}
+
+async function changeOwner(path: string, { uid, gid }: ServerAccount): Promise<void> {
+  try {
+    await lchown(path, uid, gid);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== 'EPERM' && code !== 'EINVAL') throw cause;
+    throw new LocalPostgresError(
+      `PostgreSQL refuses to run as root, and root may not give ${path} to user ${uid} (${code}). ` +
+        `Run recount as an ordinary user. ${useYourOwnDatabase}`,
+      { cause },
+    );
+  }
 }

@@ -1,15 +1,57 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 import type { ServerAccount } from './server-account.ts';
-import { serverEnvironment } from './server-environment.ts';
-import { createServerLog } from './server-log.ts';
+
+/** For initdb and postgres: nothing of the caller's PG* variables, locale or time zone, which would end up in the cluster. */
+export const serverEnvironment = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
+
+/** A TCP port of 127.0.0.1 that nobody listens on. Another process may take it before it is used. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has no port');
+  return address.port;
+}
+
+const maxLogTailChars = 2_000;
+const maxLogLineChars = 8_192;
+
+/** The last lines of a log, short enough for an error message. */
+export function toLogTail(log: string): string {
+  return log.trimEnd().slice(-maxLogTailChars);
+}
+
+interface ServerLog {
+  append(text: string): void;
+  /** The end of all that was appended. */
+  tail(): string;
+}
+
+/** Hands on complete lines, cutting those above 8,192 characters, and remembers the end of the log. */
+export function createServerLog(onLine: (line: string) => void): ServerLog {
+  let tail = '';
+  let partialLine = '';
+  return {
+    append(text) {
+      tail = (tail + text).slice(-maxLogTailChars);
+      const lines = (partialLine + text).split('\n');
+      partialLine = (lines.pop() ?? '').slice(0, maxLogLineChars);
+      for (const line of lines) onLine(line.slice(0, maxLogLineChars));
+    },
+    tail: () => toLogTail(tail),
+  };
+}
 
 /** Values from rows stay out of the log: no statements, no DETAIL with the failing row. */
 const privateLogging = { log_min_error_statement: 'panic', log_error_verbosity: 'terse' };
 
-export interface SpawnPostgresOptions {
+interface SpawnPostgresOptions {
   programsDirectory: string;
   account: ServerAccount | undefined;
   dataDirectory: string;
@@ -20,7 +62,7 @@ export interface SpawnPostgresOptions {
   onLog: (line: string) => void;
 }
 
-export interface PostgresProcess {
+interface PostgresProcess {
   pid: number;
   /** The end of what the server logged so far. */
   logTail(): string;

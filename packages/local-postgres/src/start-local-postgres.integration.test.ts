@@ -21,14 +21,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { isUsable } from './account-access.ts';
 import { withClient } from './databases.ts';
 import { LocalPostgresError } from './local-postgres-error.ts';
 import { findNativePackage, providePostgresPrograms, provideUsablePrograms } from './postgres-binaries.ts';
 import { provideCluster } from './postgres-cluster.ts';
 import { findPostmaster, waitForExit } from './postmaster.ts';
 import { isProcessLockHeld } from './process-lock.ts';
-import { provideServerAccount } from './server-account.ts';
+import { isUsable, provideServerAccount } from './server-account.ts';
 import { spawnPostgres } from './spawn-postgres.ts';
 import { type LocalPostgres, startLocalPostgres } from './start-local-postgres.ts';
 

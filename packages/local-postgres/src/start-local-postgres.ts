@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabase, toDatabaseUrl, withClient } from './databases.ts';
-import { findFreePort } from './free-port.ts';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 import { providePostgresPrograms } from './postgres-binaries.ts';
 import { type PostgresCluster, provideCluster, readCluster, superuser } from './postgres-cluster.ts';
+import { preparePostgresDirectory } from './postgres-directory.ts';
 import { createInvisibleHolderError, hasVisibleHolder, takePostgresLock } from './postgres-locks.ts';
 import { clearPostmaster, findPostmaster, isPostmasterOf, stopPostmaster, waitForExit } from './postmaster.ts';
-import { preparePostgresDirectory } from './prepare-postgres-directory.ts';
 import type { ProcessLock } from './process-lock.ts';
 import { provideServerAccount, type ServerAccount } from './server-account.ts';
-import { spawnPostgres } from './spawn-postgres.ts';
+import { findFreePort, spawnPostgres } from './spawn-postgres.ts';
 
 const databaseName = 'recount';
 const defaultStartTimeoutMs = 60_000;

@@ -2,7 +2,7 @@ import { buffer } from 'node:stream/consumers';
 import { type ObjectDescription, type RawStore, RawStoreError } from './raw-store.ts';
 
 /** What a store has to do by itself; descriptions are objects like any other. */
-export type UndescribedStore = Omit<RawStore, 'describe' | 'readDescription'>;
+type UndescribedStore = Omit<RawStore, 'describe' | 'readDescription'>;
 
 /** No key of a raw object ends like that. */
 const DESCRIPTION_ENDING = '.about.json';

@@ -1,8 +1,34 @@
 import { mkdir, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { isAbsent } from './folder-errors.ts';
+import { RawStoreError, type RawStoreErrorCode } from './raw-store.ts';
 
-export interface DurableDirectories {
+const CODES: Readonly<Record<string, RawStoreErrorCode>> = {
+  EACCES: 'denied',
+  EPERM: 'denied',
+  EROFS: 'denied',
+  ENOSPC: 'out-of-space',
+  EDQUOT: 'out-of-space',
+  EFBIG: 'out-of-space',
+  ENOENT: 'store-missing',
+  EEXIST: 'store-missing',
+  ENOTDIR: 'store-missing',
+};
+
+const systemCodeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** Whether nothing is at the path: no entry, or a file where a folder would have to be. */
+export const isAbsent = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error));
+
+/** Total: what is not known to be something else is `unavailable`. A RawStoreError stays as it is. */
+export function toFolderError(error: unknown, subject: string): RawStoreError {
+  if (error instanceof RawStoreError) return error;
+  const systemCode = systemCodeOf(error);
+  const code = CODES[systemCode] ?? 'unavailable';
+  return new RawStoreError(code, `Raw store folder: ${systemCode || 'failed'} at ${subject}`, { cause: error });
+}
+
+interface DurableDirectories {
   /** Runs what makes a name in a folder; the folder is made first where it is missing, and its own name is durable. */
   within<Result>(directory: string, makeName: () => Promise<Result>): Promise<Result>;
   /** Resolves when the names that are in a folder now are durable. Those who ask at once share a sync. */

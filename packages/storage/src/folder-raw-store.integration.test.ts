@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createRawStore } from './create-raw-store.ts';
 import { createFolderRawStore } from './folder-raw-store.ts';
 import type { RawStore } from './raw-store.ts';
-import { describeRawStoreContract } from './raw-store-contract.ts';
+import { describeRawStoreContract } from './testing/raw-store-contract.ts';
 
 const KEY = 'workspaces/acme/transcripts/01JABCDEFGHJKMNPQRSTVWXYZ0.jsonl';
 

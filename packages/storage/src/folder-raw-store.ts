@@ -1,20 +1,39 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { type FileHandle, lstat, open, opendir, rename, rm, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, opendir, rename, rm, statfs, unlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { addAbortSignal, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { assertByteRange } from './byte-range.ts';
-import { checkStore } from './check-store.ts';
 import { createCheckedDownload } from './checked-download.ts';
 import { withDescriptions } from './described-objects.ts';
-import { createDurableDirectories } from './durable-directories.ts';
-import { isAbsent, toFolderError } from './folder-errors.ts';
-import { assertKeyPrefix, assertObjectKey, isKeySegment } from './object-key-rules.ts';
+import { createDurableDirectories, isAbsent, toFolderError } from './durable-directories.ts';
 import { peekChunks } from './peek-chunks.ts';
-import { type ByteRange, type RawObjectInfo, type RawStore, RawStoreError } from './raw-store.ts';
-import { readDiskSpace } from './read-disk-space.ts';
+import { assertKeyPrefix, assertObjectKey, isKeySegment } from './raw-object-key.ts';
+import {
+  assertByteRange,
+  type ByteRange,
+  checkStore,
+  type RawObjectInfo,
+  type RawStore,
+  RawStoreError,
+  type StoreSpace,
+} from './raw-store.ts';
 import { writeBody } from './write-body.ts';
+
+/**
+ * The room on the disk that `path`, an absolute one, lies on; where nothing is there yet, that of the folder above it.
+ * Rejects with the system's error.
+ */
+export async function readDiskSpace(path: string): Promise<StoreSpace> {
+  try {
+    const { bavail, blocks, bsize } = await statfs(path);
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch (error) {
+    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT' && dirname(path) !== path;
+    if (!isAbsent) throw error;
+    return await readDiskSpace(dirname(path));
+  }
+}
 
 /** What a put gathers while the last write is under way: one writev call a megabyte is as fast as one buffer. */
 const WRITE_BUFFER_BYTES = 1024 * 1024;

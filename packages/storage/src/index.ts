@@ -1,6 +1,5 @@
-export { READINESS_OBJECT_KEY } from './check-store.ts';
 export { createRawStore } from './create-raw-store.ts';
-export { createFolderRawStore } from './folder-raw-store.ts';
+export { createFolderRawStore, readDiskSpace } from './folder-raw-store.ts';
 export { peekChunks } from './peek-chunks.ts';
 export {
   parseRawObjectKey,
@@ -21,8 +20,8 @@ export {
   type RawStore,
   RawStoreError,
   type RawStoreErrorCode,
+  READINESS_OBJECT_KEY,
   type StoreSpace,
 } from './raw-store.ts';
-export { readDiskSpace } from './read-disk-space.ts';
 export type { S3ClientOptions, S3Credentials } from './s3-client.ts';
 export type { S3RawStoreOptions } from './s3-raw-store.ts';

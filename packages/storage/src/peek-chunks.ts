@@ -1,4 +1,4 @@
-export interface PeekedChunks<Chunk> {
+interface PeekedChunks<Chunk> {
   /** The chunks read so far. */
   held: Chunk[];
   /** Whether that is all there is. */

@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isObjectKey } from './object-key-rules.ts';
 import {
+  isObjectKey,
   parseRawObjectKey,
   parseRedactedObjectKey,
   parseStreamObjectKey,

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 
 export interface RawObjectInfo {
   key: string;
@@ -119,4 +120,31 @@ export class RawStoreError extends Error {
     this.code = code;
     this.retryable = !FINAL_CODES.has(code);
   }
+}
+
+/** Throws RawStoreError `invalid-range` unless the bounds are whole, not negative, and hold at least one byte. */
+export function assertByteRange({ startByte, endByteExclusive = Number.MAX_SAFE_INTEGER }: ByteRange): void {
+  if (!Number.isSafeInteger(startByte) || !Number.isSafeInteger(endByteExclusive) || startByte < 0) {
+    throw new RawStoreError('invalid-range', 'A byte range needs whole bounds of at least 0');
+  }
+  if (endByteExclusive <= startByte) throw new RawStoreError('invalid-range', 'The byte range is empty');
+}
+
+/** Not below `workspaces/`, so that nothing takes it for a transcript. */
+export const READINESS_OBJECT_KEY = 'readiness-check';
+/** Enough for a disk or a quota to refuse, and little enough to be written every half a minute. */
+const CHECK_BYTES = 64 * 1024;
+
+/** As RawStore's `check`. The bytes are always the same: checks of several processes need not know of each other. */
+export async function checkStore({ put, get }: Pick<RawStore, 'put' | 'get'>): Promise<void> {
+  const bytes = Buffer.alloc(CHECK_BYTES, 'recount checks that the store can be written to and read.\n');
+  await put(
+    READINESS_OBJECT_KEY,
+    (async function* () {
+      yield bytes;
+    })(),
+  );
+  const stored = await buffer(await get(READINESS_OBJECT_KEY));
+  if (!stored.equals(bytes))
+    throw new RawStoreError('unavailable', `Other bytes at ${READINESS_OBJECT_KEY} than were put`);
 }

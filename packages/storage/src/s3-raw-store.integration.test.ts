@@ -10,9 +10,9 @@ import {
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createRawStore } from './create-raw-store.ts';
 import type { RawStore } from './raw-store.ts';
-import { describeRawStoreContract } from './raw-store-contract.ts';
 import { createS3Client } from './s3-client.ts';
 import { createS3RawStore, type S3RawStoreOptions } from './s3-raw-store.ts';
+import { describeRawStoreContract } from './testing/raw-store-contract.ts';
 import { type Fault, type S3Proxy, s3ErrorAnswer, startS3Proxy } from './testing/s3-proxy.ts';
 import { type S3TestServer, startS3TestServers } from './testing/s3-test-servers.ts';
 

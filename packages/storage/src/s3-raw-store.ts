@@ -6,21 +6,93 @@ import {
   GetObjectCommand,
   type GetObjectCommandOutput,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
+  type MultipartUpload,
   paginateListObjectsV2,
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import { assertByteRange } from './byte-range.ts';
-import { checkStore } from './check-store.ts';
 import { createCheckedDownload } from './checked-download.ts';
 import { withDescriptions } from './described-objects.ts';
-import { assertKeyPrefix, assertObjectKey, isObjectKey } from './object-key-rules.ts';
-import { parseRawObjectKey, parseRedactedObjectKey, parseStreamObjectKey } from './raw-object-key.ts';
-import { type ByteRange, type RawObjectInfo, type RawStore, RawStoreError } from './raw-store.ts';
+import {
+  assertKeyPrefix,
+  assertObjectKey,
+  isObjectKey,
+  parseRawObjectKey,
+  parseRedactedObjectKey,
+  parseStreamObjectKey,
+} from './raw-object-key.ts';
+import {
+  assertByteRange,
+  type ByteRange,
+  checkStore,
+  type RawObjectInfo,
+  type RawStore,
+  RawStoreError,
+  type RawStoreErrorCode,
+} from './raw-store.ts';
 import { createS3Client, type S3ClientOptions } from './s3-client.ts';
-import { isS3Error, toS3Error } from './s3-errors.ts';
-import { listMultipartUploads } from './s3-multipart-uploads.ts';
 import { writeBody } from './write-body.ts';
+
+/** S3's error codes, with those that MinIO and Ceph add. HEAD answers have no body, hence `NotFound`. */
+const CODES_BY_NAME: Readonly<Record<string, RawStoreErrorCode>> = {
+  NoSuchKey: 'not-found',
+  NotFound: 'not-found',
+  NoSuchBucket: 'store-missing',
+  PermanentRedirect: 'store-missing',
+  InvalidRange: 'invalid-range',
+  CredentialsProviderError: 'denied',
+  ExpiredToken: 'denied',
+  InvalidToken: 'denied',
+  QuotaExceeded: 'out-of-space',
+  XMinioStorageFull: 'out-of-space',
+};
+
+const CODES_BY_STATUS: Readonly<Record<number, RawStoreErrorCode>> = {
+  401: 'denied',
+  403: 'denied',
+  416: 'invalid-range',
+  507: 'out-of-space',
+};
+
+const isS3Error = (error: unknown, name: string): boolean => error instanceof Error && error.name === name;
+
+/** Total: what is not known to be something else is `unavailable`. A RawStoreError stays as it is. */
+function toS3Error(error: unknown, subject: string): RawStoreError {
+  if (error instanceof RawStoreError) return error;
+  const name = error instanceof Error ? error.name : 'failed';
+  const status = httpStatusOf(error);
+  const code = CODES_BY_NAME[name] ?? (status === undefined ? undefined : CODES_BY_STATUS[status]) ?? 'unavailable';
+  const detail = status === undefined ? name : `${name}, HTTP ${status}`;
+  return new RawStoreError(code, `S3: ${detail} at ${subject}`, { cause: error });
+}
+
+function httpStatusOf(error: unknown): number | undefined {
+  if (!(error instanceof Error && '$metadata' in error)) return undefined;
+  const metadata = error.$metadata;
+  if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return undefined;
+  return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : undefined;
+}
+
+/** The bucket's unfinished multipart uploads under the key prefix, page by page: the SDK has no paginator for them. */
+async function* listMultipartUploads(
+  client: S3Client,
+  Bucket: string,
+  Prefix: string,
+): AsyncGenerator<MultipartUpload> {
+  let position: { KeyMarker?: string; UploadIdMarker?: string } = {};
+  for (;;) {
+    const page: ListMultipartUploadsCommandOutput = await client.send(
+      new ListMultipartUploadsCommand({ Bucket, Prefix, ...position }),
+    );
+    yield* page.Uploads ?? [];
+    const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
+    // A server that repeats its marker would be asked for ever.
+    if (!page.IsTruncated || !KeyMarker || !UploadIdMarker || UploadIdMarker === position.UploadIdMarker) return;
+    position = { KeyMarker, UploadIdMarker };
+  }
+}
 
 /** The smallest part S3 takes. A put holds the parts in flight, the next one, and the copy that joins it: 25 MiB. */
 const PART_BYTES = 5 * 1024 * 1024;

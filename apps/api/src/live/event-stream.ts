@@ -1,7 +1,7 @@
 import { type Database, findLiveSession, type LiveEventRow, type LiveSessionKey, listLiveEvents } from '@recount/db';
 import type { LiveBell } from './live-bell.ts';
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   session: LiveSessionKey;
   /** Events after this one. */
   afterId: number;

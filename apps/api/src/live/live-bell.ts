@@ -1,6 +1,6 @@
 import { type DatabasePool, LIVE_CHANNEL, type LiveSessionKey, toLiveBell } from '@recount/db';
 
-export interface BellRing {
+interface BellRing {
   /** Resolves after new events of the session, and after the timeout at the latest. May ring for nothing. */
   rung: Promise<void>;
   /** To be called in any case. */

@@ -1,31 +1,93 @@
 import type { Readable } from 'node:stream';
+import { PROBLEMS, type ProblemSlug } from '@recount/contract';
 import { findLiveStream, type LiveStreamRow } from '@recount/db';
 import {
   createOverlap,
   type LiveDependencies,
   LiveError,
+  type LiveErrorCode,
   type LiveRequest,
   type LiveWriter,
   openLiveWriter,
   readStoredStream,
 } from '@recount/ingest';
+import type { LiveConfig } from '../config.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import { toAborted } from '../uploads/read-body.ts';
-import type { LiveDecoder } from './choose-live-decoder.ts';
-import type { LiveConfig } from './live-config.ts';
-import { readLiveBody, SilentBodyError } from './read-live-body.ts';
-import { toLiveProblem } from './to-live-problem.ts';
+import type { LiveDecoder } from './decode-chunks.ts';
 
-export interface LiveUpload extends LiveRequest {
+const SLUGS: Record<LiveErrorCode, ProblemSlug> = {
+  'too-many-streams': 'too-many-streams',
+  'wrong-session': 'invalid-request',
+  'offset-mismatch': 'offset-mismatch',
+  'different-bytes': 'stream-conflict',
+  closed: 'stream-closed',
+  'taken-over': 'stream-taken-over',
+  'too-large': 'stream-too-large',
+};
+
+const RETRY_AFTER_SECONDS = '5';
+
+function toLiveProblem({ code, message, storedBytes }: LiveError): ProblemError {
+  const slug = SLUGS[code];
+  const headers: Record<string, string> = {};
+  if (storedBytes !== undefined) headers['recount-offset'] = String(storedBytes);
+  if (PROBLEMS[slug].status === 429) headers['retry-after'] = RETRY_AFTER_SECONDS;
+  return new ProblemError(slug, message, { headers });
+}
+
+interface LiveBodyOptions {
+  /** Longest silence, in milliseconds. */
+  idleTimeoutMs: number;
+  /** Rejects with why the body need not be read any further. */
+  stopped: Promise<never>;
+}
+
+/** Nothing came for `idleTimeoutMs`. */
+class SilentBodyError extends Error {
+  override name = 'SilentBodyError';
+}
+
+/**
+ * The bytes of a request that may last for hours, as they come. Throws SilentBodyError, why it was stopped, and the
+ * stream's own errors. Leaves the stream as it is: the connection is still needed for the answer.
+ */
+async function* readLiveBody(stream: Readable, options: LiveBodyOptions): AsyncGenerator<Buffer> {
+  const chunks = stream.iterator({ destroyOnReturn: false });
+  try {
+    for (;;) {
+      const step = await waitForChunk(chunks.next(), options);
+      if (step.done) return;
+      yield step.value;
+    }
+  } finally {
+    // Not awaited: a read may be pending.
+    chunks.return?.().catch(() => undefined);
+  }
+}
+
+async function waitForChunk<T>(next: Promise<T>, { idleTimeoutMs, stopped }: LiveBodyOptions): Promise<T> {
+  const { promise: silent, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new SilentBodyError('Nothing came')), idleTimeoutMs);
+  // Where another one wins, nobody else waits for it.
+  next.catch(() => undefined);
+  try {
+    return await Promise.race([next, silent, stopped]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+interface LiveUpload extends LiveRequest {
   body: Readable;
   decode: LiveDecoder;
   /** The agent has ended, and how, where that is known. */
   completion: { exitCode?: number | undefined; exitSignal?: string | undefined } | undefined;
 }
 
-export type LiveReception = Pick<LiveStreamRow, 'state' | 'stored_bytes' | 'transcript_id'>;
+type LiveReception = Pick<LiveStreamRow, 'state' | 'stored_bytes' | 'transcript_id'>;
 
-export interface LiveReceiver {
+interface LiveReceiver {
   /** Stores a body until it ends. Throws ProblemError, and what database and raw store throw. */
   receive(upload: LiveUpload): Promise<LiveReception>;
   /** Stores what is there of the bodies under way, and ends their requests: their clients go on elsewhere. */

@@ -12,11 +12,10 @@ import {
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
-import { toLogReason } from '../problems/log-reason.ts';
-import { ProblemError } from '../problems/problem-error.ts';
+import { ProblemError, toLogReason } from '../problems/problem-error.ts';
 
 /** Who asks, and until when that may last. */
-export interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'person' | 'expiresAt'> {
+interface RequestHolder extends Pick<KeyHolder, 'workspaceId' | 'keyId' | 'scopes' | 'person' | 'expiresAt'> {
   /** Left out: the key. */
   actor?: Actor;
 }

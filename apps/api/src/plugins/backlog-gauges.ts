@@ -3,7 +3,7 @@ import type { IngestDependencies } from '@recount/ingest';
 import { readBacklog } from '@recount/ingest/queue';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
-import { toLogReason } from '../problems/log-reason.ts';
+import { toLogReason } from '../problems/problem-error.ts';
 
 export interface BacklogGaugeDependencies extends Pick<IngestDependencies, 'database'> {
   log: Logger;

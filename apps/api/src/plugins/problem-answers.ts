@@ -5,11 +5,9 @@ import { finished, Readable } from 'node:stream';
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemSlug } from '@recount/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiApp } from '../api-dependencies.ts';
-import { toLogReason } from '../problems/log-reason.ts';
-import { ProblemError } from '../problems/problem-error.ts';
-import { renderProblem } from '../problems/render-problem.ts';
+import { ProblemError, renderProblem, toLogReason } from '../problems/problem-error.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
-import { REQUEST_ID_HEADER } from './request-id.ts';
+import { REQUEST_ID_HEADER } from './request-log.ts';
 
 /** For a client to read its answer, and stop sending. */
 const LINGER_MS = 2000;

@@ -1,6 +1,51 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
 import type { ApiApp } from '../api-dependencies.ts';
+import { toLogReason } from '../problems/problem-error.ts';
 import type { ApiMetrics } from './metrics.ts';
+
+/** What log lines of a request may tell. Anything else is left out: plugins log headers, with the key, and file names. */
+const FIELDS: ReadonlySet<string> = new Set([
+  'err',
+  'method',
+  'route',
+  'status',
+  'durationMs',
+  'workspaceId',
+  'keyId',
+  'transcriptId',
+  'sizeBytes',
+  'isDuplicate',
+  'problem',
+  'reason',
+]);
+
+/** A log for the framework, its plugins and the routes; of errors it tells no message that may quote the request. */
+export function createFrameworkLog(log: Logger): FastifyBaseLogger {
+  const formatters = {
+    log: (fields: object): object => Object.fromEntries(Object.entries(fields).filter(([name]) => FIELDS.has(name))),
+  };
+  return log.child({}, { formatters, serializers: { err: toLogReason } }) as FastifyBaseLogger;
+}
+
+export const REQUEST_ID_HEADER = 'x-request-id';
+
+/** What may go into logs and headers as it is. */
+const SANE_REQUEST_ID = /^[A-Za-z0-9._~:/+=-]{1,128}$/;
+
+/** The client's X-Request-Id where it is a sane one, else a new one. */
+export function toRequestId({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers[REQUEST_ID_HEADER];
+  return typeof given === 'string' && SANE_REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+export function addRequestId(app: ApiApp): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header(REQUEST_ID_HEADER, request.id);
+  });
+}
 
 /** What web servers log for a client that went away before the answer was out. */
 const CLIENT_CLOSED_STATUS = 499;

@@ -1,6 +1,15 @@
-import { type FieldError, type FileResult, PROBLEMS, type ProblemSlug, type Readiness } from '@recount/contract';
+import {
+  type FieldError,
+  type FileResult,
+  PROBLEMS,
+  type Problem,
+  type ProblemSlug,
+  type Readiness,
+  toProblemType,
+} from '@recount/contract';
+import { toFailureReason } from '@recount/ingest';
 
-export interface ProblemOptions {
+interface ProblemOptions {
   headers?: Record<string, string>;
   /** Members of the answer beyond those of every problem. */
   extensions?: {
@@ -28,4 +37,29 @@ export class ProblemError extends Error {
     this.headers = options.headers ?? {};
     this.extensions = options.extensions ?? {};
   }
+}
+
+/** The application/problem+json document of a problem. */
+export function renderProblem(problem: ProblemError, requestId: string): Problem {
+  const { status, title } = PROBLEMS[problem.slug];
+  return {
+    type: toProblemType(problem.slug),
+    title,
+    status,
+    detail: problem.message,
+    request_id: requestId,
+    ...problem.extensions,
+  };
+}
+
+/**
+ * What the log says of an error: never a stack, a URL, a query or its values. The framework's own errors quote URLs in
+ * their messages, so of those only the code is told.
+ */
+export function toLogReason(error: unknown): string {
+  if (error instanceof Error) {
+    const { code } = error as Error & { code?: unknown };
+    if (typeof code === 'string' && code.startsWith('FST_')) return code;
+  }
+  return toFailureReason(error);
 }

@@ -3,7 +3,7 @@ import { type AuditRow, listApiKeys, listAuditEntries } from '@recount/db';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/cursor.ts';
+import { parseCursor, toCursor } from '../paging/pages.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 
 const cursorSchema = z.strictObject({ entry: z.string().max(100) });

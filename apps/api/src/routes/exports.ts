@@ -7,11 +7,10 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { ApiConfig } from '../config.ts';
-import { toAttachment } from '../http/attachment-name.ts';
+import { toAttachment } from '../http/download-headers.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { toResponse } from '../plugins/openapi.ts';
-import { toLogReason } from '../problems/log-reason.ts';
-import { ProblemError } from '../problems/problem-error.ts';
+import { ProblemError, toLogReason } from '../problems/problem-error.ts';
 import { resolveFilter } from './analytics-report.ts';
 
 type Deps = Pick<ApiDependencies, 'database' | 'log'>;

@@ -11,13 +11,12 @@ import { findLiveSession, findSession, listCheckpoints } from '@recount/db';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import type { LiveConfig } from '../config.ts';
 import { toEventStream } from '../live/event-stream.ts';
 import { createLiveBell } from '../live/live-bell.ts';
-import type { LiveConfig } from '../live/live-config.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
-import { toLogReason } from '../problems/log-reason.ts';
-import { ProblemError } from '../problems/problem-error.ts';
+import { ProblemError, toLogReason } from '../problems/problem-error.ts';
 
 type Deps = Pick<ApiDependencies, 'database' | 'log'>;
 

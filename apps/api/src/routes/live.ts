@@ -13,13 +13,12 @@ import { findLiveStream, type ListedLiveStream, listLiveStreams } from '@recount
 import { newStreamId, tendLiveStreams } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { chooseLiveDecoder } from '../live/choose-live-decoder.ts';
-import type { LiveConfig } from '../live/live-config.ts';
+import type { LiveConfig } from '../config.ts';
+import { chooseLiveDecoder } from '../live/decode-chunks.ts';
 import { createLiveReceiver } from '../live/receive-live.ts';
 import { personOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
-import { toLogReason } from '../problems/log-reason.ts';
-import { ProblemError } from '../problems/problem-error.ts';
+import { ProblemError, toLogReason } from '../problems/problem-error.ts';
 import type { SpaceWatch } from '../space/space-watch.ts';
 import { addLiveEventRoutes } from './live-events.ts';
 

@@ -3,9 +3,13 @@ import type { TranscriptRow } from '@recount/db';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { toAttachment } from '../http/attachment-name.ts';
-import { parseByteRange, type SatisfiableRange } from '../http/byte-range.ts';
-import { matchesEntityTag, mayServeRange } from '../http/entity-tags.ts';
+import {
+  matchesEntityTag,
+  mayServeRange,
+  parseByteRange,
+  type SatisfiableRange,
+  toAttachment,
+} from '../http/download-headers.ts';
 import { readLineAt } from '../http/read-line.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';

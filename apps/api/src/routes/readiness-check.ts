@@ -3,7 +3,7 @@ import { checkDatabaseWrite, checkSchemaVersion, type Database, sql } from '@rec
 import { limitRepeats } from '@recount/service/telemetry/limit-repeats';
 import { READINESS_OBJECT_KEY } from '@recount/storage';
 import type { ApiDependencies } from '../api-dependencies.ts';
-import { toLogReason } from '../problems/log-reason.ts';
+import { toLogReason } from '../problems/problem-error.ts';
 
 const CHECK_TIMEOUT_MS = 3000;
 /** Anyone may ask: asked more often, the last answer is given again. */

@@ -12,7 +12,7 @@ import { type Database, findTranscript, listIssues, listTranscripts, type Transc
 import { deleteTranscript, requeueTranscript } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
-import { parseCursor, toCursor } from '../paging/cursor.ts';
+import { parseCursor, toCursor } from '../paging/pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';

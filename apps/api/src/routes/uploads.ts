@@ -19,13 +19,11 @@ import type { ApiMetrics } from '../plugins/metrics.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import type { SpaceWatch } from '../space/space-watch.ts';
-import { parseContentEncoding } from '../uploads/content-encoding.ts';
-import { decodeBody } from '../uploads/decode-body.ts';
+import { decodeBody, parseContentEncoding } from '../uploads/decode-body.ts';
 import { hasDigests, parseDigests, verifyDigests } from '../uploads/digests.ts';
 import { type BodyLimits, MAX_PATIENCE_MS, readBody } from '../uploads/read-body.ts';
-import { receiveFile } from '../uploads/receive-file.ts';
+import { createUploadSlots, receiveFile } from '../uploads/receive-file.ts';
 import { receiveMultipart } from '../uploads/receive-multipart.ts';
-import { createUploadSlots } from '../uploads/upload-slots.ts';
 import { requireTranscript } from './transcripts.ts';
 
 type Deps = ApiDependencies & {

@@ -2,11 +2,12 @@ import { resolve } from 'node:path';
 import type { Readiness } from '@recount/contract';
 import { isDatabaseFull } from '@recount/db';
 import { type RawStore, readDiskSpace, type StoreSpace } from '@recount/storage';
+import { Gauge, type Registry } from 'prom-client';
+import type { SpaceConfig } from '../config.ts';
 import { createDatabaseFull, createStoreFull } from '../problems/to-problem-error.ts';
-import type { SpaceConfig } from './space-config.ts';
 
 /** Free and total bytes, where they are known. */
-export type Spaces = Record<keyof Readiness['space'], StoreSpace | undefined>;
+type Spaces = Record<keyof Readiness['space'], StoreSpace | undefined>;
 
 /** What is known of the room that the stores have. */
 export interface SpaceWatch {
@@ -66,4 +67,29 @@ export function createSpaceWatch(
       if (isDatabaseFull(error)) fullUntilMs = nowMs() + FULL_MS;
     },
   };
+}
+
+const STORES = ['database', 'raw_store'] as const;
+
+/** Gauges of the disks that raw store and database lie on; they have no value where that is not known. */
+export function addSpaceGauges(registry: Registry, watch: SpaceWatch): void {
+  for (const [name, help, field] of [
+    ['recount_store_free_bytes', 'Bytes that may still be written to the disk of a store', 'freeBytes'],
+    ['recount_store_size_bytes', 'Size of the disk of a store', 'totalBytes'],
+  ] as const) {
+    new Gauge({
+      name,
+      help: `${help}; missing where that cannot be known`,
+      labelNames: ['store'],
+      registers: [registry],
+      async collect() {
+        this.reset();
+        const spaces = await watch.read();
+        for (const store of STORES) {
+          const space = spaces[store];
+          if (space !== undefined) this.set({ store }, space[field]);
+        }
+      },
+    });
+  }
 }

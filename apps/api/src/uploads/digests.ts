@@ -10,7 +10,7 @@ export interface ExpectedDigest {
 }
 
 /** What a client says that its body hashes to. */
-export interface BodyDigests {
+interface BodyDigests {
   /** Over the bytes as they are sent, before any Content-Encoding is undone. */
   sent: ExpectedDigest[];
   /** Over the decoded bytes. */

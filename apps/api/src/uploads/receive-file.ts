@@ -4,7 +4,34 @@ import { noTracing, SIZE_BYTES, TRANSCRIPT_ID, WORKSPACE_ID } from '@recount/ser
 import type { FastifyBaseLogger } from 'fastify';
 import type { ApiDependencies } from '../api-dependencies.ts';
 import type { ApiMetrics } from '../plugins/metrics.ts';
+import { ProblemError } from '../problems/problem-error.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
+
+interface UploadSlots {
+  /** Runs one upload. Throws ProblemError `too-many-uploads` where all slots are taken. */
+  run<T>(upload: () => Promise<T>): Promise<T>;
+}
+
+const RETRY_AFTER_SECONDS = 2;
+
+/** Each upload under way has buffers of its own: their number bounds the memory of the process. */
+export function createUploadSlots(maxConcurrentUploads: number): UploadSlots {
+  let taken = 0;
+  return {
+    async run(upload) {
+      if (taken >= maxConcurrentUploads) {
+        const detail = `At most ${maxConcurrentUploads} uploads at once; try again`;
+        throw new ProblemError('too-many-uploads', detail, { headers: { 'retry-after': String(RETRY_AFTER_SECONDS) } });
+      }
+      taken += 1;
+      try {
+        return await upload();
+      } finally {
+        taken -= 1;
+      }
+    },
+  };
+}
 
 /** As they are counted. */
 const OUTCOMES: Readonly<Record<RawObjectOutcome, string>> = {
@@ -14,7 +41,7 @@ const OUTCOMES: Readonly<Record<RawObjectOutcome, string>> = {
   expired: 'duplicate',
 };
 
-export type ReceiveFileDeps = Omit<ApiDependencies, 'log'> & {
+type ReceiveFileDeps = Omit<ApiDependencies, 'log'> & {
   /** Of the request, so that its id stands beside the transcript's. */
   log: FastifyBaseLogger;
   metrics: Pick<ApiMetrics, 'observeUpload'>;

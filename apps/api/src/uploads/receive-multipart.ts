@@ -1,7 +1,6 @@
 import type { Multipart, MultipartFile } from '@fastify/multipart';
 import type { FileResult, ProblemSlug, UploadReceipt } from '@recount/contract';
-import { ProblemError } from '../problems/problem-error.ts';
-import { renderProblem } from '../problems/render-problem.ts';
+import { ProblemError, renderProblem } from '../problems/problem-error.ts';
 import { toProblemError } from '../problems/to-problem-error.ts';
 import { type BodyLimits, readBody, toAborted, waitForClient } from './read-body.ts';
 

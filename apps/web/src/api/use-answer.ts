@@ -1,5 +1,5 @@
 import { keepPreviousData, QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query';
-import { ApiError, type Answer, get, type Parameters, type Query, type Route } from './client.ts';
+import { type Answer, ApiError, get, type Parameters, type Query, type Route } from './client.ts';
 
 const MAX_RETRIES = 2;
 

@@ -1,6 +1,6 @@
 import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
+import { parseJsonLine } from '../lines/json-line.ts';
 import { createLineSplitter } from '../lines/line-splitter.ts';
-import { parseJsonLine } from '../lines/parse-json-line.ts';
 import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
 import type { JsonObject } from '../rows.ts';
 import type { Agent, ContentIdentity, PathIdentity } from './agent.ts';

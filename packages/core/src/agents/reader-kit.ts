@@ -1,4 +1,4 @@
-import { toShellProgram } from '../messages/shell-program.ts';
+import { toShellProgram } from '../messages/tool-calls.ts';
 import { cutCharacters, readCount, readDollars, readIdentifier, readObject, readText } from '../records/fields.ts';
 import { parseTimestampMs } from '../records/timestamps.ts';
 import type { JsonObject, JsonValue, ToolKind } from '../rows.ts';

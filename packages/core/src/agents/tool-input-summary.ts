@@ -1,5 +1,4 @@
-import { cutText, toOneLine } from '../records/cut-text.ts';
-import { cutCharacters, readObject, readText } from '../records/fields.ts';
+import { cutCharacters, cutText, readObject, readText, toOneLine } from '../records/fields.ts';
 import type { JsonValue } from '../rows.ts';
 
 interface SummaryRule {

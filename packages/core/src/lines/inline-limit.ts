@@ -3,7 +3,7 @@ import type { JsonValue } from '../rows.ts';
 /** Nesting that Postgres' jsonb parser takes with its default max_stack_depth of 2 MB, with a wide margin. */
 export const MAX_STORED_JSON_DEPTH = 256;
 
-export interface LimitedValue<T> {
+interface LimitedValue<T> {
   value: T;
   /** Of the whole, as UTF-8. */
   byteLength: number;

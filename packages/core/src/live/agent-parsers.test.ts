@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../rows.ts';
 import { toUsageFields } from '../testing/transcript-lines.ts';
-import type { AgentEvent } from './agent-event.ts';
-import { outputFlags, withOutputFlags } from './output-flags.ts';
-import { parserFor } from './parser-for.ts';
+import type { AgentEvent } from './agent-events.ts';
+import { outputFlags, parserFor, withOutputFlags } from './parser-for.ts';
 import { ampStream, claudeStream, codexStream, initLine, resultLine, toBytes } from './testing/stream-lines.ts';
 
 function parse(command: string, lines: readonly JsonObject[]) {

@@ -1,7 +1,7 @@
 export type { ConfirmationPrompt, Prompt, Question, QuestionPrompt } from '../agents/records.ts';
 export type { RunnableAgent } from '../agents/registry.ts';
 export { toToolInputSummary } from '../agents/tool-input-summary.ts';
-export { cutText, toOneLine } from '../records/cut-text.ts';
+export { cutText, toOneLine } from '../records/fields.ts';
 export type {
   AgentEvent,
   AgentPromptEvent,
@@ -13,16 +13,29 @@ export type {
   ToolEndEvent,
   ToolStartEvent,
   UnknownEvent,
-} from './agent-event.ts';
-export type { CheckpointOptions, CheckpointRegistry } from './checkpoints.ts';
-export { createCheckpointRegistry } from './checkpoints.ts';
+} from './agent-events.ts';
+export { type CheckpointOptions, type CheckpointRegistry, createCheckpointRegistry } from './checkpoints.ts';
 export { extractResult, isComplete } from './completion.ts';
-export type { LiveLine, LiveLineDecoder, LiveLineDecoderOptions, LiveLineHandlers } from './live-line-decoder.ts';
-export { createLiveLineDecoder, DEFAULT_LARGE_MESSAGE_BYTES, DEFAULT_MAX_BUFFER_BYTES } from './live-line-decoder.ts';
-export type { LiveWarning, LiveWarningCode } from './live-warning.ts';
-export { outputFlags, withOutputFlags } from './output-flags.ts';
-export type { AgentParser, AgentParserOptions } from './parser-for.ts';
-export { agentOf, parserFor } from './parser-for.ts';
+export {
+  createLiveLineDecoder,
+  DEFAULT_LARGE_MESSAGE_BYTES,
+  DEFAULT_MAX_BUFFER_BYTES,
+  type LiveLine,
+  type LiveLineDecoder,
+  type LiveLineDecoderOptions,
+  type LiveLineHandlers,
+  type LiveWarning,
+  type LiveWarningCode,
+} from './live-line-decoder.ts';
+export { createTextTail, type TextTail } from './live-text.ts';
+export {
+  type AgentParser,
+  type AgentParserOptions,
+  agentOf,
+  outputFlags,
+  parserFor,
+  withOutputFlags,
+} from './parser-for.ts';
 export type {
   AssistantEvent,
   GenericEvent,
@@ -37,20 +50,24 @@ export type {
   UserEvent,
   WarningEvent,
 } from './stream-event.ts';
-export type {
-  CloseEvent,
-  ErrorEvent,
-  ParserEvent,
-  StreamParser,
-  StreamParserEvents,
-  StreamParserOptions,
-  StreamState,
+export {
+  type CloseEvent,
+  createStreamParser,
+  type ErrorEvent,
+  type ParserEvent,
+  type StreamParser,
+  type StreamParserEvents,
+  type StreamParserOptions,
+  type StreamState,
 } from './stream-parser.ts';
-export { createStreamParser } from './stream-parser.ts';
 export type { ByteReader } from './stream-reader.ts';
-export type { AgentExit, SessionTotals, StreamOutcome, StreamSummary } from './stream-summary.ts';
-export { addStreamTotals, toStreamOutcome } from './stream-summary.ts';
-export type { TextTail } from './text-tail.ts';
-export { createTextTail } from './text-tail.ts';
-export type { TokenCounts } from './token-counts.ts';
+export {
+  type AgentExit,
+  addStreamTotals,
+  type SessionTotals,
+  type StreamOutcome,
+  type StreamSummary,
+  type TokenCounts,
+  toStreamOutcome,
+} from './stream-summary.ts';
 export { MAX_WAIT_MS } from './tool-pairing.ts';

@@ -1,8 +1,26 @@
+import type { IssueCode } from '../issues.ts';
+import { readJsonLine } from '../lines/json-line.ts';
 import { createLineSplitter, type RawLine } from '../lines/line-splitter.ts';
-import { readJsonLine } from '../lines/read-json-line.ts';
 import { cutCharacters, isJsonObject } from '../records/fields.ts';
 import type { JsonObject } from '../rows.ts';
-import type { LiveWarning, LiveWarningCode } from './live-warning.ts';
+
+/** What was wrong with a line of a stream; the stream went on. An IssueCode means what it means in a transcript. */
+export type LiveWarningCode = IssueCode | 'not_an_object' | 'large_message' | 'buffer_overflow' | 'stream_corrupted';
+
+export interface LiveWarning {
+  code: LiveWarningCode;
+  /** For people; never quotes the stream. */
+  message: string;
+  /** From 1, over all lines of the stream. */
+  lineNumber: number;
+  /** Of the line's first byte, from the start of the stream. */
+  byteOffset: number;
+  /**
+   * The beginning of a line that is no JSON, up to 100 characters; only if the parser was asked to quote. For the user's own
+   * terminal, never for a log.
+   */
+  quote?: string;
+}
 
 export interface LiveLine {
   /** From 1, over all lines of the stream. */

@@ -11,18 +11,15 @@ import type {
 } from '../agents/records.ts';
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../lines/inline-limit.ts';
 import type { JsonObject } from '../rows.ts';
-import type { LiveLine } from './live-line-decoder.ts';
-import type { LiveWarning, LiveWarningCode } from './live-warning.ts';
-import { toOutputText } from './output-text.ts';
-import { createPartialTexts } from './partial-text.ts';
+import type { LiveLine, LiveWarning, LiveWarningCode } from './live-line-decoder.ts';
+import { createPartialTexts, toOutputText } from './live-text.ts';
 import type { AssistantEvent, LineEvent, StreamEvent, ToolResultEvent } from './stream-event.ts';
-import { createStreamFigures } from './stream-figures.ts';
 import type { StreamReader } from './stream-reader.ts';
-import { toTokenCounts } from './token-counts.ts';
+import { createStreamFigures, toTokenCounts } from './stream-summary.ts';
 import { createToolPairing } from './tool-pairing.ts';
 
 /** What a stream's reader is made of, of an agent's program. */
-export interface LiveAgent {
+interface LiveAgent {
   createReader(context: ReaderContext): Reader;
   countsWholeSession?: boolean;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { claudeCodeProgram } from '../agents/claude-code/agent.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
 import { toJsonl } from '../testing/transcript-lines.ts';
-import type { AgentEvent } from './agent-event.ts';
+import type { AgentEvent } from './agent-events.ts';
 import { createLiveLineDecoder } from './live-line-decoder.ts';
 import { createLiveReader } from './live-reader.ts';
 import { parserFor } from './parser-for.ts';

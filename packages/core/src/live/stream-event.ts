@@ -1,7 +1,7 @@
 import type { Prompt } from '../agents/records.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
-import type { LiveWarning } from './live-warning.ts';
-import type { TokenCounts } from './token-counts.ts';
+import type { LiveWarning } from './live-line-decoder.ts';
+import type { TokenCounts } from './stream-summary.ts';
 
 /** What every event says of the line that it comes from. */
 export interface LineEvent {

@@ -1,5 +1,9 @@
-import { createLiveLineDecoder, type LiveLine, type LiveLineDecoderOptions } from './live-line-decoder.ts';
-import type { LiveWarning } from './live-warning.ts';
+import {
+  createLiveLineDecoder,
+  type LiveLine,
+  type LiveLineDecoderOptions,
+  type LiveWarning,
+} from './live-line-decoder.ts';
 import type { StreamSummary } from './stream-summary.ts';
 
 /** What understands the lines of one agent's stream. */

@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { toUsage } from '../agents/anthropic-api/usage.ts';
 import { toUsageFields } from '../testing/transcript-lines.ts';
-import { type AgentExit, addStreamTotals, type StreamSummary, toStreamOutcome } from './stream-summary.ts';
-import { createTokenAccumulator } from './token-counts.ts';
+import {
+  type AgentExit,
+  addStreamTotals,
+  createTokenAccumulator,
+  type StreamSummary,
+  toStreamOutcome,
+} from './stream-summary.ts';
 
 const summary: StreamSummary = {
   agentSessionId: 'a',

@@ -1,5 +1,73 @@
+import type { ResponseRecord, RunRecord, SessionRecord, TurnEndRecord } from '../agents/records.ts';
 import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
-import { combineTokens, type TokenCounts } from './token-counts.ts';
+import type { ReportedTotals } from '../rows.ts';
+import { toFinalUsage, type Usage } from '../usage/usage.ts';
+
+/** Tokens as Anthropic's API counts them: `input` without what was read from or written to the cache. */
+export interface TokenCounts {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+}
+
+export const NO_TOKENS: Readonly<TokenCounts> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+export function toTokenCounts(usage: Usage): TokenCounts {
+  return {
+    input: usage.inputTokens,
+    output: usage.outputTokens,
+    cacheRead: usage.cacheReadTokens,
+    cacheWrite: usage.cacheWriteTokens,
+  };
+}
+
+function combineTokens(
+  a: TokenCounts,
+  b: TokenCounts,
+  combine: (a: number, b: number) => number = (x, y) => x + y,
+): TokenCounts {
+  return {
+    input: combine(a.input, b.input),
+    output: combine(a.output, b.output),
+    cacheRead: combine(a.cacheRead, b.cacheRead),
+    cacheWrite: combine(a.cacheWrite, b.cacheWrite),
+  };
+}
+
+interface TokenAccumulator {
+  /** Takes note of the usage on one line of a response, and gives the response's final figure so far. */
+  add(key: string | null, usage: Usage): { counts: TokenCounts; isFirst: boolean };
+  readonly total: TokenCounts;
+}
+
+/** Responses whose later lines still count as theirs; those of one response lie close together. */
+const MAX_OPEN_MESSAGES = 10_000;
+
+/** Counts every response once, however many lines carry its id and usage; without a key each line is a response. */
+export function createTokenAccumulator(): TokenAccumulator {
+  const open = new Map<string, Usage>();
+  let total: TokenCounts = NO_TOKENS;
+  return {
+    add(key, usage) {
+      const before = key === null ? undefined : open.get(key);
+      const after = before === undefined ? usage : toFinalUsage(before, usage);
+      if (key !== null) {
+        open.delete(key);
+        open.set(key, after);
+        const oldest = open.size > MAX_OPEN_MESSAGES ? open.keys().next().value : undefined;
+        if (oldest !== undefined) open.delete(oldest);
+      }
+      const counts = toTokenCounts(after);
+      const grown = before === undefined ? counts : combineTokens(counts, toTokenCounts(before), (a, b) => a - b);
+      total = combineTokens(total, grown);
+      return { counts, isFirst: before === undefined };
+    },
+    get total() {
+      return total;
+    },
+  };
+}
 
 /** What is known of a stream so far, or in the end. */
 export interface StreamSummary {
@@ -105,4 +173,89 @@ function addCost(a: number | null, b: number | null): number | null {
 /** To units of 1e-10 dollars, in which all costs are counted. */
 export function roundCost(costUsd: number): number {
   return Math.round(costUsd * COST_UNITS_PER_USD) / COST_UNITS_PER_USD;
+}
+
+/** The running figures of a stream: what its records count for. */
+interface StreamFigures {
+  startLine(receivedMs: number): void;
+  countWarning(): void;
+  /** Something came, though it may be no line. */
+  touch(receivedMs: number): void;
+  /** The tokens of the record's response so far; undefined if the record says nothing about them. */
+  addResponse(record: ResponseRecord): TokenCounts | undefined;
+  addSession(record: SessionRecord): void;
+  addRun(record: RunRecord): void;
+  /** The cumulative cost by this line, US dollars, or null. */
+  endTurn(record: TurnEndRecord): number | null;
+  toSummary(): StreamSummary;
+}
+
+export function createStreamFigures(tokensCover: StreamSummary['tokensCover']): StreamFigures {
+  const tokens = createTokenAccumulator();
+  const summary: Omit<StreamSummary, 'tokens'> = {
+    agentSessionId: null,
+    model: null,
+    tokensCover,
+    reportedTokens: null,
+    costUsd: null,
+    lastResult: null,
+    stopReason: null,
+    lineCount: 0,
+    warningCount: 0,
+    lastActivityMs: null,
+  };
+  let hasReportedTotal = false;
+  let costOfLine: number | null = null;
+
+  return {
+    startLine(receivedMs) {
+      summary.lineCount++;
+      summary.lastActivityMs = receivedMs;
+      costOfLine = null;
+    },
+    countWarning() {
+      summary.warningCount++;
+    },
+    touch(receivedMs) {
+      summary.lastActivityMs = receivedMs;
+    },
+    addResponse(record) {
+      const { usage, model, isSynthetic, reportedCostUsd } = record;
+      if (model !== null && !isSynthetic) summary.model ??= model;
+      summary.stopReason = record.stopReason ?? summary.stopReason;
+      if (usage === undefined || isSynthetic) return undefined;
+      const key = record.responseId ?? (record.uuid === null ? null : `uuid:${record.uuid}`);
+      for (const [index, advisor] of record.advisors.entries()) {
+        tokens.add(key === null ? null : `${key}#${index}`, advisor.usage);
+      }
+      const { counts, isFirst } = tokens.add(key, usage);
+      if (isFirst && reportedCostUsd !== null && !hasReportedTotal) {
+        summary.costUsd = roundCost((summary.costUsd ?? 0) + reportedCostUsd);
+      }
+      return counts;
+    },
+    addSession({ first, reportedTotals }) {
+      summary.agentSessionId ??= first?.sessionId ?? null;
+      if (reportedTotals === undefined) return;
+      hasReportedTotal = true;
+      costOfLine = reportedTotals.cost_usd;
+      summary.costUsd = costOfLine;
+      summary.reportedTokens = toReportedTokens(reportedTotals) ?? summary.reportedTokens;
+    },
+    addRun({ model, sessionId }) {
+      if (model !== null) summary.model ??= model;
+      if (sessionId !== '') summary.agentSessionId = sessionId;
+    },
+    endTurn({ success, errorCode, stopReason }) {
+      summary.lastResult = { success, error: errorCode };
+      summary.stopReason = stopReason ?? summary.stopReason;
+      return costOfLine ?? (hasReportedTotal ? null : summary.costUsd);
+    },
+    toSummary: () => ({ ...summary, tokens: tokens.total }),
+  };
+}
+
+function toReportedTokens({ tokens_in, tokens_out, cache_read, cache_write }: ReportedTotals): TokenCounts | null {
+  if (tokens_in === null && tokens_out === null) return null;
+  return { input: tokens_in ?? 0, output: tokens_out ?? 0, cacheRead: cache_read ?? 0, cacheWrite: cache_write ?? 0 };
 }

@@ -1,7 +1,7 @@
 import type { LineEvent, ToolResultEvent } from './stream-event.ts';
 
 /** Brings tool uses and their results together, whichever comes first. */
-export interface ToolPairing {
+interface ToolPairing {
   /** A tool use was seen; gives its result if that came before. */
   start(id: string, name: string, line: LineEvent): ToolResultEvent | undefined;
   /** A result was seen; gives what can be told now: it, with its tool's name, or what no longer fits the bounds. */

@@ -11,8 +11,8 @@ import {
   observeUsage,
   priceResponse,
   toApiResponses,
+  toResponseKey,
 } from '../usage/open-response.ts';
-import { toResponseKey } from '../usage/response-key.ts';
 import { MAX_REQUESTS_PER_RESPONSE } from '../usage/usage.ts';
 import { type ActiveTimeState, createActiveTime, createActiveTimeState } from './active-time.ts';
 import { mergeLine, setUsageColumns, toBlockRow, toMessageRow } from './message-rows.ts';
@@ -33,7 +33,7 @@ import {
 } from './tool-calls.ts';
 import type { TranscriptTotals } from './transcript-totals.ts';
 
-export interface AssemblerOptions {
+interface AssemblerOptions {
   sessionId: string;
   nextId: (timeMs: number) => string;
   prices: PriceTable;
@@ -62,7 +62,7 @@ export interface AssemblySink {
   addToolCall(call: ToolCall): void;
 }
 
-export interface MessageAssembler {
+interface MessageAssembler {
   addMessage(record: MessageRecord, place: LinePlace): void;
   /** Takes in what a response used: one of messages that came before, or one that has no message here. */
   addUsage(record: UsageRecord, place: LinePlace): void;

@@ -4,7 +4,7 @@ import type { ParsedContentBlock, TranscriptMessage } from '../rows.ts';
 import { isUnfinalised, type OpenResponse, toBilledUsage } from '../usage/open-response.ts';
 import { toUsageMetadata } from '../usage/usage.ts';
 
-export interface RowIdentity {
+interface RowIdentity {
   id: string;
   sessionId: string;
   /** Position among the transcript's messages, or among the message's blocks. */

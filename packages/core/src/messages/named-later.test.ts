@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { newBlock, newMessage, newToolResult, newToolUse, newUsage, newUsageRecord } from '../agents/new-records.ts';
 import type { MessageRecord, UsageRecord } from '../agents/records.ts';
 import { createUlidSequence } from '../ids/ulid-sequence.ts';
-import { flatDefaultPrices } from '../pricing/flat-default-prices.ts';
+import { flatDefaultPrices } from '../pricing/price-table.ts';
 import type { ApiResponse, ToolCall, TranscriptMessage } from '../rows.ts';
 import { createMessageAssembler } from './message-assembler.ts';
 import { createTranscriptTotals } from './transcript-totals.ts';

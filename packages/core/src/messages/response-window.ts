@@ -1,8 +1,7 @@
 import { createRecentKeys } from '../ids/recent-keys.ts';
 import { ResumeError } from '../resume-error.ts';
 import type { TranscriptMessage } from '../rows.ts';
-import type { OpenResponse } from '../usage/open-response.ts';
-import { isUniqueId, type ResponseIdentity, toResponseKey } from '../usage/response-key.ts';
+import { isUniqueId, type OpenResponse, type ResponseIdentity, toResponseKey } from '../usage/open-response.ts';
 
 /** Closed responses whose late lines are recognised: some 16 MB. */
 const MAX_CLOSED_KEYS = 200_000;
@@ -53,7 +52,7 @@ export interface Grouping {
   isLate: boolean;
 }
 
-export interface ResponseWindow {
+interface ResponseWindow {
   /** Throws ResumeError if the record belongs to a response that `closeForCheckpoint` closed. */
   find(record: ResponseIdentity, lineNumber: number): Grouping;
   /** The same for the messages of a group whose response has no name yet. */

@@ -1,13 +1,14 @@
-import type { SessionConstant, SessionRecord, SessionVariable } from '../agents/records.ts';
+import type { EventRecord, SessionConstant, SessionRecord, SessionVariable } from '../agents/records.ts';
+import { createRecentKeys } from '../ids/recent-keys.ts';
 import { toIsoTimestamp } from '../records/timestamps.ts';
-import type { PullRequestLink, ReportedTotals, TranscriptMetadata } from '../rows.ts';
+import type { PullRequestLink, ReportedTotals, SessionEvent, TranscriptMetadata } from '../rows.ts';
 
 const MAX_DISTINCT_LINE_TYPES = 128;
 const MAX_MODELS = 64;
 const MAX_PULL_REQUESTS = 256;
 
 /** What the records of a transcript say about the session as a whole. */
-export interface SessionFacts {
+interface SessionFacts {
   observeLine(type: string, timestampMs: number | undefined): void;
   observe(record: SessionRecord): void;
   observeModel(model: string): void;
@@ -96,4 +97,30 @@ export function createSessionFacts(state: SessionFactsState = createSessionFacts
 
 function toEntries<Field extends string>(values: Partial<Record<Field, string>> = {}): [Field, string][] {
   return Object.entries(values) as [Field, string][];
+}
+
+/** Events whose copies within the transcript are told from them. */
+const MAX_REMEMBERED_EVENTS = 10_000;
+
+/** Hands every event on once, also if the transcript holds copies of its line: `known` are those handed on before. */
+export function createSessionEventTracker(
+  sessionId: string,
+  emit: (event: SessionEvent) => void,
+  known = new Set<string>(),
+): (record: EventRecord, lineNumber: number) => void {
+  const knownKeys = createRecentKeys(MAX_REMEMBERED_EVENTS, known);
+  return ({ event, uuid, timestampMs, isSubagent, identity }, lineNumber) => {
+    const eventKey = `${event.kind}:${uuid ?? `${sessionId}:${lineNumber}`}`;
+    if (!knownKeys.add(identity ?? eventKey)) return;
+    emit({
+      event_key: eventKey,
+      kind: event.kind,
+      session_id: sessionId,
+      timestamp: toIsoTimestamp(timestampMs),
+      is_subagent: isSubagent,
+      name: event.name,
+      details: event.details,
+      line_number: lineNumber,
+    });
+  };
 }

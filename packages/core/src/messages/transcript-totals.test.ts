@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { toUsage } from '../agents/anthropic-api/usage.ts';
-import { flatDefaultPrices } from '../pricing/flat-default-prices.ts';
+import { flatDefaultPrices } from '../pricing/price-table.ts';
 import type { ApiResponse } from '../rows.ts';
 import { only } from '../testing/transcript-lines.ts';
 import { createOpenResponse, priceResponse, toApiResponses } from '../usage/open-response.ts';

@@ -28,3 +28,39 @@ export interface PriceTable {
 
 /** Costs are whole multiples of 1e-10 dollars, so that sums of them are exact in integers. */
 export const COST_UNITS_PER_USD = 1e10;
+
+/** US dollars per million tokens: the list price of the Sonnet models, Claude Code's most used ones. */
+const USD_PER_MILLION = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+
+const UNITS_PER_TOKEN = {
+  input: toUnitsPerToken(USD_PER_MILLION.input),
+  output: toUnitsPerToken(USD_PER_MILLION.output),
+  cacheRead: toUnitsPerToken(USD_PER_MILLION.cacheRead),
+  cacheWrite: toUnitsPerToken(USD_PER_MILLION.cacheWrite),
+};
+
+function toUnitsPerToken(usdPerMillion: number): number {
+  return Math.round((usdPerMillion * COST_UNITS_PER_USD) / 1e6);
+}
+
+/** One rate for every model and date, and none for web searches: an estimate, marked as such by its basis `default`. */
+export const flatDefaultPrices: PriceTable = {
+  version: 'flat-default-1',
+  price({ usage }) {
+    const input = usage.inputTokens * UNITS_PER_TOKEN.input;
+    const output = usage.outputTokens * UNITS_PER_TOKEN.output;
+    const cacheRead = usage.cacheReadTokens * UNITS_PER_TOKEN.cacheRead;
+    const cacheWrite = usage.cacheWriteTokens * UNITS_PER_TOKEN.cacheWrite;
+    return {
+      costUsd: (input + output + cacheRead + cacheWrite) / COST_UNITS_PER_USD,
+      costs: {
+        input: input / COST_UNITS_PER_USD,
+        output: output / COST_UNITS_PER_USD,
+        cacheRead: cacheRead / COST_UNITS_PER_USD,
+        cacheWrite: cacheWrite / COST_UNITS_PER_USD,
+        webSearch: 0,
+      },
+      basis: 'default',
+    };
+  },
+};

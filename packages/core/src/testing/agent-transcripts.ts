@@ -1,4 +1,4 @@
-import { type TranscriptIdentity, identifyTranscript } from '../agents/identify-transcript.ts';
+import { identifyTranscript, type TranscriptIdentity } from '../agents/identify-transcript.ts';
 import { type ParseResult, parseTranscript } from '../parse-transcript.ts';
 import { toPieces } from './chunked-inputs.ts';
 import { expectSame } from './expect-same.ts';

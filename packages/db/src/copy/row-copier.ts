@@ -7,7 +7,7 @@ import { type BinaryRowEncoder, createBinaryRowEncoder } from './binary-row-enco
 /** Encoded rows of a table wait until they are this many bytes: every COPY costs two round trips. */
 const MIN_COPY_BYTES = 2 * 1024 * 1024;
 
-export interface RowCopier {
+interface RowCopier {
   /** Takes a row of a table, encoded at once; a row that cannot be encoded throws. */
   openTable<Table extends PgTable>(table: Table): (row: Table['$inferInsert']) => void;
   /** To be awaited every few rows: sends the tables that have gathered 2 MiB, once what was sent before has arrived. */

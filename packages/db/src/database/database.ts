@@ -14,7 +14,7 @@ export interface DatabaseOptions {
   onConnectionError?: (error: Error) => void;
 }
 
-export interface TransactionOptions {
+interface TransactionOptions {
   /** Aborting closes the connection, also while it waits for a lock: Postgres rolls back, and `work` fails. */
   signal?: AbortSignal | undefined;
 }

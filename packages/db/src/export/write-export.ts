@@ -26,7 +26,7 @@ export const toMediaType = (format: ExportFormat): string => MEDIA_TYPES[format]
 export const toFileEnding = (format: ExportFormat): string => `.${format}`;
 
 /** The library of Parquet is loaded with its first use. */
-export async function createEncoder(format: ExportFormat, columns: readonly ExportColumn[]): Promise<ExportEncoder> {
+async function createEncoder(format: ExportFormat, columns: readonly ExportColumn[]): Promise<ExportEncoder> {
   if (format === 'csv') return createCsvEncoder(columns);
   if (format === 'ndjson') return createNdjsonEncoder(columns);
   return (await import('./parquet-encoder.ts')).createParquetEncoder(columns);

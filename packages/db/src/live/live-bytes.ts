@@ -27,7 +27,7 @@ export async function appendLiveBytes(
   return true;
 }
 
-export interface LiveChunk {
+interface LiveChunk {
   byteOffset: number;
   bytes: Uint8Array;
   /** ISO 8601 in UTC. */

@@ -32,7 +32,7 @@ const { arrivals: _arrivals, ...LISTED_COLUMNS } = getTableColumns(liveStreams);
 
 export type ListedLiveStream = Omit<LiveStreamRow, 'arrivals'>;
 
-export interface LiveStreamFilter {
+interface LiveStreamFilter {
   /** Only open ones, or only others. */
   isOpen?: boolean | undefined;
   sessionId?: string | undefined;
@@ -83,7 +83,7 @@ export async function listNeglectedStreams(
 }
 
 /** What a session's streams leave behind. */
-export interface DeletedStreams {
+interface DeletedStreams {
   /** Of the raw objects of those that are no transcripts. */
   objectKeys: string[];
   /** Of those that are being stored, under a key that their row does not name yet. */

@@ -9,7 +9,7 @@ export interface LiveStreamKey {
   streamId: string;
 }
 
-export const isLiveStream = ({ workspaceId, streamId }: LiveStreamKey) =>
+const isLiveStream = ({ workspaceId, streamId }: LiveStreamKey) =>
   and(eq(liveStreams.workspace_id, workspaceId), eq(liveStreams.id, streamId));
 
 /** What a stream has told so far. */
@@ -60,7 +60,7 @@ export async function findStreamOfTranscript(
   return row;
 }
 
-export type NewLiveStream = Pick<
+type NewLiveStream = Pick<
   typeof liveStreams.$inferInsert,
   | 'workspace_id'
   | 'id'
@@ -104,7 +104,7 @@ export async function openLiveStream(
  * Makes `writer_id` the one that appends to an open stream, in place of another; undefined where it is not open. A stream that
  * another key goes on with is no longer the first one's alone.
  */
-export async function takeOverLiveStream(
+async function takeOverLiveStream(
   database: Database,
   key: LiveStreamKey,
   { session_id, writer_id, uploader_key_id }: Pick<NewLiveStream, 'session_id' | 'writer_id' | 'uploader_key_id'>,
@@ -200,7 +200,7 @@ export async function closeLiveStream(
 }
 
 /** Of lengths in bytes, bounds included. */
-export interface EndedStreamFilter {
+interface EndedStreamFilter {
   minBytes: number;
   maxBytes?: number;
   /** Only those that were given up. */

@@ -1,8 +1,8 @@
 export * from './read-api-errors-report.ts';
 export * from './read-blocks-report.ts';
 export * from './read-caveats.ts';
-export * from './read-data-range.ts';
 export { type CompactionFigures, readCompactionsReport } from './read-compactions-report.ts';
+export * from './read-data-range.ts';
 export {
   type DisagreeingCopy,
   type DisagreementFigures,

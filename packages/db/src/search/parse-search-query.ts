@@ -23,7 +23,7 @@ export const SEARCH_ISSUES = {
   'too-many-words': `Give at most ${MAX_QUERY_WORDS} words`,
   'too-short': `Give at least ${MIN_SUBSTRING_RUN} letters or digits in a row; shorter words are found in text mode`,
 } as const;
-export type SearchIssue = keyof typeof SEARCH_ISSUES;
+type SearchIssue = keyof typeof SEARCH_ISSUES;
 
 /** What a query asks for in its mode, or why it asks for nothing. */
 export function parseSearchTarget(mode: SearchTarget['mode'], text: string): SearchTarget | SearchIssue {

@@ -14,7 +14,7 @@ export interface SearchRequest extends ReportRequest {
 }
 
 /** Where a page ends: the sort key of its last result. */
-export interface SearchCursor {
+interface SearchCursor {
   rank: number;
   timestamp: string | null;
   sessionId: string;
@@ -47,7 +47,7 @@ export interface SearchResult {
   snippet: SnippetPart[];
 }
 
-export interface SearchResults {
+interface SearchResults {
   results: SearchResult[];
   /** Texts that match, each once however many copies there are. */
   matchCount: number;

@@ -1,5 +1,5 @@
 /** What a name that somebody typed stands for: one name, several between which nothing decides, or none. */
-export type NameMatch =
+type NameMatch =
   | { kind: 'one'; name: string }
   | { kind: 'several'; names: string[] }
   | { kind: 'none'; nearest: string[] };

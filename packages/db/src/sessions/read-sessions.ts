@@ -115,7 +115,7 @@ function escapeLike(text: string): string {
 }
 
 /** Who brought what a session is made of, and what about it others contest. */
-export interface SessionTrust {
+interface SessionTrust {
   /** Of all its transcripts, superseded ones included; null stands for unknown ones. In the order of their first upload. */
   uploader_key_ids: (string | null)[];
   /** Responses that it holds and whose copies disagree. */

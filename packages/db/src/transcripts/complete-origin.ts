@@ -3,7 +3,7 @@ import { and, eq, or, sql } from '../drizzle.cjs';
 import { lockSession } from '../sessions/lock-sessions.ts';
 import { sessions, type TranscriptRow, transcripts } from './schema.ts';
 
-export type TranscriptOrigin = Pick<TranscriptRow, 'machine' | 'person'>;
+type TranscriptOrigin = Pick<TranscriptRow, 'machine' | 'person'>;
 
 /**
  * Fills in what a transcript, and the session whose figures are its own, lack of `origin`; nothing that is known changes.

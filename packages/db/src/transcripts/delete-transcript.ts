@@ -24,7 +24,7 @@ export async function deleteTranscriptRows(
   }
 }
 
-export interface DeletedTranscript {
+interface DeletedTranscript {
   /** Key of the raw object, which the caller deletes once the transaction has ended. */
   objectKey: string;
   /** Transcripts that are queued again, as their rows were part of the deleted one's; the caller makes their jobs. */

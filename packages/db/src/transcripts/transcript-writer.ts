@@ -21,7 +21,7 @@ import {
   toUsageEntryRow,
 } from './transcript-rows.ts';
 
-export type TranscriptCopier = ReturnType<typeof createTranscriptCopier>;
+type TranscriptCopier = ReturnType<typeof createTranscriptCopier>;
 
 /**
  * Takes the rows of transcripts within a transaction, whose connection `client` is. Rows are sent a few megabytes at a
@@ -60,7 +60,7 @@ export interface WrittenTranscript {
   checkpoint: WrittenCheckpoint | undefined;
 }
 
-export interface TranscriptWriter {
+interface TranscriptWriter {
   /** Takes one batch of a parse; resolves when there is room for the next. The rows are there once the copier has sent all. */
   write(batch: TranscriptBatch): Promise<void>;
   /** To be called after the last batch. */

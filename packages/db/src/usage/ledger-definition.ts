@@ -3,7 +3,7 @@ import { transcripts } from '../transcripts/schema.ts';
 import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
 
 /** Columns of the ledger that tell of disagreement. All are null where the copies agree. */
-export const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_usd'];
+const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_usd'];
 
 /**
  * Copies keep the time of the original, or have that of another line of the same response. In the test corpus those are 108 s
@@ -60,7 +60,7 @@ const DO_TIMES_DIFFER = sql`
  * How the copies of a response compare, by a window `response` over its entries `e` and their transcripts `t`; a function of
  * these alone. The lowest cost is that of a final copy where there is one.
  */
-export const COPY_COMPARISON = sql`
+const COPY_COMPARISON = sql`
   ${differs(sql.raw('ARRAY[e.model]'))} AS is_model_disputed,
   ${DO_TIMES_DIFFER} AS is_time_disputed,
   ${DO_FIGURES_DIFFER} AS is_figures_disputed,
@@ -70,7 +70,7 @@ export const COPY_COMPARISON = sql`
 const IS_DISPUTED = sql.raw(DISAGREEMENTS.map((name) => `is_${name}_disputed`).join(' OR '));
 
 /** The ledger's DISAGREEMENT_COLUMNS, of rows that have the columns of COPY_COMPARISON. */
-export const DISAGREEMENT = sql`
+const DISAGREEMENT = sql`
   CASE WHEN ${IS_DISPUTED} THEN array_remove(ARRAY[${sql.raw(
     DISAGREEMENTS.map((name) => `CASE WHEN is_${name}_disputed THEN '${name}' END`).join(', '),
   )}], NULL) END AS disagreements,

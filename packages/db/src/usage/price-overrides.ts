@@ -28,7 +28,7 @@ export async function findCurrencyLabel(database: Database, workspaceId: string)
   return workspace?.currencyLabel;
 }
 
-export interface NewPriceOverride {
+interface NewPriceOverride {
   model: string;
   /** ISO 8601 in UTC; undefined for always. */
   startsAt: string | undefined;
@@ -36,7 +36,7 @@ export interface NewPriceOverride {
   rates: JsonObject;
 }
 
-export interface PriceChange {
+interface PriceChange {
   currencyLabel?: string | undefined;
   /** Those that take the place of all that are there. */
   overrides?: readonly NewPriceOverride[] | undefined;

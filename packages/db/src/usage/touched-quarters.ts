@@ -16,7 +16,7 @@ const MAX_TOUCHED_QUARTERS = 200;
  */
 const MAX_SINGLE_ENTRIES = 200_000;
 
-export interface QuarterSet {
+interface QuarterSet {
   /** Takes a time, milliseconds since 1970. */
   add(timeMs: number): void;
   /** Beginnings of the quarters of an hour, milliseconds since 1970; undefined where they are more than 200. */

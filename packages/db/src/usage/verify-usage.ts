@@ -24,7 +24,7 @@ const TEXT_FIGURES = [
 ] as const;
 
 /** Columns of transcripts that `selectRecountedFigures` gives. The others are of the transcript's text, not of its rows. */
-export const RECOUNTED_FIGURES = [
+const RECOUNTED_FIGURES = [
   'id',
   'is_diverged',
   ...TEXT_FIGURES,
@@ -41,10 +41,10 @@ export const RECOUNTED_FIGURES = [
 ];
 
 /** Transcripts `t` that have rows to count. */
-export const HAS_ROWS = sql`t.ingested_at IS NOT NULL AND t.row_set_id IS NOT NULL`;
+const HAS_ROWS = sql`t.ingested_at IS NOT NULL AND t.row_set_id IS NOT NULL`;
 
 /** The figures of all transcripts of a workspace that have rows, summed from these. */
-export function selectRecountedFigures(workspaceId: string): SQL {
+function selectRecountedFigures(workspaceId: string): SQL {
   const ofWorkspace = sql`workspace_id = ${workspaceId} GROUP BY row_set_id`;
   const textFigures = sql.raw(
     TEXT_FIGURES.map(

@@ -36,7 +36,7 @@ export const CALLS: Readonly<Partial<Record<RollupName, SQL>>> = {
 };
 
 /** What roll-ups are made of: some sessions, or what these have in some quarters of an hour and at no known time. */
-export interface RollupScope {
+interface RollupScope {
   sessionIds: readonly string[];
   /** Beginnings of quarters of an hour, milliseconds since 1970. Undefined: all. */
   quarters?: readonly number[] | undefined;

@@ -70,7 +70,7 @@ export const API_KEY_PATTERN = /^rk_[A-Za-z0-9_-]{43}$/;
 const KEY_BYTES = 32;
 const HINT_LENGTH = 4;
 
-export interface ApiKeyRequest {
+interface ApiKeyRequest {
   workspaceId: string;
   name: string;
   scopes: readonly ApiKeyScope[];
@@ -96,7 +96,7 @@ export async function createApiKey(
 }
 
 /** A new secret, and what the database has of it. */
-export function drawApiKey(): { key: string; keyHash: string; hint: string } {
+function drawApiKey(): { key: string; keyHash: string; hint: string } {
   const key = `rk_${randomBytes(KEY_BYTES).toString('base64url')}`;
   return { key, keyHash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) };
 }
@@ -106,7 +106,7 @@ export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-export interface KeyRotation {
+interface KeyRotation {
   /** For how long the secret of before is valid besides; 0: no longer. */
   graceMs: number;
   /** ISO 8601, or null for never; left out, it stays as it is. */
@@ -114,7 +114,7 @@ export interface KeyRotation {
   actor: Actor;
 }
 
-export interface RotatedKey {
+interface RotatedKey {
   /** The new secret; the database has its SHA-256. */
   key: string;
   expiresAt: string | null;

@@ -25,7 +25,7 @@ const AUDIT_ACTIONS = [
   'workspace.create',
   'workspace.delete',
 ] as const;
-export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 export interface AuditEntry {
   /** '' for what is of no workspace (any more). */
@@ -57,7 +57,7 @@ export async function addAuditEntry(
 
 export type AuditRow = typeof auditLog.$inferSelect;
 
-export interface AuditFilter {
+interface AuditFilter {
   actor?: string | undefined;
   action?: string | undefined;
   /** The id of something that was changed. */

@@ -75,7 +75,7 @@ async function toRecords(database: Database, rows: readonly WorkspaceRow[]): Pro
   });
 }
 
-export interface RestoredWorkspace {
+interface RestoredWorkspace {
   /** Another one than that of the record where a workspace in use has that. */
   name: string;
   /** The empty workspace of that name, whose place and keys the restored one has taken. */

@@ -31,7 +31,7 @@ export async function ensureWorkspace(
   return workspace;
 }
 
-export interface NewApiKey {
+interface NewApiKey {
   workspaceId: string;
   id: string;
   name: string;

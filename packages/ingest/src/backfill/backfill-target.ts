@@ -20,7 +20,7 @@ export interface Delivery {
 }
 
 /** What became of a delivery. */
-export interface Reception {
+interface Reception {
   transcript: StoredTranscript;
   /** The target had the bytes already. */
   isDuplicate: boolean;

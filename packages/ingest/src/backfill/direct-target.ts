@@ -9,7 +9,7 @@ import { RawStoreError } from '@recount/storage';
 import { gatherCalls } from '../gather-calls.ts';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toFailureReason } from '../process/failure-reason.ts';
-import { ReceiveError } from '../receive/receive-error.ts';
+import { ReceiveError } from '../receive/measure-body.ts';
 import { DEFAULT_MAX_TRANSCRIPT_BYTES, type ReceiveRequest, receiveTranscript } from '../receive/receive-transcript.ts';
 import { createUploadRecorder } from '../receive/record-uploads.ts';
 import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from './backfill-target.ts';

@@ -22,7 +22,7 @@ export interface FollowOptions {
   signal: AbortSignal;
 }
 
-export interface IngestionFollower {
+interface IngestionFollower {
   follow(transcriptId: string, followed: FollowedTranscript): void;
   /** Resolves when fewer than `count` are being waited for; rejects with what ended the polling, or when it is aborted. */
   waitForLessThan(count: number): Promise<void>;

@@ -6,14 +6,14 @@ import { type DeliverOptions, deliverTranscript } from './deliver-transcript.ts'
 import { readContent } from './read-content.ts';
 import type { IngestionSettler } from './settle-ingestion.ts';
 
-export interface HandleOptions extends DeliverOptions {
+interface HandleOptions extends DeliverOptions {
   /** Longer transcripts are not held in memory. */
   maxHeldBytes: number;
   /** Nothing more will be accepted. */
   onFatal(error: unknown): void;
 }
 
-export interface HandledTranscript {
+interface HandledTranscript {
   /** Resolves when all is done; never rejects. */
   task: Promise<void>;
   /** Resolves when the next source may be asked for: at once, unless this one opens only once. */

@@ -32,8 +32,8 @@ export interface BackfillOptions {
   stallMs?: number | undefined;
 }
 
-export const DEFAULT_BACKFILL_CONCURRENCY = 4;
-export const MAX_BACKFILL_CONCURRENCY = 16;
+const DEFAULT_BACKFILL_CONCURRENCY = 4;
+const MAX_BACKFILL_CONCURRENCY = 16;
 const DEFAULT_POLL_INTERVAL_MS = 200;
 const DEFAULT_STALL_MS = 20_000;
 /** Shorter transcripts are read once and held; all those under way share the second bound. */

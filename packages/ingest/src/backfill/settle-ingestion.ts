@@ -2,7 +2,7 @@ import type { BackfillTally } from './backfill-tally.ts';
 import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
 import { type Arrival, type FollowedTranscript, type FollowOptions, followIngestion } from './follow-ingestion.ts';
 
-export interface SettleOptions extends Pick<FollowOptions, 'retry' | 'pollIntervalMs' | 'stallMs' | 'signal'> {
+interface SettleOptions extends Pick<FollowOptions, 'retry' | 'pollIntervalMs' | 'stallMs' | 'signal'> {
   waitsForIngestion: boolean;
   /** What ended the asking. */
   onError(error: unknown): void;

@@ -23,7 +23,7 @@ export interface StreamComparison {
 }
 
 /** How a stream ends. */
-export interface ComparedEnding {
+interface ComparedEnding {
   storedBytes: number;
   aborted: boolean;
 }

@@ -25,13 +25,34 @@ import {
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { compareStreams, isOutdated, readStreamBytes, type StreamComparison } from './compare-streams.ts';
-import { cutName } from './event-bounds.ts';
 import { LiveError } from './live-error.ts';
-import { toFigures, withTotals } from './live-figures.ts';
+import { cutName, toEndEvent, toFigures, toLiveEvent, withTotals } from './live-events.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
 import { createStreamReader, type StreamReader } from './stream-reader.ts';
-import { thinOutArrivals } from './thin-out-arrivals.ts';
-import { toEndEvent, toLiveEvent } from './to-live-event.ts';
+
+/** A pair of an offset, and when the bytes before it had come, in milliseconds since 1970. */
+export type ArrivalPair = [endOffset: number, timeMs: number];
+
+const MIN_SPACING_MS = 1000;
+const MAX_ARRIVALS = 5000;
+
+/**
+ * Fewer pairs that tell about the same: what came within a second came at once, within more where there are more than
+ * 5,000 of those. The time of a pair is that of its first bytes.
+ */
+export function thinOutArrivals(arrivals: readonly ArrivalPair[]): ArrivalPair[] {
+  let spacingMs = MIN_SPACING_MS;
+  for (;;) {
+    const thinned: ArrivalPair[] = [];
+    for (const [endOffset, timeMs] of arrivals) {
+      const last = thinned.at(-1);
+      if (last !== undefined && timeMs - last[1] < spacingMs) last[0] = endOffset;
+      else thinned.push([endOffset, timeMs]);
+    }
+    if (thinned.length <= MAX_ARRIVALS) return thinned;
+    spacingMs *= 2;
+  }
+}
 
 export interface LiveDependencies extends IngestDependencies {
   /** Milliseconds since 1970. Default Date.now. */

@@ -6,11 +6,10 @@ import type { RawObjectInfo } from '@recount/storage';
 import { decodeTime } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { hashPrefixes } from '../process/hash-prefixes.ts';
-import { parseStoredLiveStream, type StoredLiveStream } from '../receive/describe-transcript.ts';
-import { isSessionId } from '../receive/session-id.ts';
-import { createAgentParser } from './agent-parser.ts';
+import { isSessionId, parseStoredLiveStream, type StoredLiveStream } from '../receive/describe-transcript.ts';
 import { type ComparedStream, compareStreams, type StreamComparison } from './compare-streams.ts';
-import { toFigures, withTotals } from './live-figures.ts';
+import { toFigures, withTotals } from './live-events.ts';
+import { createAgentParser } from './stream-reader.ts';
 
 /**
  * Makes a row again for a stream of which only the object is left, and adds it to the totals of its session: that which

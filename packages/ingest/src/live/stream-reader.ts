@@ -1,6 +1,18 @@
-import { type AgentEvent, type AgentParser, DEFAULT_MAX_BUFFER_BYTES, type StreamSummary } from '@recount/core/live';
+import {
+  type AgentEvent,
+  type AgentParser,
+  DEFAULT_MAX_BUFFER_BYTES,
+  parserFor,
+  type StreamSummary,
+} from '@recount/core/live';
 import type { RedactionMode } from '@recount/db';
-import { createAgentParser } from './agent-parser.ts';
+
+/** A parser for the agent with this id. Throws if its streams cannot be read. */
+export function createAgentParser(agent: string, now: () => number): AgentParser {
+  const parser = parserFor(agent, { now });
+  if (parser === undefined) throw new Error(`No parser for the agent ${agent}`);
+  return parser;
+}
 
 /** An agent's parser whose events may be told to others. One call at a time. */
 export interface StreamReader {
@@ -11,7 +23,7 @@ export interface StreamReader {
   toSummary(): StreamSummary;
 }
 
-export interface StreamReaderOptions {
+interface StreamReaderOptions {
   /** As streams name it. */
   agent: string;
   redaction: RedactionMode;

@@ -18,11 +18,10 @@ import {
 } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { restoreLiveStream } from '../live/restore-live-stream.ts';
-import { compareVersionsAgain } from '../raw-objects/compare-versions-again.ts';
 import { deleteRecordedObjects, isToBeDeleted } from '../raw-objects/delete-raw-objects.ts';
-import { examineRawObject, hashRawObject } from '../raw-objects/examine-raw-object.ts';
+import { compareVersionsAgain, examineRawObject, hashRawObject } from '../raw-objects/examine-raw-object.ts';
 import { settleDuplicate } from '../raw-objects/settle-duplicate.ts';
-import type { DoctorCounts } from './doctor-counts.ts';
+import type { DoctorCounts } from './check-raw-objects.ts';
 import { registerObject } from './register-object.ts';
 
 export type OrphanFinding =
@@ -32,14 +31,14 @@ export type OrphanFinding =
   | { kind: 'orphan-stream'; objectKey: string; sizeBytes: number; fixed: boolean };
 
 /** Why an orphan cannot be received: its workspace is gone, or its bytes have changed, or are no transcript. */
-export type OrphanObstacle = 'no-workspace' | 'damaged' | 'unreadable';
+type OrphanObstacle = 'no-workspace' | 'damaged' | 'unreadable';
 
 interface Mending {
   fixed: boolean;
   obstacle?: OrphanObstacle;
 }
 
-export interface OrphanOptions {
+interface OrphanOptions {
   fix: boolean;
   /** Objects that were stored later may belong to an upload under way. Milliseconds since 1970. */
   latestMs: number;

@@ -8,7 +8,7 @@ import {
 } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { toStoredLiveStream, toTranscriptDescription } from '../receive/describe-transcript.ts';
-import { describeSecrets, readEarlierSecrets } from '../redact/earlier-secrets.ts';
+import { describeSecrets, readEarlierSecrets } from '../redact/redaction.ts';
 
 const OBJECTS_AT_ONCE = 16;
 

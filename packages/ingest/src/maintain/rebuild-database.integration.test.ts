@@ -23,9 +23,8 @@ import {
   toLine,
   toTranscript,
 } from '../testing/test-installation.ts';
-import type { Finding } from './finding.ts';
 import { type RebuildFinding, type RebuildOptions, type RebuildProgress, rebuildDatabase } from './rebuild-database.ts';
-import { runDoctor } from './run-doctor.ts';
+import { type Finding, runDoctor } from './run-doctor.ts';
 import { recordWorkspaces } from './workspace-records.ts';
 
 const OTHER = '01J00000000000000000000002';

@@ -5,10 +5,8 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { restoreDescribedStream } from '../live/restore-live-stream.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 import { settleDuplicate } from '../raw-objects/settle-duplicate.ts';
-import { chooseFormat } from '../receive/choose-format.ts';
 import { parseStoredLiveStream, parseTranscriptDescription } from '../receive/describe-transcript.ts';
-import { measureBody } from '../receive/measure-body.ts';
-import { ReceiveError } from '../receive/receive-error.ts';
+import { chooseFormat, measureBody, ReceiveError } from '../receive/measure-body.ts';
 import { createUploadRecorder, type RecordUpload } from '../receive/record-uploads.ts';
 
 /**

@@ -2,8 +2,7 @@ import { createDatabasePool, lockSession, verifyUsage } from '@recount/db';
 import { createPriceTable } from '@recount/prices';
 import type { RawStore } from '@recount/storage';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { handleGroup } from '../process/handle-group.ts';
-import { handleJob } from '../process/handle-job.ts';
+import { handleGroup, handleJob } from '../process/handle-job.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -11,7 +10,7 @@ import {
   toTranscript,
 } from '../testing/test-installation.ts';
 import { waitForLocks } from '../testing/wait-for-locks.ts';
-import { deleteWorkspace } from './delete-workspace.ts';
+import { deleteWorkspace } from './deletions.ts';
 import { rebuildUsage } from './rebuild-usage.ts';
 import { repriceWorkspace } from './reprice-workspace.ts';
 

@@ -10,10 +10,9 @@ import {
   type TestInstallation,
   toTranscript,
 } from '../testing/test-installation.ts';
-import { deleteSession } from './delete-session.ts';
-import type { Finding } from './finding.ts';
-import { requeueTranscript } from './requeue-transcript.ts';
-import { runDoctor } from './run-doctor.ts';
+import { deleteSession } from './deletions.ts';
+import { requeueTranscript } from './requeue-transcripts.ts';
+import { type Finding, runDoctor } from './run-doctor.ts';
 
 let installation: TestInstallation;
 beforeEach(async () => {

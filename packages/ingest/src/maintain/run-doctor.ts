@@ -1,14 +1,84 @@
-import { type Actor, listRawObjectDeletions, readSearchBacklog } from '@recount/db';
+import {
+  type Actor,
+  addAuditEntry,
+  checkRelations,
+  listRawObjectDeletions,
+  RelationCheckError,
+  readSearchBacklog,
+} from '@recount/db';
+import { parseRawObjectKey, parseRedactedObjectKey, parseStreamObjectKey } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
-import { auditFinding } from './audit-finding.ts';
-import { checkDatabaseFiles } from './check-database-files.ts';
-import { findOrphans } from './check-orphans.ts';
-import { checkStoredStreams } from './check-streams.ts';
-import { checkTranscripts } from './check-transcripts.ts';
+import { findOrphans, type OrphanFinding } from './check-orphans.ts';
+import {
+  checkStoredStreams,
+  checkTranscripts,
+  createDoctorCounts,
+  type DoctorCounts,
+  type StreamFinding,
+  type TranscriptFinding,
+} from './check-raw-objects.ts';
 import { describeObjects } from './describe-objects.ts';
-import { createDoctorCounts, type DoctorCounts } from './doctor-counts.ts';
-import type { Finding } from './finding.ts';
+
+export type DatabaseFinding =
+  /** A table or an index whose files are damaged: by the disk, or by two servers on the same files. */
+  | { kind: 'damaged-relation'; relation: string; reason: string; fixed: false }
+  /** The check was asked for and cannot be done. */
+  | { kind: 'unchecked-database'; reason: string; fixed: false };
+
+/** Reads all tables and indexes of the database; see checkRelations. */
+async function* checkDatabaseFiles(
+  { database }: IngestDependencies,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<DatabaseFinding> {
+  try {
+    for await (const fault of checkRelations(database, signal)) {
+      yield { kind: 'damaged-relation', ...fault, fixed: false };
+    }
+  } catch (error) {
+    if (!(error instanceof RelationCheckError)) throw error;
+    yield { kind: 'unchecked-database', reason: error.message, fixed: false };
+  }
+}
+
+/** A disagreement between raw store, database and queue. */
+export type Finding =
+  | OrphanFinding
+  | TranscriptFinding
+  /** A raw object that somebody deleted, and that is still there or was not seen to be gone. */
+  | { kind: 'unfinished-deletion'; objectKey: string; fixed: boolean }
+  /** Sessions that wait to be indexed for search, some of them for long, or after a failure. */
+  | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
+  | StreamFinding
+  | DatabaseFinding
+  /** Objects that had no description of what their bytes do not tell, as recount 0.3 stored them. */
+  | { kind: 'undescribed-objects'; count: number; fixed: true }
+  /** Remains of uploads that were cut off, which are no objects yet. */
+  | { kind: 'stale-uploads'; count: number; fixed: true };
+
+/**
+ * Notes in the audit log what the doctor has just mended: right after it, as most of it is in the raw store, which has no part in
+ * transactions.
+ */
+async function auditFinding(
+  { database }: Pick<IngestDependencies, 'database'>,
+  finding: Finding,
+  actor: Actor,
+): Promise<void> {
+  if (!finding.fixed) return;
+  const { workspaceId, subjects } = toSubjects(finding);
+  const details = { kind: finding.kind, ...('count' in finding && { count: finding.count }) };
+  await addAuditEntry(database.database, { workspaceId, actor, action: 'doctor.fix', subjects, details });
+}
+
+/** What is of all workspaces is noted of none. */
+function toSubjects(finding: Finding & { fixed: boolean }): { workspaceId: string; subjects: string[] } {
+  if ('transcriptId' in finding) return { workspaceId: finding.workspaceId, subjects: [finding.transcriptId] };
+  if (!('objectKey' in finding)) return { workspaceId: '', subjects: [] };
+  const { objectKey } = finding;
+  const parts = parseRawObjectKey(objectKey) ?? parseRedactedObjectKey(objectKey) ?? parseStreamObjectKey(objectKey);
+  return { workspaceId: parts?.workspaceId ?? '', subjects: [objectKey] };
+}
 
 export interface DoctorOptions {
   /** Mends what it finds: receives orphan objects as uploads, enqueues lost jobs, removes remains of uploads. */

@@ -3,7 +3,7 @@ import { changeWorkspaceSettings, type TranscriptRow, verifyUsage } from '@recou
 import { type PriceOverride, parsePriceOverrides } from '@recount/prices';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { repriceWorkspace } from '../maintain/reprice-workspace.ts';
-import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
 import { changePriceSettings } from '../prices/change-workspace-prices.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
 import {

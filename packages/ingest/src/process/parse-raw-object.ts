@@ -16,7 +16,7 @@ export class RawObjectMismatchError extends Error {
  */
 export const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
 
-export interface ParseRawObjectOptions {
+interface ParseRawObjectOptions {
   maxLineBytes: number;
   maxInlineContentBytes?: number | undefined;
   minCheckpointBytes?: number | undefined;

@@ -2,8 +2,8 @@ import { claimTranscript, findSession, listMessages, lockSession, recordAttemptF
 import { type RawStore, RawStoreError } from '@recount/storage';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { deleteSession } from '../maintain/delete-session.ts';
-import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { deleteSession } from '../maintain/deletions.ts';
+import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
 import { runDoctor } from '../maintain/run-doctor.ts';
 import {
   createTestInstallation,

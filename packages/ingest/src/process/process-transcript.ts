@@ -21,10 +21,8 @@ import { ulid } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
-import { readEarlierSecrets } from '../redact/earlier-secrets.ts';
 import { hashRedacted, redactRawObject } from '../redact/redact-raw-object.ts';
-import { createRedaction } from '../redact/redaction.ts';
-import { toRowsVersion } from '../redact/rows-version.ts';
+import { createRedaction, readEarlierSecrets, toRowsVersion } from '../redact/redaction.ts';
 import { parseRawObject } from './parse-raw-object.ts';
 import { findResumePoint, toKeptRows } from './resume-point.ts';
 import { findExtension } from './session-versions.ts';
@@ -44,7 +42,7 @@ export interface ProcessOptions {
   signal?: AbortSignal | undefined;
 }
 
-export type ProcessResult = 'ingested' | 'superseded';
+type ProcessResult = 'ingested' | 'superseded';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 

@@ -8,7 +8,7 @@ export interface Comparison {
   lost: TranscriptRow[];
 }
 
-export interface ComparisonOptions {
+interface ComparisonOptions {
   signal: AbortSignal | undefined;
   /** SHA-256 (hex) of the transcript's bytes without secrets. */
   toRedactedHash: () => Promise<string>;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { DEAD_LETTER_QUEUE, INGEST_QUEUE, SMALL_INGEST_QUEUE } from './queue-options.ts';
+import { DEAD_LETTER_QUEUE, INGEST_QUEUE, SMALL_INGEST_QUEUE } from './queues.ts';
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
 let queues: TestQueues;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { grantAttempt } from './grant-attempt.ts';
-import { INGEST_QUEUE, SMALL_INGEST_QUEUE } from './queue-options.ts';
+import { grantAttempt } from './job-queue.ts';
+import { INGEST_QUEUE, SMALL_INGEST_QUEUE } from './queues.ts';
 import { createTestQueues, type TestQueues } from './testing/create-test-queues.ts';
 
 let queues: TestQueues;

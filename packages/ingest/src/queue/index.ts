@@ -1,14 +1,19 @@
-export { deleteJobs } from './delete-jobs.ts';
-export type {
-  GroupedOutcome,
-  IngestJob,
-  JobHandler,
-  JobOutcome,
-  JobQueue,
-  JobQueueOptions,
-  WorkOptions,
+export {
+  createJobQueue,
+  type GroupedOutcome,
+  type IngestJob,
+  type JobHandler,
+  type JobOutcome,
+  type JobQueue,
+  type JobQueueOptions,
+  type WorkOptions,
 } from './job-queue.ts';
-export { createJobQueue } from './job-queue.ts';
-export { migrateQueue } from './migrate-queue.ts';
-export { INGEST_QUEUE, MAX_ATTEMPTS, SMALL_INGEST_QUEUE } from './queue-options.ts';
-export { type Backlog, readBacklog } from './read-backlog.ts';
+export {
+  type Backlog,
+  deleteJobs,
+  INGEST_QUEUE,
+  MAX_ATTEMPTS,
+  migrateQueue,
+  readBacklog,
+  SMALL_INGEST_QUEUE,
+} from './queues.ts';

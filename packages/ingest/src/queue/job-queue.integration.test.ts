@@ -3,13 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { GroupedOutcome, IngestJob, JobHandler, JobOutcome, JobQueue } from './job-queue.ts';
-import {
-  INGEST_QUEUE,
-  MAX_ATTEMPTS,
-  MAX_GROUP_JOBS,
-  MAX_OUTAGE_HAND_BACKS,
-  SMALL_INGEST_QUEUE,
-} from './queue-options.ts';
+import { INGEST_QUEUE, MAX_ATTEMPTS, MAX_GROUP_JOBS, MAX_OUTAGE_HAND_BACKS, SMALL_INGEST_QUEUE } from './queues.ts';
 import { createTestQueues, type TestQueues, toJob } from './testing/create-test-queues.ts';
 
 const DONE: JobOutcome = { status: 'done' };

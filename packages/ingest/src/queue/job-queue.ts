@@ -1,7 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, sql } from '@recount/db';
-import { fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
-import { grantAttempt } from './grant-attempt.ts';
-import { persist } from './persist.ts';
+import { type Db, fromDrizzle, type JobWithMetadata, PgBoss } from 'pg-boss';
 import {
   DEAD_LETTER_QUEUE,
   INGEST_QUEUE,
@@ -10,7 +9,58 @@ import {
   MAX_GROUP_JOBS,
   MAX_OUTAGE_HAND_BACKS,
   SMALL_INGEST_QUEUE,
-} from './queue-options.ts';
+} from './queues.ts';
+
+const FIRST_PAUSE_MS = 250;
+/** Shorter than the pause after which another worker begins the next attempt of a job. */
+const MAX_PAUSE_MS = 1000;
+
+/**
+ * Writes something of a job, and tries again for as long as that fails, without a limit of time: while the database that
+ * holds the queue takes no writes, there are no other jobs to be had either. Rejects with the last error once
+ * `isStopping`.
+ */
+async function persist<Result>(write: () => Promise<Result>, isStopping: () => boolean): Promise<Result> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    try {
+      return await write();
+    } catch (error) {
+      if (isStopping()) throw error;
+      await sleep(pauseMs);
+    }
+  }
+}
+
+interface JobAttempt {
+  id: string;
+  /** Attempts before this one. */
+  retryCount: number;
+  /** Whether the outage was everybody's: it is then not counted among those that a job may have. */
+  isShared: boolean;
+}
+
+/**
+ * Grants a job one attempt more, so that the present one does not count when it fails. Also where the queue has taken the
+ * worker for dead meanwhile; not where another worker has begun the next attempt. Waits for a database that is away, or
+ * takes no writes, until `isStopping`; then throws.
+ */
+export async function grantAttempt(
+  database: Db,
+  { id, retryCount, isShared }: JobAttempt,
+  isStopping: () => boolean,
+): Promise<void> {
+  // What has been granted is told by retry_limit; an attempt that is taken back leaves no trace.
+  const grant = isShared ? 'retry_count = retry_count - 1' : 'retry_limit = retry_limit + 1';
+  await persist(
+    () =>
+      database.executeSql(
+        `UPDATE pgboss.job SET ${grant}
+         WHERE name = $1 AND id = $2 AND retry_count = $3 AND state IN ('active', 'retry')`,
+        [INGEST_QUEUE, id, retryCount],
+      ),
+    isStopping,
+  );
+}
 
 /** Names the transcript to be ingested; everything else is read from its row. */
 export interface IngestJob {

@@ -1,11 +1,9 @@
 import { findTranscript, recordRawObjectDeletions, replaceRawObject, type TranscriptRow } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
 import { toTranscriptDescription } from '../receive/describe-transcript.ts';
-import { compareVersionsAgain } from './compare-versions-again.ts';
 import { deleteRecordedObjects } from './delete-raw-objects.ts';
-import { examineRawObject } from './examine-raw-object.ts';
-import { markRawWhole } from './mark-raw-whole.ts';
+import { compareVersionsAgain, examineRawObject, markRawWhole } from './examine-raw-object.ts';
 
 /**
  * What became of bytes that a transcript has already.
@@ -16,7 +14,7 @@ import { markRawWhole } from './mark-raw-whole.ts';
  */
 export type DuplicateOutcome = 'duplicate' | 'healed' | 'expired';
 
-export interface SettledDuplicate {
+interface SettledDuplicate {
   /** As it is now. */
   transcript: TranscriptRow;
   outcome: DuplicateOutcome;

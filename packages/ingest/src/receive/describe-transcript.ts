@@ -1,13 +1,19 @@
 import { READABLE_FORMATS } from '@recount/core';
 import type { LiveStreamRow, NewTranscript, TranscriptRow } from '@recount/db';
 import type { ObjectDescription } from '@recount/storage';
-import { isSessionId } from './session-id.ts';
+
+export const MAX_SESSION_ID_LENGTH = 512;
+
+/** Whether a session can have that name: 1 to 512 characters, none of them a control character. */
+export function isSessionId(id: string | null): id is string {
+  return id !== null && id !== '' && id.length <= MAX_SESSION_ID_LENGTH && !/\p{Cc}/u.test(id);
+}
 
 /**
  * What is stored beside the bytes of a transcript, so that its row can be made again from the raw store alone: what came
  * with the upload, what was made of it, and the hash by which later damage shows.
  */
-export interface TranscriptDescription extends Omit<NewTranscript, 'object_key' | 'grown_from' | 'tail_sha256'> {
+interface TranscriptDescription extends Omit<NewTranscript, 'object_key' | 'grown_from' | 'tail_sha256'> {
   /** SHA-256 (hex) of the object, where that is a redacted copy of what was uploaded. */
   stored_sha256: string | null;
   /** ISO 8601. */

@@ -1,10 +1,98 @@
-import { IDENTIFY_HEAD_BYTES, identifyTranscript, READABLE_FORMATS, type TranscriptIdentity } from '@recount/core';
+import { createHash, type Hash } from 'node:crypto';
+import {
+  DEFAULT_AGENT_ID,
+  findFormat,
+  findReadableFormat,
+  IDENTIFY_HEAD_BYTES,
+  identifyTranscript,
+  READABLE_FORMATS,
+  type TranscriptIdentity,
+} from '@recount/core';
 import type { StoredVersion } from '@recount/db';
+import { cutAtLengths } from '../process/hash-prefixes.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
-import { type ComparedBeginning, createVersionComparison } from './compare-versions.ts';
-import { ReceiveError } from './receive-error.ts';
 
-export interface MeasureOptions {
+export type ReceiveErrorCode = 'too-large' | 'unidentified' | 'unsupported-format' | 'invalid-session-id';
+
+/** The upload cannot be accepted as it is; sending it again will not help. Nothing of it was kept. */
+export class ReceiveError extends Error {
+  override name = 'ReceiveError';
+  readonly code: ReceiveErrorCode;
+
+  constructor(code: ReceiveErrorCode, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/**
+ * What a transcript is ingested as: what the caller knows it to be, else what its lines are, else, if they do not tell,
+ * what the agent that its uploader names writes. Throws TypeError for an agent whose transcripts recount cannot read.
+ */
+export function chooseFormat(
+  identity: Pick<TranscriptIdentity, 'format'>,
+  { format = identity.format, agent = DEFAULT_AGENT_ID }: { format?: string | undefined; agent?: string | undefined },
+): { agent: string; format: string } {
+  const known = (format === undefined ? undefined : findFormat(format)) ?? findReadableFormat(agent);
+  if (known === undefined) throw new TypeError(`recount cannot read transcripts of ${agent}`);
+  return { agent: known.agent.id, format: known.format.id };
+}
+
+/** A stored version of the session whose bytes a transcript begins with. */
+interface ComparedBeginning {
+  transcriptId: string;
+  /** SHA-256 (hex) of the bytes that follow. */
+  tailSha256: string;
+}
+
+interface VersionComparison {
+  update(chunk: Uint8Array): void;
+  /** SHA-256 (hex) of all bytes, and the longest version that they begin with; to be called once, after the last chunk. */
+  toResult(): { sha256: string; beginning: ComparedBeginning | undefined };
+  /** Compares with these, as far as they are no shorter than the bytes seen so far. */
+  add(versions: readonly StoredVersion[]): void;
+}
+
+/** Hashes a transcript as it streams by, and compares it with shorter ones by their hashes. */
+function createVersionComparison(): VersionComparison {
+  const whole = createHash('sha256');
+  let offset = 0;
+  let pending: StoredVersion[] = [];
+  let beginning: { version: StoredVersion; tail: Hash } | undefined;
+
+  const compare = (): void => {
+    const reached = pending.filter(({ sizeBytes }) => sizeBytes === offset);
+    if (reached.length === 0) return;
+    pending = pending.slice(reached.length);
+    const sha256 = whole.copy().digest('hex');
+    const version = reached.find((candidate) => candidate.sha256 === sha256);
+    if (version !== undefined) beginning = { version, tail: createHash('sha256') };
+  };
+
+  return {
+    add(versions) {
+      pending = versions.filter(({ sizeBytes }) => sizeBytes >= offset).sort((a, b) => a.sizeBytes - b.sizeBytes);
+    },
+    update(chunk) {
+      const lengths = pending.map(({ sizeBytes }) => sizeBytes);
+      for (const part of cutAtLengths(chunk, offset, lengths)) {
+        whole.update(part);
+        beginning?.tail.update(part);
+        offset += part.length;
+        compare();
+      }
+    },
+    toResult: () => ({
+      sha256: whole.digest('hex'),
+      beginning: beginning && {
+        transcriptId: beginning.version.id,
+        tailSha256: beginning.tail.digest('hex'),
+      },
+    }),
+  };
+}
+
+interface MeasureOptions {
   sessionId?: string | undefined;
   path?: string | undefined;
   /** Undefined unless the caller knows it: transcripts whose lines look like an unreadable format are then refused. */
@@ -14,7 +102,7 @@ export interface MeasureOptions {
   listVersions: (sessionId: string) => Promise<readonly StoredVersion[]>;
 }
 
-export interface MeasuredBody {
+interface MeasuredBody {
   /** The body's bytes, unchanged; fails with a ReceiveError where they cannot be accepted. */
   chunks: AsyncIterable<Uint8Array>;
   /** To be called once, after the last chunk. */

@@ -13,12 +13,9 @@ import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 import { type DuplicateOutcome, settleDuplicate } from '../raw-objects/settle-duplicate.ts';
-import { chooseFormat } from './choose-format.ts';
-import { toTranscriptDescription } from './describe-transcript.ts';
-import { measureBody } from './measure-body.ts';
-import { ReceiveError } from './receive-error.ts';
+import { isSessionId, MAX_SESSION_ID_LENGTH, toTranscriptDescription } from './describe-transcript.ts';
+import { chooseFormat, measureBody, ReceiveError } from './measure-body.ts';
 import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
-import { isSessionId, MAX_SESSION_ID_LENGTH } from './session-id.ts';
 
 export interface ReceiveRequest {
   workspaceId: string;

@@ -31,7 +31,7 @@ export function createUploadRecorder(deps: Deps, { delayMs }: { delayMs?: number
  * Inserts rows and jobs of uploads of one workspace and priority in one transaction. A session that has the same bytes
  * already keeps the row and the job that it has.
  */
-export async function recordUploads(deps: Deps, uploads: readonly Upload[]): Promise<readonly InsertedTranscript[]> {
+async function recordUploads(deps: Deps, uploads: readonly Upload[]): Promise<readonly InsertedTranscript[]> {
   const [first] = uploads;
   if (first === undefined) return [];
   const { workspaceId, priority } = first;

@@ -5,8 +5,7 @@ import { monotonicFactory } from 'ulid';
 import { hashPrefixes } from '../process/hash-prefixes.ts';
 import { RawObjectMismatchError } from '../process/parse-raw-object.ts';
 import { toTranscriptDescription } from '../receive/describe-transcript.ts';
-import { describeSecrets } from './earlier-secrets.ts';
-import { createRedaction } from './redaction.ts';
+import { createRedaction, describeSecrets } from './redaction.ts';
 
 interface Options {
   maxLineBytes: number;

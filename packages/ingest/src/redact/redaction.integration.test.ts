@@ -10,7 +10,7 @@ import {
   type TranscriptRow,
 } from '@recount/db';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { requeueOutdated } from '../maintain/requeue-outdated.ts';
+import { requeueOutdated } from '../maintain/requeue-transcripts.ts';
 import { runDoctor } from '../maintain/run-doctor.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';

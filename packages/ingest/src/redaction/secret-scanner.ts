@@ -3,14 +3,14 @@ import { secretLintProfiler } from '@secretlint/profiler';
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
 
 /** A secret in a text, from `start` up to, but not including, `end`. */
-export interface SecretMatch {
+interface SecretMatch {
   /** `github`, `privatekey`, …: the rule's name in the rule set. */
   rule: string;
   start: number;
   end: number;
 }
 
-export interface SecretScanner {
+interface SecretScanner {
   /** The secrets of a text in the order of their places; they do not overlap. */
   scan(text: string): Promise<SecretMatch[]>;
 }

@@ -1,6 +1,5 @@
-import { type LineSecret, redactLine } from './redact-line.ts';
+import { type LineSecret, locateUnescaped, redactLine, unescapeJson } from './redact-line.ts';
 import { createSecretScanner } from './secret-scanner.ts';
-import { locateUnescaped, unescapeJson } from './unescaped-json.ts';
 
 /** Secrets of one kind on one line. */
 export interface SecretFinding {

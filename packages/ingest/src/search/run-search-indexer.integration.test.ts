@@ -7,7 +7,7 @@ import {
   searchTranscripts,
 } from '@recount/db';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { requeueTranscript } from '../maintain/requeue-transcript.ts';
+import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
 import { indexWaitingSessions, runSearchIndexer } from './run-search-indexer.ts';
 

@@ -1,7 +1,7 @@
 import { type Environment, readChoice, readInteger, readText, requireText } from './environment.ts';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface RawStoreConfig {
   /** `s3://bucket[/prefix]`, or a folder. */

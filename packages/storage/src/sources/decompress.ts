@@ -12,7 +12,65 @@ import {
 } from 'node:zlib';
 import type { Chunks } from './byte-stream.ts';
 import { SourceError } from './source-error.ts';
-import { createStepDecoder, type StepDecoder } from './step-decoder.ts';
+
+/** A decoder of `node:zlib` that takes its input a step at a time and says how much of it belongs to the member. */
+interface StepDecoder {
+  /** Yields what comes of the bytes and returns how many of them were used: fewer than given where a member ends. */
+  decode(bytes: Buffer): AsyncGenerator<Buffer, number>;
+  /** Yields the rest. Throws where the member is not complete. */
+  finish(): AsyncGenerator<Buffer, void>;
+  destroy(): void;
+}
+
+/**
+ * Node's decoders stop where a member ends (gzip) or silently ignore all that follows in the same chunk (zstd), and drop
+ * buffered output when they fail in a pipeline. Driven step by step, every byte that can be decoded comes out before
+ * the error, which is what `toError` makes of zlib's.
+ */
+function createStepDecoder(zlib: ZlibDecoder, toError: (failure: Error & { code?: string }) => Error): StepDecoder {
+  let failure: (Error & { code?: string }) | undefined;
+  let wake = (): void => undefined;
+  zlib.on('readable', () => wake());
+  zlib.on('error', (error) => {
+    failure = error;
+    wake();
+  });
+
+  /** Yields all output of one step, which is over when it has called `done` and nothing is left to read. */
+  async function* run(step: (done: (error?: Error | null) => void) => void): AsyncGenerator<Buffer, void> {
+    let isDone = false;
+    step((error) => {
+      isDone = true;
+      failure ??= error ?? undefined;
+      wake();
+    });
+    for (;;) {
+      const output: Buffer | null = zlib.read();
+      if (output !== null) yield output;
+      else if (failure !== undefined) throw toError(failure);
+      else if (isDone) return;
+      else {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    }
+  }
+
+  return {
+    async *decode(bytes) {
+      const before = zlib.bytesWritten;
+      yield* run((done) => zlib.write(bytes, done));
+      return zlib.bytesWritten - before;
+    },
+    finish: () =>
+      run((done) => {
+        zlib.once('end', () => done());
+        zlib.end();
+      }),
+    destroy: () => zlib.destroy(),
+  };
+}
 
 export type Compression = 'gzip' | 'zstd' | 'deflate' | 'br';
 
@@ -26,9 +84,9 @@ const ZSTD_WINDOW_ADVICE = 'decompress it first, or compress it without --long a
 /** A new decoder costs 0.1 ms, however short its frame. */
 const DEFAULT_MAX_FRAMES = 1_000_000;
 
-type Zlib = (Gunzip | InflateRaw | ZstdDecompress | BrotliDecompress) & Transform;
+type ZlibDecoder = (Gunzip | InflateRaw | ZstdDecompress | BrotliDecompress) & Transform;
 
-const CREATE_ZLIB: Readonly<Record<Compression, () => Zlib>> = {
+const CREATE_ZLIB: Readonly<Record<Compression, () => ZlibDecoder>> = {
   gzip: () => createGunzip({ chunkSize: OUTPUT_CHUNK_BYTES }),
   deflate: () => createInflateRaw({ chunkSize: OUTPUT_CHUNK_BYTES }),
   br: () => createBrotliDecompress({ chunkSize: OUTPUT_CHUNK_BYTES }),
@@ -39,7 +97,7 @@ const CREATE_ZLIB: Readonly<Record<Compression, () => Zlib>> = {
     }),
 };
 
-export interface DecompressOptions {
+interface DecompressOptions {
   /** Default 1,000,000. */
   maxFrames?: number;
   /** What is decoded at a time; what less than this before damaged data decodes to may be lost. Default 16 KiB. */

@@ -3,8 +3,7 @@ import { chmod, mkdir, rename, symlink, utimes, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { measureInput } from './measure-input.ts';
-import { readSources } from './read-sources.ts';
+import { measureInput, readSources } from './read-sources.ts';
 import { summarize } from './testing/summarize.ts';
 import { createTar } from './testing/tar-writer.ts';
 import { createTemporaryFolder } from './testing/temporary-folder.ts';

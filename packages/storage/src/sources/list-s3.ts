@@ -3,7 +3,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { SourceError, toSourceError } from './source-error.ts';
 import { toFailed } from './source-item.ts';
 import { toMemberPath, toShownName } from './source-name.ts';
-import { admitObject, type ListContext, type ListedItem, type StoredObject } from './stored-object.ts';
+import { admitObject, type ListContext, type ListedItem, type StoredObject } from './transcript-item.ts';
 
 const S3_LOCATION = /^s3:\/\/([^/]+)(?:\/(.*))?$/is;
 

@@ -1,12 +1,9 @@
 import { closeStream, readAtMost, toWholeStream } from './byte-stream.ts';
-import { type ContentFormat, detectFormat, HEAD_BYTES } from './content-format.ts';
-import { createTranscriptStream, decodeBytes } from './decode-bytes.ts';
+import { type ContentFormat, createTranscriptStream, decodeBytes, detectFormat, HEAD_BYTES } from './decode-bytes.ts';
 import { SourceError, toSourceError } from './source-error.ts';
-import { toFailed, toSkipped, type UnplacedItem } from './source-item.ts';
-import type { SourceLimits } from './source-limits.ts';
+import { type SourceLimits, toFailed, toSkipped, type UnplacedItem } from './source-item.ts';
 import { classifyName } from './source-name.ts';
-import type { StoredObject } from './stored-object.ts';
-import { type ReadContext, toTranscript } from './transcript-item.ts';
+import { type ReadContext, type StoredObject, toTranscript } from './transcript-item.ts';
 
 /** Enough stored bytes to hold `HEAD_BYTES` decoded ones behind any gzip header that occurs. */
 const SNIFF_BYTES = 64 * 1024;

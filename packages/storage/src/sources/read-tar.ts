@@ -5,8 +5,13 @@ import { createTranscriptStream, decodeBytes } from './decode-bytes.ts';
 import { SourceError } from './source-error.ts';
 import { toFailed, type UnplacedItem } from './source-item.ts';
 import { toShownName } from './source-name.ts';
-import type { StoredObject } from './stored-object.ts';
-import { type ArchiveMember, type ReadContext, toMemberItem, toMemberLocation } from './transcript-item.ts';
+import {
+  type ArchiveMember,
+  type ReadContext,
+  type StoredObject,
+  toMemberItem,
+  toMemberLocation,
+} from './transcript-item.ts';
 
 type Entry = Extract extends AsyncIterable<infer Item> ? Item : never;
 

@@ -1,15 +1,95 @@
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
-import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, type ZipFile } from 'yauzl';
-import type { Chunks } from './byte-stream.ts';
+import {
+  type Entry,
+  fromRandomAccessReaderPromise,
+  getFileNameLowLevel,
+  RandomAccessReader,
+  type ZipFile,
+} from 'yauzl';
+import { type Chunks, closeStream, readAtMost } from './byte-stream.ts';
 import { createTranscriptStream, exceedsRatio } from './decode-bytes.ts';
 import { decompress } from './decompress.ts';
-import { SourceError } from './source-error.ts';
+import { SourceError, toSourceError } from './source-error.ts';
 import { toFailed, type UnplacedItem } from './source-item.ts';
 import { toShownName } from './source-name.ts';
-import type { StoredObject } from './stored-object.ts';
-import { type ArchiveMember, type ReadContext, toMemberItem, toMemberLocation } from './transcript-item.ts';
-import { ZipReader } from './zip-reader.ts';
+import {
+  type ArchiveMember,
+  type ByteRange,
+  type ReadContext,
+  type StoredObject,
+  toMemberItem,
+  toMemberLocation,
+} from './transcript-item.ts';
+
+/** Read at once for each miss: some 3,000 directory entries, or several small members. */
+const WINDOW_BYTES = 256 * 1024;
+/** One follows the directory at the end of the archive, one the members before it. */
+const MAX_WINDOWS = 2;
+
+interface Window {
+  start: number;
+  bytes: Buffer;
+}
+
+/**
+ * Random access to a stored zip in few reads: yauzl asks for some 50 bytes at a time, each of which would be a request to S3.
+ * Holds no descriptor between reads, so it needs no closing. A class because yauzl requires one.
+ */
+class ZipReader extends RandomAccessReader {
+  readonly #object: StoredObject;
+  readonly #windows: Window[] = [];
+
+  constructor(object: StoredObject) {
+    super();
+    this.#object = object;
+  }
+
+  override read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+    callback: (error: Error | null) => void,
+  ): void {
+    this.#readWindow({ start: position, end: position + length }).then(
+      (bytes) => {
+        if (bytes.length < length) return callback(new Error('unexpected end of file'));
+        bytes.copy(buffer, offset);
+        return callback(null);
+      },
+      (error) => callback(toSourceError(error)),
+    );
+  }
+
+  /** The bytes of a range, from memory where they are there already. */
+  async openRange(range: ByteRange): Promise<Readable> {
+    if (range.start === range.end) return Readable.from([]);
+    const window = this.#findWindow(range);
+    return window === undefined ? this.#object.open(range) : Readable.from([cut(window, range)]);
+  }
+
+  #findWindow({ start, end }: ByteRange): Window | undefined {
+    return this.#windows.find((window) => window.start <= start && end <= window.start + window.bytes.length);
+  }
+
+  async #readWindow(range: ByteRange): Promise<Buffer> {
+    const known = this.#findWindow(range);
+    if (known !== undefined) return cut(known, range);
+    const end = Math.min(this.#object.sizeBytes, Math.max(range.end, range.start + WINDOW_BYTES));
+    if (!(range.start < end)) return Buffer.alloc(0);
+    const stream = await this.#object.open({ start: range.start, end });
+    const bytes = await readAtMost(stream, end - range.start).finally(() => closeStream(stream));
+    const window = { start: range.start, bytes };
+    this.#windows.push(window);
+    if (this.#windows.length > MAX_WINDOWS) this.#windows.shift();
+    return cut(window, range);
+  }
+}
+
+function cut(window: Window, range: ByteRange): Buffer {
+  return window.bytes.subarray(range.start - window.start, range.end - window.start);
+}
 
 const STORED = 0;
 const DEFLATED = 8;

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 /** What a name promises. The magic bytes of the content have the last word on how it is decoded. */
-export type NameKind = 'transcript' | 'tar' | 'zip' | 'other';
+type NameKind = 'transcript' | 'tar' | 'zip' | 'other';
 
 const TRANSCRIPT_ENDING = /\.(?:jsonl|ndjson)(?:\.(?:gz|zst))?$/i;
 const TAR_ENDING = /\.(?:tar|tar\.gz|tgz|tar\.zst|tzst)$/i;

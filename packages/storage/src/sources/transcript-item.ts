@@ -1,9 +1,62 @@
 import type { Readable } from 'node:stream';
+import type { S3Client } from '@aws-sdk/client-s3';
 import { SourceError, toSourceError } from './source-error.ts';
-import { toFailed, toSkipped, type UnplacedItem } from './source-item.ts';
-import type { SourceLimits } from './source-limits.ts';
+import {
+  type FailedSource,
+  type SkippedSource,
+  type SourceLimits,
+  toFailed,
+  toSkipped,
+  type UnplacedItem,
+} from './source-item.ts';
 import { classifyName, hasCompressionEnding, toMemberPath, withoutCompressionEnding } from './source-name.ts';
-import { isOlder, type StoredObject } from './stored-object.ts';
+
+/** Not empty, half open: `start` up to, not including, `end`, in stored bytes. */
+export interface ByteRange {
+  start: number;
+  end: number;
+}
+
+/** A file or an S3 object before anything is known of its content. */
+export interface StoredObject {
+  kind: 'object';
+  location: string;
+  path: string;
+  /** When it was listed. */
+  sizeBytes: number;
+  modifiedAtMs: number | undefined;
+  /** Given by the user, rather than found in a given folder: read whatever its name. */
+  isExplicit: boolean;
+  /** The stored bytes, any number of times. Rejects or fails with what `toSourceError` understands. */
+  open(range?: ByteRange): Promise<Readable>;
+  /** All stored bytes at once, where they are few; undefined, or not there, where `open` is to be asked. Rejects as `open` does. */
+  readWhole?: (() => Promise<Buffer | undefined>) | undefined;
+}
+
+export type ListedItem =
+  | StoredObject
+  | Omit<SkippedSource, 'consumedInputBytes'>
+  | Omit<FailedSource, 'consumedInputBytes'>;
+
+export interface ListContext {
+  sinceMs: number | undefined;
+  limits: SourceLimits;
+  signal: AbortSignal;
+  s3: S3Client | (() => S3Client) | undefined;
+}
+
+/** The object, unless its name or its age says that it need not be read. */
+export function admitObject(object: StoredObject, context: ListContext): ListedItem {
+  if (!object.isExplicit && classifyName(object.path) === 'other')
+    return toSkipped(object.location, 'not-a-transcript');
+  if (isOlder(object.modifiedAtMs, context.sinceMs)) return toSkipped(object.location, 'older-than-since');
+  return object;
+}
+
+/** What has no known time is not older: reproducible archives set all times to zero. */
+function isOlder(modifiedAtMs: number | undefined, sinceMs: number | undefined): boolean {
+  return modifiedAtMs !== undefined && sinceMs !== undefined && modifiedAtMs < sinceMs;
+}
 
 /** UTF-16 units. Tar allows names of megabytes; file systems allow 4096 bytes. */
 const MAX_MEMBER_NAME_LENGTH = 4096;
@@ -16,7 +69,7 @@ export interface ReadContext {
   position: { bytes: number };
 }
 
-export interface TranscriptCandidate {
+interface TranscriptCandidate {
   location: string;
   path: string;
   /** As the file or the archive tells, before any decompression of the content itself. */

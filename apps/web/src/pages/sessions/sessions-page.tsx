@@ -8,7 +8,7 @@ import { readPeriod } from '../../format/period.ts';
 import { TIME_ZONE } from '../../format/values.ts';
 import { DataTable } from '../../ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
-import { useUrlState, type UrlState } from '../../ui/use-url-state.ts';
+import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS, DEFAULT_COLUMNS } from './columns.tsx';
 import { SessionFilters } from './session-filters.tsx';
 

@@ -1,6 +1,5 @@
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
-import { cutText, toOneLine } from '../../records/cut-text.ts';
-import { readObject, readText } from '../../records/fields.ts';
+import { cutText, readObject, readText, toOneLine } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, ToolKind } from '../../rows.ts';
 import { toToolInputSummary } from '../tool-input-summary.ts';
 

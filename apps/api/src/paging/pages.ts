@@ -1,0 +1,141 @@
+import type { Message, SessionList } from '@recount/contract';
+import {
+  type ContentBlockRow,
+  type Database,
+  listMessages,
+  listSessions,
+  type RowSetKey,
+  readSessionErrors,
+  SESSION_SORTS,
+  type SessionCursor,
+  type SessionErrors,
+  type SessionFilter,
+  type SessionPage,
+  type SessionRow,
+} from '@recount/db';
+import { type ZodType, z } from 'zod';
+import { ProblemError } from '../problems/problem-error.ts';
+
+/** An opaque cursor that holds `value`. */
+export function toCursor(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+/** What a cursor holds; undefined for none. Throws ProblemError `invalid-cursor` for what this list did not make. */
+export function parseCursor<Value>(schema: ZodType<Value>, cursor: string | undefined): Value | undefined {
+  if (cursor === undefined) return undefined;
+  const result = schema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString()));
+  if (!result.success) throw invalidCursor();
+  return result.data;
+}
+
+export function invalidCursor(): ProblemError {
+  return new ProblemError('invalid-cursor', 'Take next_cursor from an answer of this list, with the same parameters');
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Messages read at a time; what the page's bound in bytes may be exceeded by. */
+const MESSAGES_PER_READ = 20;
+/** A page ends after it, however many messages were asked for. */
+const MAX_PAGE_TEXT_LENGTH = 8 * 1024 * 1024;
+
+const messageCursorSchema = z.strictObject({ message: z.string().regex(/^[0-9A-Z]{26}$/) });
+
+interface MessagePage {
+  messages: Message[];
+  next_cursor: string | null;
+}
+
+/**
+ * Messages of a transcript with their blocks: at most `limit`, and fewer where their texts are long. A cursor holds
+ * the id of a message, which is the same after a re-parse and in a longer version of the session: a page begun before
+ * either goes on after it. Throws ProblemError `invalid-cursor`.
+ */
+export async function listMessagePage(
+  database: Database,
+  { workspaceId, rowSetId }: RowSetKey,
+  { limit, cursor }: { limit: number; cursor?: string | undefined },
+): Promise<MessagePage> {
+  let afterId = parseCursor(messageCursorSchema, cursor)?.message;
+  const messages: Message[] = [];
+  let textLength = 0;
+  for (;;) {
+    // One more than is taken tells whether there is a next page.
+    const wanted = Math.min(MESSAGES_PER_READ, limit - messages.length);
+    const found = await listMessages(database, workspaceId, rowSetId, { afterId, limit: wanted + 1 });
+    for (const { message, blocks } of found.slice(0, wanted)) {
+      messages.push({ ...message, content_blocks: blocks });
+      for (const block of blocks) textLength += measureBlock(block);
+    }
+    afterId = messages.at(-1)?.id;
+    if (found.length <= wanted || afterId === undefined) return { messages, next_cursor: null };
+    if (messages.length >= limit || textLength > MAX_PAGE_TEXT_LENGTH) {
+      return { messages, next_cursor: toCursor({ message: afterId }) };
+    }
+  }
+}
+
+function measureBlock({ content_text, thinking_text, result_text, tool_input }: ContentBlockRow): number {
+  const inputLength = tool_input === null ? 0 : JSON.stringify(tool_input).length;
+  return (content_text?.length ?? 0) + (thinking_text?.length ?? 0) + (result_text?.length ?? 0) + inputLength;
+}
+
+/** The sort belongs to the cursor: its key means nothing in another one. */
+const sessionCursorSchema = z.strictObject({
+  sort: z.enum(SESSION_SORTS),
+  order: z.enum(['asc', 'desc']),
+  key: z.string().max(100),
+  id: z.string(),
+});
+
+/** SQLSTATE class of values that are not what their type says. */
+const DATA_EXCEPTION = '22';
+
+/** A page of a workspace's sessions. Throws ProblemError `invalid-cursor`. */
+export async function listSessionPage(
+  database: Database,
+  workspaceId: string,
+  filter: SessionFilter,
+  { sort, order, limit, cursor }: Omit<SessionPage, 'after'> & { cursor?: string | undefined },
+): Promise<SessionList> {
+  const after = parseCursor(sessionCursorSchema, cursor);
+  if (after !== undefined && (after.sort !== sort || after.order !== order || after.id.includes('\0'))) {
+    throw invalidCursor();
+  }
+  const position: SessionCursor | undefined = after && { sortKey: after.key, sessionId: after.id };
+  try {
+    const { rows, next } = await listSessions(database, workspaceId, filter, { sort, order, limit, after: position });
+    const sessions = await addErrorCounts(database, workspaceId, rows);
+    const nextCursor = next && toCursor({ sort, order, key: next.sortKey, id: next.sessionId });
+    return { sessions, next_cursor: nextCursor ?? null };
+  } catch (error) {
+    // Postgres alone knows how it prints a sort key, so it alone can tell that this is none.
+    if (after !== undefined && isDataException(error)) throw invalidCursor();
+    throw error;
+  }
+}
+
+/** Sessions as they are answered: with counts of what failed. */
+export async function addErrorCounts<Row extends SessionRow>(
+  database: Database,
+  workspaceId: string,
+  rows: readonly Row[],
+): Promise<(Row & SessionErrors)[]> {
+  const ids = rows.map(({ session_id }) => session_id);
+  const errors = await readSessionErrors(database, workspaceId, ids);
+  const none: SessionErrors = { tool_error_count: 0, api_error_count: 0 };
+  return rows.map((row) => ({ ...row, ...(errors.get(row.session_id) ?? none) }));
+}
+
+function isDataException(error: unknown): boolean {
+  const cause = error instanceof Error ? (error.cause ?? error) : error;
+  const { code } = (cause ?? {}) as { code?: unknown };
+  return typeof code === 'string' && code.length === 5 && code.startsWith(DATA_EXCEPTION);
+}

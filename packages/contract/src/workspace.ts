@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { momentField, nextCursorField, pageQueryFields, text, timestampField } from './fields.ts';
+
+const MAX_TEXT_LENGTH = 512;
+
+const actorText =
+  '`key:<key id>`, `operator:<name on the operating system>` of who has the database itself, or `system`';
+
+export const auditEntrySchema = z
+  .object({
+    id: z.string().describe('ULID'),
+    at: timestampField,
+    actor: z.string().describe(actorText),
+    action: z
+      .string()
+      .describe('`<noun>.<verb>`, such as `key.create` or `session.delete`; there may be ones that are not known yet'),
+    subjects: z.array(z.string()).describe('Ids of what was changed, 1,000 at most'),
+    details: z
+      .record(z.string(), z.unknown())
+      .describe('Counts, names, values of settings; what there is depends on the action'),
+  })
+  .meta({ id: 'AuditEntry', description: 'A change that somebody made' });
+
+export type AuditEntry = z.infer<typeof auditEntrySchema>;
+
+export const auditQuerySchema = z.strictObject({
+  actor: text(MAX_TEXT_LENGTH).optional().describe(`Only what this one did: ${actorText}`),
+  action: text(MAX_TEXT_LENGTH).optional().describe('Only changes of this kind, such as `key.create`'),
+  subject: text(MAX_TEXT_LENGTH)
+    .optional()
+    .describe('Only changes of what has this id: a key, a session, a transcript'),
+  from: momentField.optional().describe('From this moment on'),
+  to: momentField.optional().describe('Before this moment'),
+  ...pageQueryFields,
+});
+
+/** As a client writes it. */
+export type AuditQuery = z.input<typeof auditQuerySchema>;
+
+export const auditListSchema = z
+  .object({ entries: z.array(auditEntrySchema), next_cursor: nextCursorField })
+  .meta({ id: 'AuditList', description: 'Changes, the latest first' });
+
+export type AuditList = z.infer<typeof auditListSchema>;
+
+export const apiKeySchema = z
+  .object({
+    id: z.string().describe('ULID'),
+    name: z.string(),
+    hint: z.string().describe('Last characters of the key'),
+    scopes: z.array(z.string()),
+    person: z.string().nullable().describe('Whose key it is: what it brings is theirs; null: the upload says it'),
+    created_at: timestampField,
+    expires_at: timestampField.nullable().describe('From then on the key is refused; null: never'),
+    previous_expires_at: timestampField
+      .nullable()
+      .describe('Until when the secret before the last rotation is valid, or was; null where that had no grace'),
+    last_used_at: timestampField.nullable().describe('Exact to a minute; null where it was never used'),
+    revoked_at: timestampField.nullable(),
+  })
+  .meta({ id: 'ApiKey', description: 'A key, without its secret' });
+
+export const keyHolderSchema = z
+  .object({
+    key_id: z.string(),
+    scopes: z.array(z.string()),
+    person: z.string().nullable().describe('Whose key it is: what it brings is theirs; null: the upload says it'),
+    expires_at: timestampField.nullable(),
+    server_version: z.string().describe('Version of recount that answers'),
+  })
+  .meta({ id: 'KeyHolder', description: 'What the key of the request may do' });
+
+export type KeyHolderAnswer = z.infer<typeof keyHolderSchema>;
+
+export const apiKeyListSchema = z
+  .object({ keys: z.array(apiKeySchema) })
+  .meta({ id: 'ApiKeyList', description: 'Keys in the order of their creation, revoked and expired ones included' });
+
+export type ApiKeyList = z.infer<typeof apiKeyListSchema>;
+
+const MAX_CURRENCY_LABEL_LENGTH = 16;
+
+const currencyLabelField = z
+  .string()
+  .trim()
+  .min(1)
+  .max(MAX_CURRENCY_LABEL_LENGTH)
+  .regex(/^[^\p{C}]+$/u, 'Control characters are not allowed')
+  .describe('Shown beside costs; nothing is converted');
+
+const usd = z.number().min(0);
+const ratesShape = {
+  inputUsdPerMillion: usd,
+  outputUsdPerMillion: usd,
+  cacheReadUsdPerMillion: usd.optional().describe('Left out: a tenth of the input'),
+  cacheWrite5mUsdPerMillion: usd.optional().describe('Left out: 1.25 times the input'),
+  cacheWrite1hUsdPerMillion: usd.optional().describe('Left out: twice the input'),
+};
+
+/** For documentation and types: what is accepted is for packages/prices to say. */
+const priceOverrideSchema = z
+  .object({
+    model: z.string().describe('As transcripts name it; with `*` at its end, all that begin so'),
+    startsAt: z.string().optional().describe('ISO 8601; left out: always'),
+    ...ratesShape,
+    webSearchUsdPerThousand: usd.optional().describe('Left out: 10'),
+    longContext: z
+      .object({ thresholdTokens: z.int(), ...ratesShape })
+      .optional()
+      .describe('Of the whole request, where its input and cached tokens together exceed the threshold'),
+  })
+  .meta({ id: 'PriceOverride', description: 'A workspace’s own price of a model; field names are those of the file' });
+
+export const workspacePricesSchema = z
+  .object({
+    currency_label: z.string(),
+    price_version: z.string().describe('Stored with every cost that is calculated from now on'),
+    overrides: z.array(priceOverrideSchema),
+  })
+  .meta({ id: 'WorkspacePrices', description: 'What a workspace adds to the list prices' });
+
+export type WorkspacePrices = z.infer<typeof workspacePricesSchema>;
+
+export const workspacePricesChangeSchema = z
+  .strictObject({
+    currency_label: currencyLabelField.optional(),
+    // Checked by packages/prices, which knows more and says it better.
+    overrides: z
+      .unknown()
+      .optional()
+      .meta({
+        type: 'array',
+        items: { $ref: '#/components/schemas/PriceOverride' },
+        description: 'Take the place of all that are there',
+      }),
+  })
+  .meta({ id: 'WorkspacePricesChange', description: 'What is left out stays as it is' });
+
+export type WorkspacePricesChange = z.infer<typeof workspacePricesChangeSchema>;
+
+const MAX_AGE_DAYS = 36_500;
+
+const redactionField = z
+  .enum(['off', 'rows', 'rows-and-raw'])
+  .describe(
+    [
+      'What becomes of secrets that rules find in transcripts. `off`: nothing.',
+      '`rows`: rows have `[REDACTED:<rule>]` in their place; raw transcripts stay as they are.',
+      '`rows-and-raw`: a redacted copy, every line at its place, replaces the raw transcript.',
+    ].join(' '),
+  );
+
+const daysField = (what: string) =>
+  z.int().min(1).max(MAX_AGE_DAYS).nullable().describe(`Days after the last activity until ${what}; null: never`);
+
+const settingFields = {
+  redaction: redactionField,
+  rows_max_age_days: daysField('messages and texts of a session are deleted; its figures stay'),
+  raw_max_age_days: daysField('a raw transcript is deleted'),
+};
+
+export const workspaceSettingsSchema = z
+  .object(settingFields)
+  .meta({ id: 'WorkspaceSettings', description: 'What a workspace chose on secrets and retention' });
+
+export type WorkspaceSettings = z.infer<typeof workspaceSettingsSchema>;
+
+export const workspaceSettingsChangeSchema = z
+  .strictObject(settingFields)
+  .partial()
+  .meta({ id: 'WorkspaceSettingsChange', description: 'What is left out stays as it is' });
+
+export type WorkspaceSettingsChange = z.infer<typeof workspaceSettingsChangeSchema>;

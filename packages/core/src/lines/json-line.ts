@@ -1,0 +1,192 @@
+import { isAscii as areAscii, isUtf8 } from 'node:buffer';
+import type { IssueCode, IssueSeverity } from '../issues.ts';
+import type { JsonValue } from '../rows.ts';
+
+const REPLACEMENT = '\uFFFD';
+/** Only these escapes can bring a NUL or half a surrogate pair into a string that was decoded from UTF-8. */
+const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
+
+/** Whether a line's JSON text may hold characters that Postgres refuses. Cheap; most lines end here. */
+export function maySmuggleCharacters(jsonText: string): boolean {
+  return jsonText.includes('\\u') && SUSPECT_ESCAPE.test(jsonText);
+}
+
+/** Text without NUL and lone surrogates, which Postgres' text and jsonb refuse: each becomes U+FFFD. */
+export function toStorableText(text: string): { text: string; replacedCount: number } {
+  if (text.isWellFormed() && !text.includes('\0')) return { text, replacedCount: 0 };
+  let replacedCount = 0;
+  const storable = text.replace(/\0|[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g, () => {
+    replacedCount++;
+    return REPLACEMENT;
+  });
+  return { text: storable, replacedCount };
+}
+
+/** The same for every string and key of a JSON value, at any depth. */
+export function toStorableJson(root: JsonValue): { value: JsonValue; replacedCount: number } {
+  let replacedCount = 0;
+  const clean = (text: string): string => {
+    const result = toStorableText(text);
+    replacedCount += result.replacedCount;
+    return result.text;
+  };
+  if (typeof root === 'string') return { value: clean(root), replacedCount };
+  // An explicit stack: JSON.parse accepts nesting that would overflow the call stack here.
+  const stack: JsonValue[] = [root];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (Array.isArray(node)) {
+      for (const [index, child] of node.entries()) {
+        if (typeof child === 'string') node[index] = clean(child);
+        else if (typeof child === 'object' && child !== null) stack.push(child);
+      }
+    } else if (typeof node === 'object' && node !== null) {
+      for (const [key, child] of Object.entries(node)) {
+        const cleanKey = clean(key);
+        const cleanChild = typeof child === 'string' ? clean(child) : child;
+        if (cleanKey !== key) delete node[key];
+        if (cleanKey !== key || cleanChild !== child) defineOwn(node, cleanKey, cleanChild);
+        if (typeof cleanChild === 'object' && cleanChild !== null) stack.push(cleanChild);
+      }
+    }
+  }
+  return { value: root, replacedCount };
+}
+
+/** Assignment would run the setter of a key named `__proto__`. */
+function defineOwn(target: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
+  Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
+}
+
+interface DecodedLine {
+  text: string;
+  /** Byte sequences that were no UTF-8; each became U+FFFD. */
+  invalidSequenceCount: number;
+  isAscii: boolean;
+  /** Whether `\u` is in the text. */
+  hasUnicodeEscape: boolean;
+}
+
+/** Decodes a line's bytes as UTF-8, replacing what is invalid. */
+export function decodeLine(bytes: Buffer): DecodedLine {
+  const isAscii = areAscii(bytes);
+  const text = bytes.toString(isAscii ? 'latin1' : 'utf8');
+  const invalidSequenceCount = isAscii ? 0 : countInvalidSequences(bytes, text);
+  return { text, invalidSequenceCount, isAscii, hasUnicodeEscape: text.includes('\\u') };
+}
+
+function countInvalidSequences(bytes: Buffer, text: string): number {
+  // What is invalid becomes U+FFFD, which costs nothing to look for in a text of Latin-1 characters alone.
+  if (!text.includes('\uFFFD') || isUtf8(bytes)) return 0;
+  const replacements = countOccurrences(text, '\uFFFD');
+  const genuine = countOccurrences(bytes.toString('latin1'), '\u00EF\u00BF\u00BD');
+  return Math.max(1, replacements - genuine);
+}
+
+function countOccurrences(text: string, part: string): number {
+  let count = 0;
+  for (let index = text.indexOf(part); index !== -1; index = text.indexOf(part, index + part.length)) count++;
+  return count;
+}
+
+interface ParsedJsonLine {
+  /** The line's JSON values in order: one, or several where objects were glued together. */
+  values: JsonValue[];
+  /** True where something on the line could not be read. */
+  isBroken: boolean;
+}
+
+/**
+ * Reads a line as JSON. Where that fails, reads the complete objects at its beginning: writers that crash or race leave
+ * several objects, or an object and a torn one, on a line.
+ */
+export function parseJsonLine(text: string): ParsedJsonLine {
+  try {
+    return { values: [JSON.parse(text) as JsonValue], isBroken: false };
+  } catch {
+    return parseGluedObjects(text);
+  }
+}
+
+/** A line of 64 MiB could hold millions of empty objects; two are what is seen in the field. */
+const MAX_OBJECTS_PER_LINE = 100;
+
+function parseGluedObjects(text: string): ParsedJsonLine {
+  const values: JsonValue[] = [];
+  let start = skipWhitespace(text, 0);
+  while (start < text.length) {
+    const end = values.length < MAX_OBJECTS_PER_LINE ? findObjectEnd(text, start) : -1;
+    if (end === -1) return { values, isBroken: true };
+    try {
+      values.push(JSON.parse(text.slice(start, end)) as JsonValue);
+    } catch {
+      return { values, isBroken: true };
+    }
+    start = skipWhitespace(text, end);
+  }
+  return { values, isBroken: values.length === 0 };
+}
+
+/** Not NUL and other control characters: where a crash left them, the line is broken. */
+const JSON_WHITESPACE = ' \t\r\n';
+
+function skipWhitespace(text: string, from: number): number {
+  let index = from;
+  while (index < text.length && JSON_WHITESPACE.includes(text.charAt(index))) index++;
+  return index;
+}
+
+/** Index after the object that starts at `start`, or -1 where none starts or ends. */
+function findObjectEnd(text: string, start: number): number {
+  if (text[start] !== '{') return -1;
+  let depth = 0;
+  let inString = false;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index];
+    if (inString) {
+      if (character === '\\') index++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{') depth++;
+    else if (character === '}' && --depth === 0) return index + 1;
+  }
+  return -1;
+}
+
+interface JsonLine {
+  /** As it was decoded. */
+  text: string;
+  /** In order: one, or several if objects were glued together. Without NUL and lone surrogates. */
+  values: JsonValue[];
+  /** Something on the line could not be read. */
+  isBroken: boolean;
+  /** Whether all texts are known to be ASCII. */
+  isAscii: boolean;
+}
+
+type ReportFault = (code: IssueCode, severity: IssueSeverity, error: string, count?: number) => void;
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+/** Reads the bytes of a line, of a file or of a stream. Undefined for a blank line. What was repaired is reported. */
+export function readJsonLine(lineBytes: Buffer, report: ReportFault): JsonLine | undefined {
+  let bytes = lineBytes;
+  // Not on the first line alone: files with a mark each may have been concatenated.
+  if (bytes[0] === BYTE_ORDER_MARK[0] && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
+    report('byte_order_mark', 'warning', 'Byte order mark skipped');
+    bytes = bytes.subarray(3);
+  }
+  const { text, isAscii, hasUnicodeEscape, invalidSequenceCount } = decodeLine(bytes);
+  if (invalidSequenceCount > 0) report('invalid_utf8', 'warning', 'Invalid UTF-8 replaced', invalidSequenceCount);
+  if (!text.startsWith('{') && text.trim() === '') return undefined;
+  const { values, isBroken } = parseJsonLine(text);
+  if (values.length > 1) report('glued_objects', 'warning', 'Several JSON objects on one line', values.length);
+  if (hasUnicodeEscape && maySmuggleCharacters(text)) {
+    for (const [index, value] of values.entries()) {
+      const storable = toStorableJson(value);
+      values[index] = storable.value;
+      if (storable.replacedCount === 0) continue;
+      report('replaced_characters', 'warning', 'NUL or lone surrogate replaced', storable.replacedCount);
+    }
+  }
+  return { text, values, isBroken, isAscii: isAscii && !hasUnicodeEscape };
+}

@@ -1,0 +1,95 @@
+import {
+  type Actor,
+  addAuditEntry,
+  deleteLiveSession,
+  deleteSession as deleteSessionRows,
+  deleteTranscript as deleteTranscriptRow,
+  deleteWorkspaceRows,
+  findTranscript,
+  forgetWorkspaceDeletions,
+  listTranscripts,
+  recordRawObjectDeletions,
+} from '@recount/db';
+import { streamObjectKey, workspacePrefix } from '@recount/storage';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { deleteJobs } from '../queue/index.ts';
+import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
+
+/**
+ * Deletes one transcript: its rows, its job and its raw object, for good. What it had taken from others, credit for responses or
+ * the place of its session's primary version, goes back to them. Returns false where there is no such transcript. Fails where
+ * its session is busy.
+ */
+export async function deleteTranscript(
+  deps: IngestDependencies,
+  workspaceId: string,
+  transcriptId: string,
+): Promise<boolean> {
+  const deleted = await deps.database.withTransaction(async (transaction) => {
+    const transcript = await findTranscript(transaction, workspaceId, transcriptId);
+    if (transcript === undefined) return undefined;
+    const result = await deleteTranscriptRow(transaction, transcript);
+    if (result === undefined) return undefined;
+    await recordRawObjectDeletions(transaction, workspaceId, [result.objectKey]);
+    await deleteJobs(transaction, { workspaceId, transcriptIds: [transcriptId] });
+    for (const id of result.queuedIds) await deps.queue.enqueue(transaction, { workspaceId, transcriptId: id });
+    return result;
+  });
+  if (deleted !== undefined) await deleteRecordedObjects(deps, workspaceId, [deleted.objectKey]);
+  return deleted !== undefined;
+}
+
+/** Whose jobs are deleted at once; those of others, which hold ids alone, the queue deletes in time. */
+const MAX_TRANSCRIPTS = 10_000;
+
+/**
+ * Deletes a session's rows and jobs, those of its streams included, and then its raw objects. Returns false where there is no
+ * such session. The objects go once the transaction has ended, in which they were recorded as to be deleted: a crash or an
+ * outage of the store in between leaves them to `finishDeletions`. Fails where the session is busy.
+ */
+export async function deleteSession(
+  deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
+  workspaceId: string,
+  sessionId: string,
+  actor: Actor = 'system',
+): Promise<boolean> {
+  const deleted = await deps.database.withTransaction(async (transaction) => {
+    const transcripts = await listTranscripts(transaction, workspaceId, { sessionId }, { limit: MAX_TRANSCRIPTS });
+    const transcriptKeys = await deleteSessionRows(transaction, workspaceId, sessionId);
+    const streams = await deleteLiveSession(transaction, { workspaceId, sessionId });
+    await deleteJobs(transaction, { workspaceId, transcriptIds: transcripts.map(({ id }) => id) });
+    if (transcriptKeys.length === 0 && streams === undefined) return undefined;
+    const details = { transcripts: transcriptKeys.length };
+    await addAuditEntry(transaction, { workspaceId, actor, action: 'session.delete', subjects: [sessionId], details });
+    const objectKeys = [...transcriptKeys, ...(streams?.objectKeys ?? [])];
+    // Of streams that are being stored just now: whoever does so may be killed before it sees that nobody wants them.
+    const comingKeys = (streams?.closingIds ?? []).map((streamId) => streamObjectKey({ workspaceId, streamId }));
+    await recordRawObjectDeletions(transaction, workspaceId, [...objectKeys, ...comingKeys]);
+    return objectKeys;
+  });
+  if (deleted !== undefined) await deleteRecordedObjects(deps, workspaceId, deleted);
+  return deleted !== undefined;
+}
+
+/**
+ * Deletes a workspace with everything that is in it: rows, keys, jobs, raw objects. Where it fails in between it can be
+ * called again: the workspace's own row goes last. What then still lies in the store is recorded as to be deleted, and left
+ * to `finishDeletions` where this is killed. Uploads under way fail when it has gone; what they stored, their own
+ * process deletes. Fails with SQLSTATE 55P03 where transcripts of it are being ingested for ten minutes.
+ */
+export async function deleteWorkspace(
+  deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
+  workspaceId: string,
+  actor: Actor = 'system',
+): Promise<void> {
+  const prefix = workspacePrefix(workspaceId);
+  for (const isFinal of [false, true]) {
+    await deps.database.withTransaction(async (transaction) => {
+      await deleteWorkspaceRows(transaction, workspaceId, { isFinal, actor });
+      await deleteJobs(transaction, { workspaceId });
+      if (isFinal) await recordRawObjectDeletions(transaction, workspaceId, [prefix]);
+    });
+    for await (const { key } of deps.rawStore.list(prefix)) await deps.rawStore.delete(key);
+  }
+  await forgetWorkspaceDeletions(deps.database.database, workspaceId);
+}

@@ -1,0 +1,227 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { ensureWorkspace, listTranscripts, lockSession, verifyUsage } from '@recount/db';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
+import type { GroupedOutcome, IngestJob } from '../queue/index.ts';
+import {
+  createTestInstallation,
+  TEST_WORKSPACE,
+  type TestInstallation,
+  toLine,
+  toTranscript,
+} from '../testing/test-installation.ts';
+import { handleGroup, handleJob, type JobReport } from './handle-job.ts';
+import { MAX_GROUPED_BYTES } from './process-group.ts';
+
+const OPTIONS = { maxLineBytes: 1024 * 1024 };
+
+let installation: TestInstallation;
+let reports: JobReport[];
+let workspaceCount = 0;
+const toDeps = () => ({ ...installation, onReport: (report: JobReport) => void reports.push(report) });
+const takeJobs = (): IngestJob[] => installation.jobs.splice(0);
+const work = (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => handleGroup(toDeps(), jobs, OPTIONS);
+
+beforeAll(async () => {
+  reports = [];
+  installation = await createTestInstallation();
+  // Fails in the midst of a group, when its raw object has been read and found right.
+  await installation.database.pool.query(`
+    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
+    CREATE TRIGGER refuse BEFORE INSERT ON recount.content_blocks FOR EACH ROW
+    WHEN (NEW.content_text LIKE '%poison%') EXECUTE FUNCTION refuse()`);
+});
+afterAll(() => installation.close());
+
+const readRow = async (workspaceId: string, id: string) => {
+  const [row] = await listTranscripts(installation.database.database, workspaceId, { ids: [id] }, { limit: 1 });
+  return row;
+};
+
+describe('a group', () => {
+  it('is ingested in one transaction, with one attempt each', async () => {
+    for (const session of ['g1', 'g2', 'g3']) await installation.receive(toTranscript(session, 6));
+    const jobs = takeJobs();
+    expect(await work(jobs)).toEqual(['done', 'done', 'done']);
+    const rows = await Promise.all(jobs.map((job) => readRow(TEST_WORKSPACE, job.transcriptId)));
+    for (const row of rows) expect(row).toMatchObject({ status: 'ingested', attempt_count: 1, total_messages: 6 });
+    expect(new Set(rows.map((row) => row?.ingested_at)).size).toBe(1);
+    expect(reports.filter(({ outcome }) => outcome === 'done')).toHaveLength(3);
+    expect(await work(jobs)).toEqual(['alone', 'alone', 'alone']);
+  });
+
+  it('leaves what is not plain as it is, and takes the rest', async () => {
+    const receive = async (...request: Parameters<TestInstallation['receive']>): Promise<IngestJob> => {
+      const { transcript } = await installation.receive(...request);
+      takeJobs();
+      return { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
+    };
+    const ingestedBefore = await receive(toTranscript('known', 2));
+    await handleJob(toDeps(), ingestedBefore, OPTIONS);
+    const long = toLine('long', 0, { message: { role: 'user', content: 'x'.repeat(MAX_GROUPED_BYTES) } });
+    const held = await receive(toTranscript('held', 4));
+    const again = await receive(toTranscript('again', 4));
+    await requeueTranscript(installation, again, ['queued']);
+    await installation.database.pool.query(`UPDATE recount.transcripts SET attempt_count = 1 WHERE id = $1`, [
+      again.transcriptId,
+    ]);
+    const jobs = [
+      await receive(toTranscript('plain', 4)),
+      await receive(toTranscript('known', 4)),
+      await receive(toTranscript('twice', 4)),
+      await receive(toTranscript('twice', 6)),
+      await receive(long),
+      await receive(toTranscript('stream', 4), { format: 'claude-stream-json' }),
+      { workspaceId: TEST_WORKSPACE, transcriptId: '01J00000000000000000000GON' },
+      again,
+      held,
+    ];
+    const outcomes = await installation.database.withTransaction(async (transaction) => {
+      await lockSession(transaction, TEST_WORKSPACE, 'held');
+      return await work(jobs);
+    });
+    expect(outcomes).toEqual(['done', ...Array.from({ length: 8 }, () => 'alone')]);
+    expect(await readRow(TEST_WORKSPACE, held.transcriptId)).toMatchObject({ status: 'queued', attempt_count: 0 });
+    expect(await work([held])).toEqual(['done']);
+  });
+
+  it('is handed back whole when the worker ends', async () => {
+    const abort = new AbortController();
+    for (const session of ['h1', 'h2']) await installation.receive(toTranscript(session, 4));
+    const jobs = takeJobs();
+    const rawStore = {
+      ...installation.rawStore,
+      get: (...request: Parameters<typeof installation.rawStore.get>) => {
+        abort.abort();
+        return installation.rawStore.get(...request);
+      },
+    };
+    const options = { ...OPTIONS, signal: abort.signal };
+    const expected = ['handed-back', 'handed-back'];
+    expect(await handleGroup({ ...toDeps(), rawStore }, jobs, options)).toEqual(expected);
+    expect(await handleGroup(toDeps(), jobs, options)).toEqual(expected);
+    for (const { transcriptId } of jobs) {
+      expect(await readRow(TEST_WORKSPACE, transcriptId)).toMatchObject({ status: 'queued', attempt_count: 0 });
+    }
+  });
+});
+
+type Fault = 'none' | 'missing' | 'changed' | 'poison';
+interface Upload {
+  session: string;
+  lineCount: number;
+  fault: Fault;
+}
+
+async function receiveAll(workspaceId: string, uploads: readonly Upload[]): Promise<IngestJob[]> {
+  for (const { session, lineCount, fault } of uploads) {
+    const poison = fault === 'poison' ? toLine(session, 90, { message: { role: 'user', content: 'poison' } }) : '';
+    const { transcript } = await installation.receive(toTranscript(session, lineCount) + poison, { workspaceId });
+    const path = `${installation.storeDirectory}/${transcript.object_key}`;
+    if (fault === 'missing') await rm(path, { force: true });
+    if (fault === 'changed') await writeFile(path, toTranscript('somebody else', lineCount));
+  }
+  return takeJobs();
+}
+
+/**
+ * Every row of a workspace, without what differs between two that hold the same: ids of uploads, times, which of several
+ * longer versions a beginning was compared with first, and how often one was tried that is contained in another.
+ */
+async function readTables(workspaceId: string): Promise<Record<string, string[]>> {
+  const { pool } = installation.database;
+  const { rows: uploads } = await pool.query<{ id: string; content: string }>(
+    `SELECT id, sha256 || ' of ' || session_id AS content FROM recount.transcripts WHERE workspace_id = $1`,
+    [workspaceId],
+  );
+  const { rows: tables } = await pool.query<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.columns
+     WHERE table_schema = 'recount' AND column_name = 'workspace_id'`,
+  );
+  const dump: Record<string, string[]> = {};
+  for (const { name } of tables) {
+    if (name === 'api_keys' || name === 'audit_log') continue;
+    const { rows } = await pool.query<{ row: string }>(
+      `SELECT (to_jsonb(t) - ARRAY['workspace_id', 'object_key', 'created_at', 'updated_at', 'ingested_at',
+         'waiting_since', 'next_attempt_at', 'superseded_by']
+         - CASE WHEN to_jsonb(t)->>'status' = 'superseded' THEN ARRAY['attempt_count'] ELSE '{}' END)::text AS row
+       FROM recount.${name} AS t WHERE workspace_id = $1`,
+      [workspaceId],
+    );
+    const withoutIds = (text: string): string =>
+      uploads.reduce((result, { id, content }) => result.replaceAll(id, content), text.replaceAll(workspaceId, ''));
+    dump[name] = rows.map(({ row }) => withoutIds(row)).sort();
+  }
+  return dump;
+}
+
+/**
+ * Once more, as the queue does: which of the versions of a session were there already when the first attempt at an
+ * unreadable one failed depends on the order; that it is contained in a longer one is found out by the next.
+ */
+async function handleAlone(jobs: readonly IngestJob[]): Promise<void> {
+  const failed: IngestJob[] = [];
+  for (const job of jobs) if ((await handleJob(toDeps(), job, OPTIONS)).status === 'failed') failed.push(job);
+  for (const job of failed) await handleJob(toDeps(), job, OPTIONS);
+}
+
+async function createWorkspace(): Promise<string> {
+  const id = `workspace-${++workspaceCount}`;
+  await ensureWorkspace(installation.database.database, id, id);
+  return id;
+}
+
+const uploadArbitrary = fc.record({
+  session: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f'),
+  lineCount: fc.integer({ min: 1, max: 8 }),
+  fault: fc.oneof(
+    { weight: 12, arbitrary: fc.constant('none' as const) },
+    { weight: 1, arbitrary: fc.constantFrom<Fault>('missing', 'changed', 'poison') },
+  ),
+});
+
+it('comes to the same rows as one by one, whatever is in the groups, fails, repeats or is cut off', async () => {
+  const uploads = fc.uniqueArray(uploadArbitrary, {
+    minLength: 1,
+    maxLength: 12,
+    selector: ({ session, lineCount }) => `${session} ${lineCount}`,
+  });
+  const groupSizes = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 14, maxLength: 14 });
+  /** After so many reads of raw objects a worker goes away, once. */
+  const readsUntilCut = fc.option(fc.integer({ min: 1, max: 14 }));
+  await fc.assert(
+    fc.asyncProperty(uploads, groupSizes, readsUntilCut, async (made, sizes, cutAfter) => {
+      const [oneByOne, inGroups] = [await createWorkspace(), await createWorkspace()];
+      await handleAlone(await receiveAll(oneByOne, made));
+      let jobs = await receiveAll(inGroups, made);
+      const alone: IngestJob[] = [];
+      const abort = new AbortController();
+      let reads = 0;
+      const get: typeof installation.rawStore.get = async (...request) => {
+        if (++reads === cutAfter) abort.abort();
+        return await installation.rawStore.get(...request);
+      };
+      const deps = { ...toDeps(), rawStore: { ...installation.rawStore, get } };
+      while (jobs.length > 0) {
+        const groups = sizes.map((size) => jobs.splice(0, size)).filter((group) => group.length > 0);
+        const options = abort.signal.aborted ? OPTIONS : { ...OPTIONS, signal: abort.signal };
+        // All at once, as by many workers.
+        const outcomes = await Promise.all(groups.map((group) => handleGroup(deps, group, options)));
+        const taken = groups.flatMap((group, index) =>
+          group.map((job, place) => ({ job, outcome: outcomes[index]?.[place] })),
+        );
+        alone.push(...taken.filter(({ outcome }) => outcome === 'alone').map(({ job }) => job));
+        jobs = taken.filter(({ outcome }) => outcome === 'handed-back').map(({ job }) => job);
+      }
+      alone.sort((a, b) => (a.transcriptId < b.transcriptId ? -1 : 1));
+      await handleAlone(alone);
+      expect(await readTables(inGroups)).toEqual(await readTables(oneByOne));
+      const { database } = installation;
+      for (const check of await database.withSnapshot((snapshot) => verifyUsage(snapshot, inGroups))) {
+        expect(check).toMatchObject({ missing: 0, surplus: 0 });
+      }
+    }),
+    { numRuns: 10 },
+  );
+});

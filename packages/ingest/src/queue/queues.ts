@@ -1,0 +1,120 @@
+import { type Database, sql } from '@recount/db';
+import { PgBoss, type Queue } from 'pg-boss';
+
+export const INGEST_QUEUE = 'ingest-transcript';
+/** Of small transcripts that come for the first time, which workers take by the dozen. */
+export const SMALL_INGEST_QUEUE = 'ingest-transcript-small';
+export const DEAD_LETTER_QUEUE = 'ingest-transcript-dead';
+
+/** Every job of a transcript is in one of these. */
+export const INGEST_QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
+
+/** Jobs of small transcripts that a worker takes at once. */
+export const MAX_GROUP_JOBS = 128;
+
+/** A worker that is silent for this long is taken for dead, and its jobs come back. pg-boss allows no less than 10. */
+const HEARTBEAT_SECONDS = 10;
+const DAY_SECONDS = 24 * 60 * 60;
+
+/** Attempts before a transcript goes to the dead letters: about 2, 4, 8, 16 seconds apart, with jitter. */
+export const MAX_ATTEMPTS = 5;
+
+/**
+ * How often a job may be handed back because store or database were away, which its transcript may have brought about,
+ * before that counts as an attempt: about an hour, as the pauses grow to five minutes.
+ */
+export const MAX_OUTAGE_HAND_BACKS = 20;
+
+export const ingestQueueOptions = {
+  policy: 'standard',
+  retryLimit: MAX_ATTEMPTS - 1,
+  retryDelay: 2,
+  retryBackoff: true,
+  retryDelayMax: 300,
+  heartbeatSeconds: HEARTBEAT_SECONDS,
+  // The heartbeat tells whether a worker lives; a large transcript may take long.
+  expireInSeconds: DAY_SECONDS - 1,
+  // pg-boss deletes jobs that wait longer; `recount doctor` finds transcripts without a job.
+  retentionSeconds: 365 * DAY_SECONDS,
+  deleteAfterSeconds: DAY_SECONDS,
+  deadLetter: DEAD_LETTER_QUEUE,
+  notify: true,
+} satisfies Omit<Queue, 'name'>;
+
+const deadLetterQueueOptions = {
+  policy: 'standard',
+  retryLimit: 1000,
+  retryDelay: 5,
+  retryBackoff: true,
+  retryDelayMax: 300,
+  retentionSeconds: 365 * DAY_SECONDS,
+  deleteAfterSeconds: 30 * DAY_SECONDS,
+  notify: true,
+} satisfies Omit<Queue, 'name'>;
+
+/** Creates or upgrades the queue's tables and queues. Many processes may call it at once. */
+export async function migrateQueue(connectionString: string): Promise<void> {
+  const boss = new PgBoss({
+    connectionString,
+    application_name: 'recount migrate queue',
+    max: 2,
+    supervise: false,
+    schedule: false,
+  });
+  const failures: Error[] = [];
+  boss.on('error', (error) => failures.push(error));
+  await boss.start();
+  try {
+    for (const [name, options] of [
+      [DEAD_LETTER_QUEUE, deadLetterQueueOptions],
+      [INGEST_QUEUE, ingestQueueOptions],
+      [SMALL_INGEST_QUEUE, ingestQueueOptions],
+    ] as const) {
+      const { policy: _policy, ...changeable } = options;
+      await boss.createQueue(name, options);
+      await boss.updateQueue(name, changeable);
+    }
+  } finally {
+    await boss.stop({ graceful: false });
+  }
+  if (failures[0] !== undefined) throw failures[0];
+}
+
+/**
+ * Deletes all jobs and dead letters of a workspace, or those of some transcripts, the finished ones that the queue keeps
+ * for a while included. A worker that has one finishes it, and finds nothing to do.
+ */
+export async function deleteJobs(
+  transaction: Database,
+  { workspaceId, transcriptIds }: { workspaceId: string; transcriptIds?: readonly string[] },
+): Promise<void> {
+  const ofTranscripts =
+    transcriptIds === undefined
+      ? sql`true`
+      : sql`data->>'transcriptId' = ANY(${sql.param([...transcriptIds])}::text[])`;
+  await transaction.execute(sql`
+    DELETE FROM pgboss.job
+    WHERE name = ANY(${sql.param([...INGEST_QUEUES, DEAD_LETTER_QUEUE])}::text[])
+      AND data->>'workspaceId' = ${workspaceId} AND ${ofTranscripts}`);
+}
+
+export interface Backlog {
+  /** Jobs that no worker has yet, those that pause between two attempts included. */
+  waitingCount: number;
+  /** Since the oldest of them was enqueued; 0 where none waits. */
+  oldestAgeMs: number;
+  /** Dead letters that are still to be noted on their transcripts. */
+  deadLetterCount: number;
+}
+
+/** Reads the partial index of waiting jobs, whose size is the backlog's: a few milliseconds for ten thousand. */
+export async function readBacklog(database: Database): Promise<Backlog> {
+  const { rows } = await database.execute<{ waiting: number; dead: number; age: number }>(sql`
+    SELECT count(*) FILTER (WHERE name <> ${DEAD_LETTER_QUEUE})::int AS waiting,
+           count(*) FILTER (WHERE name = ${DEAD_LETTER_QUEUE})::int AS dead,
+           coalesce(extract(epoch FROM now() - min(created_on) FILTER (WHERE name <> ${DEAD_LETTER_QUEUE})), 0)::float8 AS age
+    FROM pgboss.job
+    WHERE name = ANY(${sql.param([...INGEST_QUEUES, DEAD_LETTER_QUEUE])}::text[]) AND state < 'active' AND NOT blocked`);
+  const { waiting = 0, dead = 0, age = 0 } = rows[0] ?? {};
+  return { waitingCount: waiting, oldestAgeMs: Math.max(0, Math.round(age * 1000)), deadLetterCount: dead };
+}

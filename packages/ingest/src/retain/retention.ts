@@ -1,0 +1,202 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Actor,
+  addAuditEntry,
+  deleteSessionTexts,
+  listExpiredRawObjects,
+  listExpiredSessions,
+  listRetainingWorkspaces,
+  markRawDeleted,
+  recordRawObjectDeletions,
+  type WorkspaceSettings,
+  withAdvisoryLock,
+} from '@recount/db';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { toFailureReason } from '../process/failure-reason.ts';
+import { deleteRecordedObjects, finishDeletions } from '../raw-objects/delete-raw-objects.ts';
+
+export interface RetentionResult {
+  /** Sessions that lost, or would lose, their messages. */
+  sessions: number;
+  rawObjects: number;
+  rawBytes: number;
+  /** Sessions and raw objects that somebody worked on: the next run has them. */
+  busy: number;
+}
+
+export interface RetentionOptions {
+  workspaceId: string;
+  settings: Pick<WorkspaceSettings, 'rowsMaxAgeDays' | 'rawMaxAgeDays'>;
+  /** Milliseconds since 1970. */
+  nowMs: number;
+  /** Who asked for it. Default `system`: a worker, every hour. */
+  actor?: Actor;
+  /** Only counts. */
+  dryRun?: boolean;
+  signal?: AbortSignal | undefined;
+}
+
+const PAGE_ROWS = 500;
+const DAY_MS = 86_400_000;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
+
+/**
+ * Deletes what a workspace keeps no longer: messages and texts of sessions, and raw objects, each by its own age. Every
+ * session and object is a transaction of its own, so that it can be interrupted and run again.
+ */
+export async function retainWorkspace(deps: Deps, options: RetentionOptions): Promise<RetentionResult> {
+  const result: RetentionResult = { sessions: 0, rawObjects: 0, rawBytes: 0, busy: 0 };
+  const { rowsMaxAgeDays, rawMaxAgeDays } = options.settings;
+  const toTime = (days: number): string => new Date(options.nowMs - days * DAY_MS).toISOString();
+  if (rowsMaxAgeDays !== null) await deleteTexts(deps, options, toTime(rowsMaxAgeDays), result);
+  if (rawMaxAgeDays !== null) await deleteRawObjects(deps, options, toTime(rawMaxAgeDays), result);
+  return result;
+}
+
+async function deleteTexts(
+  { database }: Deps,
+  { workspaceId, actor = 'system', dryRun, signal }: RetentionOptions,
+  before: string,
+  result: RetentionResult,
+): Promise<void> {
+  let afterId: string | undefined;
+  for (;;) {
+    const sessionIds = await listExpiredSessions(database.database, workspaceId, before, { afterId, limit: PAGE_ROWS });
+    for (const sessionId of sessionIds) {
+      signal?.throwIfAborted();
+      const isDeleted =
+        dryRun ||
+        (await unlessBusy(result, () =>
+          database.withTransaction(async (transaction) => {
+            if (!(await deleteSessionTexts(transaction, { workspaceId, sessionId }, before))) return false;
+            await addAuditEntry(transaction, { workspaceId, actor, action: 'session.expire', subjects: [sessionId] });
+            return true;
+          }),
+        ));
+      if (isDeleted) result.sessions += 1;
+    }
+    afterId = sessionIds.at(-1);
+    if (sessionIds.length < PAGE_ROWS) return;
+  }
+}
+
+async function deleteRawObjects(
+  deps: Deps,
+  { workspaceId, actor = 'system', dryRun, signal }: RetentionOptions,
+  before: string,
+  result: RetentionResult,
+): Promise<void> {
+  let afterId: string | undefined;
+  for (;;) {
+    const expired = await listExpiredRawObjects(deps.database.database, workspaceId, before, {
+      afterId,
+      limit: PAGE_ROWS,
+    });
+    for (const { id: transcriptId, sessionId, sizeBytes } of expired) {
+      signal?.throwIfAborted();
+      const key = { workspaceId, sessionId, transcriptId };
+      const isDeleted = dryRun || (await unlessBusy(result, () => deleteRawObject(deps, key, actor, before)));
+      if (!isDeleted) continue;
+      result.rawObjects += 1;
+      result.rawBytes += sizeBytes;
+    }
+    afterId = expired.at(-1)?.id;
+    if (expired.length < PAGE_ROWS) return;
+  }
+}
+
+/** The object goes once the row says so for good. */
+async function deleteRawObject(
+  deps: Deps,
+  transcript: Parameters<typeof markRawDeleted>[1],
+  actor: Actor,
+  before: string,
+): Promise<boolean> {
+  const objectKey = await deps.database.withTransaction(async (transaction) => {
+    const marked = await markRawDeleted(transaction, transcript, before);
+    if (marked === undefined) return undefined;
+    const { workspaceId, transcriptId, sessionId } = transcript;
+    const subjects = [transcriptId, sessionId];
+    await addAuditEntry(transaction, { workspaceId, actor, action: 'raw.expire', subjects });
+    await recordRawObjectDeletions(transaction, workspaceId, [marked]);
+    return marked;
+  });
+  if (objectKey !== undefined) await deleteRecordedObjects(deps, transcript.workspaceId, [objectKey]);
+  return objectKey !== undefined;
+}
+
+async function unlessBusy(result: RetentionResult, deletion: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await deletion();
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    result.busy += 1;
+    return false;
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ('code' in current && current.code === LOCK_NOT_AVAILABLE) return true;
+  }
+  return false;
+}
+
+export interface RetentionReport extends RetentionResult {
+  workspaceId: string;
+}
+
+export interface RetentionDeps extends Pick<IngestDependencies, 'database' | 'rawStore'> {
+  /** Of every workspace in which something was deleted, or was busy. */
+  onReport: (report: RetentionReport) => void;
+  /** Why a run, or a workspace of it, failed. The next run tries again. */
+  onFailure: (reason: string) => void;
+  /** Milliseconds since 1970. Default Date.now. */
+  now?: () => number;
+}
+
+/** Any constant will do, as long as nobody else in the database uses it. */
+const RETENTION_LOCK = 7_262_892;
+const DEFAULT_INTERVAL_MS = 60 * 60 * 1000;
+/** Whoever recorded a deletion later may be about it yet. */
+const MIN_DELETION_AGE_MS = 10 * 60 * 1000;
+
+/**
+ * Deletes by age in all workspaces that want it, and raw objects whose deletion was cut short, now and every hour, until it is told to end. Any number of processes may
+ * run one: a run of one passes by while another's lasts. Never rejects.
+ */
+export async function runRetention(
+  deps: RetentionDeps,
+  { signal, intervalMs = DEFAULT_INTERVAL_MS }: { signal: AbortSignal; intervalMs?: number },
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await withAdvisoryLock(deps.database, RETENTION_LOCK, () => retainAll(deps, signal));
+    } catch (error) {
+      if (!signal.aborted) deps.onFailure(toFailureReason(error));
+    }
+    await sleep(intervalMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function retainAll(deps: RetentionDeps, signal: AbortSignal): Promise<void> {
+  const nowMs = (deps.now ?? Date.now)();
+  try {
+    const recordedBefore = new Date(nowMs - MIN_DELETION_AGE_MS).toISOString();
+    for await (const _deletion of finishDeletions(deps, recordedBefore, signal));
+  } catch (error) {
+    signal.throwIfAborted();
+    deps.onFailure(toFailureReason(error));
+  }
+  for (const { id: workspaceId, settings } of await listRetainingWorkspaces(deps.database.database)) {
+    try {
+      const result = await retainWorkspace(deps, { workspaceId, settings, nowMs, signal });
+      if (result.sessions + result.rawObjects + result.busy > 0) deps.onReport({ workspaceId, ...result });
+    } catch (error) {
+      signal.throwIfAborted();
+      deps.onFailure(toFailureReason(error));
+    }
+  }
+}
