@@ -40,8 +40,8 @@ export {
   type PriceSettings,
   type PriceSettingsChange,
   readPriceSettings,
-} from './prices/change-workspace-prices.ts';
-export { readWorkspacePrices } from './prices/read-workspace-prices.ts';
+  readWorkspacePrices,
+} from './prices/workspace-prices.ts';
 export { toFailureReason } from './process/failure-reason.ts';
 export { handleDeadLetter, handleGroup, handleJob, type JobReport } from './process/handle-job.ts';
 export { createOutageGate, type OutageGate, type OutageGateDeps } from './process/outage-gate.ts';

@@ -10,7 +10,7 @@ import {
 import { type RawStore, RawStoreError } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openLiveWriter } from '../live/open-live-writer.ts';
-import { changePriceSettings } from '../prices/change-workspace-prices.ts';
+import { changePriceSettings } from '../prices/workspace-prices.ts';
 import { createJobQueue } from '../queue/index.ts';
 import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';

@@ -14,7 +14,7 @@ import {
 import { rawObjectKey, workspaceRecordKey } from '@recount/storage';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { newStreamId, openLiveWriter } from '../live/open-live-writer.ts';
-import { changePriceSettings } from '../prices/change-workspace-prices.ts';
+import { changePriceSettings } from '../prices/workspace-prices.ts';
 import { emptyDatabase, hashTables } from '../testing/table-backup.ts';
 import {
   createTestInstallation,

@@ -4,8 +4,7 @@ import { type PriceOverride, parsePriceOverrides } from '@recount/prices';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { repriceWorkspace } from '../maintain/reprice-workspace.ts';
 import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
-import { changePriceSettings } from '../prices/change-workspace-prices.ts';
-import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
+import { changePriceSettings, readWorkspacePrices } from '../prices/workspace-prices.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,

@@ -12,7 +12,7 @@ import {
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
+import { readWorkspacePrices } from '../prices/workspace-prices.ts';
 import { toRowsVersion } from '../redact/redaction.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
 import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';

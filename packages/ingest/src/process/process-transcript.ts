@@ -19,7 +19,7 @@ import {
 import type { RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
-import { readWorkspacePrices } from '../prices/read-workspace-prices.ts';
+import { readWorkspacePrices } from '../prices/workspace-prices.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 import { hashRedacted, redactRawObject } from '../redact/redact-raw-object.ts';
 import { createRedaction, readEarlierSecrets, toRowsVersion } from '../redact/redaction.ts';

@@ -1,2 +1,1 @@
-export * from './environment.ts';
 export * from './service-config.ts';

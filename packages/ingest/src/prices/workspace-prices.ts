@@ -1,6 +1,32 @@
-import { type Actor, type Database, type DatabasePool, findCurrencyLabel, replaceWorkspacePrices } from '@recount/db';
-import type { PriceOverride } from '@recount/prices';
-import { readWorkspaceOverrides, readWorkspacePrices } from './read-workspace-prices.ts';
+import {
+  type Actor,
+  type Database,
+  type DatabasePool,
+  findCurrencyLabel,
+  listPriceOverrides,
+  replaceWorkspacePrices,
+} from '@recount/db';
+import type { ModelPriceTable, PriceOverride } from '@recount/prices';
+
+/** Loaded when prices are first needed: their list takes 6 MB. One table for all workspaces, as it resolves models once. */
+let listPrices: ModelPriceTable | undefined;
+
+/** The price table with the workspace's own rates before it. Throws where a stored rate is none. */
+export async function readWorkspacePrices(database: Database, workspaceId: string): Promise<ModelPriceTable> {
+  const overrides = await readWorkspaceOverrides(database, workspaceId);
+  const { createListPrices, createPriceTable } = await import('@recount/prices');
+  if (overrides.length > 0) return createPriceTable({ overrides });
+  listPrices ??= createListPrices();
+  return listPrices;
+}
+
+/** The workspace's own rates. Throws where a stored rate is none. */
+export async function readWorkspaceOverrides(database: Database, workspaceId: string): Promise<PriceOverride[]> {
+  const { parsePriceOverrides } = await import('@recount/prices');
+  const parsed = parsePriceOverrides(await listPriceOverrides(database, workspaceId));
+  if ('issues' in parsed) throw new Error(`The workspace's rates are not valid: ${parsed.issues[0]?.message}`);
+  return parsed.overrides;
+}
 
 /** How a workspace prices what it uses. */
 export interface PriceSettings {
