@@ -1,5 +1,6 @@
-export type { Agent, Format, Platform, SessionPlace } from './agents/agent.ts';
+export type { Agent, Format, Platform, SessionDatabase, SessionPlace, SessionTable } from './agents/agent.ts';
 export { AGENTS } from './agents/agents.ts';
+export type { CanonicalHeader } from './agents/canonical-lines.ts';
 export {
   IDENTIFY_HEAD_BYTES,
   type IdentifyInput,

@@ -15,6 +15,7 @@ const REASON_LABELS: Readonly<Record<string, string>> = {
   'nested-archive': 'archive within an archive',
   'too-deep': 'folders nested too deep',
   'empty-folder': 'empty folder',
+  unchanged: 'unchanged since the last run',
 } satisfies Partial<Record<BackfillSkipReason, string>>;
 
 /** The closing table: what was found, what became of it, and why not. */

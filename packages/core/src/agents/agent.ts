@@ -128,6 +128,40 @@ export interface SessionPlace {
   platforms?: readonly Platform[];
 }
 
+/** A table of an SQLite store that has rows of sessions. */
+export interface SessionTable {
+  table: string;
+  /** The column with the session's id; of `children`, with their parent's. */
+  owner: string;
+  /** Columns that rows are sorted by: the first one is the time, by which those of several tables are merged. */
+  order: readonly string[];
+  /** A column that never falls when a row is added or changed. */
+  changed: string;
+  /** The table whose rows belong to rows of this one, by their `id`. */
+  children?: SessionTable;
+}
+
+/**
+ * How an agent keeps sessions in SQLite. Data alone: `packages/collect` reads such a store and writes each session as canonical
+ * NDJSON (docs/formats/canonical-ndjson.md), which the agent's reader reads. Tables and columns that a version of the store does
+ * not have are left out.
+ */
+export interface SessionDatabase {
+  /** Has one row a session. */
+  sessions: {
+    table: string;
+    id: string;
+    /** The column with the id of the session that started this one as a sub-agent. */
+    parent?: string;
+    /** As in `SessionTable`. */
+    changed?: string;
+    /** Columns that change with every message and only sum up what other rows say: without them, growth is an append. */
+    without?: readonly string[];
+  };
+  /** At least the first one must be there. */
+  rows: readonly [SessionTable, ...SessionTable[]];
+}
+
 /** A coding agent: all that recount knows about it is in its folder. */
 export interface Agent {
   /** The one name under which rows, reports, options and the API know it. */
@@ -136,6 +170,8 @@ export interface Agent {
   formats: readonly Format[];
   /** Undefined if it keeps no sessions on the machine. */
   places?: readonly SessionPlace[];
+  /** Of an agent with a place that holds a `database`. */
+  database?: SessionDatabase;
   readPath?(path: string): PathIdentity;
   program?: AgentProgram;
 }

@@ -5,7 +5,7 @@ import { codex } from './codex/agent.ts';
 import { copilot } from './copilot/agent.ts';
 import { cursor } from './cursor/agent.ts';
 import { gemini } from './gemini/agent.ts';
-import { opencode } from './opencode/agent.ts';
+import { kilo, opencode } from './opencode/agent.ts';
 import { omp, openclaw, pi } from './pi/agent.ts';
 
 /** Every agent that recount knows: the one list. The first one is the default. */
@@ -13,6 +13,7 @@ export const AGENTS: readonly [Agent, ...Agent[]] = [
   claudeCode,
   codex,
   opencode,
+  kilo,
   copilot,
   gemini,
   amp,

@@ -68,7 +68,9 @@ export type SkipReason =
   | 'not-a-file'
   | 'nested-archive'
   | 'too-deep'
-  | 'empty-folder';
+  | 'empty-folder'
+  /** A session of an agent's database in which nothing has changed since it was brought last. */
+  | 'unchanged';
 
 export interface SkippedSource extends ItemPlace {
   kind: 'skipped';

@@ -1,17 +1,63 @@
-import type { Agent } from '../agent.ts';
+import type { Agent, SessionDatabase } from '../agent.ts';
+import { toCanonicalFormat } from '../canonical-lines.ts';
+import { createOpencodeReader } from './reader.ts';
 
-const TYPES = new Set<unknown>(['step_start', 'text', 'tool_use', 'step_finish', 'error']);
+const STREAM_TYPES = new Set<unknown>(['step_start', 'text', 'tool_use', 'step_finish', 'error']);
 
-/** opencode: the output of `opencode run --format json`. Recognised, not read yet. */
+/** https://github.com/anomalyco/opencode packages/opencode/src/session/session.sql.ts */
+const database: SessionDatabase = {
+  sessions: {
+    table: 'session',
+    id: 'id',
+    parent: 'parent_id',
+    changed: 'time_updated',
+    without: [
+      'time_updated',
+      'time_compacting',
+      'summary_additions',
+      'summary_deletions',
+      'summary_files',
+      'summary_diffs',
+      'cost',
+      'tokens_input',
+      'tokens_output',
+      'tokens_reasoning',
+      'tokens_cache_read',
+      'tokens_cache_write',
+    ],
+  },
+  rows: [
+    {
+      table: 'message',
+      owner: 'session_id',
+      order: ['time_created', 'id'],
+      changed: 'time_updated',
+      children: { table: 'part', owner: 'message_id', order: ['id'], changed: 'time_updated' },
+    },
+  ],
+};
+
+/** opencode: its SQLite store, its older folder of JSON files, and the output of `opencode run --format json`, which is not read yet. */
 export const opencode: Agent = {
   id: 'opencode',
   label: 'opencode',
   places: [{ holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['opencode/opencode*.db'] }],
+  database,
   formats: [
+    toCanonicalFormat('opencode', createOpencodeReader),
     {
       id: 'opencode-json',
       kind: 'stream',
-      detect: ({ type, sessionID }) => (TYPES.has(type) && typeof sessionID === 'string' ? 0.8 : 0),
+      detect: ({ type, sessionID }) => (STREAM_TYPES.has(type) && typeof sessionID === 'string' ? 0.8 : 0),
     },
   ],
+};
+
+/** Kilo CLI, which is built on opencode and keeps its sessions as that does. */
+export const kilo: Agent = {
+  id: 'kilo',
+  label: 'Kilo CLI',
+  places: [{ holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['kilo/kilo*.db'] }],
+  database,
+  formats: [toCanonicalFormat('kilo', createOpencodeReader)],
 };

@@ -1,0 +1,165 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { Agent, CanonicalHeader, SessionDatabase, SessionTable } from '@recount/core';
+import { SourceError } from '@recount/storage/sources';
+
+export interface ReadableStore {
+  agent: Pick<Agent, 'id'>;
+  layout: { sessions: SessionDatabase['sessions']; rows: readonly SessionTable[] };
+}
+
+const CHUNK_CHARACTERS = 64 * 1024;
+const WRITTEN_MEANWHILE = 'the agent wrote to its database meanwhile: run it again';
+/** Children beyond it stand on lines of their own, so that lines stay short. */
+const MAX_NESTED_CHARACTERS = 1024 * 1024;
+
+type Row = Record<string, SQLOutputValue>;
+
+/**
+ * One session as canonical NDJSON (docs/formats/canonical-ndjson.md): a header, the session's row, then the rows of all its
+ * tables by time. Nothing but one row and its children is held. With a write-ahead log the session is read in one snapshot, and
+ * the agent goes on writing; without one no lock is held between two rows, and a change meanwhile is an error.
+ */
+export async function* readSession(
+  connection: DatabaseSync,
+  store: ReadableStore,
+  id: string,
+): AsyncGenerator<Buffer, void> {
+  try {
+    const hasLog = connection.prepare('PRAGMA journal_mode').get()?.journal_mode === 'wal';
+    if (hasLog) connection.exec('BEGIN');
+    const toVersion = (): unknown => connection.prepare('PRAGMA data_version').get()?.data_version;
+    const before = toVersion();
+    let held = '';
+    for (const line of toLines(connection, store, id)) {
+      held += `${JSON.stringify(line)}\n`;
+      if (held.length < CHUNK_CHARACTERS) continue;
+      yield Buffer.from(held);
+      held = '';
+      await nextTurn();
+    }
+    if (!hasLog && toVersion() !== before) throw new SourceError('changed', WRITTEN_MEANWHILE);
+    yield Buffer.from(held);
+  } catch (error) {
+    throw toStoreError(error);
+  } finally {
+    if (connection.isTransaction) connection.exec('ROLLBACK');
+  }
+}
+
+function* toLines(connection: DatabaseSync, { agent, layout }: ReadableStore, id: string): Generator<object> {
+  const { sessions, rows } = layout;
+  const statement = `SELECT rowid AS "rowid", * FROM ${quote(sessions.table)} WHERE ${quote(sessions.id)} = ?`;
+  const row = prepare(connection, statement).get(id) as Row | undefined;
+  if (row === undefined) throw new SourceError('changed', 'the session was deleted while the store was read');
+  const parent = sessions.parent === undefined ? null : row[sessions.parent];
+  const header: CanonicalHeader = { recount: 'session', version: 1, agent: agent.id, session: id };
+  yield typeof parent === 'string' && parent !== '' ? { ...header, parent } : header;
+  const without = new Set(sessions.without);
+  const kept = Object.entries(row).filter(([name]) => !without.has(name));
+  yield toLine(sessions.table, Object.fromEntries(kept));
+  yield* mergeByTime(rows.map((table) => readRows(connection, table, id)));
+}
+
+/** A fault of SQLite as a SourceError, which says nothing of what is in the database. */
+export function toStoreError(cause: unknown): SourceError {
+  if (cause instanceof SourceError) return cause;
+  const { errcode = 0, errstr = 'unknown error' } = cause as { errcode?: number; errstr?: string };
+  // The lower byte is the primary code: 5 is SQLITE_BUSY, 6 SQLITE_LOCKED, 11 SQLITE_CORRUPT, 26 SQLITE_NOTADB.
+  const primary = errcode & 0xff;
+  if (primary === 5 || primary === 6) return new SourceError('changed', WRITTEN_MEANWHILE, { cause });
+  const code = primary === 11 || primary === 26 ? 'corrupt' : 'read-failed';
+  return new SourceError(code, `the database cannot be read (${errstr})`, { cause });
+}
+
+/** A row with the time that it is sorted by. */
+interface TimedLine {
+  time: SQLOutputValue;
+  lines: Iterable<object>;
+}
+
+/** Rows of a session in order. Their places are looked up first: sorting whole rows would hold them. */
+function* readRows(connection: DatabaseSync, table: SessionTable, owner: SQLOutputValue): Generator<TimedLine> {
+  const places = prepare(
+    connection,
+    `SELECT rowid AS "rowid", ${quote(table.order[0] ?? 'rowid')} AS "time" FROM ${quote(table.table)}
+     WHERE ${quote(table.owner)} = ? ORDER BY ${[...table.order, 'rowid'].map(quote).join(', ')}`,
+  ).all(owner as string) as Row[];
+  const whole = prepare(connection, `SELECT rowid AS "rowid", * FROM ${quote(table.table)} WHERE rowid = ?`);
+  for (const { rowid, time } of places) {
+    const row = whole.get(rowid as bigint) as Row | undefined;
+    // Without a snapshot it may be gone: the change is noticed at the end.
+    if (row !== undefined) yield { time: time ?? null, lines: toRowLines(connection, table, row) };
+  }
+}
+
+function* toRowLines(connection: DatabaseSync, { table, children }: SessionTable, row: Row): Generator<object> {
+  const line = toLine(table, row);
+  if (children === undefined) {
+    yield line;
+    return;
+  }
+  const nested: object[] = [];
+  let characters = 0;
+  const rest: Iterator<TimedLine> = readRows(connection, children, row.id ?? null);
+  for (let next = rest.next(); next.done !== true; next = rest.next()) {
+    const [child] = next.value.lines;
+    if (child === undefined) continue;
+    characters += characters > MAX_NESTED_CHARACTERS ? 0 : JSON.stringify(child).length;
+    if (characters <= MAX_NESTED_CHARACTERS) {
+      nested.push(child);
+      continue;
+    }
+    yield { ...line, children: nested };
+    yield child;
+    for (let later = rest.next(); later.done !== true; later = rest.next()) yield* later.value.lines;
+    return;
+  }
+  yield { ...line, children: nested };
+}
+
+/** Merges sorted rows of several tables: those of the earlier table first, if their times are equal. */
+function* mergeByTime(sources: readonly Generator<TimedLine>[]): Generator<object> {
+  const heads = sources.map((source) => source.next());
+  for (;;) {
+    let first: number | undefined;
+    for (const [index, head] of heads.entries()) {
+      if (head.done === true) continue;
+      const best = first === undefined ? undefined : heads[first];
+      if (best === undefined || best.done === true || isBefore(head.value.time, best.value.time)) first = index;
+    }
+    const head = first === undefined ? undefined : heads[first];
+    if (first === undefined || head === undefined || head.done === true) return;
+    yield* head.value.lines;
+    const source = sources[first];
+    if (source !== undefined) heads[first] = source.next();
+  }
+}
+
+/** Times of one store are all numbers or all text. */
+function isBefore(a: SQLOutputValue, b: SQLOutputValue): boolean {
+  if (typeof a === 'string' || typeof b === 'string') return String(a) < String(b);
+  return Number(a) < Number(b);
+}
+
+function toLine(table: string, { rowid, ...row }: Row): { table: string; rowid: unknown; row: object } {
+  const values = Object.entries(row).map(([name, value]) => [name, toJsonValue(value)]);
+  return { table, rowid: toJsonValue(rowid ?? null), row: Object.fromEntries(values) };
+}
+
+/** Whole numbers beyond 2^53 become text, bytes `{"base64":"…"}`. */
+function toJsonValue(value: SQLOutputValue): unknown {
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : String(value);
+  }
+  return value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value;
+}
+
+function prepare(connection: DatabaseSync, sql: string): StatementSync {
+  const statement = connection.prepare(sql);
+  statement.setReadBigInts(true);
+  return statement;
+}
+
+const quote = (name: string): string => (name === 'rowid' ? name : `"${name.replaceAll('"', '""')}"`);

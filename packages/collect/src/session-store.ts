@@ -1,0 +1,206 @@
+import { createHash } from 'node:crypto';
+import { open } from 'node:fs/promises';
+import { basename } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { AGENTS, type Agent, type SessionDatabase, type SessionTable } from '@recount/core';
+import { SourceError } from '@recount/storage/sources';
+import { readSession, toStoreError } from './canonical-ndjson.ts';
+
+/** An agent's SQLite store, open for reading. */
+export interface SessionStore {
+  agent: Agent;
+  path: string;
+  /** All sessions, oldest first, without reading what is in them. */
+  listSessions(): StoredSession[];
+  /** Canonical NDJSON of a session, in pieces of about 64 KiB, read over a connection of its own. Rejects with a SourceError. */
+  readSession(id: string): AsyncGenerator<Buffer, void>;
+  close(): void;
+}
+
+export interface StoredSession {
+  id: string;
+  /** Differs if rows of the session were added, changed or deleted. */
+  version: string;
+  /** Milliseconds since 1970, if the store says it. */
+  changedAtMs: number | undefined;
+}
+
+const SQLITE_MAGIC = 'SQLite format 3\0';
+/** How long to wait for an agent that is about to write; those that use a write-ahead log never make a reader wait. */
+const BUSY_TIMEOUT_MS = 2000;
+
+/** Whether a file is an SQLite database; false if it cannot be read. */
+export async function isSqliteFile(path: string): Promise<boolean> {
+  try {
+    const handle = await open(path, 'r');
+    try {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(SQLITE_MAGIC.length), 0, SQLITE_MAGIC.length, 0);
+      return buffer.toString('latin1', 0, bytesRead) === SQLITE_MAGIC;
+    } finally {
+      await handle.close();
+    }
+  } catch {
+    return false;
+  }
+}
+
+/** Opens the store of the agent whose tables the database has. Rejects with a SourceError if it has none's, or cannot be read. */
+export async function openSessionStore(path: string, agents: readonly Agent[] = AGENTS): Promise<SessionStore> {
+  const connect = await loadSqlite(path);
+  const connection = connect();
+  try {
+    const tables = withStoreErrors(() => readTables(connection));
+    const agent = chooseAgent(path, tables, agents);
+    if (agent?.database === undefined) throw new SourceError('unsupported', 'a database of no known agent');
+    const layout = toLayout(agent.database, tables);
+    return {
+      agent,
+      path,
+      listSessions: () => withStoreErrors(() => listSessions(connection, layout)),
+      async *readSession(id) {
+        const own = connect();
+        try {
+          yield* readSession(own, { agent, layout }, id);
+        } finally {
+          own.close();
+        }
+      },
+      close: () => connection.close(),
+    };
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+async function loadSqlite(path: string): Promise<() => DatabaseSync> {
+  const { DatabaseSync } = await import('node:sqlite');
+  return () => withStoreErrors(() => new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS }));
+}
+
+function withStoreErrors<Result>(operation: () => Result): Result {
+  try {
+    return operation();
+  } catch (error) {
+    throw toStoreError(error);
+  }
+}
+
+/** Columns by table. */
+type Tables = ReadonlyMap<string, ReadonlySet<string>>;
+
+function readTables(connection: DatabaseSync): Tables {
+  const names = connection.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all();
+  return new Map(
+    names.map(({ name }) => {
+      const columns = connection.prepare('SELECT name FROM pragma_table_info(?)').all(String(name));
+      return [String(name), new Set(columns.map((column) => String(column.name)))];
+    }),
+  );
+}
+
+/** Agents may have stores of one layout: the name of the file then decides. */
+function chooseAgent(path: string, tables: Tables, agents: readonly Agent[]): Agent | undefined {
+  const fitting = agents.filter(({ database }) => database !== undefined && fits(database, tables));
+  const name = basename(path);
+  const isNamed = ({ places = [] }: Agent): boolean =>
+    places.some(
+      ({ holds, files }) =>
+        holds === 'database' && files.some((file) => name.startsWith(basename(file).split('*')[0] ?? '')),
+    );
+  return fitting.find(isNamed) ?? fitting[0];
+}
+
+function fits({ sessions, rows }: SessionDatabase, tables: Tables): boolean {
+  const [first] = rows;
+  return (
+    tables.get(sessions.table)?.has(sessions.id) === true &&
+    [first.owner, ...first.order].every((column) => tables.get(first.table)?.has(column) === true)
+  );
+}
+
+interface Layout {
+  sessions: SessionDatabase['sessions'];
+  rows: readonly SessionTable[];
+}
+
+/** What of the layout this version of the store has. */
+function toLayout({ sessions, rows }: SessionDatabase, tables: Tables): Layout {
+  const toPresent = (table: SessionTable): SessionTable[] => {
+    const columns = tables.get(table.table);
+    if (columns?.has(table.owner) !== true) return [];
+    const { children, ...own } = table;
+    const order = table.order.filter((column) => columns.has(column));
+    const [presentChildren] = children === undefined ? [] : toPresent(children);
+    const changed = columns.has(table.changed) ? table.changed : 'rowid';
+    return [
+      {
+        ...own,
+        order: order.length > 0 ? order : ['rowid'],
+        changed,
+        ...(presentChildren && { children: presentChildren }),
+      },
+    ];
+  };
+  const columns = tables.get(sessions.table);
+  const { parent, changed, ...own } = sessions;
+  return {
+    sessions: {
+      ...own,
+      ...(parent !== undefined && columns?.has(parent) === true && { parent }),
+      ...(changed !== undefined && columns?.has(changed) === true && { changed }),
+    },
+    rows: rows.flatMap(toPresent),
+  };
+}
+
+const quote = (name: string): string => (name === 'rowid' ? name : `"${name.replaceAll('"', '""')}"`);
+
+function listSessions(connection: DatabaseSync, { sessions, rows }: Layout): StoredSession[] {
+  const changed = sessions.changed === undefined ? 'NULL' : quote(sessions.changed);
+  const found = connection
+    .prepare(`SELECT ${quote(sessions.id)} AS id, ${changed} AS changed FROM ${quote(sessions.table)} ORDER BY rowid`)
+    .all();
+  const parts = new Map<string, string[]>(found.map((row) => [String(row.id), [String(row.changed)]]));
+  for (const table of rows) {
+    for (const { owner, text } of readChanges(connection, table)) parts.get(owner)?.push(text);
+  }
+  return found.map(({ id, changed: changedAt }) => ({
+    id: String(id),
+    version: createHash('sha256')
+      .update(parts.get(String(id))?.join('\n') ?? '')
+      .digest('base64url')
+      .slice(0, 22),
+    changedAtMs: toTimeMs(changedAt),
+  }));
+}
+
+/** Stores have seconds or milliseconds since 1970, or a text in UTC. */
+function toTimeMs(time: unknown): number | undefined {
+  const number = typeof time === 'number' ? time : undefined;
+  if (number !== undefined) return number < 1e11 ? number * 1000 : number;
+  const timeMs =
+    typeof time === 'string' ? Date.parse(/[Zz]|[+-]\d\d:?\d\d$/.test(time) ? time : `${time}Z`) : Number.NaN;
+  return Number.isNaN(timeMs) ? undefined : timeMs;
+}
+
+/** How many rows each session has in a table, and the latest change of one: a deletion shows in the number. */
+function* readChanges(connection: DatabaseSync, table: SessionTable): Generator<{ owner: string; text: string }> {
+  const { children } = table;
+  const owner = `t.${quote(table.owner)}`;
+  const statements = [
+    `SELECT ${owner} AS owner, count(*) AS n, max(t.${quote(table.changed)}) AS latest, max(t.rowid) AS last
+     FROM ${quote(table.table)} t GROUP BY 1`,
+  ];
+  if (children !== undefined) {
+    statements.push(
+      `SELECT ${owner} AS owner, count(*) AS n, max(c.${quote(children.changed)}) AS latest, max(c.rowid) AS last
+       FROM ${quote(table.table)} t JOIN ${quote(children.table)} c ON c.${quote(children.owner)} = t."id" GROUP BY 1`,
+    );
+  }
+  for (const statement of statements) {
+    for (const { owner, n, latest, last } of connection.prepare(statement).iterate()) {
+      yield { owner: String(owner), text: `${table.table} ${n} ${latest} ${last}` };
+    }
+  }
+}

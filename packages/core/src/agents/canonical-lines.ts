@@ -1,0 +1,77 @@
+import { readObject, readText } from '../records/fields.ts';
+import type { JsonObject, JsonValue } from '../rows.ts';
+import type { Format } from './agent.ts';
+
+/** The first line of a session that `packages/collect` has read from an agent's store. */
+export interface CanonicalHeader {
+  recount: 'session';
+  version: 1;
+  /** Id of the agent. */
+  agent: string;
+  session: string;
+  /** The session that started this one as a sub-agent. */
+  parent?: string;
+}
+
+/** A row of the store: `{"table":"message","rowid":1,"row":{…},"children":[…]}`. */
+export interface CanonicalRow {
+  table: string;
+  rowid: number | undefined;
+  row: JsonObject;
+  children: CanonicalRow[];
+}
+
+/** A file of a session that lies in many: `{"file":"message/ses_1/msg_1.json","value":{…}}`. */
+export interface CanonicalFile {
+  file: string;
+  value: JsonObject;
+}
+
+export function isCanonicalHeader(line: JsonObject, agentId: string): boolean {
+  return line.recount === 'session' && line.agent === agentId;
+}
+
+export function readCanonicalRow(line: JsonObject): CanonicalRow | undefined {
+  const row = readObject(line.row);
+  const table = readText(line.table);
+  if (table === null || row === undefined) return undefined;
+  const children = Array.isArray(line.children) ? line.children : [];
+  return {
+    table,
+    rowid: typeof line.rowid === 'number' ? line.rowid : undefined,
+    row,
+    children: children.flatMap((child) => readCanonicalRow(readObject(child) ?? {}) ?? []),
+  };
+}
+
+export function readCanonicalFile(line: JsonObject): CanonicalFile | undefined {
+  const value = readObject(line.value);
+  const file = readText(line.file);
+  return file === null || value === undefined ? undefined : { file, value };
+}
+
+/** The JSON object that a column holds as text. Undefined if it holds none. */
+export function readJsonColumn(value: JsonValue | undefined): JsonValue | undefined {
+  if (typeof value !== 'string') return value;
+  try {
+    return JSON.parse(value) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The form in which an agent's sessions come from its store. */
+export function toCanonicalFormat(agentId: string, createReader: NonNullable<Format['createReader']>): Format {
+  return {
+    id: `${agentId}-session`,
+    kind: 'session',
+    detect: (line) => (isCanonicalHeader(line, agentId) ? 1 : 0),
+    identify(line, found) {
+      if (!isCanonicalHeader(line, agentId)) return;
+      found.sessionId ??= readText(line.session) ?? undefined;
+      found.parentSessionId ??= readText(line.parent) ?? undefined;
+      found.hasMessage = true;
+    },
+    createReader,
+  };
+}

@@ -1,0 +1,321 @@
+import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { Usage } from '../../usage/usage.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { type CanonicalRow, readCanonicalFile, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
+import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
+import {
+  createReaderKit,
+  type ReaderKit,
+  readType,
+  type ToolVocabulary,
+  toReportedCost,
+  toSessionRecord,
+  toUsageIfAny,
+} from '../reader-kit.ts';
+import type { BlockContent, TranscriptRecord } from '../records.ts';
+
+const TOOLS: ToolVocabulary = {
+  read: ['read', 'list'],
+  edit: ['edit', 'write', 'patch', 'multiedit', 'apply_patch'],
+  shell: ['bash', 'shell'],
+  search: ['grep', 'glob', 'codesearch', 'lsp', 'lsp_hover', 'lsp_diagnostics'],
+  web: ['webfetch', 'websearch'],
+  agent: ['task'],
+  skill: ['skill'],
+  plan: ['todowrite', 'todoread', 'plan_enter', 'plan_exit'],
+  question: ['question'],
+};
+
+const PART_TYPES = new Set([
+  ...['text', 'reasoning', 'tool', 'file', 'step-start', 'step-finish', 'snapshot', 'patch', 'agent', 'subtask'],
+  ...['retry', 'compaction'],
+]);
+
+/** A message whose parts are read, perhaps on lines of their own. */
+interface OpenMessage {
+  id: string | null;
+  role: 'user' | 'assistant';
+  timestampMs: number | undefined;
+  model: string | null;
+  /** Of an assistant's message: that of its last step. */
+  responseId: string | null;
+  /** What keys of its responses begin with. */
+  responsePrefix: string;
+}
+
+interface OpencodeReaderState {
+  /** The last message. */
+  message: OpenMessage | undefined;
+  hasTitle: boolean;
+}
+
+/** A message with its parts, as every form of the store has them. */
+interface MessageSource {
+  info: JsonObject;
+  parts: JsonObject[];
+}
+
+/**
+ * Reads sessions of opencode, and of Kilo CLI, which is built on it: rows of its database and files of its older store, as
+ * `packages/collect` writes them, and the document that `opencode export` prints.
+ */
+export function createOpencodeReader(
+  context: ReaderContext,
+  state: OpencodeReaderState = { message: undefined, hasTitle: false },
+): Reader {
+  const kit = createReaderKit(context, TOOLS);
+
+  const readSession = (info: JsonObject): TranscriptRecord[] => {
+    const session = toSessionRecord({
+      sessionId: kit.toId(info.id),
+      cwd: kit.toId(info.directory),
+      version: kit.toId(info.version),
+    });
+    const title = readText(info.title);
+    // Until there is one, the title says when the session began.
+    const isPlaceholder = title === null || /^(New|Child) session - \d{4}-/.test(title);
+    const titleRecord = isPlaceholder
+      ? []
+      : [{ kind: 'session', title: { source: 'generated', text: cutCharacters(title, 512) } } as const];
+    return [session ?? [], titleRecord].flat();
+  };
+
+  const readMessage = ({ info, parts }: MessageSource): TranscriptRecord[] | undefined => {
+    const role = readText(info.role);
+    if (role !== 'user' && role !== 'assistant') return undefined;
+    const time = readObject(info.time);
+    const timestampMs = kit.toTimeMs(time?.created);
+    const model = kit.toId(info.modelID) ?? kit.toId(readObject(info.model)?.modelID);
+    const provider = kit.toId(info.providerID) ?? kit.toId(readObject(info.model)?.providerID);
+    const responsePrefix = `opencode/${timestampMs ?? ''}/${provider ?? ''}/${model ?? ''}`;
+    const usage = toOpencodeUsage(readObject(info.tokens), kit);
+    const responseId = usage === undefined ? null : toResponseId(responsePrefix, usage);
+    const id = kit.toId(info.id);
+    state.message = { id, role, timestampMs, model, responseId, responsePrefix };
+    if (role === 'user') return readUserParts(parts);
+    const blocks = toWrittenBlocks(parts);
+    const message = newMessage('assistant', {
+      timestampMs,
+      uuid: id,
+      parentUuid: kit.toId(info.parentID),
+      responseId,
+      model,
+      usage,
+      stopReason: kit.toId(info.finish) ?? (time?.completed === undefined ? null : 'stop'),
+      reportedCostUsd: toReportedCost(kit.toDollars(parts.findLast(isStep) ?? info, 'cost')),
+      metadata: provider === null ? {} : { provider },
+      blocks,
+    });
+    return [message, ...readError(info.error), ...parts.flatMap((part, index) => readAssistantPart(part, true, index))];
+  };
+
+  const readError = (value: JsonValue | undefined): TranscriptRecord[] => {
+    const error = readObject(value);
+    const { message } = state;
+    if (error === undefined || message === undefined) return [];
+    const event = { kind: 'api_error', name: kit.toId(error.name), details: {} } as const;
+    return [kit.toEvent(event, toCopyIdentity(message, 'error'), message.timestampMs)];
+  };
+
+  /** All parts of a person's message are one message. Those that opencode made up for it are not what the person typed. */
+  const readUserParts = (parts: readonly JsonObject[]): TranscriptRecord[] => {
+    const { message } = state;
+    if (message === undefined || parts.length === 0) return [];
+    const entry = { timestampMs: message.timestampMs, uuid: message.id };
+    const unknown = parts.filter(({ type }) => !PART_TYPES.has(String(type))).map(toUnknownPart);
+    const isTyped = (part: JsonObject): boolean => part.type === 'text' && part.synthetic !== true;
+    const compactions = parts.filter(({ type }) => type === 'compaction').map((part) => toCompaction(part, message));
+    const events = [...unknown, ...compactions];
+    const typed = parts.filter(isTyped).map(({ text }) => ({ type: 'text', text: text ?? '' }));
+    const others = parts.filter((part) => !isTyped(part)).flatMap(toUserBlocks);
+    if (typed.length === 0) {
+      return others.length === 0
+        ? events
+        : [...events, newMessage('user', { ...entry, metadata: { isMeta: true }, blocks: others })];
+    }
+    const records = kit.toPromptRecords(typed, entry, toCopyIdentity(message, 'prompt'));
+    for (const record of records) if (record.kind === 'message') record.blocks = [...record.blocks, ...others];
+    return [...events, ...records];
+  };
+
+  const toUserBlocks = (part: JsonObject): BlockContent[] => {
+    if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
+    if (part.type === 'subtask') return kit.toBlocks([{ type: 'text', text: part.prompt ?? '' }]);
+    if (part.type !== 'file') return [];
+    const { mime, filename, url } = part;
+    const isInline = typeof url === 'string' && url.startsWith('data:');
+    const metadata = { mime: mime ?? null, filename: filename ?? null, ...(!isInline && { url: url ?? null }) };
+    return [newBlock(typeof mime === 'string' && mime.startsWith('image/') ? 'image' : 'document', { metadata })];
+  };
+
+  const toCompaction = (part: JsonObject, message: OpenMessage): TranscriptRecord => {
+    const event = { kind: 'compaction', name: part.auto === false ? 'manual' : 'auto', details: {} } as const;
+    return kit.toEvent(event, toCopyIdentity(message, 'compaction'), message.timestampMs);
+  };
+
+  const toWrittenBlocks = (parts: readonly JsonObject[]): BlockContent[] =>
+    parts.flatMap((part, index): BlockContent[] => {
+      if (part.type === 'text') return kit.toBlocks([{ type: 'text', text: part.text ?? '' }]);
+      if (part.type === 'reasoning') return kit.toBlocks([{ type: 'thinking', thinking: part.text ?? '' }]);
+      if (part.type === 'file') return toUserBlocks(part);
+      if (part.type !== 'tool') return [];
+      const input = readObject(part.state)?.input;
+      return kit.toToolUseBlocks({ id: toCallId(part, index), name: part.tool, input });
+    });
+
+  /** What a part of an assistant's message says beside the blocks that the model wrote. */
+  const readAssistantPart = (part: JsonObject, isWithMessage: boolean, index = 0): TranscriptRecord[] => {
+    const { message } = state;
+    if (message === undefined) return [];
+    const records: TranscriptRecord[] = [];
+    if (!isWithMessage) {
+      const blocks = toWrittenBlocks([part]);
+      const { responseId, model, timestampMs, id: uuid } = message;
+      if (blocks.length > 0) records.push(newMessage('assistant', { responseId, model, timestampMs, uuid, blocks }));
+    }
+    if (!PART_TYPES.has(String(part.type))) records.push(toUnknownPart(part));
+    if (part.type === 'tool') records.push(...toToolResult(part, message, index));
+    if (isStep(part)) records.push(...toStep(part, message));
+    if (part.type === 'retry') {
+      const event = { kind: 'api_retry', name: kit.toId(readObject(part.error)?.name), details: {} } as const;
+      records.push(kit.toEvent(event, toCopyIdentity(message, 'retry'), message.timestampMs));
+    }
+    return records;
+  };
+
+  const toToolResult = (part: JsonObject, message: OpenMessage, index: number): TranscriptRecord[] => {
+    const call = readObject(part.state);
+    const status = readText(call?.status);
+    if (call === undefined || (status !== 'completed' && status !== 'error')) return [];
+    const metadata = readObject(call.metadata);
+    const exit = metadata?.exit;
+    // A call of a tool that does not exist, or that is malformed, completes with an explanation.
+    const isError = status === 'error' || part.tool === 'invalid' || (typeof exit === 'number' && exit !== 0);
+    const content = status === 'error' ? call.error : call.output;
+    const isDenied = status === 'error' && /rejected permission|permission.*(denied|rejected)/i.test(String(content));
+    const subagentId = part.tool === 'task' ? kit.toId(metadata?.sessionId ?? metadata?.sessionID) : null;
+    const timestampMs = kit.toTimeMs(readObject(call.time)?.end) ?? message.timestampMs;
+    const result = { id: toCallId(part, index), content, isError, isDenied, subagentId };
+    return [kit.toToolResultMessage(result, { timestampMs })];
+  };
+
+  /** A step is an API response. The last one of a message is the message's, whose usage is its usage. */
+  const toStep = (part: JsonObject, message: OpenMessage): TranscriptRecord[] => {
+    const usage = toOpencodeUsage(readObject(part.tokens), kit);
+    if (usage === undefined) return [];
+    const responseId = toResponseId(message.responsePrefix, usage);
+    const reportedCostUsd = toReportedCost(kit.toDollars(part, 'cost'));
+    const { timestampMs, model } = message;
+    const stopReason = kit.toId(part.reason);
+    return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason })];
+  };
+
+  /** A part on a line of its own, of a message before it. */
+  const readPart = (part: JsonObject): TranscriptRecord[] | undefined => {
+    const messageId = kit.toId(part.messageID);
+    if (state.message === undefined || state.message.id !== messageId) return undefined;
+    return state.message.role === 'user' ? readUserParts([part]) : readAssistantPart(part, false);
+  };
+
+  const readRow = (row: CanonicalRow): TranscriptRecord[] | undefined => {
+    if (row.table === 'session') return readSession(row.row);
+    if (row.table === 'message') return readMessage({ info: toInfo(row), parts: row.children.map(toInfo) });
+    return row.table === 'part' ? readPart(toInfo(row)) : undefined;
+  };
+
+  const readFile = (file: string, value: JsonObject): TranscriptRecord[] | undefined => {
+    if (/(^|\/)session\//.test(file)) return readSession(value);
+    if (/(^|\/)message\//.test(file)) return readMessage({ info: value, parts: toObjects(value.parts) });
+    return /(^|\/)part\//.test(file) ? readPart(value) : undefined;
+  };
+
+  const readLine = (line: JsonObject): { type: string | undefined; records: TranscriptRecord[] | undefined } => {
+    if (line.recount === 'session') return { type: 'header', records: [] };
+    const row = readCanonicalRow(line);
+    if (row !== undefined) return { type: row.table, records: readRow(row) };
+    const file = readCanonicalFile(line);
+    if (file !== undefined) return { type: 'file', records: readFile(file.file, file.value) };
+    const info = readObject(line.info);
+    if (info !== undefined) return { type: 'session', records: readSession(info) };
+    const message = readObject(line.messages);
+    if (message === undefined) return { type: readType(Object.keys(line)[0]), records: undefined };
+    const parts = toObjects(message.parts);
+    return { type: 'message', records: readMessage({ info: readObject(message.info) ?? {}, parts }) };
+  };
+
+  return {
+    state,
+    read(line, { isAscii }) {
+      kit.setAscii(isAscii);
+      const { type, records } = readLine(line);
+      const isMessage = type === 'message' || type === 'part' || type === 'file';
+      const timestampMs = isMessage ? state.message?.timestampMs : undefined;
+      const unknown = { kind: 'unknown', type: type ?? 'unknown', name: type ?? 'unknown' } as const;
+      return { type, timestampMs, records: records ?? [unknown] };
+    },
+  };
+}
+
+/** The fields of a row: those that opencode keeps as JSON in `data`, and the ids of its columns. */
+function toInfo({ row }: CanonicalRow): JsonObject {
+  const data = readObject(readJsonColumn(row.data)) ?? {};
+  const ids = { id: row.id ?? null, messageID: row.message_id ?? null };
+  return { ...data, ...ids };
+}
+
+function toObjects(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/**
+ * `tokens{input, output, reasoning, cache{read, write}, total}`: input is without cache. Reasoning was part of the output until
+ * April 2026 and stands beside it since; which of the two holds, the total says, and if there is none, it is a part unless it is
+ * the larger one. https://github.com/anomalyco/opencode/pull/21047
+ */
+function toOpencodeUsage(tokens: JsonObject | undefined, kit: ReaderKit): Usage | undefined {
+  if (tokens === undefined) return undefined;
+  const cache = readObject(tokens.cache);
+  const inputTokens = kit.toCount(tokens, 'input');
+  const output = kit.toCount(tokens, 'output');
+  const reasoning = kit.toCount(tokens, 'reasoning');
+  const total = kit.toCount(tokens, 'total');
+  const cacheReadTokens = kit.toCount(cache, 'read');
+  const cacheWriteTokens = kit.toCount(cache, 'write');
+  const withoutReasoning = inputTokens + output + cacheReadTokens + cacheWriteTokens;
+  const isApart = total === 0 ? reasoning > output : total === withoutReasoning + reasoning || reasoning > output;
+  return toUsageIfAny({
+    inputTokens,
+    outputTokens: isApart ? output + reasoning : output,
+    cacheReadTokens,
+    cacheWriteTokens,
+    thinkingTokens: reasoning,
+  });
+}
+
+/** The same in every copy: a fork gives messages and parts new ids, and keeps times, models and counts. */
+function toResponseId(prefix: string, usage: Usage): string {
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+  return cutCharacters(`${prefix}/${inputTokens}.${outputTokens}.${cacheReadTokens}.${cacheWriteTokens}`, 500);
+}
+
+/** The message's cost is the sum of its steps; its usage is the last one's. */
+function isStep({ type }: JsonObject): boolean {
+  return type === 'step-finish';
+}
+
+function toUnknownPart({ type }: JsonObject): TranscriptRecord {
+  return { kind: 'unknown', type: 'part', name: `part/${readType(type) ?? 'unknown'}` };
+}
+
+function toCopyIdentity({ role, timestampMs, id }: OpenMessage, kind: string): string | null {
+  return timestampMs === undefined ? id : `${kind}/${role}/${timestampMs}`;
+}
+
+/** Short ids of calls need not be unique within a response; when the call began, and where it stands, is the same in copies. */
+function toCallId(part: JsonObject, index: number): JsonValue {
+  const id = readText(part.callID);
+  if (id !== null && id.length >= 20) return id;
+  const start = readObject(readObject(part.state)?.time)?.start;
+  return `${id ?? 'call'}/${typeof start === 'number' ? start : ''}/${index}`;
+}
