@@ -1,14 +1,24 @@
-import { resolve } from 'node:path';
-import { type BackfillOptions, type BackfillReport, type BackfillTarget, runBackfill } from '@recount/ingest';
-import { measureInput, type ReadSourcesOptions, readSources } from '@recount/storage/sources';
+import { join, resolve } from 'node:path';
+import { openSessionMemory, readSessions } from '@recount/collect';
+import {
+  type BackfillOptions,
+  type BackfillOutcome,
+  type BackfillReport,
+  type BackfillTarget,
+  runBackfill,
+} from '@recount/ingest';
+import { measureInput, type ReadSourcesOptions } from '@recount/storage/sources';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
+import { toDataDirectory } from '../local/data-directory.ts';
 import { formatCount, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
 
 export interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
   target: BackfillTarget | undefined;
+  /** Names the target; what is remembered of it spares reading sessions of databases again. Default: nothing is. */
+  targetId?: string | undefined;
   sinceMs?: number | undefined;
   signal: AbortSignal;
   /** Whether to show a progress bar where stderr is a terminal. Default true. */
@@ -17,6 +27,7 @@ export interface BackfillRequest extends BackfillOptions {
 }
 
 const STALL_MS = 20_000;
+const ARRIVED = new Set<BackfillOutcome>(['queued', 'ingested', 'superseded', 'already-there', 'healed']);
 
 /** Runs a backfill with a progress bar where stderr is a terminal. */
 export async function backfillWithProgress(
@@ -44,19 +55,26 @@ export async function backfillWithProgress(
     if (!troubles.has(reason)) bar.note(`${reason}. Trying again …`);
     troubles.add(reason);
   };
+  const { targetId } = request;
+  const memory =
+    targetId === undefined
+      ? undefined
+      : await openSessionMemory(join(toDataDirectory(context).path, 'collected', `${targetId}.json`));
   try {
     const onEvent: BackfillRequest['onEvent'] = (event, report) => {
+      if (event.kind === 'outcome' && ARRIVED.has(event.outcome)) memory?.confirm(event.location);
       if (event.kind === 'stalled') bar.note(toStallNote(event.waitingCount));
       if (event.kind === 'retrying') noteTrouble(event.reason);
       if (showsProgress) showProgress(bar, report, totalBytes);
       request.onEvent?.(event, report);
     };
-    const sources = readSources(paths, options);
+    const sources = readSessions(paths, { ...options, memory });
     const report = await runBackfill({ target: request.target, onEvent }, sources, { ...request, stallMs: STALL_MS });
     return { report, elapsedMs: performance.now() - startedAtMs };
   } finally {
     bar.end();
     s3?.destroy();
+    await memory?.save();
   }
 }
 

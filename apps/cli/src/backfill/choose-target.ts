@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { type BackfillTarget, createDirectTarget } from '@recount/ingest';
 import type { CliContext } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
@@ -12,6 +13,8 @@ export interface TargetOptions extends ApiOptions, UploadOrigin {
 
 export interface ChosenTarget {
   target: BackfillTarget;
+  /** The same for the same workspace of the same installation; holds no key. */
+  id: string;
   close(): Promise<void>;
 }
 
@@ -30,6 +33,7 @@ export async function chooseTarget(context: CliContext, options: TargetOptions):
   if (place === undefined) throw new CliError(NO_TARGET_MESSAGE);
   return {
     target: createApiTarget(createApiClient(place), { machine: options.machine, person: options.person }),
+    id: toTargetId(place.url, place.key),
     close: async () => {},
   };
 }
@@ -42,9 +46,15 @@ async function openDirectTarget(context: CliContext, options: TargetOptions): Pr
   const installation = await openInstallation(await findInstallationConfig(context));
   try {
     const workspaceId = await findWorkspace(installation.database, options.workspace ?? DEFAULT_WORKSPACE);
-    return { target: createDirectTarget(installation, { ...options, workspaceId }), close: installation.close };
+    const target = createDirectTarget(installation, { ...options, workspaceId });
+    return { target, id: toTargetId('direct', workspaceId), close: installation.close };
   } catch (error) {
     await installation.close();
     throw error;
   }
+}
+
+/** Keys belong to a workspace each; a new key is taken for another workspace. */
+function toTargetId(...parts: readonly string[]): string {
+  return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 16);
 }

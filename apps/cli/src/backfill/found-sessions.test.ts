@@ -20,13 +20,13 @@ const createContext = (options: Parameters<typeof createFakeContext>[0] = {}): F
 
 it('lists agents with sessions, sizes and folders', async () => {
   const context = createContext({ columns: 100 });
-  showFound(context, await findOnMachine(context, { agent: [] }), false);
+  await showFound(context, await findOnMachine(context, { agent: [] }), false);
   expect(context.out()).toMatch(/^AGENT +SESSIONS +SIZE +WHERE\nClaude Code +2 +3\.0 kB +~\/\.claude\/projects\//);
 });
 
 it('lists them as JSON', async () => {
   const context = createContext();
-  showFound(context, await findOnMachine(context, { agent: ['claude-code'] }), true);
+  await showFound(context, await findOnMachine(context, { agent: ['claude-code'] }), true);
   const place = { agent: 'claude-code', holds: 'transcripts', files: 2, bytes: 3000, readable: true };
   expect(JSON.parse(context.out())).toMatchObject({ places: [place] });
 });

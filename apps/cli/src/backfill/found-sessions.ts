@@ -1,7 +1,7 @@
 import { homedir } from 'node:os';
 import { sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { type FoundSessions, findSessions } from '@recount/collect';
+import { type FoundSessions, findSessions, openSessionStore } from '@recount/collect';
 import { AGENTS, findReadableFormat } from '@recount/core';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
@@ -32,30 +32,53 @@ export async function findOnMachine(context: CliContext, { agent: ids }: FindOpt
 }
 
 /** Whether recount can ingest what lies there. */
-export function isReadable({ agent }: FoundSessions): boolean {
-  return findReadableFormat(agent.id, 'session') !== undefined;
+function isReadable({ agent, place }: FoundSessions): boolean {
+  const hasReader = findReadableFormat(agent.id, 'session') !== undefined;
+  return hasReader && (place.holds === 'transcripts' || agent.database !== undefined);
 }
 
 /** Prints the places with their sessions and sizes. */
-export function showFound(context: CliContext, found: readonly FoundSessions[], asJson: boolean): void {
-  if (asJson) print(context, JSON.stringify({ places: found.map(toJson) }, null, 2));
-  else if (found.length === 0) note(context, 'No sessions found.');
-  else for (const line of toTable(context, found)) print(context, line);
+export async function showFound(context: CliContext, found: readonly FoundSessions[], asJson: boolean): Promise<void> {
+  const counted = await Promise.all(
+    found.map(async (place) => ({ ...place, sessionCount: await countSessions(place) })),
+  );
+  if (asJson) print(context, JSON.stringify({ places: counted.map(toJson) }, null, 2));
+  else if (counted.length === 0) note(context, 'No sessions found.');
+  else for (const line of toTable(context, counted)) print(context, line);
 }
 
-function toJson(found: FoundSessions) {
-  const { agent, place, folder, files, sizeBytes } = found;
+interface CountedSessions extends FoundSessions {
+  /** Undefined if a database cannot be read. */
+  sessionCount: number | undefined;
+}
+
+/** Sub-agents that have files or rows of their own count as sessions. */
+async function countSessions({ agent, place, files }: FoundSessions): Promise<number | undefined> {
+  if (place.holds === 'transcripts') return files.length;
+  let count = 0;
+  for (const { path } of files) {
+    const store = await openSessionStore(path, [agent]).catch(() => undefined);
+    if (store === undefined) return undefined;
+    count += store.listSessions().length;
+    store.close();
+  }
+  return count;
+}
+
+function toJson(found: CountedSessions) {
+  const { agent, place, folder, files, sessionCount, sizeBytes } = found;
   return {
     agent: agent.id,
     holds: place.holds,
     folder,
+    sessions: sessionCount ?? null,
     files: files.length,
     bytes: sizeBytes,
     readable: isReadable(found),
   };
 }
 
-function toTable(context: CliContext, found: readonly FoundSessions[]): string[] {
+function toTable(context: CliContext, found: readonly CountedSessions[]): string[] {
   const columns = [
     { header: 'AGENT' },
     { header: 'SESSIONS', align: 'right' },
@@ -64,7 +87,7 @@ function toTable(context: CliContext, found: readonly FoundSessions[]): string[]
   ] as const;
   const rows = found.map((place) => [
     place.agent.label,
-    place.place.holds === 'transcripts' ? formatCount(place.files.length) : '-',
+    place.sessionCount === undefined ? '?' : formatCount(place.sessionCount),
     formatBytes(place.sizeBytes),
     toShownFolder(context, place) + (isReadable(place) ? '' : ' (not read yet)'),
   ]);
@@ -87,7 +110,7 @@ export async function confirmFound(
   }
   const paths = readable.flatMap(({ files }) => files.map(({ path }) => path));
   if (isConfirmed) return paths;
-  if (!asJson) showFound(context, found, false);
+  if (!asJson) await showFound(context, found, false);
   if (!context.stdin.isTTY || !context.stderr.isTTY) {
     throw new UsageError('To take all of these, type `recount backfill --yes`; or name files and folders.');
   }

@@ -13,6 +13,7 @@ interface BackfillCommandOptions extends TargetOptions {
   wait: boolean;
   agent: string[];
   list?: boolean;
+  rescan?: boolean;
   yes?: boolean;
 }
 
@@ -23,7 +24,7 @@ export function createBackfillCommand(context: CliContext): Command {
     .description('Bring everything that lies in files, folders, archives and buckets')
     .argument(
       '[path...]',
-      'files, folders, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix; ' +
+      'files, folders, agents’ databases, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix; ' +
         'default: what the agents on this machine have kept, once you have confirmed it',
     )
     .option('--list', 'list what the agents on this machine have kept, and bring nothing')
@@ -35,6 +36,10 @@ export function createBackfillCommand(context: CliContext): Command {
     .option('--no-wait', 'end when all is stored, without waiting until it is ingested')
     .option('--person <name>', 'whose sessions these are, such as a mail address')
     .option('--machine <name>', 'machine that they come from')
+    .option(
+      '--rescan',
+      'read all sessions of databases again, also those that have not changed since they were brought',
+    )
     .option('--json', 'print the result as JSON')
     .option('--server <url>', 'API to bring it to; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
@@ -75,6 +80,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
     const { report, elapsedMs } = await backfillWithProgress(context, {
       paths,
       target: chosen?.target,
+      targetId: options.rescan ? undefined : chosen?.id,
       sinceMs: options.since,
       concurrency: options.concurrency,
       waitsForIngestion: options.wait,
@@ -103,7 +109,7 @@ async function choosePaths(context: CliContext, options: BackfillCommandOptions)
   const found = await findOnMachine(context, options);
   const asJson = options.json ?? false;
   if (options.list) {
-    showFound(context, found, asJson);
+    await showFound(context, found, asJson);
     return undefined;
   }
   return await confirmFound(context, found, { isConfirmed: (options.yes || options.dryRun) ?? false, asJson });

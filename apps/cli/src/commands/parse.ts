@@ -21,7 +21,7 @@ const UNNAMED_SESSION = 'stdin';
 export function createParseCommand(context: CliContext): Command {
   return new Command('parse')
     .description('Parse one transcript and print what is in it; no database is needed')
-    .argument('<file>', 'a transcript, also .gz or .zst, or - for stdin')
+    .argument('<file>', 'a transcript, also .gz or .zst, a session of an agent’s database, or - for stdin')
     .addOption(
       new Option(
         '--format <format>',
@@ -30,7 +30,7 @@ export function createParseCommand(context: CliContext): Command {
         .choices(['json', 'ndjson', 'table'])
         .default(undefined, 'table on a terminal, else json'),
     )
-    .option('--session-id <id>', 'session id, in place of that of path and content')
+    .option('--session-id <id>', 'session id, in place of that of path and content; of a database, the session to read')
     .option('--max-line-bytes <n>', 'longer lines are errors (default: 5 MiB)', wholeNumber(1, MAX_LINE_BYTES))
     .addOption(
       new Option('--usage-from <line>', 'which of the usages on the lines of one response counts')
@@ -47,6 +47,7 @@ Lines that cannot be read are no failure: they are listed as errors, with their 
 Examples:
   $ recount parse session.jsonl
   $ recount parse session.jsonl.gz --format json | jq .stats
+  $ recount parse ~/.local/share/opencode/opencode.db --session-id ses_…
   $ zcat big.jsonl.gz | recount parse - --format ndjson | jq -c 'select(.kind == "issue")'`,
     )
     .action((file: string, options: ParseCommandOptions) => parse(context, file, options));
@@ -61,7 +62,7 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
       import('../parse/to-json.ts'),
       import('../parse/format-result.ts'),
     ]);
-  const { identity, chunks } = await openInput(context, file);
+  const { identity, chunks } = await openInput(context, file, options.sessionId);
   const { format } = identity;
   if (format !== undefined && !identity.isReadable) {
     throw new CliError(`${file}: recount recognises this ${format} transcript, but cannot read the format yet.`);

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { isSqliteFile, openSessionStore } from '@recount/collect';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
 import { readSources, SourceError } from '@recount/storage/sources';
@@ -19,15 +20,15 @@ const STDIN = '-';
  * Opens a file, decompressed where it is, or stdin as it is, and reads as far as it takes to tell whose transcript it is.
  * Throws CliError where it is no single file, or SourceError.
  */
-export async function openInput(context: CliContext, file: string): Promise<ParseInput> {
+export async function openInput(context: CliContext, file: string, sessionId?: string): Promise<ParseInput> {
   const path = file === STDIN ? undefined : resolve(context.workingDirectory, file);
-  const source = path === undefined ? context.stdin : await openFile(path);
+  const source = path === undefined ? context.stdin : await openFile(path, sessionId);
   const { held, chunks } = await peekChunks(source, IDENTIFY_HEAD_BYTES);
   const identity = identifyTranscript({ path, head: Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES) });
   return { identity, chunks };
 }
 
-async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
+async function openFile(path: string, sessionId: string | undefined): Promise<AsyncIterable<Uint8Array>> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => {
     const reason = error.code === 'ENOENT' ? 'there is no such file' : `cannot be read (${error.code})`;
     // Node put that where the shell gave bytes that are no UTF-8.
@@ -35,8 +36,29 @@ async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
     throw new CliError(`${path}: ${reason}${hint}`);
   });
   if (stats.isDirectory()) throw new CliError(`${path} is a folder: \`recount parse\` reads one file.`);
+  if (stats.isFile() && (await isSqliteFile(path))) return readDatabase(path, sessionId);
   // Such as a pipe of `<(…)`: its bytes come once, and are taken as they are.
   return stats.isFile() ? readTranscriptFile(path) : createReadStream(path);
+}
+
+/** One session of an agent's database: the one that is named, or the only one. */
+async function* readDatabase(path: string, sessionId: string | undefined): AsyncGenerator<Uint8Array> {
+  const store = await openSessionStore(path).catch((error: unknown) => {
+    throw error instanceof SourceError ? new CliError(`${path}: ${error.message}`, { cause: error }) : error;
+  });
+  try {
+    const sessions = store.listSessions();
+    const session = sessionId === undefined ? sessions.at(-1) : sessions.find(({ id }) => id === sessionId);
+    if (session === undefined || (sessionId === undefined && sessions.length > 1)) {
+      const latest = sessions.slice(-3).map(({ id }) => id);
+      const example = latest.length === 0 ? '' : `: name one with --session-id, such as ${latest.join(', ')}`;
+      const found = sessionId === undefined ? `holds ${sessions.length} sessions` : `has no session ${sessionId}`;
+      throw new CliError(`${path} ${found}${example}.`);
+    }
+    yield* store.readSession(session.id);
+  } finally {
+    store.close();
+  }
 }
 
 async function* readTranscriptFile(path: string): AsyncGenerator<Uint8Array> {

@@ -33,7 +33,7 @@ export async function readContent(
     const { held, isWhole, chunks } = await peekChunks(abortable(stream, signal), maxHeldBytes + 1);
     const head = Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES);
     const identity = identifyTranscript({ path: source.path, head });
-    const skipReason = toSkipReason(identity, head, isWhole);
+    const skipReason = toSkipReason(identity, head, { isWhole, path: source.path });
     if (skipReason !== undefined) return skipReason;
     const { sessionId } = identity;
     if (isWhole) return { sessionId, measure: await measure(toAsync(held)), open: () => toAsync(held) };
@@ -48,15 +48,19 @@ export async function readContent(
   }
 }
 
-/** By the lines; where none tells, a sub-agent's path does, as for journals of sub-agents, whose lines name no session. */
+/**
+ * By the lines; where none tells, a sub-agent's path does, as for journals of sub-agents, whose lines name no session. Of
+ * documents only those of a known format are transcripts.
+ */
 function toSkipReason(
   { format, isReadable, isSubagent, parentSessionId }: TranscriptIdentity,
   head: Buffer,
-  isWhole: boolean,
+  { isWhole, path }: { isWhole: boolean; path: string },
 ): BackfillSkipReason | undefined {
   if (head.length === 0) return 'empty';
   if (isReadable) return undefined;
   if (format !== undefined) return `not-yet-known:${format}`;
+  if (/\.json$/i.test(path)) return 'unknown-format';
   const hasTellingLine = isWhole || head.includes(LINE_FEED);
   return hasTellingLine && !(isSubagent && parentSessionId !== undefined) ? 'unknown-format' : undefined;
 }

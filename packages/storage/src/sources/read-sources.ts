@@ -29,7 +29,7 @@ export interface ReadSourcesOptions {
  * sorted with `<session>.jsonl` right before `<session>/`, archives in their own order. Nothing is written to disk, and memory
  * does not grow with the input, but for the names of the folders being read.
  *
- * Names ending in `.jsonl` or `.ndjson`, also with `.gz` or `.zst`, are transcripts; in the paths themselves any file is that
+ * Names ending in `.jsonl`, `.ndjson` or `.json`, also with `.gz` or `.zst`, are transcripts; in the paths themselves any file is that
  * is not an archive. Whether content is compressed, and what archive it is, its first bytes tell, not its name. Symbolic links
  * are followed in the given paths only.
  *

@@ -3,10 +3,12 @@ import { isUtf8 } from 'node:buffer';
 /** What a name promises. The magic bytes of the content have the last word on how it is decoded. */
 type NameKind = 'transcript' | 'tar' | 'zip' | 'other';
 
-const TRANSCRIPT_ENDING = /\.(?:jsonl|ndjson)(?:\.(?:gz|zst))?$/i;
+const TRANSCRIPT_ENDING = /\.(?:jsonl?|ndjson)(?:\.(?:gz|zst))?$/i;
 const TAR_ENDING = /\.(?:tar|tar\.gz|tgz|tar\.zst|tzst)$/i;
 const ZIP_ENDING = /\.zip$/i;
 const COMPRESSION_ENDING = /\.(?:gz|zst)$/i;
+/** What agents keep beside a session, about it. */
+const COMPANION_ENDING = /\.(?:meta|settings)\.json$/i;
 /** macOS archives hold a binary `._name` beside each `name`. */
 const APPLE_DOUBLE = /(?:^|[\\/])\._[^\\/]*$/;
 /** U+FFFD as well: it marks the bytes of the others. */
@@ -15,7 +17,7 @@ const MAX_CHARACTER_BYTES = 4;
 const DRIVE_PREFIX = /^[a-z]:(?=[\\/])/i;
 
 export function classifyName(path: string): NameKind {
-  if (APPLE_DOUBLE.test(path)) return 'other';
+  if (APPLE_DOUBLE.test(path) || COMPANION_ENDING.test(path)) return 'other';
   if (TRANSCRIPT_ENDING.test(path)) return 'transcript';
   if (TAR_ENDING.test(path)) return 'tar';
   if (ZIP_ENDING.test(path)) return 'zip';

@@ -1,3 +1,5 @@
+import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
 import type { Agent, SessionDatabase } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
 import { createOpencodeReader } from './reader.ts';
@@ -37,7 +39,10 @@ const database: SessionDatabase = {
   ],
 };
 
-/** opencode: its SQLite store, its older folder of JSON files, and the output of `opencode run --format json`, which is not read yet. */
+const isSessionId = (value: JsonObject[string] | undefined): value is string =>
+  typeof value === 'string' && value.startsWith('ses_');
+
+/** opencode: its SQLite store, what `opencode export` prints, its older folder of JSON files, and the output of `opencode run --format json`, which is not read yet. */
 export const opencode: Agent = {
   id: 'opencode',
   label: 'opencode',
@@ -45,6 +50,22 @@ export const opencode: Agent = {
   database,
   formats: [
     toCanonicalFormat('opencode', createOpencodeReader),
+    {
+      id: 'opencode-export',
+      kind: 'session',
+      layout: 'document',
+      detect({ info, messages }) {
+        const isExport = isJsonObject(info) && isSessionId(info.id);
+        return isExport && (messages === undefined || isJsonObject(readObject(messages)?.info)) ? 1 : 0;
+      },
+      identify({ info, messages }, found) {
+        const session = readObject(info);
+        found.sessionId ??= readText(session?.id) ?? undefined;
+        if (isSessionId(session?.parentID)) found.parentSessionId ??= session.parentID;
+        found.hasMessage ||= messages !== undefined;
+      },
+      createReader: createOpencodeReader,
+    },
     {
       id: 'opencode-json',
       kind: 'stream',

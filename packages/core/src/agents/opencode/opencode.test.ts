@@ -162,6 +162,16 @@ describe('opencode', () => {
     expect(await keys([HEADER, { file: 'session/p/ses_heron.json', value: INFO }, ...files])).toEqual(original);
   });
 
+  it('reads what `opencode export` prints as the rows of the store', async () => {
+    const document = JSON.stringify({ info: INFO, messages: MESSAGES }, null, 2);
+    const [read, rows] = await Promise.all([readTranscript(document), readTranscript(toJsonLines(toRows(MESSAGES)))]);
+    expect(listIssues(read)).toEqual([]);
+    expect(read.identity).toMatchObject({ agent: 'opencode', format: 'opencode-export', sessionId: 'ses_heron' });
+    expect(read.apiResponses.map((row) => row.response_key)).toEqual(rows.apiResponses.map((row) => row.response_key));
+    expect(countTokens(read)).toEqual(countTokens(rows));
+    expect(read.toolCalls.map(({ call_key }) => call_key)).toEqual(rows.toolCalls.map(({ call_key }) => call_key));
+  });
+
   it('takes a session that another one started for a sub-agent of its own', async () => {
     const { identity } = await readTranscript(toJsonLines([{ ...HEADER, session: 'ses_child', parent: 'ses_heron' }]));
     expect(identity).toMatchObject({ sessionId: 'ses_child', isSubagent: true, parentSessionId: 'ses_heron' });

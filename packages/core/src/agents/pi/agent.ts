@@ -32,6 +32,12 @@ const toFormat = (id: string, detect: Format['detect']): Format => ({
 export const pi: Agent = {
   id: 'pi',
   label: 'Pi',
+  places: [
+    {
+      ...{ holds: 'transcripts', variable: 'PI_CODING_AGENT_DIR', bases: ['.pi/agent'] },
+      files: ['sessions/**/*.jsonl'],
+    },
+  ],
   formats: [toFormat('pi-session', (line) => (isHeader(line) ? 0.7 : 0))],
 };
 
@@ -39,6 +45,12 @@ export const pi: Agent = {
 export const openclaw: Agent = {
   id: 'openclaw',
   label: 'OpenClaw',
+  places: [
+    {
+      ...{ holds: 'transcripts', variable: 'OPENCLAW_STATE_DIR', bases: ['.openclaw', '.clawdbot', '.moltbot'] },
+      files: ['agents/*/sessions/*.jsonl'],
+    },
+  ],
   formats: [toFormat('openclaw-session', (line, path) => (isHeader(line) && isBelow(path, '.openclaw') ? 0.9 : 0))],
 };
 
@@ -49,6 +61,7 @@ export const openclaw: Agent = {
 export const omp: Agent = {
   id: 'omp',
   label: 'OMP',
+  places: [{ holds: 'transcripts', bases: ['.omp/agent'], files: ['sessions/**/*.jsonl'] }],
   formats: [
     toFormat('omp-session', (line, path) => {
       if (line.type === 'title' && typeof line.title === 'string') return 0.6;
