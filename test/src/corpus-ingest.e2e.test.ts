@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +12,17 @@ import { findCorpus } from './corpus.ts';
 import { countTranscript } from './independent-count.ts';
 
 const CLI = fileURLToPath(new URL('../../apps/cli/bin/recount.mjs', import.meta.url));
+const SAMPLES = fileURLToPath(new URL('../../samples', import.meta.url));
+const FIGURES = [
+  'responses',
+  'tokens_in',
+  'tokens_out',
+  'cache_read',
+  'cache_write',
+  'cache_write_1h',
+  'web_search_requests',
+  'cost_usd',
+];
 const corpus = findCorpus();
 let directory: string;
 /** Where the cluster really is: as root, not below a folder of mkdtemp. */
@@ -47,6 +58,43 @@ async function withDatabase<T>(work: (client: pg.Client) => Promise<T>): Promise
     await client.end();
     await postgres.stop();
   }
+}
+
+/** The ledger, and `recount usage` on the same transcripts without a database: equal to the token and the cent, group by group. */
+async function expectSameUsage(): Promise<void> {
+  const folder = join(directory, 'unpacked');
+  for (const archive of (await readdir(corpus ?? '')).filter((name) => name.endsWith('.tar.gz'))) {
+    const target = join(folder, archive.replace('.tar.gz', ''));
+    await mkdir(target, { recursive: true });
+    await promisify(execFile)('tar', ['-xzf', join(corpus ?? '', archive), '-C', target]);
+  }
+  const groups = ['day', 'agent', 'model', 'session', 'git_branch'];
+  const usage = ['usage', '--no-cache', '--json', '--time-zone', 'UTC', '--group-by', groups.join()];
+  const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...usage, folder, SAMPLES], {
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const { rows } = JSON.parse(stdout) as { rows: (Record<string, unknown> & { own: Record<string, unknown> })[] };
+  const counted = rows
+    .filter(({ own }) => own.responses !== 0)
+    .map(({ own, ...row }) => ({
+      ...Object.fromEntries(groups.map((key) => [key, row[key]])),
+      ...Object.fromEntries(FIGURES.map((figure) => [figure, own[figure]])),
+      unfinalised: (own.unfinalised as { responses: number }).responses,
+    }));
+  const stored = await withDatabase(async (client) => {
+    const { rows } = await client.query(
+      `SELECT to_char(timestamp AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, agent, model, session_id AS session, git_branch,
+         count(*)::int AS responses, sum(tokens_in)::float8 AS tokens_in, sum(tokens_out)::float8 AS tokens_out,
+         sum(cache_read)::float8 AS cache_read, sum(cache_write)::float8 AS cache_write,
+         sum(cache_write_1h)::float8 AS cache_write_1h, sum(web_search_requests)::float8 AS web_search_requests,
+         sum(cost_usd)::float8 AS cost_usd, (count(*) FILTER (WHERE is_unfinalised))::int AS unfinalised
+       FROM recount.usage_ledger GROUP BY 1, 2, 3, 4, 5`,
+    );
+    return rows;
+  });
+  const toName = (row: Record<string, unknown>): string => JSON.stringify(groups.map((key) => row[key]));
+  const sorted = (list: Record<string, unknown>[]) => list.sort((one, other) => (toName(one) < toName(other) ? -1 : 1));
+  expect(sorted(counted)).toEqual(sorted(stored));
 }
 
 describe.skipIf(corpus === undefined)('`recount up` with the corpus of real transcripts', () => {
@@ -105,6 +153,8 @@ describe.skipIf(corpus === undefined)('`recount up` with the corpus of real tran
         });
       }
     });
+
+    await expectSameUsage();
 
     const second = await runUp(corpus ?? '');
     expect(countIn(second, 'ingested')).toBe(0);

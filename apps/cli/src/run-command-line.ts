@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
-import { note } from './cli-context.ts';
+import { note, print } from './cli-context.ts';
 import { toExit } from './cli-error.ts';
 import { createApiCommand } from './commands/api.ts';
 import { createAuditCommand } from './commands/audit.ts';
@@ -24,11 +24,21 @@ import { createSettingsCommand } from './commands/settings.ts';
 import { createTailCommand } from './commands/tail.ts';
 import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';
+import { createUsageCommand } from './commands/usage.ts';
 import { createVerifyCommand } from './commands/verify.ts';
 import { createWorkerCommand } from './commands/worker.ts';
 import { createWorkspacesCommand } from './commands/workspaces.ts';
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
+
+/** Shown to who gives no arguments, before the usage of the machine. */
+const OVERVIEW = `recount ${VERSION}: the warehouse for coding-agent transcripts
+
+  recount usage       tokens and cost of this machine's agents, as below
+  recount up          keep all transcripts in a database on this machine, with API and reports
+  recount connect     keep them on a server
+  recount --help      everything else
+`;
 
 /**
  * Runs `recount` with the given arguments and returns its exit code: 0 where all went well, 1 where something failed, 2 where
@@ -37,7 +47,9 @@ const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', impor
 export async function runCommandLine(context: CliContext, commandArguments: readonly string[]): Promise<number> {
   endQuietlyWithoutReader(context);
   try {
-    await createProgram(context).parseAsync(commandArguments, { from: 'user' });
+    if (commandArguments.length === 0) print(context, OVERVIEW);
+    const words = commandArguments.length === 0 ? ['usage'] : commandArguments;
+    await createProgram(context).parseAsync(words, { from: 'user' });
     return context.exitCode;
   } catch (error) {
     const { exitCode, message } = await toExit(error, context.environment);
@@ -74,6 +86,7 @@ function createProgram(context: CliContext): Command {
     })
     .exitOverride();
   for (const command of [
+    createUsageCommand(context),
     createUpCommand(context),
     createBackfillCommand(context),
     createUploadCommand(context),

@@ -54,3 +54,5 @@ export {
 export { streamTranscript, type TranscriptBatch } from './stream-transcript.ts';
 export type { TranscriptSummary } from './transcript-parser.ts';
 export type { Usage } from './usage/usage.ts';
+export type { UsageScan, UsageScanner, UsageScannerOptions } from './usage/usage-scanner.ts';
+export { createUsageScanner } from './usage/usage-scanner.ts';

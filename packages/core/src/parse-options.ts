@@ -43,6 +43,11 @@ export interface ParseOptions {
   resumeFrom?: Uint8Array | undefined;
   /** Let the last batches carry a checkpoint, from which a transcript that grew can be parsed on. Default false. */
   makeCheckpoint?: boolean | undefined;
+  /**
+   * Lines that cannot bear on usage are skipped unread, as far as the format tells them: `apiResponses` are those of a whole
+   * parse, and everything else is incomplete. Default false.
+   */
+  isUsageOnly?: boolean | undefined;
   /** Messages that stay open at a checkpoint. Late lines of real sessions come within fifty responses. Default 128. */
   maxMessagesInCheckpoint?: number | undefined;
   /** Messages held back for later lines of their API responses, some two to a response. Default 4,000. */
@@ -63,6 +68,7 @@ export function resolveOptions(options: ParseOptions): {
   maxInlineContentBytes: number;
   maxLineBytes: number;
   usageFrom: 'first' | 'final';
+  isUsageOnly: boolean;
   prices: PriceTable;
   maxOpenMessages: number;
   maxOpenToolCalls: number;
@@ -73,6 +79,7 @@ export function resolveOptions(options: ParseOptions): {
     maxInlineContentBytes: options.maxInlineContentBytes ?? DEFAULT_MAX_INLINE_CONTENT_BYTES,
     maxLineBytes: options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES,
     usageFrom: options.usageFrom ?? 'final',
+    isUsageOnly: options.isUsageOnly ?? false,
     prices: options.prices ?? flatDefaultPrices,
     maxOpenMessages: options.maxOpenMessages ?? DEFAULT_MAX_OPEN_MESSAGES,
     maxOpenToolCalls: options.maxOpenToolCalls ?? DEFAULT_MAX_OPEN_TOOL_CALLS,

@@ -5,9 +5,10 @@ import { createUlidSequence } from './ids/ulid-sequence.ts';
 import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
 import { createDocumentSplitter, toEntryObject } from './lines/document-splitter.ts';
 import { readJsonLine } from './lines/json-line.ts';
-import { createLineSplitter, type RawLine } from './lines/line-splitter.ts';
-import { type AssemblySink, createMessageAssembler } from './messages/message-assembler.ts';
-import { createSessionEventTracker, createSessionFacts } from './messages/session-facts.ts';
+import { createLineSplitter, type LineFilter, type LinePosition, type RawLine } from './lines/line-splitter.ts';
+import { createMarkerFilter } from './lines/marker-filter.ts';
+import { type AssemblySink, createMessageAssembler, type MessageAssembler } from './messages/message-assembler.ts';
+import { createSessionEventTracker, createSessionFacts, type SessionFacts } from './messages/session-facts.ts';
 import { createTranscriptTotals } from './messages/transcript-totals.ts';
 import { createArrivalClock, type ParseOptions, resolveOptions } from './parse-options.ts';
 import { createParserState, readCheckpoint, writeCheckpoint } from './parser-state.ts';
@@ -96,7 +97,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     issuesOfLine.set(error, issue);
     sink.addIssue(issue);
   };
-  const context: ReaderContext = { maxInlineContentBytes, report };
+  const context: ReaderContext = { maxInlineContentBytes, isUsageOnly: resolved.isUsageOnly, report };
   const reader = createTranscriptReader(format, context, state.reader);
   state.reader = reader.state;
 
@@ -164,8 +165,12 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   };
 
   const isDocument = findFormat(format)?.format.layout === 'document';
-  const createSplitter = isDocument ? createDocumentSplitter : createLineSplitter;
-  const splitter = createSplitter(maxLineBytes, readLine, state.position);
+  const isWanted = resolved.isUsageOnly
+    ? createUsageFilter(format, { facts, assembler, position: state.position })
+    : undefined;
+  const splitter = isDocument
+    ? createDocumentSplitter(maxLineBytes, readLine, state.position)
+    : createLineSplitter(maxLineBytes, readLine, state.position, isWanted);
   const mayHaveCheckpoint = (): boolean => {
     const isWithinLine = splitter.byteCount !== state.position.byteOffset;
     // A document is rewritten as a whole: no later version goes on from it.
@@ -191,4 +196,25 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       };
     },
   };
+}
+
+/** The first lines are read until they have said where and when the session began. */
+const MAX_HEAD_LINES = 200;
+
+interface UsageFilterDeps {
+  facts: SessionFacts;
+  assembler: MessageAssembler;
+  position: LinePosition;
+}
+
+/** The lines that bear on usage; undefined, which is all lines, for a format without markers. */
+function createUsageFilter(formatId: string, { facts, assembler, position }: UsageFilterDeps): LineFilter | undefined {
+  const markers = findFormat(formatId)?.format.usageMarkers;
+  if (markers === undefined) return undefined;
+  const hasUsage = createMarkerFilter(markers.usage);
+  const hasSearches = createMarkerFilter(markers.searches ?? []);
+  return (bytes, start, end) =>
+    hasUsage(bytes, start, end) ||
+    (assembler.awaitsSearches() && hasSearches(bytes, start, end)) ||
+    (position.lineCount <= MAX_HEAD_LINES && !facts.hasOrigin());
 }

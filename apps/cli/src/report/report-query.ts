@@ -52,7 +52,7 @@ export function toFilterQuery(
 const toZoneName = (timeZone: string): string => (timeZone === '+00:00' ? 'UTC' : timeZone);
 
 /** `7d` and `2w` are the date of so many days ago in the time zone; everything else is for the API to read. */
-function toReportMoment(text: string | undefined, timeZone: string, nowMs: number): string | undefined {
+export function toReportMoment(text: string | undefined, timeZone: string, nowMs: number): string | undefined {
   const [, amount, unit = ''] = /^(\d{1,4})([dw])$/.exec(text ?? '') ?? [];
   if (amount === undefined) return text;
   let today: Intl.DateTimeFormat;

@@ -24,6 +24,11 @@ export interface ReaderContext {
   maxInlineContentBytes: number;
   /** The session is watched while it runs: LiveRecords are given, and nothing is measured (`contentBytes` may be 0). */
   isLive?: boolean;
+  /**
+   * Only responses and their usage are asked for: readers may leave out events, metadata, prompts, and what blocks say beyond
+   * their sizes and the searches that their tools count.
+   */
+  isUsageOnly?: boolean;
   /** Reports a fault of the line that is being read. `error` never quotes the transcript beyond the name of a type. */
   report(code: IssueCode, severity: IssueSeverity, error: string, count?: number): void;
 }
@@ -46,6 +51,14 @@ export interface ContentIdentity {
   hasMessage: boolean;
 }
 
+/** Byte sequences, as the agent writes its JSON: a line that contains none of them has nothing to say about usage. */
+export interface UsageMarkers {
+  /** On each line that bears on usage, cost or the model of a response. */
+  usage: readonly string[];
+  /** On each result of a tool whose use counts searches; looked for while such a use waits for its result. */
+  searches?: readonly string[];
+}
+
 /** One form in which an agent's sessions reach recount. */
 export interface Format {
   id: string;
@@ -64,6 +77,8 @@ export interface Format {
    * where they lie: `path` is the file's, if it is known.
    */
   detect(line: JsonObject, path?: string): number;
+  /** How a scan for usage alone tells the lines that it can skip unread. Undefined if all lines must be read. */
+  usageMarkers?: UsageMarkers;
   /** Adds to `found` what the line says about the transcript. Only for formats that can be read. */
   identify?(line: JsonObject, found: ContentIdentity): void;
   /** `state` is that of a reader of the same version, from a checkpoint. Undefined for formats that are only recognised. */

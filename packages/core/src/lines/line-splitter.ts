@@ -25,6 +25,9 @@ export interface LinePosition {
   byteOffset: number;
 }
 
+/** Whether the line from `start` to `end` of the bytes is to be read. Asked for the lines of a chunk in their order. */
+export type LineFilter = (bytes: Buffer, start: number, end: number) => boolean;
+
 export interface LineSplitter {
   /** Hands every line that the chunk completes to the handler, in order. */
   push(chunk: Uint8Array): void;
@@ -36,12 +39,14 @@ export interface LineSplitter {
 
 /**
  * Splits bytes at 0x0A before any decoding, so that offsets are exact and no UTF-8 character is cut. Holds at most
- * `maxLineBytes` of an unfinished line. Keeps `position`, where the input begins, up to date.
+ * `maxLineBytes` of an unfinished line. Keeps `position`, where the input begins, up to date. Lines that `isWanted` refuses
+ * are counted, but not handed over.
  */
 export function createLineSplitter(
   maxLineBytes: number,
   onLine: (line: RawLine) => void,
   position: LinePosition = { lineCount: 0, byteOffset: 0 },
+  isWanted?: LineFilter,
 ): LineSplitter {
   let held = NOTHING;
   /** Of the unfinished line; its bytes are in `held` unless they are more than `maxLineBytes`. */
@@ -62,15 +67,18 @@ export function createLineSplitter(
     heldBytes = byteLength;
   };
 
-  const emit = (lastPart: Buffer, terminated: boolean): void => {
+  const emit = (chunk: Buffer, start: number, end: number, terminated: boolean): void => {
     const isWhole = heldBytes === 0;
-    if (!isWhole) hold(lastPart);
-    const byteLength = isWhole ? lastPart.length : heldBytes;
-    const bytes = isWhole ? lastPart : held.subarray(0, byteLength);
+    if (!isWhole) hold(chunk.subarray(start, end));
+    const byteLength = isWhole ? end - start : heldBytes;
     const lineNumber = ++position.lineCount;
     const { byteOffset } = position;
     position.byteOffset += byteLength + (terminated ? 1 : 0);
     heldBytes = 0;
+    const pieced = isWhole ? undefined : held.subarray(0, byteLength);
+    const isRefused = pieced ? isWanted?.(pieced, 0, pieced.length) === false : isWanted?.(chunk, start, end) === false;
+    if (isRefused) return;
+    const bytes = pieced ?? chunk.subarray(start, end);
     onLine({ lineNumber, byteOffset, byteLength, bytes: byteLength > maxLineBytes ? undefined : bytes, terminated });
   };
 
@@ -79,13 +87,13 @@ export function createLineSplitter(
       const buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       let start = 0;
       for (let end = buffer.indexOf(LINE_FEED); end !== -1; end = buffer.indexOf(LINE_FEED, start)) {
-        emit(buffer.subarray(start, end), true);
+        emit(buffer, start, end, true);
         start = end + 1;
       }
       if (start < buffer.length) hold(buffer.subarray(start));
     },
     finish() {
-      if (heldBytes > 0) emit(NOTHING, false);
+      if (heldBytes > 0) emit(NOTHING, 0, 0, false);
     },
     get lineCount() {
       return position.lineCount;

@@ -42,6 +42,8 @@ interface AssemblerOptions {
   maxOpenMessages: number;
   /** Tool calls that wait for their results, and results that wait for their calls. */
   maxOpenToolCalls: number;
+  /** Only API responses are asked for: no rows of messages, blocks and tool calls. */
+  isUsageOnly?: boolean;
   /** Messages that `closeForCheckpoint` leaves open. */
   maxMessagesInCheckpoint: number;
   /** Called for a figure that is beyond its bound and does not count. */
@@ -62,7 +64,7 @@ export interface AssemblySink {
   addToolCall(call: ToolCall): void;
 }
 
-interface MessageAssembler {
+export interface MessageAssembler {
   addMessage(record: MessageRecord, place: LinePlace): void;
   /** Takes in what a response used: one of messages that came before, or one that has no message here. */
   addUsage(record: UsageRecord, place: LinePlace): void;
@@ -71,6 +73,8 @@ interface MessageAssembler {
    * line, until it returns false: nothing is open any more.
    */
   closeOldest(): boolean;
+  /** Whether results of tools may still add searches to a response. */
+  awaitsSearches(): boolean;
   /** See `ActiveTime`. */
   toActiveMs(): number | null;
   /**
@@ -112,7 +116,7 @@ export function createMessageAssembler(
   sink: AssemblySink,
   state: AssemblerState = createAssemblerState(),
 ): MessageAssembler {
-  const { sessionId, prices, usageFrom } = options;
+  const { sessionId, prices, usageFrom, isUsageOnly = false } = options;
 
   const emit = (item: HeldItem): void => {
     const { message, progress } = item;
@@ -120,8 +124,8 @@ export function createMessageAssembler(
     const price = response && priceResponse(response, prices);
     if (message !== undefined) {
       toolCalls.settleMessage(item.position, message.toolUseIds, toCallFacts(message));
-      if (response !== undefined) setUsageColumns(message.row, response, price);
-      sink.addMessage(message.row);
+      if (response !== undefined && !isUsageOnly) setUsageColumns(message.row, response, price);
+      if (!isUsageOnly) sink.addMessage(message.row);
     }
     const told = response && progress ? joinProgress(response, progress) : (response ?? progress);
     if (told === undefined) return;
@@ -152,8 +156,8 @@ export function createMessageAssembler(
 
   const beginMessage = (record: MessageRecord, place: LinePlace): OpenMessage => {
     state.lastTimeMs = record.timestampMs ?? state.lastTimeMs;
-    const identity = { id: options.nextId(state.lastTimeMs), sessionId, position: state.nextOrdinal++ };
-    const row = toMessageRow(identity, record, place);
+    const id = isUsageOnly ? '' : options.nextId(state.lastTimeMs);
+    const row = toMessageRow({ id, sessionId, position: state.nextOrdinal++ }, record, place);
     totals.addMessage(row);
     if (record.timestampMs !== undefined) activeTime.add(record.timestampMs);
     const isUnnamed = record.group !== undefined;
@@ -169,13 +173,15 @@ export function createMessageAssembler(
   const addBlocks = (message: OpenMessage, position: number, record: MessageRecord, place: LinePlace): void => {
     const { row, response } = message;
     for (const [index, content] of record.blocks.entries()) {
-      const identity = { id: options.nextId(state.lastTimeMs), sessionId, position: message.blockCount++ };
-      const block = toBlockRow(identity, row, content, place);
-      totals.addBlock(block, content.toolUse?.facts.tool_kind);
-      sink.addBlock(block);
+      if (!isUsageOnly) {
+        const identity = { id: options.nextId(state.lastTimeMs), sessionId, position: message.blockCount++ };
+        const block = toBlockRow(identity, row, content, place);
+        totals.addBlock(block, content.toolUse?.facts.tool_kind);
+        sink.addBlock(block);
+      }
       if (response !== undefined) observeBlock(response, content);
       const { tool_use_id: id, toolUse } = content;
-      if (record.type !== 'assistant' || toolUse === undefined) continue;
+      if (record.type !== 'assistant' || toolUse === undefined || (isUsageOnly && !toolUse.countsSearches)) continue;
       if (id !== null) message.toolUseIds.push(id);
       const responseKey = response?.key ?? toResponseKey(record, sessionId, place.lineNumber);
       const isSubagent = isOfSubagent(row);
@@ -298,6 +304,7 @@ export function createMessageAssembler(
       for (const block of record.blocks) observeBlock(progress, block);
     },
     closeOldest: () => toolCalls.closeOldest() || window.closeOldest(),
+    awaitsSearches: toolCalls.awaitsSearches,
     toActiveMs: activeTime.toActiveMs,
     closeForCheckpoint: () => window.closeForCheckpoint(options.maxMessagesInCheckpoint),
     isCheckpointSafe: () => !toolCalls.hasLateSearch(),

@@ -8,10 +8,12 @@ const MAX_MODELS = 64;
 const MAX_PULL_REQUESTS = 256;
 
 /** What the records of a transcript say about the session as a whole. */
-interface SessionFacts {
+export interface SessionFacts {
   observeLine(type: string, timestampMs: number | undefined): void;
   observe(record: SessionRecord): void;
   observeModel(model: string): void;
+  /** Whether the lines so far have named the working directory and a time. */
+  hasOrigin(): boolean;
   toMetadata(): Omit<TranscriptMetadata, 'lineCount' | 'byteLength'>;
   /** Last time of any line minus the first, in milliseconds. */
   toDurationMs(): number;
@@ -76,6 +78,7 @@ export function createSessionFacts(state: SessionFactsState = createSessionFacts
     observeModel(model) {
       if (models.size < MAX_MODELS) models.add(model);
     },
+    hasOrigin: () => first.cwd !== null && span.firstMs !== undefined,
     toMetadata() {
       const titleSource = (['custom', 'generated', 'summary'] as const).find((source) => titles[source] !== null);
       return {

@@ -96,6 +96,8 @@ interface ToolCallTracker {
   closeOldest(): boolean;
   /** Tells the open calls of a message that is final, or whose response has got its name, what they take over from it. */
   settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void;
+  /** Whether the result of a call that is under way may count searches. */
+  awaitsSearches(): boolean;
   /** Whether a search is under way whose response is final, so that its result cannot count any more. */
   hasLateSearch(): boolean;
 }
@@ -217,6 +219,7 @@ export function createToolCallTracker(
         close(call);
       }
     },
+    awaitsSearches: () => openCalls.size > 0 && [...openCalls.values()].some(({ toolUse }) => toolUse.countsSearches),
     hasLateSearch: () =>
       [...openCalls.values()].some(({ toolUse, facts }) => toolUse.countsSearches && facts !== undefined),
   };

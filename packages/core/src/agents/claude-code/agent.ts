@@ -7,9 +7,12 @@ import { readClaudeCodePath } from './transcript-path.ts';
 const SESSION_ONLY_TYPES = new Set<unknown>(['summary', 'file-history-snapshot', 'queue-operation', 'progress']);
 const STREAM_TYPES = new Set<unknown>(['system', 'user', 'assistant', 'result', 'stream_event']);
 
+const USAGE_MARKERS = { usage: ['"usage"'], searches: ['"toolUseResult"', '"tool_use_result"'] };
+
 const sessionFormat: Format = {
   id: 'claude-code',
   kind: 'session',
+  usageMarkers: USAGE_MARKERS,
   detect(line) {
     if (typeof line.sessionId === 'string' || ('parentUuid' in line && 'uuid' in line)) return 1;
     return typeof line.session_id !== 'string' && SESSION_ONLY_TYPES.has(line.type) ? 0.3 : 0;
@@ -24,6 +27,7 @@ const sessionFormat: Format = {
 const streamFormat: Format = {
   id: 'claude-stream-json',
   kind: 'stream',
+  usageMarkers: USAGE_MARKERS,
   // Others write the same shape and are surer of theirs.
   detect: (line) => (typeof line.session_id === 'string' && STREAM_TYPES.has(line.type) ? 0.5 : 0),
   identify(line, found) {

@@ -38,6 +38,7 @@ export function toMessageFields(
   timestampMs: number | undefined,
   onIdentifierCut: () => void,
   onInvalidUsage: (field: string) => void,
+  hasMetadata = true,
 ): MessageFields {
   const identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, onIdentifierCut);
   const message = readObject(line.message);
@@ -57,7 +58,7 @@ export function toMessageFields(
     stopReason: isAssistant ? identifier(message?.stop_reason) : null,
     content: toContent(line, type, message),
     usage: isAssistant ? readObject(message?.usage) : undefined,
-    metadata: toMessageMetadata(line, message),
+    metadata: hasMetadata ? toMessageMetadata(line, message) : {},
     gitBranch: identifier(line.gitBranch),
     version: identifier(line.version),
     isMarkedCopy: isJsonObject(line.forkedFrom),

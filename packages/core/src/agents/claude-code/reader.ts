@@ -16,7 +16,7 @@ import { type ProgressFields, toProgressFields } from './progress-fields.ts';
 import { toPromptRecords } from './prompts.ts';
 import { createSessionLineState, type SessionLineState, toSessionRecord } from './session-lines.ts';
 import { isStreamLine, type StreamLineState, toTranscriptLine } from './stream-lines.ts';
-import { describeToolBlocks } from './tools.ts';
+import { describeToolBlocks, mayCountSearches } from './tools.ts';
 
 const MAX_TYPE_LENGTH = 64;
 const MAX_NAME_LENGTH = 256;
@@ -33,6 +33,7 @@ interface ClaudeCodeReaderState {
 /** Reads session files of Claude Code and the output of `claude -p --output-format stream-json`, also mixed. */
 export function createClaudeCodeReader(context: ReaderContext, state = createState()): Reader {
   const isLive = context.isLive === true;
+  const isUsageOnly = context.isUsageOnly === true;
   const onIdentifierCut = (): void =>
     context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
   const onInvalidUsage = (field: string): void =>
@@ -82,11 +83,13 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     timestampMs: number | undefined,
     records: TranscriptRecord[],
   ): readonly ApiBlock[] => {
-    const fields = toMessageFields(value, type, timestampMs, onIdentifierCut, onInvalidUsage);
-    const promptText = toPromptText(fields);
-    records.push(...toMessageEvents(fields, value, promptText, onImplausible));
+    const fields = toMessageFields(value, type, timestampMs, onIdentifierCut, onInvalidUsage, !isUsageOnly);
+    const promptText = isUsageOnly ? undefined : toPromptText(fields);
+    if (!isUsageOnly) records.push(...toMessageEvents(fields, value, promptText, onImplausible));
+    // How much was written matters only for usage that may be a placeholder.
+    if (isUsageOnly) blockContext.isUnmeasured = fields.stopReason !== null;
     const blocks = toContentBlocks(fields.content, blockContext);
-    describeToolBlocks(blocks, fields, blockContext);
+    describeToolBlocks(isUsageOnly ? blocks.filter(mayCountSearches) : blocks, fields, blockContext);
     const usage = fields.usage && toUsage(fields.usage, onInvalidUsage);
     const { parentUuid, parentToolUseId, isSidechain, role, metadata } = fields;
     // Rows have the time as text; who watches does not look at it.
@@ -103,7 +106,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     timestampMs: number | undefined,
     records: TranscriptRecord[],
   ): void => {
-    const event = toMetadataEvent(value, type, timestampMs);
+    const event = isUsageOnly ? undefined : toMetadataEvent(value, type, timestampMs);
     if (event !== undefined) records.push(event);
     const progress =
       type === 'progress' ? toProgressFields(value, timestampMs, onIdentifierCut, onInvalidUsage) : undefined;

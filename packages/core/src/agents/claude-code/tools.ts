@@ -76,6 +76,12 @@ export function describeToolBlocks(
   for (const block of results) block.toolResult = toToolResult(block, message, results.length === 1);
 }
 
+/** Whether the block calls a tool that counts searches, or may be the result of one. */
+export function mayCountSearches({ tool_name: name, block_type: type }: ApiBlock): boolean {
+  if (!TOOL_USE_TYPES.has(type)) return true;
+  return name !== null && Object.hasOwn(TOOLS, name) && TOOLS[name]?.countsSearches === true;
+}
+
 function toToolUse(block: ApiBlock, isUnmeasured: boolean): ToolUse {
   const toolName = block.tool_name ?? 'unknown';
   const { source } = block;

@@ -1,0 +1,77 @@
+import type { UsageKey } from '@recount/usage';
+import { Command } from 'commander';
+import type { CliContext } from '../cli-context.ts';
+import { addUsageOptions, GROUP_KEYS, toGroupKeys, type UsageOptions } from '../usage/usage-options.ts';
+
+const PERIODS: Readonly<Record<string, UsageKey>> = {
+  daily: 'day',
+  weekly: 'week',
+  monthly: 'month',
+  session: 'session',
+};
+
+export function createUsageCommand(context: CliContext): Command {
+  const usage = addUsageOptions(new Command('usage'))
+    .description('What the agents of this machine have used: tokens and cost, without a server')
+    .option('--group-by <keys>', `one or more of ${GROUP_KEYS.join(', ')}`, toGroupKeys)
+    .option('--breakdown', 'show the models of each row')
+    .addHelpText(
+      'after',
+      `
+Reads the transcripts that Claude Code and other agents keep on this machine, or those below the paths. Each API response
+counts once over all files, by the rules of docs/accuracy.md. Reads only: nothing is uploaded, and no database is needed.
+What was read is remembered in the user's cache folder, so that the next call reads only what has changed; --no-cache reads
+everything, and remembers nothing.
+
+Examples:
+  $ recount usage
+  $ recount usage --from 7d --group-by day,model
+  $ recount usage --group-by project --json | jq '.rows[0]'
+  $ recount usage monthly --csv > usage.csv
+  $ recount usage blocks --active
+  $ recount usage ~/old-laptop/.claude`,
+    )
+    .action(async (paths: string[], options: UsageOptions) => {
+      const { showUsage } = await import('../usage/show-usage.ts');
+      await showUsage(context, paths, options);
+    });
+  for (const [name, key] of Object.entries(PERIODS)) {
+    usage.addCommand(
+      addUsageOptions(new Command(name))
+        .description(`The same by ${key}`)
+        .option('--breakdown', 'show the models of each row')
+        .action(async (paths: string[], _options: unknown, command: Command) => {
+          const { showUsage } = await import('../usage/show-usage.ts');
+          await showUsage(context, paths, { ...command.optsWithGlobals<UsageOptions>(), groupBy: [key] });
+        }),
+    );
+  }
+  return usage.addCommand(createBlocksCommand(context)).addCommand(createStatuslineCommand(context));
+}
+
+function createBlocksCommand(context: CliContext): Command {
+  return addUsageOptions(new Command('blocks'))
+    .description('Five-hour blocks, as the vendor’s limits have them')
+    .option('--active', 'only the block that has not ended')
+    .option('--recent', 'only blocks of the last three days')
+    .action(async (paths: string[], _options: unknown, command: Command) => {
+      const { showBlocks } = await import('../usage/show-blocks.ts');
+      await showBlocks(context, paths, command.optsWithGlobals());
+    });
+}
+
+function createStatuslineCommand(context: CliContext): Command {
+  return new Command('statusline')
+    .description('One line for the status line of an agent, from what is remembered')
+    .addHelpText(
+      'after',
+      `
+Takes what Claude Code says about its session on stdin, as its setting "statusLine" does:
+  "statusLine": { "type": "command", "command": "recount usage statusline" }
+It never reads transcripts itself: when what it shows is older than 30 seconds, it starts \`recount usage\` in the background.`,
+    )
+    .action(async () => {
+      const { showStatusline } = await import('../usage/statusline.ts');
+      await showStatusline(context);
+    });
+}

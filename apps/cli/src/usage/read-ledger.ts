@@ -1,0 +1,76 @@
+import {
+  createLocalClock,
+  type LocalClock,
+  type LocalLedger,
+  type ScannedFile,
+  scanHistory,
+  settleLedger,
+  type UsageFilter,
+} from '@recount/usage';
+import { resolve } from 'node:path';
+import type { CliContext } from '../cli-context.ts';
+import { UsageError } from '../cli-error.ts';
+import { toReportMoment } from '../report/report-query.ts';
+import { toUsageCache } from './cache-directory.ts';
+import { findHistory, type History } from './find-history.ts';
+import type { UsageOptions } from './usage-options.ts';
+
+export interface ReadLedger extends LocalLedger {
+  files: readonly ScannedFile[];
+  databases: History['databases'];
+}
+
+/** The responses of the history, each once. */
+export async function readLedger(
+  context: CliContext,
+  paths: readonly string[],
+  { cache }: Pick<UsageOptions, 'cache'>,
+): Promise<ReadLedger> {
+  const { files, databases } = await findHistory(context, paths);
+  const cacheDirectory = cache ? toUsageCache(context) : undefined;
+  const result = await scanHistory(files, { cacheDirectory });
+  return { ...settleLedger(result), files: result.files, databases };
+}
+
+/** The clock and the filter that the options ask for. Throws UsageError. */
+export function toScope(
+  { workingDirectory }: Pick<CliContext, 'workingDirectory'>,
+  options: UsageOptions,
+): { clock: LocalClock; filter: UsageFilter } {
+  const { agent, model, session, project } = options;
+  const timeZone = options.timeZone ?? options.tz ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  let clock: LocalClock;
+  try {
+    clock = createLocalClock(timeZone === '+00:00' ? 'UTC' : timeZone);
+  } catch {
+    throw new UsageError(`${timeZone} is no time zone, such as Europe/Berlin.`);
+  }
+  const isRelative = project !== undefined && /^\.{1,2}(\/|$)/.test(project);
+  const untilMs = toMoment(options.until, clock);
+  const filter: UsageFilter = {
+    fromMs: toMoment(options.from ?? options.since, clock),
+    toMs: toMoment(options.to, clock) ?? (untilMs === undefined ? undefined : toNextDay(untilMs, clock)),
+    agent,
+    model,
+    session,
+    project: isRelative ? resolve(workingDirectory, project) : project,
+  };
+  return { clock, filter };
+}
+
+/** A date as ccusage takes it has no hyphens. */
+function toMoment(given: string | undefined, clock: LocalClock): number | undefined {
+  if (given === undefined) return undefined;
+  const text = toReportMoment(given.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3'), clock.timeZone, Date.now()) ?? '';
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const isDate = isDay || /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
+  const timeMs = isDate ? (isDay ? clock.toDayStartMs(text) : Date.parse(text)) : Number.NaN;
+  if (Number.isNaN(timeMs)) throw new UsageError(`${given} is no date: give 2026-03-01, 2026-03-01T12:00Z, 7d or 4w.`);
+  return timeMs;
+}
+
+function toNextDay(dayStartMs: number, clock: LocalClock): number {
+  const day = new Date(clock.toLocalMs(dayStartMs));
+  day.setUTCDate(day.getUTCDate() + 1);
+  return clock.toDayStartMs(day.toISOString().slice(0, 10));
+}

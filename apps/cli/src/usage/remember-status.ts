@@ -1,0 +1,25 @@
+import { createLocalClock, listBlocks, type LocalLedger, reportUsage } from '@recount/usage';
+import type { CliContext } from '../cli-context.ts';
+import { toUsageCache } from './cache-directory.ts';
+import { type RememberedStatus, writeStatus } from './statusline.ts';
+
+const SESSIONS_MS = 7 * 24 * 60 * 60_000;
+
+/** Leaves behind what the status line shows. Where it cannot be written, the status line does without. */
+export async function rememberStatus(context: CliContext, ledger: LocalLedger, nowMs = Date.now()): Promise<void> {
+  const directory = toUsageCache(context);
+  if (directory === undefined) return;
+  const clock = createLocalClock(new Intl.DateTimeFormat().resolvedOptions().timeZone);
+  const day = new Date(clock.toLocalMs(nowMs)).toISOString().slice(0, 10);
+  const today = reportUsage(ledger, [], { fromMs: clock.toDayStartMs(day) }, clock);
+  const sessions = reportUsage(ledger, ['session'], { fromMs: nowMs - SESSIONS_MS }, clock);
+  const block = listBlocks(ledger, {}).at(-1);
+  const status: RememberedStatus = {
+    writtenAtMs: nowMs,
+    day,
+    todayCostUsd: today.totals.own.cost_usd,
+    sessionCostsUsd: Object.fromEntries(sessions.rows.map(({ session, own }) => [session ?? '', own.cost_usd])),
+    block: block === undefined ? null : { start: block.start, end: block.end, costUsd: block.cost_usd },
+  };
+  await writeStatus(directory, status).catch(() => undefined);
+}

@@ -1,0 +1,110 @@
+import { styleText } from 'node:util';
+import { reportUsage, type UsageKey } from '@recount/usage';
+import { type CliContext, note, print, printStyled } from '../cli-context.ts';
+import { toCaveatLines } from '../report/caveat-lines.ts';
+import type { ReportAnswer } from '../report/report-answer.ts';
+import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
+import { formatReportTable } from '../report/report-table.ts';
+import { formatBytes, formatCount } from '../terminal/format-values.ts';
+import { toTerminalText } from '../terminal/guard-terminal.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+import { wrapToWidth } from '../terminal/text-width.ts';
+import { type ReadLedger, readLedger, toScope } from './read-ledger.ts';
+import { rememberStatus } from './remember-status.ts';
+import { toUsageAnswer } from './usage-answer.ts';
+import type { UsageOptions } from './usage-options.ts';
+
+/** Rows of each table where nobody asked for a particular one. */
+const OVERVIEW: readonly { key: UsageKey; title: string; rows: number; isLatest?: boolean }[] = [
+  { key: 'day', title: 'By day', rows: 14, isLatest: true },
+  { key: 'model', title: 'By model', rows: 8 },
+  { key: 'project', title: 'By project', rows: 8 },
+  { key: 'agent', title: 'By agent', rows: 20 },
+];
+
+/** `recount usage` */
+export async function showUsage(context: CliContext, paths: readonly string[], options: UsageOptions): Promise<void> {
+  const scope = toScope(context, options);
+  const ledger = await readLedger(context, paths, options);
+  if (paths.length === 0 && options.cache) await rememberStatus(context, ledger);
+  const answerBy = (keys: readonly UsageKey[], limit?: number): ReportAnswer =>
+    toUsageAnswer(reportUsage(ledger, keys, scope.filter, scope.clock), keys, { ...scope, limit });
+  const groupBy = options.groupBy ?? (options.json || options.csv || options.breakdown ? ['day' as const] : undefined);
+  if (groupBy === undefined) return showOverview(context, ledger, answerBy);
+  const answer = answerBy(groupBy, options.limit);
+  const details = options.breakdown ? answerBy([...groupBy, 'model']) : undefined;
+  if (options.json) return print(context, JSON.stringify(details ?? answer, null, 2));
+  if (options.csv) {
+    const { toReportCsv } = await import('../report/report-csv.ts');
+    context.stdout.write(toReportCsv((details ?? answer).rows));
+    return;
+  }
+  showTable(context, toKind(answer), answer, details);
+  showNotes(context, ledger, answer);
+}
+
+function showOverview(
+  context: CliContext,
+  ledger: ReadLedger,
+  answerBy: (keys: readonly UsageKey[]) => ReportAnswer,
+): void {
+  let all: ReportAnswer | undefined;
+  for (const { key, title, rows, isLatest = false } of OVERVIEW) {
+    const answer = answerBy([key]);
+    all ??= answer;
+    if (answer.rows.length < 2 && key === 'agent') continue;
+    const shown = isLatest ? answer.rows.slice(-rows) : answer.rows.slice(0, rows);
+    const hidden = answer.rows.length - shown.length;
+    const rest = hidden > 0 ? ` · ${shown.length} of ${answer.rows.length}; --group-by ${key} shows all` : '';
+    printStyled(context, styleText('bold', `${title}${rest}`, { stream: context.stdout }));
+    showTable(context, toKind(answer), { ...answer, rows: shown });
+    print(context, '');
+    if (answer.rows.length === 0) break;
+  }
+  if (all !== undefined) showNotes(context, ledger, all);
+}
+
+const toKind = ({ filters }: ReportAnswer): ReportKind => {
+  const [usage] = REPORT_KINDS.filter(({ name }) => name === 'usage');
+  if (usage === undefined) throw new TypeError('There is no report usage');
+  const hasShared = filters.group_by.some((key) => key === 'session');
+  return { ...usage, columns: usage.columns.filter(({ path }) => hasShared || path !== 'shared.responses') };
+};
+
+function showTable(context: CliContext, kind: ReportKind, answer: ReportAnswer, details?: ReportAnswer): void {
+  for (const { text, style } of formatReportTable(kind, answer, { maxWidth: toPrintWidth(context.stdout), details })) {
+    const line = toTerminalText(text);
+    printStyled(context, style === undefined ? line : styleText(style, line, { stream: context.stdout }));
+  }
+}
+
+/** What the figures are less than exact about, what was not read, and how to keep it all. */
+function showNotes(context: CliContext, { files, databases }: ReadLedger, answer: ReportAnswer): void {
+  const read = files.filter(({ status }) => status === 'read');
+  const bytes = read.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+  const kind = toKind(answer);
+  const lines = toCaveatLines(kind, answer);
+  for (const [agent, count] of countBy(files, 'unreadable')) {
+    lines.push(`Not read: ${formatCount(count)} of ${agent}, whose transcripts recount cannot read yet.`);
+  }
+  for (const label of new Set(databases)) lines.push(`Not read: the database of ${label}; recount backfill reads it.`);
+  const failed = files.filter(({ status }) => status === 'failed');
+  for (const { path, failure } of failed.slice(0, 5)) lines.push(`Not read: ${path} (${failure}).`);
+  if (failed.length > 5) lines.push(`Not read: ${formatCount(failed.length - 5)} more files.`);
+  if (read.length === 0) lines.push('No transcripts were found. Name a folder: recount usage PATH.');
+  else lines.push(`${formatCount(read.length)} transcripts, ${formatBytes(bytes)}; each API response counted once.`);
+  lines.push(
+    'Agents delete their transcripts after some weeks. `recount up` keeps them all, `recount connect` on a server.',
+  );
+  for (const line of lines.flatMap((each) => wrapToWidth(each, toPrintWidth(context.stderr)))) {
+    note(context, styleText('dim', toTerminalText(line), { stream: context.stderr }));
+  }
+}
+
+function countBy(files: ReadLedger['files'], status: string): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const file of files) {
+    if (file.status === status && file.agent !== null) counts.set(file.agent, (counts.get(file.agent) ?? 0) + 1);
+  }
+  return counts;
+}

@@ -1,0 +1,132 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CliContext } from '../cli-context.ts';
+import { toUsageCache } from './cache-directory.ts';
+
+/** What `recount usage` leaves behind for the status line, which reads nothing else. */
+export interface RememberedStatus {
+  writtenAtMs: number;
+  /** `2026-03-01`, in the time zone of the machine. */
+  day: string;
+  todayCostUsd: number | null;
+  /** Of the sessions of the last days. */
+  sessionCostsUsd: Record<string, number | null>;
+  /** The latest five-hour block, which may have ended. */
+  block: { start: string; end: string; costUsd: number | null } | null;
+}
+
+/** What Claude Code says on stdin, as far as it is used: https://code.claude.com/docs/en/statusline */
+interface AgentStatus {
+  session_id?: unknown;
+  model?: { display_name?: unknown };
+  context_window?: { total_input_tokens?: unknown; used_percentage?: unknown };
+}
+
+const FILE = 'status.json';
+const REFRESH_MARK = 'refreshing';
+/** What is shown is not older than this for long. */
+const MAX_AGE_MS = 30_000;
+/** A refresh takes no longer, unless it is the first one of a long history. */
+const REFRESH_MS = 60_000;
+const MAX_INPUT_BYTES = 1024 * 1024;
+const HOUR_MS = 60 * 60_000;
+const MINUTE_MS = 60_000;
+
+/** `recount usage statusline`. Never fails: without anything to show, it says so. */
+export async function showStatusline(
+  context: Pick<CliContext, 'environment' | 'stdout'>,
+  nowMs = Date.now(),
+): Promise<void> {
+  const directory = toUsageCache(context);
+  const status = directory === undefined ? undefined : readStatus(directory);
+  context.stdout.write(`${formatStatus(readAgentStatus(), status, nowMs)}\n`);
+  if (directory === undefined || (status !== undefined && nowMs - status.writtenAtMs < MAX_AGE_MS)) return;
+  await refresh(directory, nowMs);
+}
+
+export function formatStatus(agent: AgentStatus, status: RememberedStatus | undefined, nowMs: number): string {
+  const parts: string[] = [];
+  const { model, context_window: window, session_id: sessionId } = agent;
+  if (typeof model?.display_name === 'string') parts.push(`🤖 ${toPlainText(model.display_name)}`);
+  if (status === undefined) parts.push('💰 recount is reading the history…');
+  else {
+    const session = typeof sessionId === 'string' ? status.sessionCostsUsd[sessionId] : undefined;
+    const isToday = status.day === toLocalDay(nowMs);
+    const costs = [`${toDollars(isToday ? status.todayCostUsd : 0)} today`];
+    if (typeof sessionId === 'string') costs.unshift(`${toDollars(session ?? (session === null ? null : 0))} session`);
+    const endMs = Date.parse(status.block?.end ?? '');
+    if (status.block !== null && endMs > nowMs) {
+      const left = endMs - nowMs;
+      const remaining = `${Math.floor(left / HOUR_MS)}h ${Math.floor((left % HOUR_MS) / MINUTE_MS)}m left`;
+      costs.push(`${toDollars(status.block.costUsd)} block (${remaining})`);
+    }
+    parts.push(`💰 ${costs.join(' / ')}`);
+    if (status.block !== null && endMs > nowMs && status.block.costUsd !== null) {
+      const hours = Math.max((nowMs - Date.parse(status.block.start)) / HOUR_MS, 1 / 60);
+      parts.push(`🔥 ${toDollars(status.block.costUsd / hours)}/hr`);
+    }
+  }
+  if (typeof window?.total_input_tokens === 'number') {
+    const share = typeof window.used_percentage === 'number' ? ` (${Math.round(window.used_percentage)}%)` : '';
+    parts.push(`🧠 ${window.total_input_tokens.toLocaleString('en-US')}${share}`);
+  }
+  return parts.join(' | ');
+}
+
+const toDollars = (usd: number | null): string => (usd === null ? 'unpriced' : `$${usd.toFixed(2)}`);
+
+/** A name from outside cannot steer the terminal. */
+const toPlainText = (text: string): string => text.replaceAll(/\p{Cc}|\p{Bidi_Control}/gu, '').slice(0, 60);
+
+function toLocalDay(timeMs: number): string {
+  const local = new Date(timeMs);
+  const pad = (number: number): string => String(number).padStart(2, '0');
+  return `${local.getFullYear()}-${pad(local.getMonth() + 1)}-${pad(local.getDate())}`;
+}
+
+/** Nothing from a terminal, where nobody is going to type JSON. */
+function readAgentStatus(): AgentStatus {
+  if (process.stdin.isTTY) return {};
+  try {
+    if (!statSync('/dev/stdin', { throwIfNoEntry: false }) && process.platform !== 'win32') return {};
+    const text = readFileSync(0, 'utf8').slice(0, MAX_INPUT_BYTES);
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function readStatus(directory: string): RememberedStatus | undefined {
+  try {
+    return JSON.parse(readFileSync(join(directory, FILE), 'utf8')) as RememberedStatus;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeStatus(directory: string, status: RememberedStatus): Promise<void> {
+  const path = join(directory, FILE);
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await writeFile(temporary, JSON.stringify(status), { mode: 0o600 });
+  await rename(temporary, path);
+}
+
+/** Lets another process bring the status up to date, unless one is at it. */
+async function refresh(directory: string, nowMs: number): Promise<void> {
+  const mark = join(directory, REFRESH_MARK);
+  const startedAtMs = statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (nowMs - startedAtMs < REFRESH_MS) return;
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await writeFile(mark, '');
+  } catch {
+    return;
+  }
+  const [program = process.execPath, script = ''] = [process.execPath, process.argv[1]];
+  spawn(program, [script, 'usage', '--json'], { detached: true, stdio: 'ignore', windowsHide: true }).unref();
+}

@@ -1,0 +1,42 @@
+import type { LocalClock, UsageFilter, UsageKey, UsageReport } from '@recount/usage';
+import type { ReportAnswer } from '../report/report-answer.ts';
+
+/** Rows of a report of this machine in the form that reports of a server have, so that both are shown and read alike. */
+export function toUsageAnswer(
+  { rows, totals, unpricedModels, withoutTimestamp }: UsageReport,
+  groupBy: readonly UsageKey[],
+  {
+    clock,
+    filter,
+    limit = Number.MAX_SAFE_INTEGER,
+  }: { clock: LocalClock; filter: UsageFilter; limit?: number | undefined },
+): ReportAnswer {
+  const { own } = totals;
+  const toTime = (ms: number | undefined): string | null => (ms === undefined ? null : new Date(ms).toISOString());
+  return {
+    filters: {
+      from: toTime(filter.fromMs),
+      to: toTime(filter.toMs),
+      time_zone: clock.timeZone,
+      agent: filter.agent ?? null,
+      project: filter.project ?? null,
+      git_branch: null,
+      model: filter.model ?? null,
+      session_id: filter.session ?? null,
+      subagents: 'include',
+      group_by: [...groupBy],
+      limit,
+    } as ReportAnswer['filters'],
+    currency_label: 'USD',
+    caveats: {
+      unfinalised: own.unfinalised,
+      unpriced: { ...own.unpriced, models: unpricedModels.slice(0, 100) },
+      default_priced_responses: own.default_priced_responses,
+      without_timestamp: filter.fromMs === undefined && filter.toMs === undefined ? 0 : withoutTimestamp,
+      disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
+    },
+    rows: rows.slice(0, limit) as unknown as ReportAnswer['rows'],
+    totals: totals as unknown as ReportAnswer['totals'],
+    truncated: rows.length > limit,
+  };
+}

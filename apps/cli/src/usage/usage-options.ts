@@ -1,0 +1,68 @@
+import type { UsageKey } from '@recount/usage';
+import { type Command, Option } from 'commander';
+import { UsageError } from '../cli-error.ts';
+import { wholeNumber } from '../option-values.ts';
+
+/** As `@recount/usage` has them, which is loaded when it is needed. */
+export const GROUP_KEYS = [
+  'hour',
+  'day',
+  'week',
+  'month',
+  'agent',
+  'project',
+  'git_branch',
+  'model',
+  'session',
+] as const satisfies UsageKey[];
+export interface UsageOptions {
+  from?: string;
+  to?: string;
+  timeZone?: string;
+  /** As ccusage calls some of them. */
+  since?: string;
+  until?: string;
+  tz?: string;
+  agent?: string;
+  project?: string;
+  model?: string;
+  session?: string;
+  groupBy?: UsageKey[];
+  limit?: number;
+  breakdown?: boolean;
+  json?: boolean;
+  csv?: boolean;
+  cache: boolean;
+}
+
+export interface BlocksOptions extends UsageOptions {
+  active?: boolean;
+  recent?: boolean;
+}
+
+export function addUsageOptions(command: Command): Command {
+  return command
+    .argument('[paths...]', 'files and folders with transcripts, in place of those of this machine’s agents')
+    .option('--from <date>', 'from this date or moment on: 2026-03-01, 2026-03-01T12:00Z, 7d, 4w')
+    .option('--to <date>', 'before this date or moment')
+    .addOption(new Option('--since <date>', 'as --from').hideHelp())
+    .addOption(new Option('--until <date>', 'up to and including this date').hideHelp())
+    .option('--time-zone <zone>', 'of dates and days, such as Europe/Berlin; default: that of this machine')
+    .addOption(new Option('--tz <zone>', 'as --time-zone').hideHelp())
+    .option('--agent <name>', 'agent, such as claude-code')
+    .option('--project <path>', 'working directory of the sessions; . is the one here')
+    .option('--model <name>', 'model')
+    .option('--session <id>', 'session')
+    .option('--limit <n>', 'rows at most', wholeNumber(1, 1_000_000))
+    .addOption(new Option('--json', 'print the answer as JSON').conflicts('csv'))
+    .option('--csv', 'print the rows as CSV, with all figures')
+    .option('--no-cache', 'read everything again, and remember nothing');
+}
+
+export function toGroupKeys(text: string): UsageKey[] {
+  const keys = text.split(',').map((key) => key.trim());
+  const unknown = keys.filter((key) => !(GROUP_KEYS as readonly string[]).includes(key));
+  if (unknown.length > 0)
+    throw new UsageError(`--group-by: ${unknown.join(', ')} is none of ${GROUP_KEYS.join(', ')}.`);
+  return [...new Set(keys)] as UsageKey[];
+}

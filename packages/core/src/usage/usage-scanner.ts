@@ -1,0 +1,62 @@
+import type { ApiResponse } from '../rows.ts';
+import type { PriceTable } from '../pricing/price-table.ts';
+import { createTranscriptParser } from '../transcript-parser.ts';
+
+/** What a scan finds out about the transcript beside its responses. */
+export interface UsageScan {
+  /** The first working directory. */
+  project: string | null;
+  /** ISO 8601 in UTC. */
+  firstTimestamp: string | null;
+  lineCount: number;
+}
+
+export interface UsageScanner {
+  push(chunk: Uint8Array): void;
+  /** To be called once, after the last chunk. */
+  finish(): UsageScan;
+}
+
+export interface UsageScannerOptions {
+  /** Id of a format that can be read. */
+  format: string;
+  /** Longer lines are skipped. Default 5 MiB. */
+  maxLineBytes?: number;
+  onResponse(response: ApiResponse): void;
+}
+
+/** Costs are for whoever has settled which copies of a response count. */
+const NO_PRICES: PriceTable = {
+  version: 'none',
+  price: () => ({ costUsd: null, costs: null, basis: 'unpriced' }),
+};
+
+/**
+ * Finds the API responses of a transcript, unpriced, as a parse of the whole would, by the same readers and rules, but skips
+ * the lines unread that its format says cannot bear on usage. Several times as fast. Synchronous, in bounded memory.
+ *
+ * One thing differs: searches that the result of a tool counts are not found if the result stands before its call.
+ */
+export function createUsageScanner(sessionId: string, options: UsageScannerOptions): UsageScanner {
+  const { format, maxLineBytes, onResponse } = options;
+  const parseOptions = { format, maxLineBytes, isUsageOnly: true, prices: NO_PRICES };
+  const parser = createTranscriptParser(sessionId, parseOptions, {
+    addMessage: ignore,
+    addBlock: ignore,
+    addToolCall: ignore,
+    addEvent: ignore,
+    addIssue: ignore,
+    addApiResponse: onResponse,
+  });
+  return {
+    push: parser.push,
+    finish() {
+      parser.finish();
+      while (parser.closeOldest());
+      const { cwd, firstTimestamp, lineCount } = parser.toSummary().metadata;
+      return { project: cwd, firstTimestamp, lineCount };
+    },
+  };
+}
+
+function ignore(): void {}

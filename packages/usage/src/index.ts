@@ -1,0 +1,13 @@
+export { createLocalClock, type LocalClock } from './local-days.ts';
+export { type LedgerRow, type LocalLedger, settleLedger } from './local-ledger.ts';
+export type { FoundFile, ScannedFile, ScanResult } from './scan-files.ts';
+export { scanHistory } from './scan-history.ts';
+export { BLOCK_MS, listBlocks, type UsageBlock } from './usage-blocks.ts';
+export {
+  reportUsage,
+  sumFigures,
+  USAGE_KEYS,
+  type UsageFilter,
+  type UsageKey,
+  type UsageReport,
+} from './usage-report.ts';

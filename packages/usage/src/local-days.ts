@@ -1,0 +1,60 @@
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** Clock times of a zone, by its offset to UTC, which is asked for once for most days: to format each time takes longer than all else. */
+export interface LocalClock {
+  timeZone: string;
+  /** The moment's clock time, as if it were in UTC. */
+  toLocalMs(timeMs: number): number;
+  /** When the local day (`2026-03-01`) begins. */
+  toDayStartMs(day: string): number;
+}
+
+/** Throws RangeError for what is no time zone. */
+export function createLocalClock(timeZone: string): LocalClock {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const readOffsetMs = (timeMs: number): number => {
+    const fields = Object.fromEntries(format.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
+    const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = fields;
+    const localMs = Date.UTC(year, month - 1, day, hour, minute, second);
+    return localMs - Math.floor(timeMs / 1000) * 1000;
+  };
+  /** By the number of the UTC day; undefined for a day within which the offset changes. */
+  const offsets = new Map<number, number | undefined>();
+  const offsetAt = (timeMs: number): number => {
+    const dayNumber = Math.floor(timeMs / DAY_MS);
+    if (!offsets.has(dayNumber)) {
+      const [first, last] = [readOffsetMs(dayNumber * DAY_MS), readOffsetMs((dayNumber + 1) * DAY_MS - 1000)];
+      offsets.set(dayNumber, first === last ? first : undefined);
+    }
+    return offsets.get(dayNumber) ?? readOffsetMs(timeMs);
+  };
+  return {
+    timeZone,
+    toLocalMs: (timeMs) => timeMs + offsetAt(timeMs),
+    toDayStartMs(day) {
+      const localMs = Date.parse(`${day}T00:00:00Z`);
+      const guessMs = localMs - offsetAt(localMs);
+      return localMs - offsetAt(guessMs);
+    },
+  };
+}
+
+export type TimeKey = 'hour' | 'day' | 'week' | 'month';
+
+/** The name of the period that a clock time lies in: weeks by their Monday. */
+export function toPeriodName(key: TimeKey, localMs: number): string {
+  const start = new Date(localMs);
+  if (key === 'week') start.setUTCDate(start.getUTCDate() - ((start.getUTCDay() + 6) % 7));
+  const text = start.toISOString();
+  return key === 'hour' ? `${text.slice(0, 13)}:00` : text.slice(0, key === 'month' ? 7 : 10);
+}

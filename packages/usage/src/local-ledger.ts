@@ -1,0 +1,181 @@
+import type { Price, Usage } from '@recount/core';
+import { createListPrices } from '@recount/prices';
+import type { ScannedFile, ScanResult } from './scan-files.ts';
+import { figureAt, hasFlag, nameAt, type UsageColumns } from './usage-columns.ts';
+
+/** An API response, once, however many files hold a copy. */
+export interface LedgerRow {
+  agent: string;
+  /** Of the credited copy. */
+  sessionId: string;
+  project: string | null;
+  timestampMs: number | null;
+  gitBranch: string | null;
+  isSubagent: boolean;
+  /** Of the most complete copy, as everything below. */
+  model: string | null;
+  usage: Usage;
+  isUnfinalised: boolean;
+  estimatedTokensOut: number;
+  price: Price;
+}
+
+/** A copy of a response in a session that is not credited with it. */
+export type SharedCopy = Omit<LedgerRow, 'usage' | 'price' | 'isUnfinalised' | 'estimatedTokensOut'>;
+
+export interface LocalLedger {
+  rows: LedgerRow[];
+  /** One a session and response. */
+  shared: SharedCopy[];
+}
+
+interface Response {
+  credited: number;
+  figures: number;
+  /** All copies but the credited one; undefined for the many responses without any. */
+  others: number[] | undefined;
+}
+
+/**
+ * Counts each response once over all files, by the rules of the usage ledger in Postgres (`CREDIT_ORDER` and `FIGURE_ORDER`
+ * in packages/db/src/usage/ledger-definition.ts): the earliest copy is credited, the most complete one gives the figures.
+ * A test holds the two together.
+ */
+export function settleLedger({ files, columns }: ScanResult): LocalLedger {
+  const copies = createCopies(files, columns);
+  const responses = new Map<string, Response>();
+  for (let index = 0; index < columns.keys.length; index++) {
+    const key = `${copies.fileOf(index).agent}\n${columns.keys[index]}`;
+    const known = responses.get(key);
+    if (known === undefined) {
+      responses.set(key, { credited: index, figures: index, others: undefined });
+      continue;
+    }
+    const isEarlier = copies.compareCredit(index, known.credited) < 0;
+    if (copies.compareFigures(index, known.figures) < 0) known.figures = index;
+    known.others ??= [];
+    known.others.push(isEarlier ? known.credited : index);
+    if (isEarlier) known.credited = index;
+  }
+  const rows: LedgerRow[] = [];
+  const shared: SharedCopy[] = [];
+  for (const { credited, figures, others } of responses.values()) {
+    const model = nameAt(columns, figures, 'model');
+    rows.push({
+      ...copies.toOrigin(credited),
+      model,
+      usage: copies.toUsage(figures),
+      isUnfinalised: hasFlag(columns, figures, 'unfinalised'),
+      estimatedTokensOut: figureAt(columns, figures, 'estimated_tokens_out'),
+      price: copies.priceOf(figures),
+    });
+    const sessions = new Set([copies.fileOf(credited).sessionId]);
+    for (const other of others ?? []) {
+      const { sessionId } = copies.fileOf(other);
+      if (sessions.has(sessionId)) continue;
+      sessions.add(sessionId);
+      shared.push({ ...copies.toOrigin(other), model });
+    }
+  }
+  return { rows, shared };
+}
+
+/** The copies with what is known of their files. */
+function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
+  const prices = createListPrices();
+  const fileNumbers = new Int32Array(columns.keys.length);
+  let end = 0;
+  for (const [number, { responseCount }] of files.entries()) {
+    fileNumbers.fill(number, end, end + responseCount);
+    end += responseCount;
+  }
+  const projects = toProjects(files);
+  const fileOf = (index: number): ScannedFile => files[fileNumbers[index] ?? 0] as ScannedFile;
+
+  const toUsage = (index: number): Usage => ({
+    inputTokens: figureAt(columns, index, 'tokens_in'),
+    outputTokens: figureAt(columns, index, 'tokens_out'),
+    cacheReadTokens: figureAt(columns, index, 'cache_read'),
+    cacheWriteTokens: figureAt(columns, index, 'cache_write'),
+    cacheWrite5mTokens: figureAt(columns, index, 'cache_write_5m'),
+    cacheWrite1hTokens: figureAt(columns, index, 'cache_write_1h'),
+    webSearchRequests: figureAt(columns, index, 'web_search_requests'),
+    webFetchRequests: figureAt(columns, index, 'web_fetch_requests'),
+    thinkingTokens: figureAt(columns, index, 'thinking_tokens'),
+    serviceTier: nameAt(columns, index, 'service_tier'),
+    speed: nameAt(columns, index, 'speed'),
+    inferenceGeo: nameAt(columns, index, 'inference_geo'),
+  });
+  const timeOf = (index: number): number | null => {
+    const timeMs = columns.timesMs[index] ?? Number.NaN;
+    return Number.isNaN(timeMs) ? null : timeMs;
+  };
+  const priceOf = (index: number): Price => {
+    const timeMs = timeOf(index);
+    const reportedCostUsd = columns.reportedCostsUsd[index] ?? Number.NaN;
+    return prices.price({
+      model: nameAt(columns, index, 'model'),
+      timestamp: timeMs === null ? null : new Date(timeMs).toISOString(),
+      usage: toUsage(index),
+      reportedCostUsd: Number.isNaN(reportedCostUsd) ? null : reportedCostUsd,
+    });
+  };
+  const flag = (index: number, name: Parameters<typeof hasFlag>[2]): number => (hasFlag(columns, index, name) ? 1 : 0);
+  const inputOf = (index: number): number =>
+    figureAt(columns, index, 'tokens_in') +
+    figureAt(columns, index, 'cache_read') +
+    figureAt(columns, index, 'cache_write');
+
+  const compareCredit = (one: number, other: number): number => {
+    const [file, otherFile] = [fileOf(one), fileOf(other)];
+    return (
+      flag(one, 'progress') - flag(other, 'progress') ||
+      Number(file.isStream) - Number(otherFile.isStream) ||
+      compareNullsLast(timeOf(one), timeOf(other)) ||
+      flag(one, 'markedCopy') - flag(other, 'markedCopy') ||
+      flag(one, 'subagent') - flag(other, 'subagent') ||
+      compareNullsLast(file.firstTimestampMs, otherFile.firstTimestampMs) ||
+      compareTexts(file.sessionId, otherFile.sessionId) ||
+      otherFile.sizeBytes - file.sizeBytes ||
+      compareTexts(file.path, otherFile.path) ||
+      one - other
+    );
+  };
+  const compareFigures = (one: number, other: number): number =>
+    flag(one, 'unfinalised') - flag(other, 'unfinalised') ||
+    figureAt(columns, other, 'tokens_out') - figureAt(columns, one, 'tokens_out') ||
+    inputOf(other) - inputOf(one) ||
+    figureAt(columns, other, 'web_search_requests') - figureAt(columns, one, 'web_search_requests') ||
+    compareNullsLast(priceOf(one).costUsd, priceOf(other).costUsd) ||
+    compareCredit(one, other);
+
+  const toOrigin = (index: number) => {
+    const { agent, sessionId } = fileOf(index);
+    return {
+      agent: agent ?? '',
+      sessionId,
+      project: projects.get(sessionId) ?? null,
+      timestampMs: timeOf(index),
+      gitBranch: nameAt(columns, index, 'git_branch'),
+      isSubagent: hasFlag(columns, index, 'subagent'),
+    };
+  };
+  return { fileOf, toUsage, priceOf, compareCredit, compareFigures, toOrigin };
+}
+
+/** A session's project is that of its longest file. */
+function toProjects(files: readonly ScannedFile[]): Map<string, string | null> {
+  const longest = new Map<string, ScannedFile>();
+  for (const file of files) {
+    const known = longest.get(file.sessionId);
+    if (known === undefined || file.sizeBytes > known.sizeBytes) longest.set(file.sessionId, file);
+  }
+  return new Map([...longest].map(([sessionId, { project }]) => [sessionId, project]));
+}
+
+function compareNullsLast(one: number | null, other: number | null): number {
+  if (one === null || other === null) return Number(one === null) - Number(other === null);
+  return one - other;
+}
+
+const compareTexts = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

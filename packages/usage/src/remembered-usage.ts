@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
+import type { FoundFile, ScannedFile, ScanResult } from './scan-files.ts';
+import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
+
+/**
+ * Raised when what is remembered would be read differently today: its form, a reader, a rule of counting. What an older
+ * version left is then not used.
+ */
+const MEMORY_VERSION = 1;
+const ENDING = '.usage';
+
+interface Shard {
+  version: number;
+  /** Of V8's serialization. */
+  nodeVersion: string;
+  files: ScannedFile[];
+  columns: UsageColumns;
+}
+
+/**
+ * What is known of the files from earlier calls, and which of them must be read. A file is known by its path, size and time
+ * of change. What cannot be read of the memory is as if it were not there.
+ */
+export async function recallUsage(
+  directory: string,
+  files: readonly FoundFile[],
+): Promise<{ known: ScanResult; missing: FoundFile[] }> {
+  const wanted = new Map(files.map((file) => [file.path, file]));
+  const known: ScannedFile[] = [];
+  const columns = createUsageColumns();
+  for (const name of await listShards(directory)) {
+    const shard = await readShard(join(directory, name));
+    let from = 0;
+    for (const file of shard?.files ?? []) {
+      const to = from + file.responseCount;
+      const found = wanted.get(file.path);
+      if (found !== undefined && found.sizeBytes === file.sizeBytes && found.modifiedAtMs === file.modifiedAtMs) {
+        known.push(file);
+        if (shard !== undefined) columns.addRange(shard.columns, from, to);
+        wanted.delete(file.path);
+      }
+      from = to;
+    }
+  }
+  return { known: { files: known, columns: columns.toColumns() }, missing: [...wanted.values()] };
+}
+
+/**
+ * Remembers the results for later calls, in a shard for each month in which files were changed: only the shards that
+ * `changed` files belong to are written. No text of any transcript is in them.
+ */
+export async function rememberUsage(
+  directory: string,
+  { files, columns }: ScanResult,
+  changed: readonly FoundFile[],
+): Promise<void> {
+  const names = new Set(changed.map(toShardName));
+  const shards = new Map<string, { files: ScannedFile[]; columns: ReturnType<typeof createUsageColumns> }>();
+  let from = 0;
+  for (const file of files) {
+    const name = toShardName(file);
+    const to = from + file.responseCount;
+    if (names.has(name) && file.status !== 'failed') {
+      const shard = shards.get(name) ?? { files: [], columns: createUsageColumns() };
+      shards.set(name, shard);
+      shard.files.push(file);
+      shard.columns.addRange(columns, from, to);
+    }
+    from = to;
+  }
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  for (const [name, shard] of shards) {
+    const content: Shard = { ...newShard(), files: shard.files, columns: shard.columns.toColumns() };
+    await writeWhole(join(directory, name), serialize(content));
+  }
+}
+
+/** Whoever reads it meanwhile gets the old or the new one. */
+async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+  try {
+    await writeFile(temporary, bytes, { mode: 0o600 });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+const newShard = () => ({ version: MEMORY_VERSION, nodeVersion: process.versions.v8 });
+
+const toShardName = ({ modifiedAtMs }: FoundFile): string =>
+  `${new Date(modifiedAtMs).toISOString().slice(0, 7)}${ENDING}`;
+
+/** The latest month first. */
+async function listShards(directory: string): Promise<string[]> {
+  try {
+    const names = await readdir(directory);
+    return names.filter((name) => name.endsWith(ENDING)).sort((one, other) => (one < other ? 1 : -1));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function readShard(path: string): Promise<Shard | undefined> {
+  try {
+    const shard = deserialize(await readFile(path)) as Partial<Shard> | null;
+    const { version, nodeVersion } = newShard();
+    if (shard?.version !== version || shard.nodeVersion !== nodeVersion) return undefined;
+    return shard as Shard;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,163 @@
+import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs';
+import {
+  createUsageScanner,
+  IDENTIFY_HEAD_BYTES,
+  identifyTranscript,
+  isStreamFormat,
+  type UsageScanner,
+} from '@recount/core';
+import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
+
+/** A file as it was found. */
+export interface FoundFile {
+  path: string;
+  sizeBytes: number;
+  modifiedAtMs: number;
+}
+
+/** What a file turned out to be. */
+export interface ScannedFile extends FoundFile {
+  /** `unknown`: no transcript that recount knows. `unreadable`: it knows the agent, but cannot read its files yet. */
+  status: 'read' | 'unknown' | 'unreadable' | 'failed';
+  agent: string | null;
+  sessionId: string;
+  isStream: boolean;
+  project: string | null;
+  firstTimestampMs: number | null;
+  /** Its copies are the next ones of the columns, in the order of the files. */
+  responseCount: number;
+  /** Of a file that could not be read, without its content. */
+  failure: string | null;
+}
+
+export interface ScanResult {
+  files: ScannedFile[];
+  columns: UsageColumns;
+}
+
+/** As the worker of an installation has it. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const READ_BYTES = 1024 * 1024;
+/** Enough for nearly all; where it is not, more is looked at. */
+const FIRST_HEAD_BYTES = 64 * 1024;
+const COMPRESSIONS: Readonly<Record<string, 'gzip' | 'zstd'>> = { gz: 'gzip', zst: 'zstd' };
+
+/** Scans the files with the numbers that `next` gives, until it gives one beyond the last. */
+export async function scanFiles(files: readonly FoundFile[], next: () => number): Promise<ScanResult> {
+  const columns = createUsageColumns();
+  const scanned: ScannedFile[] = [];
+  const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  for (let file = files[next()]; file !== undefined; file = files[next()]) {
+    const before = columns.count;
+    const compression = COMPRESSIONS[file.path.slice(file.path.lastIndexOf('.') + 1)];
+    const scan = createFileScan(file, columns);
+    try {
+      if (compression === undefined) readWhole(file.path, buffer, scan.push);
+      else await readCompressed(file.path, compression, scan.push);
+      scanned.push({ ...scan.finish(), responseCount: columns.count - before });
+    } catch (error) {
+      const failure = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : String(error);
+      scanned.push({ ...scan.finish(), status: 'failed', failure, responseCount: columns.count - before });
+    }
+  }
+  return { files: scanned, columns: columns.toColumns() };
+}
+
+/** Reads what the file held when it was opened: what an agent adds meanwhile is for the next call. */
+function readWhole(path: string, buffer: Buffer, push: (chunk: Buffer) => boolean): void {
+  const descriptor = openSync(path, 'r');
+  try {
+    let left = fstatSync(descriptor).size;
+    while (left > 0) {
+      const readBytes = readSync(descriptor, buffer, 0, Math.min(buffer.length, left), null);
+      if (readBytes === 0 || !push(buffer.subarray(0, readBytes))) return;
+      left -= readBytes;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+async function readCompressed(
+  path: string,
+  compression: 'gzip' | 'zstd',
+  push: (chunk: Buffer) => boolean,
+): Promise<void> {
+  const { decompress } = await import('@recount/storage/sources/decompress');
+  for await (const chunk of decompress(createReadStream(path), compression)) if (!push(chunk)) return;
+}
+
+interface FileScan {
+  /** False if nothing that follows matters. The chunk may be reused after it. */
+  push(chunk: Buffer): boolean;
+  finish(): Omit<ScannedFile, 'responseCount'>;
+}
+
+/** Holds the beginning of the file until it says whose it is, and hands everything to a scanner of its format then. */
+function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageColumns>): FileScan {
+  const path = file.path.replace(/\.(?:gz|zst)$/, '');
+  let held: Buffer[] = [];
+  let heldBytes = 0;
+  let scanner: UsageScanner | undefined;
+  const found: Omit<ScannedFile, 'responseCount'> = {
+    ...file,
+    status: 'unknown',
+    agent: null,
+    sessionId: path,
+    isStream: false,
+    project: null,
+    firstTimestampMs: null,
+    failure: null,
+  };
+
+  const begin = (head: Buffer, isWhole: boolean): boolean => {
+    const identity = identifyTranscript({ path, head });
+    if (!identity.isConclusive && !isWhole && head.length < IDENTIFY_HEAD_BYTES) return false;
+    found.agent = identity.agent ?? null;
+    found.sessionId = identity.sessionId ?? path;
+    if (identity.format === undefined) return true;
+    found.status = identity.isReadable ? 'read' : 'unreadable';
+    if (!identity.isReadable) return true;
+    found.isStream = isStreamFormat(identity.format);
+    scanner = createUsageScanner(found.sessionId, {
+      format: identity.format,
+      maxLineBytes: MAX_LINE_BYTES,
+      onResponse: columns.add,
+    });
+    return true;
+  };
+
+  const hold = (chunk: Buffer): boolean => {
+    if (heldBytes === 0 && begin(chunk.subarray(0, FIRST_HEAD_BYTES), false)) {
+      scanner?.push(chunk);
+      return scanner !== undefined;
+    }
+    held.push(Buffer.from(chunk));
+    heldBytes += chunk.length;
+    const head = Buffer.concat(held);
+    if (!begin(head, false)) return true;
+    held = [];
+    scanner?.push(head);
+    return scanner !== undefined;
+  };
+
+  return {
+    push(chunk) {
+      if (scanner === undefined) return hold(chunk);
+      scanner.push(chunk);
+      return true;
+    },
+    finish() {
+      if (scanner === undefined && heldBytes > 0) {
+        const head = Buffer.concat(held);
+        begin(head, true);
+        (scanner as UsageScanner | undefined)?.push(head);
+      }
+      const scan = scanner?.finish();
+      if (scan === undefined) return found;
+      const { project, firstTimestamp } = scan;
+      const firstTimestampMs = firstTimestamp === null ? null : Date.parse(firstTimestamp);
+      return { ...found, project, firstTimestampMs };
+    },
+  };
+}

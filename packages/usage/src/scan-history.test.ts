@@ -1,0 +1,182 @@
+import { appendFile, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLocalClock } from './local-days.ts';
+import { settleLedger } from './local-ledger.ts';
+import type { FoundFile } from './scan-files.ts';
+import { scanHistory } from './scan-history.ts';
+import { listBlocks } from './usage-blocks.ts';
+import { reportUsage, type UsageFilter, type UsageKey } from './usage-report.ts';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'recount-usage-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+interface Line {
+  session: string;
+  id: string;
+  time: string;
+  output: number;
+  model?: string;
+  forkedFrom?: string;
+}
+
+const toText = (lines: Line[]): string =>
+  lines
+    .map(({ session, id, time, output, model = 'claude-sonnet-4-5', forkedFrom }) =>
+      JSON.stringify({
+        type: 'assistant',
+        sessionId: session,
+        uuid: `${session}-${id}-${output}`,
+        cwd: `/home/ada/${session}`,
+        timestamp: time,
+        ...(forkedFrom && { forkedFrom: { sessionId: forkedFrom } }),
+        message: {
+          id: `msg_of_the_history_test_${id}`,
+          model,
+          role: 'assistant',
+          content: [{ type: 'text', text: 'x' }],
+          stop_reason: 'end_turn',
+          usage: { input_tokens: 100, output_tokens: output },
+        },
+      }),
+    )
+    .map((line) => `${line}\n`)
+    .join('');
+
+async function save(name: string, lines: Line[]): Promise<void> {
+  const content = toText(lines);
+  await writeFile(join(directory, name), name.endsWith('.gz') ? gzipSync(content) : content);
+}
+
+async function find(): Promise<FoundFile[]> {
+  const names = (await readdir(directory)).filter((name) => name.includes('.json'));
+  return await Promise.all(
+    names.sort().map(async (name) => {
+      const { size, mtimeMs } = await stat(join(directory, name));
+      return { path: join(directory, name), sizeBytes: size, modifiedAtMs: mtimeMs };
+    }),
+  );
+}
+
+async function report(keys: UsageKey[], filter: UsageFilter = {}, timeZone = 'UTC') {
+  const ledger = settleLedger(await scanHistory(await find(), { cacheDirectory: join(directory, 'cache') }));
+  const { rows, totals } = reportUsage(ledger, keys, filter, createLocalClock(timeZone));
+  const toFigures = ({ own, shared }: typeof totals) => [own.responses, own.tokens_out, shared.responses];
+  return {
+    totals: toFigures(totals),
+    rows: rows.map((row) => [...keys.map((key) => row[key]), ...toFigures(row)]),
+    ledger,
+  };
+}
+
+const TIMES = [1_770_000_000, 1_770_000_000] as const;
+const ONE: Line = { session: 'one', id: '1', time: '2026-03-02T23:30:00.000Z', output: 7 };
+
+describe('scanHistory and settleLedger', () => {
+  it('counts a response once over all files: the original is credited, the most complete copy counts', async () => {
+    await save('a-fork.jsonl', [{ ...ONE, session: 'fork', forkedFrom: 'one', output: 9 }]);
+    await save('one.jsonl.gz', [ONE, { ...ONE, id: '2', output: 20 }]);
+    expect(await report(['session'])).toMatchObject({
+      totals: [2, 29, 1],
+      rows: [
+        ['one', 2, 29, 0],
+        ['fork', 0, 0, 1],
+      ],
+    });
+  });
+
+  it('groups by the days of a time zone, also where clocks change', async () => {
+    await save('one.jsonl', [
+      ONE,
+      { ...ONE, id: '2', time: '2026-03-28T23:30:00.000Z', output: 1 },
+      { ...ONE, id: '3', time: '2026-03-29T21:59:00.000Z', output: 2 },
+      { ...ONE, id: '4', time: '2026-03-29T22:00:00.000Z', output: 4 },
+    ]);
+    const { rows } = await report(['day'], {}, 'Europe/Berlin');
+    expect(rows).toEqual([
+      ['2026-03-03', 1, 7, 0],
+      ['2026-03-29', 2, 3, 0],
+      ['2026-03-30', 1, 4, 0],
+    ]);
+    expect((await report(['week', 'month'])).rows.map(([week, month]) => [week, month])).toEqual([
+      ['2026-03-02', '2026-03'],
+      ['2026-03-23', '2026-03'],
+    ]);
+    const clock = createLocalClock('Europe/Berlin');
+    expect(new Date(clock.toDayStartMs('2026-03-29')).toISOString()).toBe('2026-03-28T23:00:00.000Z');
+    expect(new Date(clock.toDayStartMs('2026-03-30')).toISOString()).toBe('2026-03-29T22:00:00.000Z');
+  });
+
+  it('filters, from its first moment up to but not including the last', async () => {
+    await save('one.jsonl', [
+      ONE,
+      { ...ONE, id: '2', time: '2026-03-03T00:00:00.000Z', model: 'claude-opus-4-5', output: 1 },
+    ]);
+    const midnightMs = Date.parse('2026-03-03T00:00:00.000Z');
+    expect((await report([], { fromMs: midnightMs })).totals).toEqual([1, 1, 0]);
+    expect((await report([], { toMs: midnightMs })).totals).toEqual([1, 7, 0]);
+    expect((await report([], { model: 'claude-opus-4-5' })).totals).toEqual([1, 1, 0]);
+    expect((await report([], { project: '/home/ada/two' })).totals).toEqual([0, 0, 0]);
+  });
+
+  it('begins a block of five hours with the first response after the one before', async () => {
+    await save('one.jsonl', [
+      { ...ONE, time: '2026-03-02T09:40:00.000Z' },
+      { ...ONE, id: '2', time: '2026-03-02T13:59:00.000Z' },
+      { ...ONE, id: '3', time: '2026-03-02T14:00:00.000Z' },
+    ]);
+    const { ledger } = await report([]);
+    expect(listBlocks(ledger, {}).map(({ start, responses }) => [start, responses])).toEqual([
+      ['2026-03-02T09:00:00.000Z', 2],
+      ['2026-03-02T14:00:00.000Z', 1],
+    ]);
+  });
+
+  it('remembers what has not changed, and reads what has', async () => {
+    await save('one.jsonl', [ONE]);
+    await utimes(join(directory, 'one.jsonl'), ...TIMES);
+    await save('two.jsonl', [{ ...ONE, session: 'two', id: '2', output: 5 }]);
+    expect((await report([])).totals).toEqual([2, 12, 0]);
+    // Other bytes of the same size and time: only what is remembered says 7.
+    await save('one.jsonl', [{ ...ONE, output: 8 }]);
+    await utimes(join(directory, 'one.jsonl'), ...TIMES);
+    expect((await report([])).totals).toEqual([2, 12, 0]);
+    await appendFile(join(directory, 'one.jsonl'), toText([{ ...ONE, id: '3', output: 100 }]));
+    expect((await report([])).totals).toEqual([3, 113, 0]);
+    await rm(join(directory, 'two.jsonl'));
+    expect((await report([])).totals).toEqual([2, 108, 0]);
+  });
+
+  it('reads everything again where what it remembers is damaged', async () => {
+    await save('one.jsonl', [ONE]);
+    await report([]);
+    const [shard = ''] = await readdir(join(directory, 'cache'));
+    await writeFile(join(directory, 'cache', shard), 'not what it was');
+    expect((await report([])).totals).toEqual([1, 7, 0]);
+  });
+
+  it('gives the same with more threads than files', async () => {
+    await save('one.jsonl', [ONE]);
+    await save('two.jsonl', [{ ...ONE, session: 'two', id: '2', output: 5 }]);
+    const { columns, files } = await scanHistory(await find(), { cacheDirectory: undefined, threads: 4 });
+    expect(files.map(({ status }) => status)).toEqual(['read', 'read']);
+    expect(columns.keys.toSorted()).toEqual(['msg_of_the_history_test_1', 'msg_of_the_history_test_2']);
+  });
+
+  it('says what it cannot read, and goes on', async () => {
+    await save('one.jsonl', [ONE]);
+    await writeFile(join(directory, 'notes.json'), '{"a":1}\n');
+    const files = [...(await find()), { path: join(directory, 'gone.jsonl'), sizeBytes: 5, modifiedAtMs: 1 }];
+    const result = await scanHistory(files, { cacheDirectory: undefined });
+    expect(result.files.map(({ status, failure }) => [status, failure]).sort()).toEqual([
+      ['failed', 'ENOENT'],
+      ['read', null],
+      ['unknown', null],
+    ]);
+  });
+});

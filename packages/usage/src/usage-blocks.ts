@@ -1,0 +1,61 @@
+import type { LedgerRow, LocalLedger } from './local-ledger.ts';
+import {
+  addResponse,
+  createSums,
+  passesFilter,
+  type Sums,
+  toFigures,
+  type UsageFigures,
+  type UsageFilter,
+} from './usage-report.ts';
+
+const HOUR_MS = 60 * 60_000;
+export const BLOCK_MS = 5 * HOUR_MS;
+
+/** Five hours of usage, as the vendors' limits have them. */
+export interface UsageBlock extends UsageFigures {
+  /** ISO 8601; at a full hour (UTC). */
+  start: string;
+  end: string;
+  /** Of the last response in it. */
+  last_response: string;
+  models: string[];
+  sessions: number;
+}
+
+/**
+ * Blocks of five hours: each begins at the full hour (UTC) of the first response after the end of the one before. Begins are
+ * those of all responses with the filter's agent; its other conditions choose what is counted.
+ */
+export function listBlocks(ledger: LocalLedger, filter: UsageFilter): UsageBlock[] {
+  const { fromMs, toMs, ...others } = filter;
+  const rows = ledger.rows
+    .filter((row): row is LedgerRow & { timestampMs: number } => row.timestampMs !== null)
+    .filter((row) => passesFilter(row, { agent: filter.agent }))
+    .sort((one, other) => one.timestampMs - other.timestampMs);
+  const blocks: { startMs: number; lastMs: number; sums: Sums; models: Set<string> }[] = [];
+  let startMs = Number.NEGATIVE_INFINITY;
+  let block: (typeof blocks)[number] | undefined;
+  for (const row of rows) {
+    if (row.timestampMs >= startMs + BLOCK_MS) {
+      startMs = Math.floor(row.timestampMs / HOUR_MS) * HOUR_MS;
+      block = { startMs, lastMs: startMs, sums: createSums(), models: new Set() };
+      blocks.push(block);
+    }
+    if (block === undefined || !passesFilter(row, others)) continue;
+    addResponse(block.sums, row);
+    block.lastMs = row.timestampMs;
+    if (row.model !== null) block.models.add(row.model);
+  }
+  return blocks
+    .filter(({ sums }) => sums.responses > 0)
+    .filter((each) => (fromMs === undefined || each.startMs >= fromMs) && (toMs === undefined || each.startMs < toMs))
+    .map((each) => ({
+      start: new Date(each.startMs).toISOString(),
+      end: new Date(each.startMs + BLOCK_MS).toISOString(),
+      last_response: new Date(each.lastMs).toISOString(),
+      models: [...each.models].sort(),
+      sessions: each.sums.sessions.size,
+      ...toFigures(each.sums),
+    }));
+}

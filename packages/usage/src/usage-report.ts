@@ -1,0 +1,262 @@
+import { COST_UNITS_PER_USD } from '@recount/core';
+import { type LocalClock, type TimeKey, toPeriodName } from './local-days.ts';
+import type { LedgerRow, LocalLedger, SharedCopy } from './local-ledger.ts';
+
+export const USAGE_KEYS = [
+  'hour',
+  'day',
+  'week',
+  'month',
+  'agent',
+  'project',
+  'git_branch',
+  'model',
+  'session',
+] as const;
+export type UsageKey = (typeof USAGE_KEYS)[number];
+const TIME_KEYS = new Set<string>(['hour', 'day', 'week', 'month']);
+
+/** Which responses count. Those without a time are in no range of times. */
+export interface UsageFilter {
+  /** Milliseconds since 1970. */
+  fromMs?: number | undefined;
+  /** Exclusive. */
+  toMs?: number | undefined;
+  agent?: string | undefined;
+  project?: string | undefined;
+  model?: string | undefined;
+  session?: string | undefined;
+}
+
+/** Tokens and cost of API responses, as `GET /v1/analytics/usage` has them. */
+export interface UsageFigures {
+  responses: number;
+  tokens_in: number;
+  tokens_out: number;
+  cache_read: number;
+  cache_write: number;
+  cache_write_1h: number;
+  thinking_tokens: number;
+  total_tokens: number;
+  cache_hit_ratio: number | null;
+  web_search_requests: number;
+  /** Null if there are responses and none has a price. */
+  cost_usd: number | null;
+  unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
+  unpriced: { responses: number; tokens: number };
+  default_priced_responses: number;
+}
+
+export interface UsageRow {
+  sessions: number;
+  own: UsageFigures;
+  /** Copies of responses that another session is credited with. */
+  shared: { responses: number };
+}
+
+export interface UsageReport {
+  /** With the values of the keys beside the figures; by time, then the most expensive first. */
+  rows: (UsageRow & Partial<Record<UsageKey, string | null>>)[];
+  totals: UsageRow;
+  unpricedModels: string[];
+  /** Responses that have no time. */
+  withoutTimestamp: number;
+}
+
+/** Groups the ledger's responses by the keys and sums them up. */
+export function reportUsage(
+  ledger: LocalLedger,
+  keys: readonly UsageKey[],
+  filter: UsageFilter,
+  clock: LocalClock,
+): UsageReport {
+  const totals = createSums();
+  const groups = new Map<string, { values: (string | null)[]; sums: Sums }>();
+  const unpricedModels = new Set<string>();
+  let withoutTimestamp = 0;
+  const groupOf = (row: SharedCopy): Sums => {
+    const values = keys.map((key) => toKeyValue(key, row, clock));
+    const id = JSON.stringify(values);
+    let group = groups.get(id);
+    if (group === undefined) {
+      group = { values, sums: createSums() };
+      groups.set(id, group);
+    }
+    return group.sums;
+  };
+  for (const row of ledger.rows) {
+    if (row.timestampMs === null && passesFilter(row, { ...filter, fromMs: undefined, toMs: undefined })) {
+      withoutTimestamp++;
+    }
+    if (!passesFilter(row, filter)) continue;
+    addResponse(totals, row);
+    addResponse(groupOf(row), row);
+    if (row.price.costUsd === null) unpricedModels.add(row.model ?? 'no model');
+  }
+  for (const copy of ledger.shared) {
+    if (!passesFilter(copy, filter)) continue;
+    for (const sums of [totals, groupOf(copy)]) {
+      sums.shared++;
+      sums.sessions.add(copy.sessionId);
+    }
+  }
+  const sorted = [...groups.values()].sort(
+    (one, other) => compareTimes(keys, one.values, other.values) || other.sums.costUnits - one.sums.costUnits,
+  );
+  const rows = sorted.map(({ values, sums }) => ({
+    ...Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null])),
+    ...toRow(sums),
+  }));
+  return { rows, totals: toRow(totals), unpricedModels: [...unpricedModels].sort(), withoutTimestamp };
+}
+
+export function passesFilter(row: SharedCopy, { fromMs, toMs, agent, project, model, session }: UsageFilter): boolean {
+  const { timestampMs } = row;
+  if (fromMs !== undefined && (timestampMs === null || timestampMs < fromMs)) return false;
+  if (toMs !== undefined && (timestampMs === null || timestampMs >= toMs)) return false;
+  if (agent !== undefined && row.agent !== agent) return false;
+  if (project !== undefined && row.project !== project) return false;
+  if (model !== undefined && row.model !== model) return false;
+  return session === undefined || row.sessionId === session;
+}
+
+function toKeyValue(key: UsageKey, row: SharedCopy, clock: LocalClock): string | null {
+  switch (key) {
+    case 'agent':
+      return row.agent;
+    case 'project':
+      return row.project;
+    case 'git_branch':
+      return row.gitBranch;
+    case 'model':
+      return row.model;
+    case 'session':
+      return row.sessionId;
+    default:
+      return row.timestampMs === null ? null : toPeriodName(key as TimeKey, clock.toLocalMs(row.timestampMs));
+  }
+}
+
+/** Without a time last. */
+function compareTimes(
+  keys: readonly UsageKey[],
+  one: readonly (string | null)[],
+  other: readonly (string | null)[],
+): number {
+  for (const [index, key] of keys.entries()) {
+    const [value, otherValue] = [one[index] ?? '~', other[index] ?? '~'];
+    if (TIME_KEYS.has(key) && value !== otherValue) return value < otherValue ? -1 : 1;
+  }
+  return 0;
+}
+
+export interface Sums {
+  responses: number;
+  tokensIn: number;
+  tokensOut: number;
+  cacheRead: number;
+  cacheWrite: number;
+  cacheWrite1h: number;
+  thinkingTokens: number;
+  webSearchRequests: number;
+  /** Units of 1e-10 dollars: sums of them are exact up to 900,000 dollars. */
+  costUnits: number;
+  unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
+  unpriced: { responses: number; tokens: number };
+  defaultPriced: number;
+  sessions: Set<string>;
+  shared: number;
+}
+
+export function createSums(): Sums {
+  return {
+    responses: 0,
+    tokensIn: 0,
+    tokensOut: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+    cacheWrite1h: 0,
+    thinkingTokens: 0,
+    webSearchRequests: 0,
+    costUnits: 0,
+    unfinalised: { responses: 0, tokens_out: 0, estimated_tokens_out: 0 },
+    unpriced: { responses: 0, tokens: 0 },
+    defaultPriced: 0,
+    sessions: new Set(),
+    shared: 0,
+  };
+}
+
+export function addResponse(
+  sums: Sums,
+  { usage, price, isUnfinalised, estimatedTokensOut, sessionId }: LedgerRow,
+): void {
+  sums.responses++;
+  sums.tokensIn += usage.inputTokens;
+  sums.tokensOut += usage.outputTokens;
+  sums.cacheRead += usage.cacheReadTokens;
+  sums.cacheWrite += usage.cacheWriteTokens;
+  sums.cacheWrite1h += usage.cacheWrite1hTokens;
+  sums.thinkingTokens += usage.thinkingTokens;
+  sums.webSearchRequests += usage.webSearchRequests;
+  sums.sessions.add(sessionId);
+  if (price.costUsd === null) {
+    sums.unpriced.responses++;
+    sums.unpriced.tokens += usage.inputTokens + usage.outputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  } else sums.costUnits += Math.round(price.costUsd * COST_UNITS_PER_USD);
+  if (price.basis === 'default') sums.defaultPriced++;
+  if (!isUnfinalised) return;
+  sums.unfinalised.responses++;
+  sums.unfinalised.tokens_out += usage.outputTokens;
+  sums.unfinalised.estimated_tokens_out += estimatedTokensOut;
+}
+
+export function toFigures(sums: Sums): UsageFigures {
+  const input = sums.tokensIn + sums.cacheRead + sums.cacheWrite;
+  const hasCost = sums.responses === 0 || sums.unpriced.responses < sums.responses;
+  return {
+    responses: sums.responses,
+    tokens_in: sums.tokensIn,
+    tokens_out: sums.tokensOut,
+    cache_read: sums.cacheRead,
+    cache_write: sums.cacheWrite,
+    cache_write_1h: sums.cacheWrite1h,
+    thinking_tokens: sums.thinkingTokens,
+    total_tokens: input + sums.tokensOut,
+    cache_hit_ratio: input === 0 ? null : sums.cacheRead / input,
+    web_search_requests: sums.webSearchRequests,
+    cost_usd: hasCost ? sums.costUnits / COST_UNITS_PER_USD : null,
+    unfinalised: sums.unfinalised,
+    unpriced: sums.unpriced,
+    default_priced_responses: sums.defaultPriced,
+  };
+}
+
+const toRow = (sums: Sums): UsageRow => ({
+  sessions: sums.sessions.size,
+  own: toFigures(sums),
+  shared: { responses: sums.shared },
+});
+
+/** The figures of several rows together. */
+export function sumFigures(rows: readonly UsageFigures[]): UsageFigures {
+  const sums = createSums();
+  for (const row of rows) {
+    sums.responses += row.responses;
+    sums.tokensIn += row.tokens_in;
+    sums.tokensOut += row.tokens_out;
+    sums.cacheRead += row.cache_read;
+    sums.cacheWrite += row.cache_write;
+    sums.cacheWrite1h += row.cache_write_1h;
+    sums.thinkingTokens += row.thinking_tokens;
+    sums.webSearchRequests += row.web_search_requests;
+    sums.costUnits += Math.round((row.cost_usd ?? 0) * COST_UNITS_PER_USD);
+    sums.unfinalised.responses += row.unfinalised.responses;
+    sums.unfinalised.tokens_out += row.unfinalised.tokens_out;
+    sums.unfinalised.estimated_tokens_out += row.unfinalised.estimated_tokens_out;
+    sums.unpriced.responses += row.unpriced.responses;
+    sums.unpriced.tokens += row.unpriced.tokens;
+    sums.defaultPriced += row.default_priced_responses;
+  }
+  return toFigures(sums);
+}
