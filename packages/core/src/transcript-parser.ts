@@ -97,7 +97,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     issuesOfLine.set(error, issue);
     sink.addIssue(issue);
   };
-  const context: ReaderContext = { maxInlineContentBytes, isUsageOnly: resolved.isUsageOnly, report };
+  const context: ReaderContext = { sessionId, maxInlineContentBytes, isUsageOnly: resolved.isUsageOnly, report };
   const reader = createTranscriptReader(format, context, state.reader);
   state.reader = reader.state;
 

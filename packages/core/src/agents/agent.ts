@@ -20,6 +20,8 @@ export interface ReadLine {
 }
 
 export interface ReaderContext {
+  /** Under which the transcript is kept. Undefined if the session is watched while it runs. */
+  sessionId?: string;
   /** Longer texts and tool inputs are cut, in bytes of UTF-8. */
   maxInlineContentBytes: number;
   /** The session is watched while it runs: LiveRecords are given, and nothing is measured (`contentBytes` may be 0). */

@@ -1,12 +1,16 @@
 import type { Agent } from './agent.ts';
 import { amp } from './amp/agent.ts';
 import { claudeCode } from './claude-code/agent.ts';
+import { cline, kiloCode, roo } from './cline/agent.ts';
 import { codex } from './codex/agent.ts';
 import { copilot } from './copilot/agent.ts';
 import { cursor } from './cursor/agent.ts';
+import { droid } from './droid/agent.ts';
 import { gemini } from './gemini/agent.ts';
+import { kimi } from './kimi/agent.ts';
 import { kilo, opencode } from './opencode/agent.ts';
 import { omp, openclaw, pi } from './pi/agent.ts';
+import { qwen } from './qwen/agent.ts';
 
 /** Every agent that recount knows: the one list. The first one is the default. */
 export const AGENTS: readonly [Agent, ...Agent[]] = [
@@ -21,4 +25,10 @@ export const AGENTS: readonly [Agent, ...Agent[]] = [
   pi,
   openclaw,
   omp,
+  droid,
+  qwen,
+  kimi,
+  cline,
+  roo,
+  kiloCode,
 ];

@@ -1,3 +1,4 @@
+import { toStorableJson } from '../lines/storable-characters.ts';
 import { toShellProgram } from '../messages/tool-calls.ts';
 import { cutCharacters, readCount, readDollars, readIdentifier, readObject, readText } from '../records/fields.ts';
 import { parseTimestampMs } from '../records/timestamps.ts';
@@ -133,6 +134,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     },
 
     toEvent,
+    toPromptText,
   };
 }
 
@@ -163,13 +165,26 @@ export function toSessionRecord(first: Record<string, string | null | undefined>
   return known.length === 0 ? undefined : { kind: 'session', first: Object.fromEntries(known) };
 }
 
+export function toCutTitle(source: 'custom' | 'generated' | 'summary', text: string): SessionRecord {
+  return { kind: 'session', title: { source, text: cutCharacters(text, 512) } };
+}
+
+/** The JSON that a text holds, without characters that Postgres refuses; undefined if it is none. */
+export function parseJsonText(text: string): JsonValue | undefined {
+  try {
+    return toStorableJson(JSON.parse(text) as JsonValue).value;
+  } catch {
+    return undefined;
+  }
+}
+
 /** A line's type as statistics count it; undefined if it has none. */
 export function readType(value: JsonValue | undefined): string | undefined {
   const type = readText(value);
   return type === null ? undefined : cutCharacters(type, MAX_TYPE_LENGTH);
 }
 
-export function toPromptText(text: string): string {
+function toPromptText(text: string): string {
   return text.length > MAX_PROMPT_LENGTH ? `${cutCharacters(text, MAX_PROMPT_LENGTH)}...` : text;
 }
 

@@ -1,10 +1,12 @@
+import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { Agent } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
 import { createAmpReader } from './reader.ts';
+import { createAmpThreadReader } from './thread.ts';
 
 const STREAM_TYPES = new Set<unknown>(['system', 'user', 'assistant', 'result']);
 
-/** Amp: the output of `amp -x --stream-json`, which has the shape of Claude Code's. Its threads are named `T-…`. */
+/** Amp: what `amp threads export` prints, and the output of `amp -x --stream-json`, which has the shape of Claude Code's. Its threads are named `T-…`. */
 export const amp: Agent = {
   id: 'amp',
   label: 'Amp',
@@ -14,10 +16,29 @@ export const amp: Agent = {
   ],
   formats: [
     {
+      id: 'amp-thread',
+      kind: 'session',
+      layout: 'document',
+      detect({ id, messages, v, created }) {
+        if (typeof id !== 'string' || !id.startsWith('T-')) return 0;
+        return readObject(messages)?.role === undefined && v === undefined && created === undefined ? 0.3 : 0.9;
+      },
+      identify(line, found) {
+        found.sessionId ??= readText(line.id) ?? undefined;
+        found.hasMessage ||= isJsonObject(line.messages);
+      },
+      createReader: createAmpThreadReader,
+    },
+    {
       id: 'amp-stream-json',
       kind: 'stream',
       detect: ({ session_id: id, type }) =>
         typeof id === 'string' && id.startsWith('T-') && STREAM_TYPES.has(type) ? 0.6 : 0,
+      identify(line, found) {
+        found.sessionId ??= readText(line.session_id) ?? undefined;
+        found.hasMessage ||= line.type === 'user' || line.type === 'assistant';
+      },
+      createReader: createAmpReader,
     },
   ],
   program: {

@@ -1,12 +1,12 @@
 import { readObject } from '../../records/fields.ts';
-import type { JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
-import { createClaudeCodeReader } from '../claude-code/reader.ts';
+import { type ClaudeCodeReaderState, createClaudeCodeReader } from '../claude-code/reader.ts';
+import { parseJsonText } from '../reader-kit.ts';
 import type { BlockContent } from '../records.ts';
 
 /** Amp writes the shape of Claude Code, without ids of messages, models and costs. */
-export function createAmpReader(context: ReaderContext): Reader {
-  const reader = createClaudeCodeReader(context);
+export function createAmpReader(context: ReaderContext, state?: ClaudeCodeReaderState): Reader {
+  const reader = createClaudeCodeReader(context, state);
   return {
     state: reader.state,
     read(value, line) {
@@ -21,16 +21,7 @@ export function createAmpReader(context: ReaderContext): Reader {
 function readOutput(block: BlockContent): void {
   const text = block.result_text;
   if (block.toolResult === undefined || !text?.startsWith('{')) return;
-  const answer = readObject(parseJson(text));
+  const answer = readObject(parseJsonText(text));
   if (typeof answer?.output === 'string') block.result_text = answer.output;
   if (typeof answer?.exitCode === 'number' && answer.exitCode !== 0) block.toolResult.isError = true;
-}
-
-function parseJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    // Plain text that begins with a brace.
-    return undefined;
-  }
 }

@@ -14,7 +14,8 @@ const sessionFormat: Format = {
   kind: 'session',
   usageMarkers: USAGE_MARKERS,
   detect(line) {
-    if (typeof line.sessionId === 'string' || ('parentUuid' in line && 'uuid' in line)) return 1;
+    // Others have these fields as well, and are surer of theirs.
+    if (typeof line.sessionId === 'string' || ('parentUuid' in line && 'uuid' in line)) return 0.9;
     return typeof line.session_id !== 'string' && SESSION_ONLY_TYPES.has(line.type) ? 0.3 : 0;
   },
   identify(line, found) {

@@ -24,7 +24,7 @@ const TOO_NEW = `Written by a version later than ${NEWEST_KNOWN_MAJOR_VERSION}: 
 /** Model of the messages that Claude Code makes up itself. */
 const SYNTHETIC_MODEL = '<synthetic>';
 
-interface ClaudeCodeReaderState {
+export interface ClaudeCodeReaderState {
   session: SessionLineState;
   stream: StreamLineState;
   version: AgentVersionState;

@@ -1,7 +1,8 @@
-import { isJsonObject } from '../../records/fields.ts';
+import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { Agent } from '../agent.ts';
+import { createCopilotReader } from './reader.ts';
 
-/** GitHub Copilot CLI: `events.jsonl` of a session. Recognised, not read yet. */
+/** GitHub Copilot CLI: `events.jsonl` of a session. */
 export const copilot: Agent = {
   id: 'copilot',
   label: 'Copilot CLI',
@@ -20,6 +21,11 @@ export const copilot: Agent = {
       kind: 'session',
       detect: ({ type, data }) =>
         typeof type === 'string' && /^(session|user|assistant|tool|hook)\./.test(type) && isJsonObject(data) ? 0.8 : 0,
+      identify(line, found) {
+        if (line.type === 'session.start') found.sessionId ??= readText(readObject(line.data)?.sessionId) ?? undefined;
+        found.hasMessage ||= line.type === 'user.message' || line.type === 'assistant.message';
+      },
+      createReader: createCopilotReader,
     },
   ],
 };

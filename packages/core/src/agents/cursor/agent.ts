@@ -1,6 +1,15 @@
-import type { Agent } from '../agent.ts';
+import { isJsonObject, readText } from '../../records/fields.ts';
+import type { Agent, PathIdentity } from '../agent.ts';
+import { toSubagentSessionId } from '../subagent-session-id.ts';
+import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
+import { createCursorReader, createCursorStreamReader } from './reader.ts';
 
-/** Cursor: the output of `cursor-agent --output-format stream-json`. Recognised, not read yet. */
+const ROLES = new Set<unknown>(['user', 'assistant', 'system']);
+
+/**
+ * Cursor: transcripts of its agent below `~/.cursor/projects/<project>/agent-transcripts`, and the output of
+ * `cursor-agent --output-format stream-json`.
+ */
 export const cursor: Agent = {
   id: 'cursor',
   label: 'Cursor',
@@ -13,6 +22,19 @@ export const cursor: Agent = {
   ],
   formats: [
     {
+      id: 'cursor-transcript',
+      kind: 'session',
+      detect(line, path) {
+        const isMessage = ROLES.has(line.role) && isJsonObject(line.message) && !('type' in line) && !('uuid' in line);
+        if (!isMessage) return 0;
+        return path !== undefined && toPathParts(path).includes('agent-transcripts') ? 0.9 : 0.5;
+      },
+      identify(_line, found) {
+        found.hasMessage = true;
+      },
+      createReader: createCursorReader,
+    },
+    {
       id: 'cursor-stream-json',
       kind: 'stream',
       // Claude Code's first line names its tools as well.
@@ -20,6 +42,24 @@ export const cursor: Agent = {
         typeof line.session_id === 'string' && line.type === 'system' && line.subtype === 'init' && !('tools' in line)
           ? 0.55
           : 0,
+      identify(line, found) {
+        found.sessionId ??= readText(line.session_id) ?? undefined;
+        found.hasMessage ||= line.type === 'user' || line.type === 'assistant';
+      },
+      createReader: createCursorStreamReader,
     },
   ],
+  readPath: readCursorPath,
 };
+
+/** `agent-transcripts/<id>/<id>.jsonl`, sub-agents in `agent-transcripts/<id>/subagents/<sub-agent's id>.jsonl`. */
+function readCursorPath(path: string): PathIdentity {
+  const parts = toPathParts(path);
+  const stem = toStem(path);
+  const parentSessionId = parts.at(-2) === 'subagents' ? parts.at(-3) : undefined;
+  if (parentSessionId === undefined) {
+    return { ...toFileIdentity(path), sessionId: parts.includes('agent-transcripts') ? stem : undefined };
+  }
+  const sessionId = toSubagentSessionId(parentSessionId, stem);
+  return { sessionId, isSubagent: true, parentSessionId, agentId: stem, stem };
+}

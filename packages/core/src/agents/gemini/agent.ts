@@ -33,8 +33,7 @@ export const gemini: Agent = {
     {
       id: 'gemini-session',
       kind: 'session',
-      // Surer than Claude Code is of any line with a `sessionId`.
-      detect: (line) => (isHeader(line) ? 1.1 : 0),
+      detect: (line) => (isHeader(line) ? 1 : 0),
       identify,
       createReader: createGeminiReader,
     },

@@ -3,8 +3,16 @@ import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { newMessage } from '../new-records.ts';
-import { createReaderKit, type ReaderKit, type ToolVocabulary, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
+import {
+  createReaderKit,
+  type ReaderKit,
+  type ToolVocabulary,
+  toCutTitle,
+  toSessionRecord,
+  toUsageIfAny,
+} from '../reader-kit.ts';
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
+import { toApiBlocks, toParts, toText } from './parts.ts';
 
 export const GEMINI_TOOLS: ToolVocabulary = {
   read: ['read_file', 'read_many_files'],
@@ -61,8 +69,7 @@ export function createGeminiReader(
     const directories = Array.isArray(line.directories) ? line.directories : [];
     const session = toSessionRecord({ sessionId: kit.toId(line.sessionId), cwd: kit.toId(directories[0]) });
     const summary = readText(line.summary);
-    const title = { kind: 'session', title: { source: 'summary', text: cutCharacters(summary ?? '', 512) } } as const;
-    return [session ?? [], summary === null ? [] : title].flat();
+    return [session ?? [], summary === null ? [] : toCutTitle('summary', summary)].flat();
   };
 
   const readAssistant = (
@@ -198,32 +205,6 @@ function toResponseId({ id, timestamp }: JsonObject): string | null {
   const text = readText(id);
   if (text === null || text.length >= 20) return text === null ? null : cutCharacters(text, 200);
   return `gemini/${readText(timestamp) ?? ''}/${text}`;
-}
-
-const toParts = (content: JsonValue | undefined): JsonValue[] =>
-  Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
-
-function toText(content: JsonValue | undefined): string {
-  return toParts(content)
-    .flatMap((part) => (typeof part === 'string' ? part : (readText(readObject(part)?.text) ?? [])))
-    .join('');
-}
-
-/** Parts of the Gemini API as blocks of the Anthropic API. */
-function toApiBlocks(content: JsonValue | undefined): JsonObject[] {
-  return toParts(content).flatMap((part): JsonObject[] => {
-    if (typeof part === 'string') return part === '' ? [] : [{ type: 'text', text: part }];
-    const block = readObject(part);
-    if (block === undefined) return [];
-    const { text, inlineData, functionResponse } = block;
-    if (typeof text === 'string') return text === '' ? [] : [{ type: 'text', text }];
-    if (functionResponse !== undefined) return [{ type: 'tool_result' }];
-    const media = readObject(inlineData);
-    if (media === undefined) return [{ type: cutCharacters(Object.keys(block)[0] ?? 'unknown', 64), ...block }];
-    return [
-      { type: 'image', source: { type: 'base64', media_type: media.mimeType ?? null, data: media.data ?? null } },
-    ];
-  });
 }
 
 /** `[{"functionResponse":{"response":{"output":"…"}}}]` */

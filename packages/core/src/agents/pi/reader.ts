@@ -8,6 +8,7 @@ import {
   type ReaderKit,
   readType,
   type ToolVocabulary,
+  toCutTitle,
   toReportedCost,
   toSessionRecord,
   toUsageIfAny,
@@ -70,7 +71,7 @@ export function createPiReader(
       forkedFromSessionId: parent === null ? null : toPiSessionId(parent),
     });
     const title = readText(line.title);
-    return [session ?? [], title === null ? [] : toTitle('generated', title)].flat();
+    return [session ?? [], title === null ? [] : toCutTitle('generated', title)].flat();
   };
 
   const toMessages = (line: JsonObject, entry: Entry): TranscriptRecord[] | undefined => {
@@ -189,11 +190,11 @@ export function createPiReader(
       case 'title':
       case 'title_change': {
         const title = readText(line.title);
-        return title === null ? [] : [toTitle('generated', title)];
+        return title === null ? [] : [toCutTitle('generated', title)];
       }
       case 'session_info': {
         const name = readText(line.name);
-        return name === null ? [] : [toTitle('custom', name)];
+        return name === null ? [] : [toCutTitle('custom', name)];
       }
       default: {
         const snapshot = line.customType === 'model-snapshot' ? readObject(line.data) : undefined;
@@ -256,10 +257,6 @@ function toResponseId(message: JsonObject, line: JsonObject, usage: Usage, name:
 function toIdentity(line: JsonObject): string | null {
   const { id, timestamp } = line;
   return typeof id === 'string' && typeof timestamp === 'string' ? `${id}@${timestamp}` : null;
-}
-
-function toTitle(source: 'custom' | 'generated', text: string): TranscriptRecord {
-  return { kind: 'session', title: { source, text: cutCharacters(text, 512) } };
 }
 
 function toUnknown(type: string, role: string | null): TranscriptRecord {

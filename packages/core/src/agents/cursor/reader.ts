@@ -1,0 +1,218 @@
+import { cutCharacters, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { newMessage, newUsageRecord } from '../new-records.ts';
+import {
+  createReaderKit,
+  type ReaderKit,
+  readType,
+  type ToolVocabulary,
+  toSessionRecord,
+  toUsageIfAny,
+} from '../reader-kit.ts';
+import type { BlockContent, TranscriptRecord } from '../records.ts';
+
+const TOOLS: ToolVocabulary = {
+  read: ['read', 'read_file', 'readfile', 'read_lints', 'readlints'],
+  edit: [
+    'edit',
+    'write',
+    'strreplace',
+    'str_replace',
+    'edit_file',
+    'search_replace',
+    'delete',
+    'delete_file',
+    'applypatch',
+    'editnotebook',
+  ],
+  shell: ['shell', 'bash', 'run_terminal_cmd', 'awaitshell', 'await'],
+  search: ['grep', 'glob', 'ls', 'list_dir', 'codebase_search', 'semanticsearch', 'semsearch', 'file_search'],
+  web: ['web_search', 'websearch', 'fetch', 'webfetch', 'web_fetch'],
+  agent: ['task', 'agent', 'subagent'],
+  skill: ['skill'],
+  mcp: ['mcp', 'callmcptool', 'fetchmcpresource'],
+  plan: ['todowrite', 'todo_write', 'updatetodos', 'createplan', 'switchmode', 'update_current_step'],
+  question: ['askquestion', 'ask_question'],
+};
+
+/** Thoughts come in pieces; longer ones are cut. */
+const MAX_THOUGHT_CHARACTERS = 256 * 1024;
+const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/;
+
+/**
+ * Reads transcripts of Cursor's agent: roles and content. They have no ids, no times, no model and no usage, so nothing of
+ * what they cost is known.
+ */
+export function createCursorReader(context: ReaderContext): Reader {
+  const kit = createReaderKit(context, TOOLS);
+  return {
+    state: {},
+    read(line, { isAscii }) {
+      kit.setAscii(isAscii);
+      const role = readText(line.role);
+      const type = role ?? readType(line.type);
+      if (type === undefined) return { type, timestampMs: undefined, records: [] };
+      const timestampMs = kit.toTimeMs(line.timestamp ?? line.timestamp_ms);
+      const content = readObject(line.message)?.content;
+      if (role === 'user') return { type, timestampMs, records: readUser(content, timestampMs, kit) };
+      if (role === 'assistant') {
+        const message = newMessage('assistant', { timestampMs, blocks: toBlocks(content, kit, timestampMs) });
+        return { type, timestampMs, records: [message] };
+      }
+      if (role === 'system') {
+        const message = newMessage('system', { timestampMs, blocks: kit.toBlocks(content) });
+        return { type, timestampMs, records: [message] };
+      }
+      const isKnown = type === 'turn_ended' || type === 'turn_started';
+      return { type, timestampMs, records: isKnown ? [] : [{ kind: 'unknown', type, name: type }] };
+    },
+  };
+}
+
+interface CursorStreamState {
+  sessionId: string | null;
+  model: string | null;
+  thought: string;
+  runCount: number;
+}
+
+/** Reads what `cursor-agent --output-format stream-json` prints. Newer versions say at the end what the run used. */
+export function createCursorStreamReader(
+  context: ReaderContext,
+  state: CursorStreamState = { sessionId: null, model: null, thought: '', runCount: 0 },
+): Reader {
+  const kit = createReaderKit(context, TOOLS);
+
+  const readThinking = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const isEnd = line.subtype === 'completed';
+    state.thought = cutCharacters(state.thought + (readText(line.text) ?? ''), MAX_THOUGHT_CHARACTERS);
+    if (!isEnd || state.thought === '') return [];
+    const blocks = kit.toBlocks([{ type: 'thinking', thinking: state.thought }]);
+    state.thought = '';
+    return [newMessage('assistant', { timestampMs, model: state.model, blocks })];
+  };
+
+  /** `{"tool_call":{"readToolCall":{"args":{…},"result":{…}}}}` */
+  const readToolCall = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const [key = 'unknown', value] = Object.entries(readObject(line.tool_call) ?? {})[0] ?? [];
+    const call = readObject(value);
+    const name = readText(call?.name) ?? key.replace(/ToolCall$/, '');
+    if (line.subtype === 'started') {
+      const blocks = kit.toToolUseBlocks({ id: line.call_id, name, input: call?.args ?? call?.arguments });
+      return [newMessage('assistant', { timestampMs, model: state.model, blocks })];
+    }
+    const result = readObject(call?.result);
+    const error = result?.error ?? result?.failure;
+    const isDenied = result?.rejected !== undefined || result?.permissionDenied !== undefined;
+    const outcome = readObject(result?.success) ?? result ?? {};
+    const exitCode = outcome.exitCode;
+    const isError = error !== undefined || isDenied || (typeof exitCode === 'number' && exitCode !== 0);
+    const content = toOutput(error ?? outcome);
+    return [kit.toToolResultMessage({ id: line.call_id, content, isError, isDenied }, { timestampMs })];
+  };
+
+  const readResult = (line: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const tokens = readObject(line.usage);
+    state.runCount++;
+    const usage =
+      tokens &&
+      toUsageIfAny({
+        inputTokens: kit.toCount(tokens, 'inputTokens'),
+        outputTokens: kit.toCount(tokens, 'outputTokens'),
+        cacheReadTokens: kit.toCount(tokens, 'cacheReadTokens'),
+        cacheWriteTokens: kit.toCount(tokens, 'cacheWriteTokens'),
+      });
+    if (usage === undefined) return [];
+    const responseId = `cursor-run/${state.sessionId ?? ''}/${readText(line.request_id) ?? state.runCount}`;
+    return [newUsageRecord({ usage, responseId, timestampMs, model: state.model, stopReason: 'stop' })];
+  };
+
+  const readLine = (
+    type: string,
+    line: JsonObject,
+    timestampMs: number | undefined,
+  ): TranscriptRecord[] | undefined => {
+    const content = readObject(line.message)?.content;
+    switch (type) {
+      case 'system': {
+        state.sessionId = kit.toId(line.session_id);
+        state.model = kit.toId(line.model);
+        return [toSessionRecord({ sessionId: state.sessionId, cwd: kit.toId(line.cwd) }) ?? []].flat();
+      }
+      case 'user':
+        return readUser(content, timestampMs, kit);
+      case 'assistant': {
+        const { model } = state;
+        return [newMessage('assistant', { timestampMs, model, blocks: toBlocks(content, kit, timestampMs) })];
+      }
+      case 'thinking':
+        return readThinking(line, timestampMs);
+      case 'tool_call':
+        return readToolCall(line, timestampMs);
+      case 'result':
+        return readResult(line, timestampMs);
+      case 'interaction_query':
+      case 'retry':
+      case 'connection':
+        return [];
+      default:
+        return undefined;
+    }
+  };
+
+  return {
+    state,
+    read(line, { arrivalMs, isAscii }) {
+      kit.setAscii(isAscii);
+      const type = readType(line.type);
+      if (type === undefined) return { type, timestampMs: undefined, records: [] };
+      const timestampMs = kit.toTimeMs(line.timestamp_ms ?? line.timestamp) ?? arrivalMs;
+      const records = readLine(type, line, timestampMs) ?? [{ kind: 'unknown', type, name: type }];
+      return { type, timestampMs, records };
+    },
+  };
+}
+
+/** What a person typed stands in `<user_query>`, behind what Cursor adds. */
+function readUser(content: JsonValue | undefined, timestampMs: number | undefined, kit: ReaderKit): TranscriptRecord[] {
+  const elements = Array.isArray(content) ? content : [content ?? ''];
+  if (elements.some((element) => /^tool[-_]result$/.test(readText(readObject(element)?.type) ?? ''))) {
+    return [newMessage('user', { timestampMs, blocks: toBlocks(content, kit, timestampMs) })];
+  }
+  const records = kit.toPromptRecords(content, { timestampMs }, null);
+  return records.map((record) => {
+    const query = record.kind === 'message' ? QUERY.exec(record.blocks[0]?.content_text ?? '')?.[1] : undefined;
+    return query === undefined ? record : { ...record, promptText: kit.toPromptText(query.trim()) };
+  });
+}
+
+function toBlocks(content: JsonValue | undefined, kit: ReaderKit, timestampMs: number | undefined): BlockContent[] {
+  return (Array.isArray(content) ? content : [content ?? '']).flatMap((element): BlockContent[] => {
+    const block = readObject(element);
+    const type = readText(block?.type)?.replace('-', '_');
+    if (block === undefined || type === undefined) return kit.toBlocks([element]);
+    if (type === 'tool_use' || type === 'tool_call') {
+      return kit.toToolUseBlocks({
+        id: block.id ?? block.toolCallId,
+        name: block.name ?? block.toolName,
+        input: block.input ?? block.args,
+      });
+    }
+    if (type !== 'tool_result') return kit.toBlocks([element]);
+    const id = block.tool_use_id ?? block.toolCallId;
+    return kit.toToolResultBlocks(
+      { id, content: block.content ?? block.result, isError: block.is_error === true },
+      timestampMs,
+    );
+  });
+}
+
+function toOutput(value: JsonValue): JsonValue {
+  const fields = readObject(value);
+  if (fields === undefined) return value;
+  const text = [fields.content, fields.output, fields.stdout, fields.message, fields.errorMessage].find(
+    (field) => typeof field === 'string',
+  );
+  return text ?? null;
+}

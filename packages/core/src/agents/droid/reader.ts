@@ -1,0 +1,244 @@
+import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { newMessage, newUsageRecord } from '../new-records.ts';
+import {
+  createReaderKit,
+  type ReaderKit,
+  readType,
+  type ToolVocabulary,
+  toCutTitle,
+  toSessionRecord,
+  toUsageIfAny,
+} from '../reader-kit.ts';
+import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
+
+const TOOLS: ToolVocabulary = {
+  read: ['read', 'view_file'],
+  edit: ['edit', 'multiedit', 'create', 'write', 'applypatch', 'apply_patch'],
+  shell: ['execute', 'bash', 'shell'],
+  search: ['ls', 'grep', 'glob', 'search'],
+  web: ['websearch', 'fetchurl'],
+  agent: ['task'],
+  skill: ['skill'],
+  plan: ['todowrite', 'exitspecmode'],
+  question: ['askuser'],
+};
+
+/** Lines that say nothing about messages, usage or the session. */
+const BOOKKEEPING = new Set(['todo_state', 'session_end', 'mode_change', 'model_change', 'droid_working_state']);
+/** Texts that Droid writes in the user's name. */
+const REMINDER = /<system-(?:reminder|notification)>[\s\S]*?<\/system-(?:reminder|notification)>\s*/g;
+
+/** Reads session files of Droid: the messages have the Anthropic API's blocks and no usage. */
+export function createDroidReader(context: ReaderContext, state = { model: null as string | null }): Reader {
+  const kit = createReaderKit(context, TOOLS);
+
+  const readMessage = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+    const message = readObject(line.message) ?? {};
+    if (message.role === 'assistant') {
+      const blocks = toBlocks(message, kit, base.timestampMs);
+      const model = kit.toId(message.model) ?? state.model;
+      return [newMessage('assistant', { ...base, model, blocks })];
+    }
+    return readUser(message, base, kit);
+  };
+
+  const readLine = (type: string, line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] | undefined => {
+    switch (type) {
+      case 'session_start': {
+        const version = typeof line.version === 'string' ? line.version : null;
+        const session = toSessionRecord({ sessionId: kit.toId(line.id), cwd: kit.toId(line.cwd), version });
+        const title = readText(line.sessionTitle) ?? readText(line.title);
+        const source = line.isSessionTitleManuallySet === true ? 'custom' : 'generated';
+        return [session ?? [], title === null ? [] : toCutTitle(source, title)].flat();
+      }
+      case 'message':
+        return readMessage(line, base);
+      case 'compaction_state': {
+        const event = { kind: 'compaction', name: null, details: {} } as const;
+        const summary = newMessage('summary', { ...base, blocks: kit.toBlocks(line.summaryText ?? line.summary) });
+        return [kit.toEvent(event, base.uuid ?? null, base.timestampMs), summary];
+      }
+      default:
+        return BOOKKEEPING.has(type) ? [] : undefined;
+    }
+  };
+
+  return {
+    state,
+    read(line, { isAscii }) {
+      kit.setAscii(isAscii);
+      const type = readType(line.type);
+      if (type === undefined) return { type, timestampMs: undefined, records: [] };
+      const timestampMs = kit.toTimeMs(line.timestamp);
+      const base = { timestampMs, uuid: kit.toId(line.id), parentUuid: kit.toId(line.parentId) };
+      return { type, timestampMs, records: readLine(type, line, base) ?? [{ kind: 'unknown', type, name: type }] };
+    },
+  };
+}
+
+interface DroidSettingsState {
+  model: string | null;
+  timestampMs: number | undefined;
+  tokens: JsonObject | undefined;
+}
+
+/**
+ * Reads `<id>.settings.json`, which lies beside a session and has its totals: one response for the whole session, of which a
+ * later version has larger counts. Entries come in any order, and the total is told as soon as it is there.
+ */
+export function createDroidSettingsReader(
+  context: ReaderContext,
+  state: DroidSettingsState = { model: null, timestampMs: undefined, tokens: undefined },
+): Reader {
+  const kit = createReaderKit(context, {});
+
+  const toTotal = (): TranscriptRecord[] => {
+    const { tokens, timestampMs } = state;
+    if (tokens === undefined) return [];
+    const thinkingTokens = toSessionCount(tokens, 'thinkingTokens', kit);
+    const outputTokens = toSessionCount(tokens, 'outputTokens', kit);
+    const usage = toUsageIfAny({
+      inputTokens: toSessionCount(tokens, 'inputTokens', kit),
+      outputTokens,
+      cacheReadTokens: toSessionCount(tokens, 'cacheReadTokens', kit),
+      cacheWriteTokens: toSessionCount(tokens, 'cacheCreationTokens', kit),
+      thinkingTokens: Math.min(thinkingTokens, outputTokens),
+    });
+    if (usage === undefined) return [];
+    const responseId = `droid-session/${context.sessionId ?? ''}`;
+    return [newUsageRecord({ usage, responseId, model: state.model, timestampMs, stopReason: 'stop' })];
+  };
+
+  return {
+    state,
+    read(line) {
+      const [type = 'member'] = Object.keys(line);
+      state.model = kit.toId(line.model) ?? state.model;
+      state.timestampMs = kit.toTimeMs(line.providerLockTimestamp) ?? state.timestampMs;
+      state.tokens = readObject(line.tokenUsage) ?? state.tokens;
+      // The model may stand behind the counts: what is told again adds what was not known.
+      const isTelling = type === 'tokenUsage' || type === 'model';
+      const records = isTelling ? toTotal() : [];
+      return { type: readType(type) ?? 'member', timestampMs: state.timestampMs, records };
+    },
+  };
+}
+
+/** Reads what `droid exec --output-format stream-json` prints. Its usage is that of the run, at its end. */
+export function createDroidStreamReader(
+  context: ReaderContext,
+  state = { sessionId: null as string | null, model: null as string | null, runCount: 0 },
+): Reader {
+  const kit = createReaderKit(context, TOOLS);
+
+  const readCompletion = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
+    const tokens = readObject(line.usage);
+    state.runCount++;
+    const usage =
+      tokens &&
+      toUsageIfAny({
+        inputTokens: kit.toCount(tokens, 'input_tokens'),
+        outputTokens: kit.toCount(tokens, 'output_tokens'),
+        cacheReadTokens: kit.toCount(tokens, 'cache_read_input_tokens'),
+        cacheWriteTokens: kit.toCount(tokens, 'cache_creation_input_tokens'),
+      });
+    if (usage === undefined) return [];
+    const responseId = `droid-run/${state.sessionId ?? ''}/${base.timestampMs ?? state.runCount}`;
+    const { timestampMs } = base;
+    return [newUsageRecord({ usage, responseId, model: state.model, timestampMs, stopReason: 'stop' })];
+  };
+
+  const readLine = (type: string, line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] | undefined => {
+    const { model } = state;
+    switch (type) {
+      case 'system': {
+        state.model = kit.toId(line.model) ?? model;
+        const sessionId = kit.toId(line.sessionId ?? line.session_id);
+        state.sessionId = sessionId ?? state.sessionId;
+        return [toSessionRecord({ sessionId, cwd: kit.toId(line.cwd) }) ?? []].flat();
+      }
+      case 'message':
+        if (line.role === 'user') return readUser({ content: line.text ?? null }, base, kit);
+        return [newMessage('assistant', { ...base, model, blocks: kit.toBlocks(line.text) })];
+      case 'reasoning':
+        return [
+          newMessage('assistant', {
+            ...base,
+            model,
+            blocks: kit.toBlocks([{ type: 'thinking', thinking: line.text ?? '' }]),
+          }),
+        ];
+      case 'tool_call': {
+        const source = { id: line.toolCallId ?? line.id, name: line.toolName ?? line.toolId, input: line.parameters };
+        return [newMessage('assistant', { ...base, model, blocks: kit.toToolUseBlocks(source) })];
+      }
+      case 'tool_result': {
+        const value = readObject(line.value);
+        const exitCode = value?.exitCode;
+        const isError = line.isError === true || (typeof exitCode === 'number' && exitCode !== 0);
+        const content = value === undefined ? line.value : (value.stdout ?? null);
+        return [kit.toToolResultMessage({ id: line.toolCallId ?? line.id, content, isError }, base)];
+      }
+      case 'completion':
+        // The final text is that of the last message.
+        return readCompletion(line, base);
+      case 'error':
+        return [kit.toEvent({ kind: 'api_error', name: kit.toId(line.source), details: {} }, null, base.timestampMs)];
+      default:
+        return undefined;
+    }
+  };
+
+  return {
+    state,
+    read(line, { arrivalMs, isAscii }) {
+      kit.setAscii(isAscii);
+      const type = readType(line.type);
+      if (type === undefined) return { type, timestampMs: undefined, records: [] };
+      const timestampMs = kit.toTimeMs(line.timestamp) ?? arrivalMs;
+      state.sessionId ??= kit.toId(line.sessionId ?? line.session_id);
+      const records = readLine(type, line, { timestampMs }) ?? [{ kind: 'unknown', type, name: type }];
+      return { type, timestampMs, records };
+    },
+  };
+}
+
+function readUser(message: JsonObject, base: Partial<MessageRecord>, kit: ReaderKit): TranscriptRecord[] {
+  const elements = Array.isArray(message.content) ? message.content : [message.content ?? ''];
+  if (elements.some((element) => readObject(element)?.type === 'tool_result')) {
+    return [newMessage('user', { ...base, blocks: toBlocks(message, kit, base.timestampMs) })];
+  }
+  const typed = elements.flatMap((element) => {
+    const text = typeof element === 'string' ? element : readObject(element)?.text;
+    return typeof text === 'string' ? text.replaceAll(REMINDER, '').trim() : [];
+  });
+  const prompt = typed.find((text) => text !== '');
+  const hasMedia = elements.some((element) => isJsonObject(element) && element.type !== 'text');
+  if (prompt === undefined && !hasMedia) {
+    return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(message.content) })];
+  }
+  const records = kit.toPromptRecords(message.content, base, base.uuid ?? null);
+  if (prompt === undefined) return records;
+  return records.map((record) =>
+    record.kind === 'message' ? { ...record, promptText: kit.toPromptText(prompt) } : record,
+  );
+}
+
+function toBlocks(message: JsonObject, kit: ReaderKit, timestampMs: number | undefined): BlockContent[] {
+  const elements = Array.isArray(message.content) ? message.content : [message.content ?? ''];
+  return elements.flatMap((element): BlockContent[] => {
+    const block = readObject(element);
+    if (block?.type === 'tool_use') return kit.toToolUseBlocks({ id: block.id, name: block.name, input: block.input });
+    if (block?.type !== 'tool_result') return kit.toBlocks([element]);
+    const { tool_use_id: id, content } = block;
+    const isError = block.is_error === true || (typeof content === 'string' && content.startsWith('Error: '));
+    return kit.toToolResultBlocks({ id, content, isError }, timestampMs);
+  });
+}
+
+/** Totals of a session are larger than counts of a response, but no larger than what a row can hold. */
+function toSessionCount(tokens: JsonObject, field: string, kit: ReaderKit): number {
+  return kit.toCount(tokens, field, 2e9);
+}
