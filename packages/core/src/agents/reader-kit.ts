@@ -1,4 +1,4 @@
-import { toStorableJson } from '../lines/storable-characters.ts';
+import { toStorableJson } from '../lines/json-line.ts';
 import { toShellProgram } from '../messages/tool-calls.ts';
 import { cutCharacters, readCount, readDollars, readIdentifier, readObject, readText } from '../records/fields.ts';
 import { parseTimestampMs } from '../records/timestamps.ts';

@@ -300,6 +300,8 @@ export function createMessageAssembler(
       if (item !== undefined) item.progress = progress;
       else window.hold({ groupKey, message: undefined, progress });
       progress.facts.stop_reason = record.stopReason ?? progress.facts.stop_reason;
+      progress.facts.model ??= record.model;
+      progress.facts.timestamp ??= toIsoTimestamp(record.timestampMs);
       observeUsage(progress, record, usageFrom);
       for (const block of record.blocks) observeBlock(progress, block);
     },

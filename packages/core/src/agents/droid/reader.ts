@@ -118,8 +118,8 @@ export function createDroidSettingsReader(
       state.model = kit.toId(line.model) ?? state.model;
       state.timestampMs = kit.toTimeMs(line.providerLockTimestamp) ?? state.timestampMs;
       state.tokens = readObject(line.tokenUsage) ?? state.tokens;
-      // The model may stand behind the counts: what is told again adds what was not known.
-      const isTelling = type === 'tokenUsage' || type === 'model';
+      // Model and time may stand behind the counts: what is told again adds what was not known.
+      const isTelling = type === 'tokenUsage' || type === 'model' || type === 'providerLockTimestamp';
       const records = isTelling ? toTotal() : [];
       return { type: readType(type) ?? 'member', timestampMs: state.timestampMs, records };
     },

@@ -52,9 +52,9 @@ export function createQwenReader(
   const readUser = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
     state.last = undefined;
     const parts = readObject(line.message)?.parts;
-    const results = (Array.isArray(parts) ? parts : []).flatMap(
-      (part) => readObject(readObject(part)?.functionResponse) ?? [],
-    );
+    const results = (Array.isArray(parts) ? parts : [])
+      .map((part) => readObject(readObject(part)?.functionResponse))
+      .filter((result) => result !== undefined);
     if (results.length > 0) {
       const status = readObject(line.toolCallResult)?.status;
       const blocks = results.flatMap((result) => {
