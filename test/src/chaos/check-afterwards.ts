@@ -48,7 +48,8 @@ interface StoredTranscript {
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 const QUIET_WORKSPACE = '01J0000000000000000000000B';
-const MAX_SETTLE_MS = 300_000;
+/** Only for what is stuck: a busy machine indexes a long run for search in many minutes. */
+const MAX_SETTLE_MS = 1_800_000;
 const QUIET_UPLOADS_AT_ONCE = 8;
 
 interface Context {
