@@ -1,4 +1,3 @@
-import { READABLE_FORMATS } from '@recount/core';
 import { z } from 'zod';
 import {
   countField,
@@ -17,11 +16,6 @@ import {
 import { figureFields } from './usage-figures.ts';
 
 const MAX_UPLOADER_LENGTH = 100;
-
-const FORMATS = READABLE_FORMATS.map(({ agent, format }) => {
-  const what = format.kind === 'session' ? 'a session file' : 'the output of a run';
-  return `\`${format.id}\`: ${what} of ${agent.label}.`;
-}).join(' ');
 
 export const TRANSCRIPT_STATUSES = ['queued', 'processing', 'ingested', 'superseded', 'failed'] as const;
 
@@ -54,7 +48,7 @@ export const transcriptSchema = z
     id: transcriptIdField,
     session_id: sessionIdField,
     agent: z.string(),
-    format: z.string().describe(FORMATS),
+    format: z.string().describe('In which of its agent’s forms the transcript is, e.g. a session file or the output of a run'),
     path: z.string().nullable().describe('Where the file lay, as the uploader said'),
     is_subagent: z.boolean(),
     parent_session_id: z.string().nullable(),
