@@ -48,7 +48,9 @@ export const transcriptSchema = z
     id: transcriptIdField,
     session_id: sessionIdField,
     agent: z.string(),
-    format: z.string().describe('In which of its agent’s forms the transcript is, e.g. a session file or the output of a run'),
+    format: z
+      .string()
+      .describe('In which of its agent’s forms the transcript is, e.g. a session file or the output of a run'),
     path: z.string().nullable().describe('Where the file lay, as the uploader said'),
     is_subagent: z.boolean(),
     parent_session_id: z.string().nullable(),
