@@ -21,10 +21,10 @@ import { addOperationsRoutes } from './routes/operations.ts';
 import { addPriceRoutes } from './routes/prices.ts';
 import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
 import { addSearchRoutes } from './routes/search.ts';
-import { addSessionRoutes } from './routes/sessions.ts';
+import { addSessionDeletion, addSessionRoutes } from './routes/sessions.ts';
 import { addSettingsRoutes } from './routes/settings.ts';
 import { addSignInRoutes } from './routes/sign-in.ts';
-import { addTranscriptRoutes } from './routes/transcripts.ts';
+import { addTranscriptChanges, addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
 import { addSpaceGauges, createSpaceWatch, type SpaceWatch } from './space/space-watch.ts';
 
@@ -97,8 +97,10 @@ export async function createApiApp(deps: ApiDependencies, config: ApiConfig): Pr
 export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: ApiConfig): Promise<void> {
   await addUploadRoutes(app, deps, config);
   addTranscriptRoutes(app, deps);
+  addTranscriptChanges(app, deps);
   addRawTranscriptRoutes(app, deps);
   addSessionRoutes(app, deps);
+  addSessionDeletion(app, deps);
   addAnalyticsRoutes(app, { ...deps, reportTimeoutMs: config.reportTimeoutMs });
   addSearchRoutes(app, deps);
   addExportRoutes(app, deps, config);

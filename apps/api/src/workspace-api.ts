@@ -7,9 +7,11 @@ import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAuditRoutes } from './routes/audit.ts';
 import { addPriceRoutes } from './routes/prices.ts';
 import { addSearchRoutes } from './routes/search.ts';
+import { addSessionRoutes } from './routes/sessions.ts';
+import { addTranscriptRoutes } from './routes/transcripts.ts';
 
 /**
- * The routes for reports, search, prices and the audit log, to be injected into, for a process that has the database itself: without a socket,
+ * The routes for sessions, transcripts, reports, search, prices and the audit log, to be injected into, for a process that has the database itself: without a socket,
  * and without keys, as whoever has the database may see everything. Changes are noted as those of `actor`.
  */
 export async function createWorkspaceApi(
@@ -28,6 +30,8 @@ export async function createWorkspaceApi(
   addProblemAnswers(app);
   addAnalyticsRoutes(app, deps);
   addSearchRoutes(app, deps);
+  addSessionRoutes(app, deps);
+  addTranscriptRoutes(app, deps);
   await addPriceRoutes(app, deps);
   addAuditRoutes(app, deps);
   await app.ready();

@@ -21,6 +21,7 @@ import { createRunCommand } from './commands/run.ts';
 import { createSearchCommand } from './commands/search.ts';
 import { createSessionsCommand } from './commands/sessions.ts';
 import { createSettingsCommand } from './commands/settings.ts';
+import { createShowCommand, createWhyCommand } from './commands/show.ts';
 import { createTailCommand } from './commands/tail.ts';
 import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';
@@ -91,6 +92,8 @@ function createProgram(context: CliContext): Command {
     createBackfillCommand(context),
     createUploadCommand(context),
     createSessionsCommand(context),
+    createShowCommand(context),
+    createWhyCommand(context),
     createReportCommand(context),
     createExportCommand(context),
     createPricesCommand(context),

@@ -84,6 +84,7 @@ describe('/openapi.json', () => {
       'get /v1/sessions',
       'get /v1/sessions/{session_id}',
       'get /v1/sessions/{session_id}/checkpoints',
+      'get /v1/sessions/{session_id}/costs',
       'get /v1/sessions/{session_id}/events',
       'get /v1/sessions/{session_id}/messages',
       'get /v1/sessions/{session_id}/subagents',

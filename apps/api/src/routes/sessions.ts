@@ -1,6 +1,7 @@
 import {
   messageListQuerySchema,
   messageListSchema,
+  sessionCostsSchema,
   sessionDetailSchema,
   sessionListQuerySchema,
   sessionListSchema,
@@ -11,6 +12,7 @@ import {
   type Database,
   findLiveSession,
   findSession,
+  readSessionCosts,
   readSessionTrust,
   readSessionUsage,
   resolveSession,
@@ -28,14 +30,13 @@ import { ProblemError } from '../problems/problem-error.ts';
 import { resolveFilter } from './analytics-report.ts';
 import { listTranscriptPage, requireTranscript } from './transcripts.ts';
 
-type Deps = Pick<ApiDependencies, 'database' | 'rawStore'>;
-
 /** Transcripts shown with a session; a growing session may have had very many versions. */
 const TRANSCRIPTS_OF_SESSION = 100;
 
 const notFound = problemResponse('The workspace has no such session; one appears when a transcript of it is ingested');
 
-export function addSessionRoutes(app: ApiApp, deps: Deps): void {
+/** Everything about sessions but their deletion. */
+export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps.database;
 
   app.get(
@@ -148,6 +149,29 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
   );
 
   app.get(
+    '/v1/sessions/:session_id/costs',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getSessionCosts',
+        summary: 'Read what a session’s cost is made of',
+        description: 'By model, class of tokens and rate, with the dearest responses.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        response: { 200: sessionCostsSchema, 404: notFound },
+      },
+    },
+    async (request) => {
+      const { workspace_id, session_id } = await requireSession(
+        database,
+        workspaceOf(request),
+        request.params.session_id,
+      );
+      return { session_id, ...(await readSessionCosts(database, workspace_id, session_id)) };
+    },
+  );
+
+  app.get(
     '/v1/sessions/:session_id/subagents',
     {
       config: { scope: 'read' },
@@ -167,7 +191,9 @@ export function addSessionRoutes(app: ApiApp, deps: Deps): void {
       return await listSessionPage(database, workspaceId, { parentSessionId }, request.query);
     },
   );
+}
 
+export function addSessionDeletion(app: ApiApp, deps: Pick<ApiDependencies, 'database' | 'rawStore'>): void {
   app.delete(
     '/v1/sessions/:session_id',
     {
@@ -201,8 +227,7 @@ async function requireSession(database: Database, workspaceId: string, name: str
     const session = await findSession(database, workspaceId, sessionId);
     if (session !== undefined) return session;
   } catch (error) {
-    if (!(error instanceof UnresolvedNameError) || error.candidates.length === 0) throw noSuchSession();
-    if (error.isAmbiguous) throw error;
+    if (!(error instanceof UnresolvedNameError) || error.isAmbiguous) throw error;
     throw new ProblemError('not-found', error.message, { extensions: { candidates: [...error.candidates] } });
   }
   throw noSuchSession();

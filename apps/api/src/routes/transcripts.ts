@@ -25,7 +25,8 @@ const FINISHED = ['ingested', 'superseded', 'failed'] as const;
 
 const notFound = problemResponse('The workspace has no such transcript');
 
-export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'log'>): void {
+/** What reads transcripts. */
+export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps.database;
 
   app.get(
@@ -93,7 +94,10 @@ export function addTranscriptRoutes(app: ApiApp, deps: Omit<ApiDependencies, 'lo
       return { issues, next_cursor: last === undefined ? null : toCursor({ issue: last.issue_number }) };
     },
   );
+}
 
+/** What changes transcripts. */
+export function addTranscriptChanges(app: ApiApp, deps: Omit<ApiDependencies, 'log'>): void {
   app.post(
     '/v1/transcripts/:transcript_id/reparse',
     {

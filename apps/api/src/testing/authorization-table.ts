@@ -35,6 +35,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/sessions': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/messages': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/sessions/{session_id}/costs': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/subagents': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/events': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/checkpoints': [401, 401, 401, 401, 403, 200, 200, 404],

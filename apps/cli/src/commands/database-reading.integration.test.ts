@@ -35,8 +35,8 @@ describe('with DATABASE_URL alone', () => {
       rows: [],
       totals: { own: { responses: 0 } },
     });
-    expect(await run('report', 'daily', '--from', 'yesterday')).toMatchObject({
-      exitCode: 1,
+    expect(await run('report', 'daily', '--from', 'someday')).toMatchObject({
+      exitCode: 2,
       err: expect.stringContaining('from: Not a date'),
     });
     expect(await run('report', 'daily', '--workspace', 'elsewhere')).toMatchObject({ exitCode: 1 });
@@ -48,7 +48,7 @@ describe('with DATABASE_URL alone', () => {
       exitCode: 0,
     });
     expect((await readFile(join(directory, 'sessions.parquet'))).subarray(0, 4).toString()).toBe('PAR1');
-    expect(await run('export', 'usage', '--from', 'yesterday')).toMatchObject({
+    expect(await run('export', 'usage', '--from', 'someday')).toMatchObject({
       exitCode: 2,
       err: expect.stringContaining('from: Not a date'),
     });

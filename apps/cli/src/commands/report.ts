@@ -2,7 +2,7 @@ import { styleText } from 'node:util';
 import type { SessionsReport } from '@recount/contract';
 import { Command, Option } from 'commander';
 import { type CliContext, note, print, printStyled } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
@@ -16,6 +16,7 @@ import { wrapToWidth } from '../terminal/text-width.ts';
 
 interface ReportOptions extends FilterOptions, ApiOptions {
   workspace: string;
+  by?: string[];
   groupBy?: string;
   breakdown?: boolean;
   top?: number;
@@ -39,22 +40,29 @@ Asks an API where one is named or the local installation runs, else the database
 
 Examples:
   $ recount report daily --from 30d --breakdown
-  $ recount report usage --group-by month,model --project .
+  $ recount report usage --in last week --by project
+  $ recount report week --by project,model
+  $ recount report usage --by month,model --project .
   $ recount report tools --no-subagents --csv > tools.csv
   $ recount report sessions --json | jq '.totals.distribution.cost_usd'`,
     );
-  for (const kind of REPORT_KINDS) report.addCommand(createKindCommand(context, kind).copyInheritedSettings(report));
+  for (const kind of REPORT_KINDS) {
+    const isDefault = kind.name === 'daily';
+    report.addCommand(createKindCommand(context, kind).copyInheritedSettings(report), { isDefault });
+  }
   return report;
 }
 
 function createKindCommand(context: CliContext, kind: ReportKind): Command {
   const command = addFilterOptions(new Command(kind.name).description(kind.description));
-  if (kind.groupBy?.isPossible) {
-    command.option(
-      '--group-by <keys>',
-      'some of hour,day,week,month,model,project,git_branch,agent,agent_version,person,machine,session,tool, as far as the report has them',
-      kind.groupBy.fallback,
-    );
+  if (kind.alias !== undefined) command.alias(kind.alias);
+  if (kind.groupBy !== undefined) {
+    const { keys, fallback, isByTime } = kind.groupBy;
+    const what = isByTime ? 'beside the time, one row for each' : 'one row for each';
+    const usual = isByTime || fallback === '' ? '' : ` (default: ${fallback})`;
+    command
+      .option('--by <keys...>', `${what} of: ${keys.join(', ')}${usual}`)
+      .addOption(new Option('--group-by <keys>', 'the same').hideHelp());
   }
   if (kind.hasBreakdown) command.option('--breakdown', 'show the models of each row');
   if (kind.route === 'sessions') {
@@ -74,7 +82,7 @@ function createKindCommand(context: CliContext, kind: ReportKind): Command {
 
 async function showReport(context: CliContext, kind: ReportKind, options: ReportOptions): Promise<void> {
   const { withReadingClient } = await import('../connection/reading-client.ts');
-  const groupBy = options.groupBy ?? kind.groupBy?.fallback;
+  const groupBy = toGroupBy(kind, options);
   const { top, sort, limit } = options;
   const filters = toFilterQuery(options, context);
   // The report on sessions leaves them out by itself.
@@ -114,6 +122,12 @@ async function showTable(
     import('../report/caveat-lines.ts'),
     import('../report/sessions-summary.ts'),
   ]);
+  const { data_range: data, filters } = answer;
+  if (data != null && (filters.from !== null || filters.to !== null)) {
+    const { toRangeNote } = await import('../report/range-note.ts');
+    const range = { first: data.first_timestamp, last: data.last_timestamp };
+    return print(context, toRangeNote(range, filters.time_zone));
+  }
   const maxWidth = toPrintWidth(context.stdout);
   const write = ({ text, style }: StyledLine): void =>
     printStyled(
@@ -134,6 +148,28 @@ async function showTable(
       context.stderr.writeStyled(`${styleText('dim', toTerminalText(line), { stream: context.stderr })}\n`);
     }
   }
+}
+
+const KEY_ALIASES: Readonly<Record<string, string>> = {
+  branch: 'git_branch',
+  version: 'agent_version',
+};
+
+/** Keys as people type them: by commas or as words, in the singular or the plural. Throws UsageError. */
+function toGroupBy({ name, groupBy }: ReportKind, { by, groupBy: long }: ReportOptions): string | undefined {
+  if (groupBy === undefined || (by === undefined && long === undefined)) return groupBy?.fallback;
+  const { keys, fallback, isByTime = false } = groupBy;
+  const wanted = (by ?? [long ?? '']).flatMap((words) => words.split(',')).map((word) => word.trim());
+  const names = wanted
+    .filter((word) => word !== '')
+    .map((word) => {
+      const key = [KEY_ALIASES[word], word, word.replace(/s$/, '')].find(
+        (each) => each !== undefined && keys.includes(each),
+      );
+      if (key !== undefined) return key;
+      throw new UsageError(`recount report ${name} cannot be split by ${word}; it can by ${keys.join(', ')}.`);
+    });
+  return [...(isByTime ? [fallback] : []), ...names].join(',');
 }
 
 /** What is shown, of what and of when. */

@@ -4,25 +4,13 @@ import { type CliContext, print, printStyled } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
+import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
 
-interface SearchOptions extends ApiOptions {
+interface SearchOptions extends ApiOptions, FilterOptions {
   mode: (typeof SEARCH_MODES)[number];
   sort: (typeof SEARCH_SORTS)[number];
   kind?: (typeof SEARCH_KINDS)[number][];
-  from?: string;
-  to?: string;
-  tz?: string;
-  project?: string;
-  branch?: string;
-  machine?: string;
-  person?: string;
-  agent?: string;
-  model?: string;
-  session?: string;
-  subagents: boolean;
-  onlySubagents?: boolean;
   limit: number;
-  utc?: boolean;
   json?: boolean;
   workspace: string;
 }
@@ -30,7 +18,7 @@ interface SearchOptions extends ApiOptions {
 const MAX_LIMIT = 100;
 
 export function createSearchCommand(context: CliContext): Command {
-  return new Command('search')
+  const command = new Command('search')
     .description('Search prompts, answers, thinking, tool inputs and results')
     .argument('<query...>', 'words, "words in a row", -without, this or that, begin*')
     .addOption(
@@ -38,26 +26,11 @@ export function createSearchCommand(context: CliContext): Command {
         .choices(SEARCH_MODES)
         .default('text'),
     )
-    .addOption(new Option('--sort <order>').choices(SEARCH_SORTS).default('relevance'))
+    .addOption(new Option('--sort <order>', 'what comes first').choices(SEARCH_SORTS).default('relevance'))
     .addOption(new Option('--kind <kind...>', 'only these').choices(SEARCH_KINDS))
-    .option('--from <date>', 'at or after this date, or moment with Z or an offset')
-    .option('--to <date>', 'before this date or moment')
-    .option('--tz <zone>', 'time zone of these dates; default that of this machine')
-    .option('--project <folder>', 'working directory of the session')
-    .option('--branch <branch>', 'Git branch of the session')
-    .option('--agent <agent>', 'agent, such as claude-code')
-    .option('--model <model>', 'sessions that used this model')
-    .option('--person <name>', 'whose sessions')
-    .option('--machine <name>', 'machine that the session ran on')
-    .option('--session <id>', 'this session alone')
-    .option('--no-subagents', 'without what sub-agents did')
-    .option('--only-subagents', 'only what sub-agents did')
     .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(1, MAX_LIMIT), 10)
-    .option('--utc', 'show times in UTC')
-    .option('--json', 'print JSON')
-    .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
-    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
-    .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default')
+    .option('--json', 'print JSON');
+  return addFilterOptions(command)
     .addHelpText(
       'after',
       `
@@ -66,48 +39,26 @@ seconds after they were ingested. A query that begins with - comes after --.
 
 Examples:
   $ recount search '"connection refused" -test' --kind tool_result
-  $ recount search --mode substring 'onfig.ts' --from 2026-03-01
+  $ recount search --mode substring 'onfig.ts' --in last month --project billing-service
   $ recount search migration --json | jq '.results[].session_id'`,
     )
     .action((words: string[], options: SearchOptions) => search(context, words.join(' '), options));
 }
 
 async function search(context: CliContext, q: string, options: SearchOptions): Promise<void> {
-  const list = await readResults(context, toQuery(q, options), options);
+  const query = toQuery(q, options, context);
+  const list = await readResults(context, query, options);
   if (options.json) return print(context, JSON.stringify(list, null, 2));
   const { formatSearchResults } = await import('../search/format-search-results.ts');
   const { NO_COLOR, TERM } = context.environment;
   const isColored = context.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
-  for (const line of formatSearchResults(list, { inUtc: options.utc ?? false, isColored })) printStyled(context, line);
+  const layout = { timeZone: query.time_zone ?? 'UTC', isColored };
+  for (const line of formatSearchResults(list, layout)) printStyled(context, line);
 }
 
-function toQuery(q: string, options: SearchOptions): SearchQuery {
-  if (options.onlySubagents && !options.subagents) {
-    throw new UsageError('--no-subagents and --only-subagents exclude each other.');
-  }
-  const { mode, sort, kind, from, to, project, agent, model, machine, person, limit } = options;
-  const query = {
-    q,
-    mode,
-    sort,
-    kind,
-    from,
-    to,
-    project,
-    agent,
-    model,
-    machine,
-    person,
-    limit,
-    time_zone: options.tz ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
-    git_branch: options.branch,
-    session_id: options.session,
-    subagents: options.onlySubagents
-      ? ('only' as const)
-      : options.subagents
-        ? ('include' as const)
-        : ('exclude' as const),
-  };
+function toQuery(q: string, options: SearchOptions, context: CliContext): SearchQuery {
+  const { mode, sort, kind, limit } = options;
+  const query = { ...toFilterQuery(options, context), q, mode, sort, kind, limit };
   // Absent, not undefined: that is how the contract has it.
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as SearchQuery;
 }

@@ -1,58 +1,115 @@
-import { Command } from 'commander';
-import { type CliContext, print } from '../cli-context.ts';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { UsageError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
-import type { LatestSessions } from '../sessions/read-sessions.ts';
+import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 
-interface SessionsOptions extends ApiOptions {
+interface SessionsOptions extends ApiOptions, FilterOptions {
   limit: number;
+  sort: keyof typeof SORTS;
+  reverse?: boolean;
+  errors?: boolean;
+  columns?: string[];
   json?: boolean;
-  utc?: boolean;
   workspace: string;
 }
 
 const MAX_LIMIT = 500;
+const SORTS = {
+  last: 'last_timestamp',
+  began: 'first_timestamp',
+  cost: 'cost_estimate_usd',
+  out: 'tokens_out',
+  messages: 'total_messages',
+  duration: 'duration_ms',
+} as const;
 
 export function createSessionsCommand(context: CliContext): Command {
-  return new Command('sessions')
-    .description('Show the latest sessions with messages, tokens and dollars')
-    .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(1, MAX_LIMIT), 20)
-    .option('--utc', 'show times in UTC')
-    .option('--json', 'print JSON')
-    .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
-    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
-    .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default')
+  return addFilterOptions(
+    new Command('sessions')
+      .description('List sessions with messages, tokens, errors and cost')
+      .argument('[id]', 'only this session; the beginning of its id is enough')
+      .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(1, MAX_LIMIT), 20)
+      .addOption(new Option('--sort <figure>', 'what comes first').choices(Object.keys(SORTS)).default('last'))
+      .option('--reverse', 'the smallest or oldest first')
+      .option('--errors', 'only sessions in which tool calls or API requests failed')
+      .option('--columns <names>', 'columns to show, separated by commas; --columns help lists them', toColumns)
+      .option('--json', 'print JSON'),
+  )
     .addHelpText(
       'after',
       `
 Asks an API where one is named or the local installation runs, else the database of DATABASE_URL.
+The ids that the table prints are what other commands take: recount show ID, recount why ID.
 
 Examples:
-  $ recount sessions --limit 50
+  $ recount sessions --sort cost --in last month
+  $ recount sessions --project billing-service --errors
+  $ recount sessions --columns id,began,model,in,out,cache-read,cost
   $ recount sessions --json | jq '.sessions[] | .cost_estimate_usd'`,
     )
-    .action((options: SessionsOptions) => showSessions(context, options));
+    .action((id: string | undefined, options: SessionsOptions) => showSessions(context, id, options));
 }
 
-async function showSessions(context: CliContext, options: SessionsOptions): Promise<void> {
-  const latest = await readLatest(context, options);
-  if (options.json) return print(context, JSON.stringify(latest, null, 2));
-  const { formatSessions } = await import('../sessions/session-table.ts');
-  const layout = { inUtc: options.utc ?? false, maxWidth: toPrintWidth(context.stdout) };
-  for (const line of formatSessions(latest, layout)) print(context, line);
+/** Names of columns; which there are is known where the table is made. */
+function toColumns(text: string): string[] {
+  const names = text.split(',').map((name) => name.trim());
+  if (names.some((name) => name === '')) throw new InvalidArgumentError('Give names separated by commas.');
+  return names;
 }
 
-async function readLatest(context: CliContext, options: SessionsOptions): Promise<LatestSessions> {
-  const { findApi } = await import('../connection/find-api.ts');
-  const { readLatestFromApi, readLatestFromDatabase } = await import('../sessions/read-sessions.ts');
-  const place = await findApi(context, options);
-  if (place !== undefined) {
-    const { createApiClient } = await import('../connection/api-client.ts');
-    return await readLatestFromApi(createApiClient(place), options.limit);
-  }
-  const { findWorkspace, withDatabase } = await import('../connection/open-installation.ts');
-  return await withDatabase(context, async (pool) =>
-    readLatestFromDatabase(pool.database, await findWorkspace(pool, options.workspace), options.limit),
-  );
+async function showSessions(context: CliContext, id: string | undefined, options: SessionsOptions): Promise<void> {
+  const [{ withReadingClient }, { readSessions }, { formatSessions, SESSION_COLUMNS }] = await Promise.all([
+    import('../connection/reading-client.ts'),
+    import('../sessions/read-sessions.ts'),
+    import('../sessions/session-table.ts'),
+  ]);
+  const { columns } = options;
+  const names = Object.keys(SESSION_COLUMNS);
+  if (columns?.join() === 'help') return print(context, names.join('\n'));
+  const unknown = columns?.filter((name) => !names.includes(name)) ?? [];
+  if (unknown.length > 0)
+    throw new UsageError(`There is no column ${unknown.join(', ')}; there are ${names.join(', ')}.`);
+  const session = id ?? options.session;
+  const { git_branch: branch, session_id: _, subagents, ...filters } = toFilterQuery(options, context);
+  const query = {
+    ...filters,
+    branch,
+    is_subagent: subagents === undefined ? undefined : String(subagents === 'only'),
+    has_errors: options.errors ? 'true' : undefined,
+    sort: SORTS[options.sort],
+    order: options.reverse ? 'asc' : 'desc',
+    limit: options.limit,
+  };
+  await withReadingClient(context, options, async (client) => {
+    const found =
+      session === undefined
+        ? await readSessions(client, query)
+        : { sessions: [await (await import('../show/read-session.ts')).readSession(client, session)], hasMore: false };
+    if (options.json) return print(context, JSON.stringify(found, null, 2));
+    if (found.sessions.length === 0) return note(context, await toEmptyNote());
+    const timeZone = String(filters.time_zone);
+    for (const line of formatSessions(found, { timeZone, maxWidth: toPrintWidth(context.stdout), columns })) {
+      print(context, line);
+    }
+
+    async function toEmptyNote(): Promise<string> {
+      if (filters.from === undefined && filters.to === undefined) return 'No sessions.';
+      const [{ toRangeNote }, anyTime] = await Promise.all([
+        import('../report/range-note.ts'),
+        readSessions(client, {
+          ...query,
+          from: undefined,
+          to: undefined,
+          sort: 'last_timestamp',
+          order: 'desc',
+          limit: 1,
+        }),
+      ]);
+      const last = anyTime.sessions[0]?.last_timestamp ?? null;
+      return toRangeNote({ first: null, last }, String(filters.time_zone));
+    }
+  });
 }

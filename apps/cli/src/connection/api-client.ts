@@ -90,6 +90,8 @@ export function readAnswer({ status, headers, text }: HttpAnswer, url: string): 
   const type = headers['content-type']?.split(';')[0]?.trim();
   if (status >= 200 && status < 300 && type === 'application/json') return JSON.parse(text);
   const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
+  // A wrong name comes with names that may be meant.
+  if (status === 404 && problem?.candidates !== undefined) throw new UsageError(problem.detail);
   if (status === 404 && problem !== undefined) return undefined;
   if (problem !== undefined && isWrongCall(problem)) throw new UsageError(toProblemMessage(problem));
   const message = problem === undefined ? `${url} answers ${status}` : toProblemMessage(problem);

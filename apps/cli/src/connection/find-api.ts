@@ -14,11 +14,15 @@ export interface ApiOptions {
  * The API to work with: of `--server` or RECOUNT_SERVER, else that of the local installation where it runs, else undefined.
  * Throws UsageError for a server without a key, or one that is no URL.
  */
-export async function findApi(context: CliContext, options: ApiOptions): Promise<ApiPlace | undefined> {
+export async function findApi(
+  context: CliContext,
+  options: ApiOptions,
+  { isQuiet = false } = {},
+): Promise<ApiPlace | undefined> {
   const { RECOUNT_SERVER, RECOUNT_API_KEY } = context.environment;
   const server = options.server ?? (RECOUNT_SERVER || undefined);
   const key = options.key ?? (RECOUNT_API_KEY || undefined);
-  if (server === undefined) return await findLocalApi(context, options.key);
+  if (server === undefined) return await findLocalApi(context, options.key, isQuiet);
   if (!/^https?:$/.test(URL.parse(server)?.protocol ?? '')) {
     throw new UsageError(`${server} is no URL of a server, such as https://recount.example.com`);
   }
@@ -26,7 +30,11 @@ export async function findApi(context: CliContext, options: ApiOptions): Promise
   return { url: server.replace(/\/+$/, ''), key };
 }
 
-async function findLocalApi(context: CliContext, key: string | undefined): Promise<ApiPlace | undefined> {
+async function findLocalApi(
+  context: CliContext,
+  key: string | undefined,
+  isQuiet: boolean,
+): Promise<ApiPlace | undefined> {
   const directory = toDataDirectory(context);
   const running = await findRunning(directory.lock);
   if (running === undefined) return undefined;
@@ -35,7 +43,7 @@ async function findLocalApi(context: CliContext, key: string | undefined): Promi
   const credentials = await readCredentials(directory.credentials);
   const apiKey = key ?? credentials?.apiKey;
   if (apiKey === undefined) throw new CliError(`There is no API key in ${directory.credentials}: give --key.`);
-  note(context, `Using the local installation at ${running.url}`);
+  if (!isQuiet) note(context, `Using the local installation at ${running.url}`);
   return { url: running.url, key: apiKey };
 }
 

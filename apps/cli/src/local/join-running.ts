@@ -45,7 +45,7 @@ export async function joinRunning(
   }
   signal.throwIfAborted();
   const latest = await readLatestFromApi(client, TABLE_ROWS);
-  const lines = formatSessions(latest, { inUtc, maxWidth: toPrintWidth(context.stdout) });
+  const lines = formatSessions(latest, { timeZone: inUtc, maxWidth: toPrintWidth(context.stdout) });
   for (const line of [
     ...lines,
     '',

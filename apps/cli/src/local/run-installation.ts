@@ -7,7 +7,7 @@ import { LOG_LEVELS, readChoice } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { formatReport } from '../backfill/format-report.ts';
 import { type CliContext, note, PROJECT_DIRECTORY, print } from '../cli-context.ts';
-import { readLatestFromDatabase } from '../sessions/read-sessions.ts';
+import { listSessions } from '@recount/db';
 import { formatSessions } from '../sessions/session-table.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -96,8 +96,10 @@ async function showInstallation(
   { inUtc, isOnce }: RunOptions,
 ): Promise<void> {
   const { url, signInUrl, apiKey, databasePlace, rawStore, connections, workspaceId } = installation;
-  const latest = await readLatestFromDatabase(connections.database.database, workspaceId, TABLE_ROWS);
-  const layout = { inUtc, maxWidth: toPrintWidth(context.stdout) };
+  const page = { sort: 'last_timestamp', order: 'desc', limit: TABLE_ROWS } as const;
+  const { rows, next } = await listSessions(connections.database.database, workspaceId, {}, page);
+  const latest = { sessions: rows, hasMore: next !== undefined };
+  const layout = { timeZone: inUtc, maxWidth: toPrintWidth(context.stdout) };
   const isInProject = context.workingDirectory === PROJECT_DIRECTORY;
   const launcher = isInProject ? './recount' : join(PROJECT_DIRECTORY, 'recount');
   const lines = [

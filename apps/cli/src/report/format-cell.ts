@@ -21,6 +21,7 @@ const NO_VALUE = '–';
 /** A value as it stands in a table. Null is a dash; an empty text too, so that no column looks shifted. */
 export function formatCell(value: unknown, format: ValueFormat, layout: CellLayout): string {
   if (Array.isArray(value)) return formatCell(value.join(', '), format, layout);
+  if (value === null && format === 'cost') return 'unpriced';
   if (value === null || value === undefined || value === '') return NO_VALUE;
   if (format === 'path')
     return toSingleLine(String(value).replace(/^https:\/\//, ''))
@@ -80,7 +81,5 @@ function formatBar(share: number): string {
 
 /** To the minute. */
 function formatZonedTime(timestamp: string, timeZone: string): string {
-  if (timeZone === 'UTC') return formatTimestamp(timestamp, true);
-  const parts = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'short' });
-  return parts.format(new Date(timestamp));
+  return formatTimestamp(timestamp, timeZone);
 }

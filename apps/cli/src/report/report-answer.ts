@@ -1,4 +1,4 @@
-import type { ReportCaveats, ReportFilters } from '@recount/contract';
+import type { DataRange, ReportCaveats, ReportFilters } from '@recount/contract';
 
 export type ReportRow = Readonly<Record<string, unknown>>;
 
@@ -10,6 +10,8 @@ export interface ReportAnswer {
   rows: ReportRow[];
   totals: ReportRow;
   truncated: boolean;
+  /** Absent from servers before 0.4. */
+  data_range?: DataRange | null;
 }
 
 /** The value at a path such as `own.tokens_in`; undefined where there is none. */

@@ -1,3 +1,4 @@
+import { CALL_KEYS, EVENT_KEYS, SESSION_KEYS, USAGE_KEYS } from '@recount/contract';
 import type { ValueFormat } from './format-cell.ts';
 
 export interface ReportColumn {
@@ -15,13 +16,16 @@ export interface ReportColumn {
 
 export interface ReportKind {
   name: string;
+  /** Another name for it. */
+  alias?: string;
   description: string;
   /** Below /v1/analytics. */
   route: string;
   title: string;
   /** Columns after those of the groups. */
   columns: readonly ReportColumn[];
-  groupBy?: { isPossible: boolean; fallback: string };
+  /** `keys` are what it can be grouped by; of a report by time, these come after the time. */
+  groupBy?: { keys: readonly string[]; fallback: string; isByTime?: boolean };
   /** Whether rows may be split by model. */
   hasBreakdown?: boolean;
 }
@@ -82,11 +86,12 @@ const outputColumns = [bytes('OUTPUT', 'output_bytes', 3), count('≈ TOKENS', '
 
 const byTime = (name: string, key: string): ReportKind => ({
   name,
+  alias: key,
   description: `Tokens and cost by ${key}`,
   route: 'usage',
   title: `Usage by ${key}`,
   columns: usageColumns('own.'),
-  groupBy: { isPossible: false, fallback: key },
+  groupBy: { keys: USAGE_KEYS.filter((each) => each !== key), fallback: key, isByTime: true },
   hasBreakdown: true,
 });
 
@@ -98,14 +103,14 @@ export const REPORT_KINDS: readonly ReportKind[] = [
     route: 'usage',
     title: 'Usage',
     columns: [...usageColumns('own.'), count('SHARED', 'shared.responses', 0)],
-    groupBy: { isPossible: true, fallback: 'project' },
+    groupBy: { keys: USAGE_KEYS, fallback: 'project' },
   },
   byTime('daily', 'day'),
   byTime('weekly', 'week'),
   byTime('monthly', 'month'),
   {
     name: 'sessions',
-    description: 'How many sessions, how long, how dear; the most expensive',
+    description: 'How many sessions, how long, what they cost; the most expensive',
     route: 'sessions',
     title: 'Sessions',
     columns: [
@@ -120,7 +125,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
       cost('cost_usd'),
       count('UNPRICED', 'unpriced_responses', 0),
     ],
-    groupBy: { isPossible: true, fallback: '' },
+    groupBy: { keys: SESSION_KEYS, fallback: '' },
   },
   {
     name: 'tools',
@@ -128,7 +133,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
     route: 'tools',
     title: 'Tool calls',
     columns: [...callColumns, ...durationColumns, ...outputColumns, count('SESSIONS', 'sessions', 1)],
-    groupBy: { isPossible: true, fallback: 'tool' },
+    groupBy: { keys: CALL_KEYS, fallback: 'tool' },
   },
   {
     name: 'files',
@@ -179,7 +184,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
       ...usageColumns().filter(({ header }) => header !== 'RESPONSES'),
       { ...cost('mean_cost_usd', 'MEAN COST'), isOfRowsOnly: true, rank: 7 },
     ],
-    groupBy: { isPossible: true, fallback: '' },
+    groupBy: { keys: EVENT_KEYS, fallback: '' },
   },
   {
     name: 'skills',
@@ -200,7 +205,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
       count('TOKENS BEFORE, MEDIAN', 'pre_tokens_p50', 2),
       count('MOST', 'pre_tokens_max', 1),
     ],
-    groupBy: { isPossible: true, fallback: '' },
+    groupBy: { keys: EVENT_KEYS, fallback: '' },
   },
   {
     name: 'errors',
@@ -214,7 +219,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
       count('SESSIONS', 'sessions'),
       duration('WAITED', 'retry_wait_ms', 1),
     ],
-    groupBy: { isPossible: true, fallback: '' },
+    groupBy: { keys: EVENT_KEYS, fallback: '' },
   },
   {
     name: 'denials',

@@ -1,12 +1,15 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { UsageError } from '../cli-error.ts';
+import { RANGE_EXAMPLES, toTimeRange } from './time-range.ts';
 
 /** Options that all reports and exports have. */
 export interface FilterOptions {
   from?: string;
   to?: string;
+  in?: string[];
   tz?: string;
+  utc?: boolean;
   agent?: string;
   project?: string;
   branch?: string;
@@ -21,9 +24,6 @@ export interface FilterOptions {
 
 export type ReportQuery = Record<string, string | number | undefined>;
 
-const UNIT_DAYS: Readonly<Record<string, number>> = { d: 1, w: 7 };
-const DAY_MS = 86_400_000;
-
 /** The query of a report or an export. Throws UsageError for what excludes each other. */
 export function toFilterQuery(
   options: FilterOptions,
@@ -31,11 +31,11 @@ export function toFilterQuery(
 ): ReportQuery {
   const { agent, branch, machine, person, model, session, onlySubagents = false, subagents } = options;
   if (onlySubagents && !subagents) throw new UsageError('--only-subagents and --no-subagents exclude each other.');
-  const timeZone = options.tz ?? toZoneName(new Intl.DateTimeFormat().resolvedOptions().timeZone);
-  const toMoment = (text: string | undefined) => toReportMoment(text, timeZone, place.nowMs ?? Date.now());
+  const timeZone = toTimeZone(options);
+  const { from, to } = toTimeRange(options, timeZone, place.nowMs ?? Date.now());
   return {
-    from: toMoment(options.from),
-    to: toMoment(options.to),
+    from,
+    to,
     time_zone: timeZone,
     agent,
     project: toProject(options.project, place.workingDirectory),
@@ -48,21 +48,12 @@ export function toFilterQuery(
   };
 }
 
-/** Where a machine's clock is on GMT, its zone is called so. */
-const toZoneName = (timeZone: string): string => (timeZone === '+00:00' ? 'UTC' : timeZone);
-
-/** `7d` and `2w` are the date of so many days ago in the time zone; everything else is for the API to read. */
-export function toReportMoment(text: string | undefined, timeZone: string, nowMs: number): string | undefined {
-  const [, amount, unit = ''] = /^(\d{1,4})([dw])$/.exec(text ?? '') ?? [];
-  if (amount === undefined) return text;
-  let today: Intl.DateTimeFormat;
-  try {
-    today = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' });
-  } catch {
-    throw new UsageError(`${timeZone} is no time zone, such as Europe/Berlin.`);
-  }
-  const midnightMs = Date.parse(`${today.format(new Date(nowMs))}T00:00:00Z`);
-  return new Date(midnightMs - Number(amount) * (UNIT_DAYS[unit] ?? 0) * DAY_MS).toISOString().slice(0, 10);
+/** The time zone of dates and times that a command reads and prints: `--tz`, `--utc`, else that of the machine. */
+export function toTimeZone({ tz, utc }: { tz?: string; utc?: boolean }): string {
+  if (utc) return 'UTC';
+  const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  // A machine whose clock is on GMT calls its zone so.
+  return tz ?? (timeZone === '+00:00' ? 'UTC' : timeZone);
 }
 
 /** `.` and other relative paths start where the user is. */
@@ -70,21 +61,35 @@ function toProject(project: string | undefined, workingDirectory: string): strin
   return project !== undefined && /^\.{1,2}(\/|$)/.test(project) ? resolve(workingDirectory, project) : project;
 }
 
-/** Adds the filters, and where the answer is to come from. */
+/** Adds the filters, the time zone, and where the answer is to come from. */
 export function addFilterOptions(command: Command): Command {
+  return addPlaceOptions(
+    addTimeZoneOptions(
+      command
+        .option('--in <time...>', `only this time: ${RANGE_EXAMPLES}`)
+        .option('--from <date>', 'from this date or moment on: 2026-03-01, 2026-03-01T12:00Z, 7d, last month')
+        .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are part of it'),
+    )
+      .option('--agent <name>', 'agent, such as claude-code')
+      .option('--project <path>', 'working directory, or any part of it that only one project has; . is the one here')
+      .option('--branch <name>', 'git branch')
+      .option('--machine <name>', 'machine on which the agent ran')
+      .option('--person <name>', 'whose transcripts they are')
+      .option('--model <name>', 'model, or a part of its name')
+      .option('--session <id>', 'session, or the beginning of its id')
+      .option('--no-subagents', 'leave out what sub-agents did')
+      .option('--only-subagents', 'only what sub-agents did'),
+  );
+}
+
+export function addTimeZoneOptions(command: Command): Command {
   return command
-    .option('--from <date>', 'from this date or moment on: 2026-03-01, 2026-03-01T12:00Z, 7d, 4w')
-    .option('--to <date>', 'before this date or moment')
-    .option('--tz <zone>', 'time zone of dates and days, such as Europe/Berlin; default: that of this machine')
-    .option('--agent <name>', 'agent, such as claude-code')
-    .option('--project <path>', 'working directory of the sessions; . is the one here')
-    .option('--branch <name>', 'git branch')
-    .option('--model <name>', 'model')
-    .option('--person <name>', 'whose sessions')
-    .option('--machine <name>', 'machine that the sessions ran on')
-    .option('--session <id>', 'session')
-    .option('--no-subagents', 'leave out what sub-agents did')
-    .option('--only-subagents', 'only what sub-agents did')
+    .option('--tz <zone>', 'time zone of dates and times, such as Europe/Berlin; default: that of this machine')
+    .option('--utc', 'the same as --tz UTC');
+}
+
+export function addPlaceOptions(command: Command): Command {
+  return command
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
     .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default');

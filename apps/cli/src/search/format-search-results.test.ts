@@ -30,21 +30,21 @@ const toList = (fields: Partial<SearchResultList> = {}): SearchResultList => ({
   next_cursor: null,
   ...fields,
 });
-const plain = { inUtc: true, isColored: false };
+const plain = { timeZone: 'UTC', isColored: false };
 
 describe('formatSearchResults', () => {
   it('shows what was found, where, and steers no terminal', () => {
     expect(formatSearchResults(toList(), plain)).toEqual([
       '2026-03-02 10:00Z  tool_result (sub-agent)  app  Fix the invoice',
       '  …one cent [31mtoo much money',
-      '  session-1 line 7, 2 copies',
+      '  recount show session-1 --line 7  (2 copies)',
       '',
       '1 of 1.',
     ]);
   });
 
   it('highlights on a terminal', () => {
-    expect(formatSearchResults(toList(), { inUtc: true, isColored: true })[1]).toBe(
+    expect(formatSearchResults(toList(), { timeZone: 'UTC', isColored: true })[1]).toBe(
       '  …one cent [31mtoo \u001B[1;33mmuch\u001B[0m money',
     );
   });
@@ -54,7 +54,7 @@ describe('formatSearchResults', () => {
     expect(formatSearchResults(toList({ results: [bare] }), plain).slice(0, 3)).toEqual([
       'tool_result',
       '  …one cent [31mtoo much money',
-      '  session-1 line 7',
+      '  recount show session-1 --line 7',
     ]);
   });
 

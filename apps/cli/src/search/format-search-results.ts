@@ -4,7 +4,8 @@ import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
 export interface SearchLayout {
-  inUtc: boolean;
+  /** IANA name; true stands for UTC. */
+  timeZone: string | boolean;
   /** Matches stand out and places recede, by escape sequences. */
   isColored: boolean;
 }
@@ -20,10 +21,10 @@ export function formatSearchResults(list: SearchResultList, layout: SearchLayout
   return [...lines, ...formatFootnotes(list)];
 }
 
-function formatResult(result: SearchResult, { inUtc, isColored }: SearchLayout): string[] {
+function formatResult(result: SearchResult, { timeZone, isColored }: SearchLayout): string[] {
   const paint = (text: string, style: string): string => (isColored ? `${style}${text}${RESET}` : text);
   const heading = [
-    formatTimestamp(result.timestamp, inUtc),
+    formatTimestamp(result.timestamp, timeZone),
     result.is_subagent ? `${result.kind} (sub-agent)` : result.kind,
     toSingleLine(basename(result.project ?? '')),
     toSingleLine(result.title ?? '')
@@ -34,11 +35,11 @@ function formatResult(result: SearchResult, { inUtc, isColored }: SearchLayout):
     const shown = toShownText(text);
     return isMatch ? paint(shown, MATCH) : shown;
   });
-  const copies = result.copy_count > 1 ? `, ${formatCount(result.copy_count)} copies` : '';
+  const copies = result.copy_count > 1 ? `  (${formatCount(result.copy_count)} copies)` : '';
   return [
     heading.filter((part) => part !== '').join('  '),
     `  ${snippet.join('').trim()}`,
-    paint(`  ${toSingleLine(result.session_id)} line ${result.line_number}${copies}`, DIM),
+    paint(`  recount show ${toSingleLine(result.session_id)} --line ${result.line_number}${copies}`, DIM),
   ];
 }
 

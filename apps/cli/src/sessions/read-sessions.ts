@@ -1,11 +1,11 @@
 import type { Session, SessionList } from '@recount/contract';
-import { type Database, listSessions } from '@recount/db';
-import type { ApiClient } from '../connection/api-client.ts';
+import type { ApiClient, ApiRequest } from '../connection/api-client.ts';
 
-/** What the table shows of a session. */
+/** What a table may show of a session. */
 export type SessionFigures = Pick<
   Session,
   | 'session_id'
+  | 'agent'
   | 'is_subagent'
   | 'parent_session_id'
   | 'agent_id'
@@ -16,34 +16,34 @@ export type SessionFigures = Pick<
   | 'cache_write'
   | 'cost_estimate_usd'
   | 'unpriced_count'
+  | 'api_response_count'
   | 'initial_prompt'
   | 'title'
   | 'project'
+  | 'git_branch'
+  | 'models'
+  | 'duration_ms'
   | 'first_timestamp'
   | 'last_timestamp'
-  | 'uploader_key_id'
   | 'other_uploader_count'
->;
+> &
+  Partial<Pick<Session, 'tool_error_count' | 'api_error_count' | 'machine' | 'person'>>;
 
-/** The sessions with the latest activity, and whether there are more. */
+/** A page of sessions, and whether there are more. */
 export interface LatestSessions {
   sessions: SessionFigures[];
   hasMore: boolean;
 }
 
-export async function readLatestFromDatabase(
-  database: Database,
-  workspaceId: string,
-  limit: number,
-): Promise<LatestSessions> {
-  const page = { sort: 'last_timestamp', order: 'desc', limit } as const;
-  const { rows, next } = await listSessions(database, workspaceId, {}, page);
-  return { sessions: rows, hasMore: next !== undefined };
+/** Reads the sessions with the latest activity. Rejects with a BackfillTargetError. */
+export async function readLatestFromApi(client: ApiClient, limit: number): Promise<LatestSessions> {
+  return await readSessions(client, { sort: 'last_timestamp', order: 'desc', limit });
 }
 
-/** Rejects with a BackfillTargetError. */
-export async function readLatestFromApi(client: ApiClient, limit: number): Promise<LatestSessions> {
-  const query = { sort: 'last_timestamp', order: 'desc', limit };
+export async function readSessions(
+  client: ApiClient,
+  query: NonNullable<ApiRequest['query']>,
+): Promise<LatestSessions> {
   const list = await client.request<SessionList>('/v1/sessions', { query });
   return { sessions: list?.sessions ?? [], hasMore: list?.next_cursor != null };
 }

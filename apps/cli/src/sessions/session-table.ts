@@ -1,27 +1,81 @@
 import { basename } from 'node:path';
-import { formatCount, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
+import { formatCell, toCostDecimals } from '../report/format-cell.ts';
+import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import type { LatestSessions, SessionFigures } from './read-sessions.ts';
 
-const COLUMNS: readonly TableColumn[] = [
-  { header: 'LAST ACTIVITY' },
-  { header: 'PROJECT', minWidth: 8 },
-  { header: 'SESSION', minWidth: 20 },
-  { header: 'MESSAGES', align: 'right' },
-  { header: 'IN', align: 'right', isOptional: true },
-  { header: 'OUT', align: 'right' },
-  { header: 'CACHE READ', align: 'right', isOptional: true },
-  { header: 'CACHE WRITE', align: 'right', isOptional: true },
-  { header: 'DOLLARS', align: 'right' },
-];
+export interface SessionTableLayout {
+  /** IANA name; true stands for UTC, false for the time zone of this machine. */
+  timeZone: string | boolean;
+  maxWidth: number;
+  /** Names of SESSION_COLUMNS; default DEFAULT_COLUMNS. */
+  columns?: readonly string[] | undefined;
+}
 
+interface Row extends ArrangedSession {
+  shortId: string;
+  costDecimals: number;
+}
+
+interface SessionColumn extends TableColumn {
+  toCell(row: Row, timeZone: string | boolean): string;
+}
+
+const count = (header: string, toNumber: (session: SessionFigures) => number, rank?: number): SessionColumn => ({
+  header,
+  align: 'right',
+  ...(rank !== undefined && { isOptional: true, rank }),
+  toCell: ({ session }) => formatCount(toNumber(session)),
+});
+const text = (header: string, toText: (session: SessionFigures) => string | null | undefined): SessionColumn => ({
+  header,
+  minWidth: Math.max(8, header.length),
+  toCell: ({ session }) => toSingleLine(toText(session) ?? '') || '–',
+});
+
+const toTokens = ({ tokens_in, tokens_out, cache_read, cache_write }: SessionFigures): number =>
+  tokens_in + tokens_out + cache_read + cache_write;
+const toErrors = ({ tool_error_count = 0, api_error_count = 0 }: SessionFigures): number =>
+  tool_error_count + api_error_count;
+
+/** Every column that the table can have, by the name that `--columns` takes. */
+export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
+  id: { header: 'ID', toCell: ({ shortId }) => shortId },
+  'full-id': { header: 'ID', toCell: ({ session }) => toSingleLine(session.session_id) },
+  last: { header: 'LAST ACTIVITY', toCell: ({ session }, zone) => formatTimestamp(session.last_timestamp, zone) },
+  began: { header: 'BEGAN', toCell: ({ session }, zone) => formatTimestamp(session.first_timestamp, zone) },
+  project: text('PROJECT', ({ project }) => basename(project ?? '') || project),
+  path: { ...text('PROJECT', ({ project }) => project), keeps: 'end' },
+  branch: text('BRANCH', ({ git_branch }) => git_branch),
+  title: { header: 'SESSION', minWidth: 16, toCell: toTitle },
+  agent: text('AGENT', ({ agent }) => agent),
+  model: text('MODEL', ({ models }) => models.join(', ')),
+  machine: text('MACHINE', ({ machine }) => machine),
+  person: text('PERSON', ({ person }) => person),
+  messages: count('MESSAGES', ({ total_messages }) => total_messages, 1),
+  tokens: count('TOKENS', toTokens, 2),
+  in: count('IN', ({ tokens_in }) => tokens_in),
+  out: count('OUT', ({ tokens_out }) => tokens_out),
+  'cache-read': count('CACHE READ', ({ cache_read }) => cache_read),
+  'cache-write': count('CACHE WRITE', ({ cache_write }) => cache_write),
+  errors: count('ERRORS', toErrors, 3),
+  duration: {
+    header: 'DURATION',
+    align: 'right',
+    toCell: ({ session }) => formatCell(session.duration_ms, 'duration', COST_LAYOUT),
+  },
+  cost: { header: 'COST', align: 'right', toCell: toCost },
+};
+export const DEFAULT_COLUMNS = ['id', 'last', 'project', 'title', 'messages', 'tokens', 'errors', 'cost'] as const;
+
+const COST_LAYOUT = { currencyLabel: 'USD', costDecimals: 2, timeZone: 'UTC', largest: 0 };
 /** A first prompt may be long; on a screen without end, nobody reads it all. */
 const MAX_TITLE_LENGTH = 60;
+const MIN_ID_LENGTH = 8;
 const FOOTNOTES = [
-  'IN, OUT and CACHE are tokens. ≈ is an estimate: list prices by model and date,',
-  'or your own. What forks and resumed sessions share is in the figures of each;',
-  '`recount report daily` counts every response once.',
+  'Costs are estimates by list price, or your own prices. What forks and resumed',
+  'sessions share counts in each; `recount report` counts every response once.',
 ];
 
 const CONTESTED_NOTE = [
@@ -29,40 +83,53 @@ const CONTESTED_NOTE = [
   'shown; `GET /v1/sessions/{id}` names them and who brought them:',
 ];
 
-/** The table of sessions, newest first, sub-agents below their parents; the headers are its first line. */
-export function formatSessions(
-  { sessions, hasMore }: LatestSessions,
-  { inUtc, maxWidth }: { inUtc: boolean; maxWidth: number },
-): string[] {
+/** The table of sessions in the order given, sub-agents below their parents; the headers are its first line. */
+export function formatSessions({ sessions, hasMore }: LatestSessions, layout: SessionTableLayout): string[] {
   if (sessions.length === 0) return ['No sessions yet.'];
-  const rows = arrangeSessions(sessions).map(({ session, isBelowParent }) => [
-    formatTimestamp(session.last_timestamp, inUtc),
-    toSingleLine(basename(session.project ?? '')),
-    toTitle(session, isBelowParent),
-    formatCount(session.total_messages),
-    formatCount(session.tokens_in),
-    formatCount(session.tokens_out),
-    formatCount(session.cache_read),
-    formatCount(session.cache_write),
-    `${formatUsd(session.cost_estimate_usd)}${isPartlyPriced(session) ? ' +' : ''}`,
-  ]);
+  const columns = (layout.columns ?? DEFAULT_COLUMNS).flatMap((name) => SESSION_COLUMNS[name] ?? []);
+  const shortIds = toShortIds(sessions);
+  const costDecimals = toCostDecimals(Math.max(...sessions.map(({ cost_estimate_usd }) => cost_estimate_usd ?? 0)));
+  const rows = arrangeSessions(sessions).map((arranged) => {
+    const row = { ...arranged, costDecimals, shortId: shortIds.get(arranged.session) ?? '' };
+    return columns.map(({ toCell }) => toCell(row, layout.timeZone));
+  });
   const unpriced = sessions.some(isPartlyPriced)
     ? ['+ API responses without a price, which the figure lacks: recount report models']
     : [];
-  const more = hasMore ? ['… and older ones: recount sessions --limit N'] : [];
+  const more = hasMore ? ['… and more: recount sessions --limit N'] : [];
   const contested = sessions.filter(({ other_uploader_count }) => other_uploader_count > 0);
   const contestedNote =
     contested.length > 0
       ? [...CONTESTED_NOTE, ...contested.map(({ session_id }) => `  ${toSingleLine(session_id)}`)]
       : [];
-  return [...formatTable(COLUMNS, rows, maxWidth), ...more, ...FOOTNOTES, ...unpriced, ...contestedNote];
+  return [...formatTable(columns, rows, layout.maxWidth), ...more, ...FOOTNOTES, ...unpriced, ...contestedNote];
+}
+
+/** Beginnings of ids that tell these sessions apart, as filters take them; of a sub-agent, its agent id. */
+export function toShortIds<Named extends Pick<SessionFigures, 'session_id' | 'is_subagent' | 'agent_id'>>(
+  sessions: readonly Named[],
+): Map<Named, string> {
+  const toName = ({ session_id, is_subagent, agent_id }: Named): string =>
+    toSingleLine(is_subagent && agent_id !== null ? agent_id : session_id);
+  const names = new Set(sessions.map(toName));
+  for (let length = MIN_ID_LENGTH; ; length += 4) {
+    const isEnough = new Set([...names].map((name) => name.slice(0, length))).size === names.size;
+    if (isEnough || [...names].every((name) => name.length <= length)) {
+      return new Map(sessions.map((session) => [session, toName(session).slice(0, length)]));
+    }
+  }
 }
 
 /** Some of its responses have a price, and others none. */
 const isPartlyPriced = ({ cost_estimate_usd, unpriced_count }: SessionFigures): boolean =>
   cost_estimate_usd !== null && unpriced_count > 0;
 
-function toTitle(session: SessionFigures, isBelowParent: boolean): string {
+function toCost({ session, costDecimals }: Row): string {
+  const cost = formatCell(session.cost_estimate_usd, 'cost', { ...COST_LAYOUT, costDecimals });
+  return isPartlyPriced(session) ? `${cost} +` : cost;
+}
+
+function toTitle({ session, isBelowParent }: Row): string {
   const text = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id);
   const title = text.length > MAX_TITLE_LENGTH ? `${text.slice(0, MAX_TITLE_LENGTH).toWellFormed()}…` : text;
   if (!session.is_subagent) return title;

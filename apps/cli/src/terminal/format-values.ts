@@ -6,12 +6,12 @@ export function formatCount(count: number): string {
   return COUNT_FORMAT.format(count);
 }
 
-/** Dollars, marked as the estimate they are: four decimals below 1, else two. */
+/** Dollars: four decimals below 1, else two. */
 export function formatUsd(usd: number | null): string {
-  if (usd === null) return 'no price';
+  if (usd === null) return 'unpriced';
   const decimals = Math.abs(usd) < 1 ? 4 : 2;
   const format = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  return `≈ $${new Intl.NumberFormat('en-US', format).format(usd)}`;
+  return `$${new Intl.NumberFormat('en-US', format).format(usd)}`;
 }
 
 /** In steps of 1000, with one decimal below 10. */
@@ -34,10 +34,14 @@ export function formatDuration(durationMs: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** To the minute, in the local time zone or in UTC. */
-export function formatTimestamp(timestamp: string | null, inUtc: boolean): string {
+/** To the minute, in a time zone; true stands for UTC, false for that of this machine. */
+export function formatTimestamp(timestamp: string | null, zone: boolean | string): string {
   if (timestamp === null) return '';
   const date = new Date(timestamp);
+  if (typeof zone === 'string' && zone !== 'UTC') {
+    return new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' }).format(date);
+  }
+  const inUtc = zone === true || zone === 'UTC';
   const offsetMs = inUtc ? 0 : date.getTimezoneOffset() * 60_000;
   return `${new Date(date.getTime() - offsetMs).toISOString().slice(0, 16).replace('T', ' ')}${inUtc ? 'Z' : ''}`;
 }

@@ -10,7 +10,7 @@ import {
 import { resolve } from 'node:path';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
-import { toReportMoment } from '../report/report-query.ts';
+import { toTimeRange } from '../report/time-range.ts';
 import { toUsageCache } from './cache-directory.ts';
 import { findHistory, type History } from './find-history.ts';
 import type { UsageOptions } from './usage-options.ts';
@@ -46,10 +46,12 @@ export function toScope(
     throw new UsageError(`${timeZone} is no time zone, such as Europe/Berlin.`);
   }
   const isRelative = project !== undefined && /^\.{1,2}(\/|$)/.test(project);
-  const untilMs = toMoment(options.until, clock);
+  const { from, to } = options;
+  const range = toTimeRange({ from: toDashed(from ?? options.since), to: toDashed(to), in: options.in }, timeZone, Date.now());
+  const untilMs = toMoment(toDashed(options.until), clock);
   const filter: UsageFilter = {
-    fromMs: toMoment(options.from ?? options.since, clock),
-    toMs: toMoment(options.to, clock) ?? (untilMs === undefined ? undefined : toNextDay(untilMs, clock)),
+    fromMs: toMoment(range.from, clock),
+    toMs: toMoment(range.to, clock) ?? (untilMs === undefined ? undefined : toNextDay(untilMs, clock)),
     agent,
     model,
     session,
@@ -59,13 +61,14 @@ export function toScope(
 }
 
 /** A date as ccusage takes it has no hyphens. */
-function toMoment(given: string | undefined, clock: LocalClock): number | undefined {
-  if (given === undefined) return undefined;
-  const text = toReportMoment(given.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3'), clock.timeZone, Date.now()) ?? '';
+const toDashed = (text: string | undefined): string | undefined => text?.replace(/^(\d{4})(\d{2})(\d{2})$/, '$1-$2-$3');
+
+function toMoment(text: string | undefined, clock: LocalClock): number | undefined {
+  if (text === undefined) return undefined;
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text);
   const isDate = isDay || /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
   const timeMs = isDate ? (isDay ? clock.toDayStartMs(text) : Date.parse(text)) : Number.NaN;
-  if (Number.isNaN(timeMs)) throw new UsageError(`${given} is no date: give 2026-03-01, 2026-03-01T12:00Z, 7d or 4w.`);
+  if (Number.isNaN(timeMs)) throw new UsageError(`${text} is no date: give 2026-03-01, 2026-03-01T12:00Z, 7d or 4w.`);
   return timeMs;
 }
 

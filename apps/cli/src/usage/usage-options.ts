@@ -2,6 +2,7 @@ import type { UsageKey } from '@recount/usage';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../cli-error.ts';
 import { wholeNumber } from '../option-values.ts';
+import { RANGE_EXAMPLES } from '../report/time-range.ts';
 
 /** As `@recount/usage` has them, which is loaded when it is needed. */
 export const GROUP_KEYS = [
@@ -16,6 +17,7 @@ export const GROUP_KEYS = [
   'session',
 ] as const satisfies UsageKey[];
 export interface UsageOptions {
+  in?: string[];
   from?: string;
   to?: string;
   timeZone?: string;
@@ -43,8 +45,9 @@ export interface BlocksOptions extends UsageOptions {
 export function addUsageOptions(command: Command): Command {
   return command
     .argument('[paths...]', 'files and folders with transcripts, in place of those of this machine’s agents')
-    .option('--from <date>', 'from this date or moment on: 2026-03-01, 2026-03-01T12:00Z, 7d, 4w')
-    .option('--to <date>', 'before this date or moment')
+    .option('--in <time...>', `only this time: ${RANGE_EXAMPLES}`)
+    .option('--from <date>', 'from this date or moment on: 2026-03-01, 2026-03-01T12:00Z, 7d, last month')
+    .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are part of it')
     .addOption(new Option('--since <date>', 'as --from').hideHelp())
     .addOption(new Option('--until <date>', 'up to and including this date').hideHelp())
     .option('--time-zone <zone>', 'of dates and days, such as Europe/Berlin; default: that of this machine')

@@ -142,7 +142,10 @@ function selectNames(workspaceId: string, field: Exclude<NameField, 'sessionId'>
     GROUP BY name ORDER BY max(last_timestamp) DESC NULLS LAST, name LIMIT ${MAX_NAMES}`;
 }
 
-/** Returns the id of the session with this id, or of the one whose id begins with it. Throws UnresolvedNameError. */
+/**
+ * Returns the id of the session with this id, of the one whose id begins with it, or of the sub-agent whose agent id does. Throws
+ * UnresolvedNameError.
+ */
 export async function resolveSession(database: Database, workspaceId: string, name: string): Promise<string> {
   const prefix = name.replace(/…$/, '');
   // The sort order of ids is that of their bytes, so that all ids with a prefix follow it.
@@ -152,6 +155,7 @@ export async function resolveSession(database: Database, workspaceId: string, na
     -- The ids of sub-agents begin with that of their session.
     ORDER BY session_id <> ${name}, is_subagent, session_id LIMIT ${MAX_OFFERED + 1}`);
   const ids = rows.map(({ session_id }) => session_id);
+  if (ids.length === 0) ids.push(...(await findSubagents(database, workspaceId, prefix)));
   const [first] = ids;
   if (first !== undefined) {
     if (first === name || ids.every((id) => id.startsWith(first))) return first;
@@ -164,6 +168,14 @@ export async function resolveSession(database: Database, workspaceId: string, na
   const nearest = await findNearestSessions(database, workspaceId, prefix);
   const hint = nearest.length === 0 ? '. `recount sessions` lists them.' : `; did you mean ${nearest.join(' or ')}?`;
   throw new UnresolvedNameError('sessionId', `There is no session ${name}${hint}`, nearest);
+}
+
+async function findSubagents(database: Database, workspaceId: string, agentId: string): Promise<string[]> {
+  const { rows } = await database.execute<{ session_id: string }>(sql`
+    SELECT session_id FROM ${sessions}
+    WHERE workspace_id = ${workspaceId} AND is_subagent AND starts_with(agent_id, ${agentId})
+    ORDER BY agent_id <> ${agentId}, session_id LIMIT ${MAX_OFFERED + 1}`);
+  return rows.map(({ session_id }) => session_id);
 }
 
 /** Ids before and behind where this one would stand that begin alike. */

@@ -1,0 +1,165 @@
+import type { ReconciliationReport, SessionCosts, SessionDetail } from '@recount/contract';
+import { formatCell, toCostDecimals } from '../report/format-cell.ts';
+import type { StyledLine } from '../report/report-table.ts';
+import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
+import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
+
+export interface CostReasons {
+  session: SessionDetail;
+  costs: SessionCosts;
+  /** Of the session, if its agent keeps a total of its own. */
+  reconciliation: ReconciliationReport['rows'][number] | undefined;
+}
+
+const CLASSES = { input: 'input', output: 'output', cache_read: 'cache read', cache_write: 'cache write' } as const;
+/** Parts that make up less of the whole are summed up. */
+const MAX_PARTS = 12;
+
+/** Why a session cost what it cost: by class and rate, the dearest responses, what is shared, unfinalised and unpriced. */
+export function formatCosts(reasons: CostReasons, layout: { timeZone: string; maxWidth: number }): StyledLine[] {
+  const { session } = reasons;
+  const money = toMoney(session.cost_estimate_usd ?? 0);
+  const title = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id).slice(0, 100);
+  return [
+    { text: title, style: 'bold' },
+    { text: toSingleLine(session.session_id), style: 'dim' },
+    { text: `Cost ${money(session.cost_estimate_usd)}${toParts(reasons, money)}` },
+    { text: '' },
+    ...formatParts(reasons, layout.maxWidth, money),
+    { text: '' },
+    ...formatDearest(reasons, layout, money),
+    ...formatNotes(reasons, layout.maxWidth, money),
+  ];
+}
+
+type Money = (cost: number | null) => string;
+
+function toMoney(largest: number): Money {
+  const layout = { currencyLabel: 'USD', timeZone: 'UTC', costDecimals: toCostDecimals(largest), largest: 0 };
+  return (cost) => formatCell(cost, 'cost', layout);
+}
+
+/** The largest part in words. */
+function toParts({ session, costs }: CostReasons, money: Money): string {
+  const [first] = costs.parts;
+  const total = session.cost_estimate_usd;
+  if (first === undefined || total === null || total === 0) return '.';
+  return `; ${money(first.cost_usd)} of it is ${CLASSES[first.token_class]}${toTier(first, costs)}.`;
+}
+
+/** A level of context is worth a word if it changes the rate. */
+function toTier(part: SessionCosts['parts'][number], { parts }: SessionCosts): string {
+  if (!part.is_long_context) return '';
+  const usual = parts.find(
+    ({ model, token_class, is_long_context }) =>
+      model === part.model && token_class === part.token_class && !is_long_context,
+  );
+  const isDearer = (part.highest_rate_usd ?? 0) > (usual?.highest_rate_usd ?? 0) * 1.01;
+  return usual === undefined || isDearer ? ', in requests of more than 200k tokens' : '';
+}
+
+function formatParts({ costs, session }: CostReasons, maxWidth: number, money: Money): StyledLine[] {
+  const total = session.cost_estimate_usd ?? 0;
+  const share = (cost: number): string => (total > 0 ? `${((100 * cost) / total).toFixed(0)} %` : '–');
+  const rows = costs.parts
+    .slice(0, MAX_PARTS)
+    .map((part) => [
+      `${CLASSES[part.token_class]}${part.is_long_context ? ' >200k' : ''}`,
+      toSingleLine(part.model ?? 'no model'),
+      formatCount(part.tokens),
+      toRate(part),
+      part.lowest_rate_usd === null ? 'unpriced' : money(part.cost_usd),
+      share(part.cost_usd),
+    ]);
+  const rest = costs.parts.slice(MAX_PARTS).reduce((sum, { cost_usd }) => sum + cost_usd, 0) + costs.other_cost_usd;
+  if (Math.abs(rest) > 1e-9)
+    rows.push(['other', 'searches, and what the agent reports', '', '', money(rest), share(rest)]);
+  const columns: TableColumn[] = [
+    { header: 'TOKENS OF' },
+    { header: 'MODEL', minWidth: 14 },
+    { header: 'TOKENS', align: 'right' },
+    { header: '$ / MILLION', align: 'right' },
+    { header: 'COST', align: 'right' },
+    { header: 'SHARE', align: 'right', isOptional: true },
+  ];
+  return formatTable(columns, rows, maxWidth).map((text, index) => ({ text, ...(index === 0 && { style: 'bold' }) }));
+}
+
+function toRate({ lowest_rate_usd: lowest, highest_rate_usd: highest }: SessionCosts['parts'][number]): string {
+  if (lowest === null || highest === null) return '–';
+  const format = (rate: number): string => String(Number(rate.toPrecision(3)));
+  // Costs are exact to 1e-10 dollars, rates of few tokens less so.
+  return highest - lowest <= highest * 0.02 ? format(highest) : `${format(lowest)} to ${format(highest)}`;
+}
+
+function formatDearest(
+  { costs, session }: CostReasons,
+  { timeZone, maxWidth }: { timeZone: string; maxWidth: number },
+  money: Money,
+): StyledLine[] {
+  if (costs.dearest.length === 0) return [];
+  const rows = costs.dearest.map((response) => [
+    String(response.line_number),
+    formatTimestamp(response.timestamp, timeZone),
+    formatCount(response.cache_read + response.tokens_in),
+    formatCount(response.cache_write),
+    formatCount(response.tokens_out),
+    response.is_own ? '' : 'shared',
+    money(response.cost_usd),
+  ]);
+  const columns: TableColumn[] = [
+    { header: 'LINE' },
+    { header: 'DEAREST TURNS' },
+    { header: 'READ', align: 'right' },
+    { header: 'WRITTEN TO CACHE', align: 'right', isOptional: true },
+    { header: 'OUTPUT', align: 'right' },
+    { header: '' },
+    { header: 'COST', align: 'right' },
+  ];
+  const lines = formatTable(columns, rows, maxWidth).map((text, index) => ({
+    text,
+    ...(index === 0 && { style: 'bold' as const }),
+  }));
+  return [
+    ...lines,
+    {
+      text: `recount show ${session.session_id} --line ${costs.dearest[0]?.line_number} opens the first.`,
+      style: 'dim',
+    },
+    { text: '' },
+  ];
+}
+
+function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: number, money: Money): StyledLine[] {
+  const { own, shared } = session.usage;
+  const notes = [
+    `Credited to this session: ${money(own.cost_usd)} for ${formatCount(own.responses)} responses.`,
+    shared.responses > 0
+      ? `Shared: ${money(shared.cost_usd)} for ${formatCount(shared.responses)} responses that another session is credited with; totals count them once.`
+      : '',
+    own.unfinalised.responses + shared.unfinalised.responses > 0
+      ? `Unfinalised: ${formatCount(own.unfinalised.responses + shared.unfinalised.responses)} responses without a final output count; by their content they would cost about ${money(costs.unfinalised_estimate_usd)} more.`
+      : '',
+    session.unpriced_count > 0
+      ? `Unpriced: ${formatCount(session.unpriced_count)} responses, not in the cost. \`recount prices set MODEL --input … --output …\` gives their model a price.`
+      : '',
+    toReconciliationNote(reconciliation, money),
+  ];
+  const width = Math.min(maxWidth, 110);
+  return notes.filter((text) => text !== '').flatMap((note) => wrapToWidth(note, width).map((text) => ({ text })));
+}
+
+function toReconciliationNote(row: CostReasons['reconciliation'], money: Money): string {
+  if (row === undefined) return '';
+  const { reported_cost_usd: reported, computed_cost_usd: computed, difference_usd: difference } = row;
+  if (difference === null || computed === null) return `The agent itself reports ${money(reported)}.`;
+  const reasons = [
+    row.unfinalised_responses > 0 ? `${formatCount(row.unfinalised_responses)} unfinalised responses` : '',
+    row.unpriced_responses > 0 ? `${formatCount(row.unpriced_responses)} unpriced responses` : '',
+    (row.subagent_cost_usd ?? 0) > 0 ? `sub-agents with ${money(row.subagent_cost_usd)}` : '',
+  ].filter((reason) => reason !== '');
+  const cause = reasons.length > 0 ? `; part of that: ${reasons.join(', ')}` : '; no reason is known';
+  const isEqual = Math.abs(difference) < 0.00005;
+  return `The agent itself reports ${money(reported)}, recount ${money(computed)} with sub-agents: ${isEqual ? 'no difference' : `${money(difference)} difference${cause}`}.`;
+}

@@ -1,0 +1,53 @@
+import type { Message, MessageList, Session, SessionDetail, SessionList } from '@recount/contract';
+import { UsageError } from '../cli-error.ts';
+import type { ApiClient } from '../connection/api-client.ts';
+
+/** A session with its messages, and those of its sub-agents. */
+export interface LoadedSession {
+  session: Session;
+  messages: Message[];
+  /** Whether there are more messages than are loaded. */
+  isCut: boolean;
+  subagents: LoadedSession[];
+}
+
+/** Beyond, the rest of the conversation is left out: it would not fit into memory. */
+const MAX_MESSAGES = 20_000;
+const MAX_SUBAGENTS = 50;
+const PAGE_LIMIT = 500;
+
+/** Reads a session by its id or the beginning of it. Throws UsageError if there is none. */
+export async function readSession(client: ApiClient, name: string): Promise<SessionDetail> {
+  const session = await client.request<SessionDetail>(`/v1/sessions/${encodeURIComponent(name)}`);
+  if (session === undefined) throw new UsageError(`There is no session ${name}.`);
+  return session;
+}
+
+/** Reads the whole conversation of a session, with those of its sub-agents if they are wanted. */
+export async function loadSession(
+  client: ApiClient,
+  session: Session,
+  { hasSubagents, signal }: { hasSubagents: boolean; signal: AbortSignal },
+): Promise<LoadedSession> {
+  const path = `/v1/sessions/${encodeURIComponent(session.session_id)}`;
+  const messages: Message[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = { limit: PAGE_LIMIT, cursor };
+    const page = await client.request<MessageList>(`${path}/messages`, { query, signal });
+    messages.push(...(page?.messages ?? []));
+    cursor = page?.next_cursor ?? undefined;
+  } while (cursor !== undefined && messages.length < MAX_MESSAGES);
+  const query = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS };
+  const children = hasSubagents
+    ? ((await client.request<SessionList>(`${path}/subagents`, { query, signal }))?.sessions ?? [])
+    : [];
+  const subagents: LoadedSession[] = [];
+  for (const child of children) {
+    // Whatever transcripts claim: a session is no sub-agent of itself.
+    if (child.session_id !== session.session_id) {
+      subagents.push(await loadSession(client, child, { hasSubagents: false, signal }));
+    }
+  }
+  return { session, messages, isCut: cursor !== undefined, subagents };
+}

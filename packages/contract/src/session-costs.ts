@@ -1,0 +1,52 @@
+import { z } from 'zod';
+import { countField, sessionIdField, timestampField } from './fields.ts';
+import { costField } from './usage-figures.ts';
+
+const rateField = z.number().nullable().describe('Dollars per million tokens; null without a price');
+
+export const sessionCostsSchema = z
+  .object({
+    session_id: sessionIdField,
+    parts: z
+      .array(
+        z.object({
+          model: z.string().nullable(),
+          token_class: z.enum(['input', 'output', 'cache_read', 'cache_write']),
+          is_long_context: z
+            .boolean()
+            .describe('Input, cached included, of more than 200,000 tokens, for which some models have higher rates'),
+          responses: countField,
+          tokens: countField,
+          cost_usd: costField,
+          lowest_rate_usd: rateField,
+          highest_rate_usd: rateField,
+        }),
+      )
+      .describe('By model, class and level of context, the dearest first'),
+    dearest: z
+      .array(
+        z.object({
+          line_number: countField,
+          message_id: z.string().nullable(),
+          timestamp: timestampField.nullable(),
+          model: z.string().nullable(),
+          is_own: z.boolean().describe('Whether it is credited to this session'),
+          tokens_in: countField,
+          tokens_out: countField,
+          cache_read: countField,
+          cache_write: countField,
+          cost_usd: costField,
+        }),
+      )
+      .describe('The ten dearest API responses'),
+    unfinalised_estimate_usd: costField.describe(
+      'What unfinalised responses would cost more by the estimate of their output; part of no total',
+    ),
+    other_cost_usd: costField.describe('Web searches, and costs that the agent reported without parts'),
+  })
+  .meta({
+    id: 'SessionCosts',
+    description: 'What the responses of a session’s primary transcript cost, those shared with other sessions included',
+  });
+
+export type SessionCosts = z.infer<typeof sessionCostsSchema>;

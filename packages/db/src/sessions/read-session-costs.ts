@@ -1,0 +1,96 @@
+import type { Database } from '../database/database.ts';
+import { type SQL, sql } from '../drizzle.cjs';
+import { sessions, transcripts } from '../transcripts/schema.ts';
+import { usageEntries, usageLedger } from '../usage/schema.ts';
+
+/** Tokens of one class that one model was charged for, at one level of context. */
+export interface CostPart {
+  model: string | null;
+  token_class: 'input' | 'output' | 'cache_read' | 'cache_write';
+  /** Whether input, cache reads and cache writes of the request are above LONG_CONTEXT_TOKENS, for which some models have higher rates. */
+  is_long_context: boolean;
+  responses: number;
+  tokens: number;
+  /** Of the responses that have a price. */
+  cost_usd: number;
+  /** Dollars per million tokens, of the cheapest and the dearest response; null without a price. */
+  lowest_rate_usd: number | null;
+  highest_rate_usd: number | null;
+}
+
+export interface DearResponse {
+  line_number: number;
+  message_id: string | null;
+  timestamp: string | null;
+  model: string | null;
+  is_own: boolean;
+  tokens_in: number;
+  tokens_out: number;
+  cache_read: number;
+  cache_write: number;
+  cost_usd: number;
+}
+
+export interface SessionCosts {
+  parts: CostPart[];
+  dearest: DearResponse[];
+  /** What unfinalised responses would cost beyond what they are counted with, by the estimate of their output. */
+  unfinalised_estimate_usd: number;
+  /** Part of all costs that classes do not hold: web searches, and figures that the agent reported without parts. */
+  other_cost_usd: number;
+}
+
+/** Input tokens, cached ones included, above which vendors charge more. */
+export const LONG_CONTEXT_TOKENS = 200_000;
+const MAX_DEAREST = 10;
+
+/** Reads what the responses of a session's primary transcript cost, shared ones included: by model, class and rate, and the dearest. */
+export async function readSessionCosts(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+): Promise<SessionCosts> {
+  const entries = selectEntries(workspaceId, sessionId);
+  const parts = await database.execute<Record<string, unknown> & CostPart>(sql`
+    SELECT e.model, part.token_class, e.tokens_in + e.cache_read + e.cache_write > ${LONG_CONTEXT_TOKENS}::int AS is_long_context,
+      count(*)::float8 AS responses, sum(part.tokens)::float8 AS tokens, coalesce(sum(part.cost_usd), 0)::float8 AS cost_usd,
+      min(part.cost_usd * 1000000 / part.tokens)::float8 AS lowest_rate_usd,
+      max(part.cost_usd * 1000000 / part.tokens)::float8 AS highest_rate_usd
+    FROM (${entries}) AS e
+    CROSS JOIN LATERAL (VALUES
+      ('input', e.tokens_in, e.cost_input_usd), ('output', e.tokens_out, e.cost_output_usd),
+      ('cache_read', e.cache_read, e.cost_cache_read_usd), ('cache_write', e.cache_write, e.cost_cache_write_usd)
+    ) AS part (token_class, tokens, cost_usd)
+    WHERE part.tokens > 0
+    GROUP BY e.model, part.token_class, is_long_context
+    ORDER BY cost_usd DESC, tokens DESC`);
+  const dearest = await database.execute<Record<string, unknown> & DearResponse>(sql`
+    SELECT e.line_number, e.message_id,
+      to_char(e."timestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "timestamp", e.model,
+      coalesce(l.session_id = e.session_id, false) AS is_own, e.tokens_in::float8 AS tokens_in, e.tokens_out::float8 AS tokens_out,
+      e.cache_read::float8 AS cache_read, e.cache_write::float8 AS cache_write, e.cost_usd::float8 AS cost_usd
+    FROM (${entries}) AS e
+    LEFT JOIN ${usageLedger} AS l
+      ON l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key
+    WHERE e.cost_usd > 0
+    ORDER BY e.cost_usd DESC, e.line_number LIMIT ${MAX_DEAREST}`);
+  const { rows } = await database.execute<{ estimate: number; other: number }>(sql`
+    SELECT
+      coalesce(sum((e.estimated_tokens_out - e.tokens_out) * e.cost_output_usd / nullif(e.tokens_out, 0))
+        FILTER (WHERE e.is_unfinalised), 0)::float8 AS estimate,
+      coalesce(sum(e.cost_usd - coalesce(e.cost_input_usd, 0) - coalesce(e.cost_output_usd, 0)
+        - coalesce(e.cost_cache_read_usd, 0) - coalesce(e.cost_cache_write_usd, 0)), 0)::float8 AS other
+    FROM (${entries}) AS e`);
+  return {
+    parts: parts.rows,
+    dearest: dearest.rows,
+    unfinalised_estimate_usd: rows[0]?.estimate ?? 0,
+    other_cost_usd: rows[0]?.other ?? 0,
+  };
+}
+
+const selectEntries = (workspaceId: string, sessionId: string): SQL => sql`
+  SELECT e.* FROM ${sessions} AS s
+  JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+  JOIN ${usageEntries} AS e ON e.workspace_id = t.workspace_id AND e.row_set_id = t.row_set_id
+  WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${sessionId}`;
