@@ -168,7 +168,7 @@ describe('formatConversation', () => {
       .map((line) => line.text)
       .join('\n');
     expect(text).toContain('… 17 earlier turns');
-    expect(text).toMatch(/answer 18[^]*answer 20[^]*answer 28/);
+    expect(text).toMatch(/answer 18[\s\S]*answer 20[\s\S]*answer 28/);
     expect(text).toContain('… 12 later turns');
     expect(text).not.toContain('answer 29');
   });

@@ -47,7 +47,11 @@ export function toScope(
   }
   const isRelative = project !== undefined && /^\.{1,2}(\/|$)/.test(project);
   const { from, to } = options;
-  const range = toTimeRange({ from: toDashed(from ?? options.since), to: toDashed(to), in: options.in }, timeZone, Date.now());
+  const range = toTimeRange(
+    { from: toDashed(from ?? options.since), to: toDashed(to), in: options.in },
+    timeZone,
+    Date.now(),
+  );
   const untilMs = toMoment(toDashed(options.until), clock);
   const filter: UsageFilter = {
     fromMs: toMoment(range.from, clock),
