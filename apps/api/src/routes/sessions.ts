@@ -228,7 +228,7 @@ async function requireSession(database: Database, workspaceId: string, name: str
     if (session !== undefined) return session;
   } catch (error) {
     if (!(error instanceof UnresolvedNameError) || error.isAmbiguous) throw error;
-    throw new ProblemError('not-found', error.message, { extensions: { candidates: [...error.candidates] } });
+    throw noSuchSession(error.candidates);
   }
   throw noSuchSession();
 }
@@ -252,6 +252,12 @@ async function requireRows(database: Database, session: SessionRow, transcriptId
   throw new ProblemError('no-rows', `The transcript is ${transcript.status}${longer}`);
 }
 
-function noSuchSession(): ProblemError {
-  return new ProblemError('not-found', 'There is no such session; one appears when a transcript of it is ingested');
+function noSuchSession(candidates: readonly string[] = []): ProblemError {
+  const hint =
+    candidates.length > 0
+      ? `did you mean ${candidates.join(' or ')}?`
+      : 'one appears when a transcript of it is ingested';
+  return new ProblemError('not-found', `There is no such session; ${hint}`, {
+    extensions: { candidates: [...candidates] },
+  });
 }
