@@ -1,4 +1,5 @@
-import { join, resolve } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { isAbsolute, join, resolve } from 'node:path';
 import { AGENTS, type Agent, type SessionPlace } from '@recount/core';
 import { type MatchedFile, matchFiles } from './match-files.ts';
 
@@ -56,11 +57,34 @@ export function toBaseFolders(place: SessionPlace, { platform, environment, home
 async function listNewFiles(folder: string, place: SessionPlace, seen: Set<string>): Promise<MatchedFile[]> {
   const files: MatchedFile[] = [];
   for (const pattern of place.files) {
-    for await (const file of matchFiles(folder, pattern)) {
-      if (seen.has(file.path)) continue;
-      seen.add(file.path);
-      files.push(file);
+    for await (const matched of matchFiles(folder, pattern)) {
+      for (const file of await toFiles(matched, place)) {
+        if (seen.has(file.path)) continue;
+        seen.add(file.path);
+        files.push(file);
+      }
     }
   }
   return files;
+}
+
+/** The file itself, or those in the folders that it lists. */
+async function toFiles(file: MatchedFile, { listed }: SessionPlace): Promise<MatchedFile[]> {
+  if (listed === undefined) return [file];
+  const files: MatchedFile[] = [];
+  for (const folder of await readListedFolders(file.path, listed)) {
+    for await (const found of matchFiles(folder, listed.file)) files.push(found);
+  }
+  return files;
+}
+
+async function readListedFolders(path: string, { list, folder }: { list: string; folder: string }): Promise<string[]> {
+  try {
+    const elements: unknown = JSON.parse(await readFile(path, 'utf8'))[list];
+    const folders = Array.isArray(elements) ? elements.map((element) => element?.[folder]) : [];
+    return folders.filter((name): name is string => typeof name === 'string' && isAbsolute(name));
+  } catch {
+    // A list that cannot be read lists nothing.
+    return [];
+  }
 }

@@ -143,10 +143,12 @@ function toLayout({ sessions, rows }: SessionDatabase, tables: Tables): Layout {
     ];
   };
   const columns = tables.get(sessions.table);
-  const { parent, changed, ...own } = sessions;
+  const { parent, changed, without = [], ...own } = sessions;
+  const hasAllTables = rows.every(({ table }) => tables.has(table));
   return {
     sessions: {
       ...own,
+      without: hasAllTables ? without : [],
       ...(parent !== undefined && columns?.has(parent) === true && { parent }),
       ...(changed !== undefined && columns?.has(changed) === true && { changed }),
     },

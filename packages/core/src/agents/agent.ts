@@ -141,6 +141,11 @@ export interface SessionPlace {
   bases: readonly string[];
   /** Files below a base folder: `*` stands for any characters of a name, `**` for any number of folders. */
   files: readonly string[];
+  /**
+   * The files are lists of folders, one for each project: `{"projects":[{"data_dir":"/home/ada/app/.crush"}]}`. What they hold is
+   * `file` in each of the folders.
+   */
+  listed?: { list: string; folder: string; file: string };
   /** Where the agent keeps them so. Default: everywhere. */
   platforms?: readonly Platform[];
 }
@@ -172,7 +177,10 @@ export interface SessionDatabase {
     parent?: string;
     /** As in `SessionTable`. */
     changed?: string;
-    /** Columns that change with every message and only sum up what other rows say: without them, growth is an append. */
+    /**
+     * Columns that change with every message and only sum up what other rows say: without them, growth is an append. They are
+     * kept if the store lacks one of the tables of `rows`.
+     */
     without?: readonly string[];
   };
   /** At least the first one must be there. */

@@ -4,10 +4,12 @@ import { claudeCode } from './claude-code/agent.ts';
 import { cline, kiloCode, roo } from './cline/agent.ts';
 import { codex } from './codex/agent.ts';
 import { copilot } from './copilot/agent.ts';
+import { crush } from './crush/agent.ts';
 import { cursor } from './cursor/agent.ts';
 import { droid } from './droid/agent.ts';
 import { gemini } from './gemini/agent.ts';
 import { kimi } from './kimi/agent.ts';
+import { goose } from './goose/agent.ts';
 import { kilo, opencode } from './opencode/agent.ts';
 import { omp, openclaw, pi } from './pi/agent.ts';
 import { qwen } from './qwen/agent.ts';
@@ -31,4 +33,6 @@ export const AGENTS: readonly [Agent, ...Agent[]] = [
   cline,
   roo,
   kiloCode,
+  goose,
+  crush,
 ];

@@ -1,0 +1,31 @@
+import type { Agent } from '../agent.ts';
+import { toCanonicalFormat } from '../canonical-lines.ts';
+import { createCrushReader } from './reader.ts';
+
+/**
+ * Crush: an SQLite store in each project, all of which one file lists. It keeps no tokens of responses.
+ * https://github.com/charmbracelet/crush internal/db/migrations, internal/projects
+ */
+export const crush: Agent = {
+  id: 'crush',
+  label: 'Crush',
+  places: [
+    {
+      ...{ holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], platforms: ['linux', 'darwin'] },
+      ...{ files: ['crush/projects.json'], listed: { list: 'projects', folder: 'data_dir', file: 'crush.db' } },
+    },
+    {
+      ...{ holds: 'database', variable: 'LOCALAPPDATA', bases: ['AppData/Local'], platforms: ['win32'] },
+      ...{ files: ['crush/projects.json'], listed: { list: 'projects', folder: 'data_dir', file: 'crush.db' } },
+    },
+  ],
+  database: {
+    sessions: {
+      ...{ table: 'sessions', id: 'id', parent: 'parent_session_id', changed: 'updated_at' },
+      // The counts of tokens are those of the last request.
+      without: ['updated_at', 'message_count', 'prompt_tokens', 'completion_tokens', 'todos'],
+    },
+    rows: [{ table: 'messages', owner: 'session_id', order: ['created_at'], changed: 'updated_at' }],
+  },
+  formats: [toCanonicalFormat('crush', createCrushReader)],
+};

@@ -1,0 +1,123 @@
+import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
+import { newMessage } from '../new-records.ts';
+import { createReaderKit, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
+import type { BlockContent, TranscriptRecord } from '../records.ts';
+
+const TOOLS: ToolVocabulary = {
+  read: ['view', 'ls'],
+  edit: ['edit', 'multiedit', 'write'],
+  shell: ['bash', 'job_output', 'job_kill'],
+  search: ['grep', 'glob', 'sourcegraph', 'references', 'diagnostics'],
+  web: ['fetch', 'agentic_fetch', 'web_fetch', 'web_search', 'download'],
+  agent: ['agent'],
+  plan: ['todos'],
+};
+
+/** Reads sessions of Crush's store, as `packages/collect` writes them. It has no usage: the session's cost is all that there is. */
+export function createCrushReader(context: ReaderContext, state: Record<string, never> = {}): Reader {
+  const kit = createReaderKit(context, TOOLS);
+
+  const readSession = (row: JsonObject): TranscriptRecord[] => {
+    const session = toSessionRecord({ sessionId: kit.toId(row.id) });
+    const text = readText(row.title);
+    const title = text === null ? [] : [{ kind: 'session', title: toTitle(text) } as const];
+    const cost_usd = toReportedCost(kit.toDollars(row, 'cost'));
+    const unknown = { tokens_in: null, tokens_out: null, cache_read: null, cache_write: null };
+    const totals =
+      cost_usd === null
+        ? []
+        : [{ kind: 'session', reportedTotals: { source: 'result', cost_usd, ...unknown } } as const];
+    return [session ?? [], title, totals].flat();
+  };
+
+  const readMessage = (row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
+    const parts = readJsonColumn(row.parts);
+    if (!Array.isArray(parts)) return undefined;
+    const elements = parts.filter(isJsonObject);
+    const dataOf = (type: string): JsonObject[] =>
+      elements
+        .filter((part) => part.type === type)
+        .map(({ data }) => data)
+        .filter(isJsonObject);
+    const entry = { timestampMs, uuid: kit.toId(row.id) };
+    const blocks = elements.flatMap(toBlocks);
+    if (row.is_summary_message === 1) {
+      const event = { kind: 'compaction', name: null, details: {} } as const;
+      return [kit.toEvent(event, entry.uuid, timestampMs), newMessage('summary', { ...entry, blocks })];
+    }
+    switch (row.role) {
+      case 'user':
+        return kit.toPromptRecords(elements.map(toApiElement), entry, entry.uuid);
+      case 'assistant': {
+        const model = kit.toId(row.model);
+        const [finish] = dataOf('finish');
+        const stopReason = kit.toId(finish?.reason);
+        const message = newMessage('assistant', { ...entry, model, stopReason, blocks });
+        if (stopReason !== 'error') return [message];
+        const event = { kind: 'api_error', name: kit.toId(row.provider), details: {} } as const;
+        return [kit.toEvent(event, entry.uuid, timestampMs), message];
+      }
+      case 'tool':
+        return dataOf('tool_result').map((result) => {
+          const source = { id: result.tool_call_id, content: result.content, isError: result.is_error === true };
+          return kit.toToolResultMessage(source, entry);
+        });
+      case 'system':
+        return [newMessage('system', { ...entry, blocks })];
+      default:
+        return undefined;
+    }
+  };
+
+  const toBlocks = (part: JsonObject): BlockContent[] => {
+    const data = readObject(part.data) ?? {};
+    if (part.type === 'tool_call') {
+      return kit.toToolUseBlocks({ id: data.id, name: data.name, input: readJsonColumn(data.input) });
+    }
+    return part.type === 'finish' || part.type === 'tool_result' ? [] : kit.toBlocks([toApiElement(part)]);
+  };
+
+  const readRow = ({ table, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
+    if (table === 'sessions') return readSession(row);
+    return table === 'messages' ? readMessage(row, timestampMs) : undefined;
+  };
+
+  return {
+    state,
+    read(line, { isAscii }) {
+      kit.setAscii(isAscii);
+      if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
+      const row = readCanonicalRow(line);
+      const type = row?.table ?? 'unknown';
+      const time = row?.row.created_at;
+      // Seconds, whatever the comments of its schema say.
+      const timestampMs = kit.toTimeMs(typeof time === 'number' && time < 1e11 ? time * 1000 : time);
+      const records = row && readRow(row, timestampMs);
+      return { type, timestampMs, records: records ?? [{ kind: 'unknown', type, name: type }] };
+    },
+  };
+}
+
+/** Crush's parts in the shape of the Anthropic API. */
+function toApiElement(part: JsonObject): JsonValue {
+  const data = readObject(part.data) ?? {};
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: data.text ?? '' };
+    case 'reasoning':
+      return { type: 'thinking', thinking: data.thinking ?? '', signature: data.signature ?? null };
+    case 'shell_command':
+      return { type: 'text', text: `! ${readText(data.command) ?? ''}\n${readText(data.output) ?? ''}` };
+    case 'binary':
+      return { type: 'image', source: { type: 'base64', media_type: data.MIMEType ?? null, data: data.Data ?? null } };
+    default:
+      return { type: typeof part.type === 'string' ? part.type : 'unknown', data };
+  }
+}
+
+function toTitle(text: string): { source: 'generated'; text: string } {
+  return { source: 'generated', text: cutCharacters(text, 512) };
+}

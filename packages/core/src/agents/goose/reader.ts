@@ -1,0 +1,173 @@
+import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
+import { newMessage, newUsageRecord } from '../new-records.ts';
+import { createReaderKit, type ToolVocabulary, toReportedCost, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
+import type { BlockContent, TranscriptRecord } from '../records.ts';
+
+const TOOLS: ToolVocabulary = {
+  read: ['read', 'developer__read', 'read_file'],
+  edit: ['edit', 'write', 'text_editor', 'developer__text_editor', 'developer__edit', 'developer__write'],
+  shell: ['shell', 'developer__shell'],
+  search: ['tree', 'developer__tree', 'analyze', 'developer__analyze', 'chatrecall__chatrecall'],
+  web: ['computercontroller__web_scrape', 'web_search', 'fetch'],
+  agent: ['delegate', 'subagent', 'dynamic_task__create_task', 'subagent__execute_task'],
+  skill: ['load_skill', 'skills__loadskill', 'load'],
+  plan: ['todo__todo_write', 'todo_write', 'todo__todo_read'],
+};
+
+/** Extensions that Goose brings along: their tools are its own. */
+const OWN_EXTENSIONS = new Set(['developer', 'todo', 'skills', 'chatrecall', 'dynamic_task', 'subagent', 'platform']);
+
+interface GooseReaderState {
+  /** Of the session, for rows that name none. */
+  model: string | null;
+  /** The last key of a response, and how often it came: rows of one second may be equal. */
+  lastKey: string;
+  repeats: number;
+}
+
+/** Reads sessions of Goose's store, as `packages/collect` writes them. */
+export function createGooseReader(
+  context: ReaderContext,
+  state: GooseReaderState = { model: null, lastKey: '', repeats: 0 },
+): Reader {
+  const kit = createReaderKit(context, TOOLS);
+
+  const readSession = (row: JsonObject): TranscriptRecord[] => {
+    const config = readObject(readJsonColumn(row.model_config_json));
+    state.model = kit.toId(config?.model_name) ?? state.model;
+    const session = toSessionRecord({ sessionId: kit.toId(row.id), cwd: kit.toId(row.working_dir) });
+    const isCustom = row.user_set_name === 1;
+    const text = readText(row.name) ?? readText(row.description);
+    const title = text === null ? [] : [toTitle(isCustom ? 'custom' : 'generated', text)];
+    return [session ?? [], title, readAccumulated(row)].flat();
+  };
+
+  /** Before there was a ledger, the session's sums are all that there is. With one they are left out. */
+  const readAccumulated = (row: JsonObject): TranscriptRecord[] => {
+    const usage = toGooseUsage('accumulated_', row);
+    if (usage === undefined) return [];
+    const reportedCostUsd = toReportedCost(kit.toDollars(row, 'accumulated_cost'));
+    const timestampMs = kit.toTimeMs(toUtc(row.updated_at));
+    const responseId = `goose/session-total/${readText(row.id) ?? ''}`;
+    return [
+      newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model: state.model, stopReason: 'stop' }),
+    ];
+  };
+
+  /** Input includes what was read from the cache and written to it. */
+  const toGooseUsage = (prefix: string, row: JsonObject) => {
+    const max = prefix === '' ? undefined : 1e12;
+    const count = (name: string): number => kit.toCount(row, `${prefix}${name}`, max);
+    const cacheReadTokens = count('cache_read_tokens');
+    const cacheWriteTokens = count('cache_write_tokens');
+    const inputTokens = Math.max(0, count('input_tokens') - cacheReadTokens - cacheWriteTokens);
+    return toUsageIfAny({ inputTokens, outputTokens: count('output_tokens'), cacheReadTokens, cacheWriteTokens });
+  };
+
+  const readLedger = (row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const usage = toGooseUsage('', row);
+    const model = kit.toId(row.model) ?? state.model;
+    const isCompaction = row.is_compaction === 1;
+    const event = { kind: 'compaction', name: null, details: {} } as const;
+    const events = isCompaction ? [kit.toEvent(event, `goose/${timestampMs}`, timestampMs)] : [];
+    if (usage === undefined) return events;
+    const counts = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheWriteTokens].join('.');
+    const key = cutCharacters(`goose/${timestampMs ?? ''}/${model ?? ''}/${counts}`, 400);
+    state.repeats = key === state.lastKey ? state.repeats + 1 : 0;
+    state.lastKey = key;
+    const responseId = state.repeats === 0 ? key : `${key}/${state.repeats}`;
+    const reportedCostUsd = toReportedCost(kit.toDollars(row, 'cost'));
+    return [...events, newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason: 'stop' })];
+  };
+
+  const readMessage = (row: JsonObject, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
+    const { role } = row;
+    if (role !== 'user' && role !== 'assistant') return undefined;
+    const content = readJsonColumn(row.content_json);
+    if (!Array.isArray(content)) return undefined;
+    const elements = content.filter(isJsonObject);
+    const metadata = readObject(readJsonColumn(row.metadata_json));
+    const entry = { timestampMs, uuid: kit.toId(row.message_id) ?? kit.toId(row.id) };
+    const results = elements.filter(({ type }) => type === 'toolResponse');
+    const others = elements.filter(({ type }) => type !== 'toolResponse');
+    const answers = results.map((element) => kit.toToolResultMessage(toResult(element), entry));
+    if (others.length === 0) return answers;
+    if (role === 'assistant') {
+      const blocks = others.flatMap(toBlocks);
+      return [...answers, newMessage('assistant', { ...entry, model: state.model, stopReason: 'stop', blocks })];
+    }
+    if (metadata?.userVisible === false) {
+      return [
+        ...answers,
+        newMessage('user', { ...entry, metadata: { isMeta: true }, blocks: others.flatMap(toBlocks) }),
+      ];
+    }
+    const identity = `goose/prompt/${timestampMs}/${entry.uuid ?? ''}`;
+    return [...answers, ...kit.toPromptRecords(others.map(toApiElement), entry, identity)];
+  };
+
+  const toBlocks = (element: JsonObject): BlockContent[] => {
+    if (element.type !== 'toolRequest' && element.type !== 'frontendToolRequest') {
+      return kit.toBlocks([toApiElement(element)]);
+    }
+    const call = readObject(readObject(element.toolCall)?.value);
+    const name = readText(call?.name);
+    const extension = /^(.+?)__/.exec(name ?? '')?.[1];
+    const mcpServer = extension === undefined || OWN_EXTENSIONS.has(extension) ? null : extension;
+    return kit.toToolUseBlocks({ id: element.id, name, input: call?.arguments, mcpServer });
+  };
+
+  const toTimeOf = (row: JsonObject): number | undefined => {
+    const time = row.created_timestamp;
+    return kit.toTimeMs(typeof time === 'number' && time < 1e11 ? time * 1000 : time);
+  };
+
+  const readRow = ({ table, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] | undefined => {
+    if (table === 'sessions') return readSession(row);
+    if (table === 'messages') return readMessage(row, timestampMs);
+    return table === 'usage_ledger' ? readLedger(row, timestampMs) : undefined;
+  };
+
+  return {
+    state,
+    read(line, { isAscii }) {
+      kit.setAscii(isAscii);
+      if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
+      const row = readCanonicalRow(line);
+      const type = row?.table ?? 'unknown';
+      const timestampMs = row === undefined ? undefined : toTimeOf(row.row);
+      const records = row && readRow(row, timestampMs);
+      return { type, timestampMs, records: records ?? [{ kind: 'unknown', type, name: type }] };
+    },
+  };
+}
+
+function toResult(element: JsonObject): { id: JsonValue | undefined; content: JsonValue; isError: boolean } {
+  const result = readObject(element.toolResult);
+  const value = result?.value;
+  const content = Array.isArray(value) ? value : (readObject(value)?.content ?? null);
+  const isError = result?.status === 'error' || readObject(value)?.isError === true;
+  return { id: element.id, content: result?.status === 'error' ? (result.error ?? null) : content, isError };
+}
+
+/** Goose's blocks in the shape of the Anthropic API. */
+function toApiElement(element: JsonObject): JsonValue {
+  const { type } = element;
+  if (type === 'text') return { type, text: element.text ?? '' };
+  if (type === 'thinking') return { type, thinking: element.thinking ?? '', signature: element.signature ?? null };
+  if (type === 'redactedThinking') return { type: 'redacted_thinking', data: element.data ?? null };
+  if (type !== 'image') return element;
+  return { type, source: { type: 'base64', media_type: element.mimeType ?? null, data: element.data ?? null } };
+}
+
+function toTitle(source: 'custom' | 'generated', text: string): TranscriptRecord {
+  return { kind: 'session', title: { source, text: cutCharacters(text, 512) } };
+}
+
+/** `2026-05-12 08:00:00` is in UTC. */
+function toUtc(time: JsonValue | undefined): JsonValue | undefined {
+  return typeof time === 'string' && /^\d{4}-\d{2}-\d{2} [\d:.]+$/.test(time) ? `${time.replace(' ', 'T')}Z` : time;
+}
