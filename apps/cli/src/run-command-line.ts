@@ -6,6 +6,7 @@ import { toExit } from './cli-error.ts';
 import { createApiCommand } from './commands/api.ts';
 import { createAuditCommand } from './commands/audit.ts';
 import { createBackfillCommand } from './commands/backfill.ts';
+import { createConnectCommand, createDisconnectCommand } from './commands/connect.ts';
 import { createDoctorCommand } from './commands/doctor.ts';
 import { createExportCommand } from './commands/export.ts';
 import { createKeysCommand } from './commands/keys.ts';
@@ -19,6 +20,7 @@ import { createRequeueCommand } from './commands/requeue.ts';
 import { createRetainCommand } from './commands/retain.ts';
 import { createRunCommand } from './commands/run.ts';
 import { createSearchCommand } from './commands/search.ts';
+import { createSendCommand } from './commands/send.ts';
 import { createSessionsCommand } from './commands/sessions.ts';
 import { createSettingsCommand } from './commands/settings.ts';
 import { createShowCommand, createWhyCommand } from './commands/show.ts';
@@ -91,6 +93,9 @@ function createProgram(context: CliContext): Command {
     createUpCommand(context),
     createBackfillCommand(context),
     createUploadCommand(context),
+    createConnectCommand(context),
+    createDisconnectCommand(context),
+    createSendCommand(context),
     createSessionsCommand(context),
     createShowCommand(context),
     createWhyCommand(context),

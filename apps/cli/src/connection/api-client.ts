@@ -1,5 +1,5 @@
 import { PROBLEM_MEDIA_TYPE, type Problem, toProblemType } from '@recount/contract';
-import { BackfillTargetError } from '@recount/ingest';
+import { BackfillTargetError } from '@recount/ingest/backfill-target';
 import { UsageError } from '../cli-error.ts';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
 
@@ -10,7 +10,7 @@ export interface ApiPlace {
 }
 
 export interface ApiRequest {
-  method?: 'GET' | 'POST' | 'PUT';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH';
   /** Parameters without a value are left out; several values of one name are all sent. */
   query?: Record<string, string | number | readonly string[] | undefined>;
   headers?: Record<string, string>;

@@ -1,0 +1,302 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createTestApi, HOME_WORKSPACE, type TestApi } from '@recount/api/testing/test-api';
+import { toTranscript } from '@recount/api/testing/transcript-lines';
+import type { SessionList, Transcript, TranscriptList, UsageReport } from '@recount/contract';
+import { createApiKey, revokeApiKey, verifyUsage } from '@recount/db';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createHome, removeHome, runRecount } from '../testing/recount-process.ts';
+
+const PATIENCE = { timeout: 120_000, interval: 50 };
+
+let api: TestApi;
+/** Between machines and server: what can be taken away. */
+let network: Network;
+const homes: string[] = [];
+
+beforeAll(async () => {
+  api = await createTestApi();
+  network = await createNetwork(new URL(api.url));
+});
+afterEach(async () => {
+  network.restore();
+  for (const home of homes.splice(0)) await removeHome(home);
+});
+afterAll(async () => {
+  await network.close();
+  await api.close();
+});
+
+interface Network {
+  url: string;
+  /** Connections are refused. */
+  takeAway(): void;
+  /** The next connection breaks when so many bytes have gone to the server. */
+  breakAfter(bytes: number): void;
+  restore(): void;
+  sentBytes(): number;
+  close(): Promise<void>;
+}
+
+async function createNetwork(target: URL): Promise<Network> {
+  let isAway = false;
+  let breakAfterBytes = Number.POSITIVE_INFINITY;
+  let sentBytes = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    sockets.add(client);
+    client.on('error', () => undefined).on('close', () => sockets.delete(client));
+    if (isAway) return void client.destroy();
+    const upstream = connect(Number(target.port), target.hostname);
+    upstream.on('error', () => client.destroy()).on('close', () => client.destroy());
+    client.on('close', () => upstream.destroy());
+    upstream.pipe(client);
+    client.on('data', (chunk) => {
+      sentBytes += chunk.length;
+      breakAfterBytes -= chunk.length;
+      if (breakAfterBytes < 0) {
+        breakAfterBytes = Number.POSITIVE_INFINITY;
+        client.destroy();
+      } else upstream.write(chunk);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
+    takeAway() {
+      isAway = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    breakAfter(bytes) {
+      breakAfterBytes = bytes;
+    },
+    restore() {
+      isAway = false;
+      breakAfterBytes = Number.POSITIVE_INFINITY;
+    },
+    sentBytes: () => sentBytes,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+/** A home with Claude Code in it, connected. */
+async function createMachine(name: string, person: string, options: string[] = []): Promise<string> {
+  const home = await createHome({});
+  homes.push(home);
+  await mkdir(join(home, '.claude/projects/-app'), { recursive: true });
+  await writeFile(join(home, '.claude/settings.json'), '{"model": "opus"}');
+  const environment = { RECOUNT_API_KEY: api.keys.ingest };
+  const names = ['--machine', name, '--person', person];
+  const connected = await runRecount(home, ['connect', network.url, ...names, '--yes', ...options], { environment });
+  expect(connected.exitCode, connected.stderr).toBe(0);
+  await waitForSender(home);
+  return home;
+}
+
+const toPath = (home: string, sessionId: string): string => join(home, `.claude/projects/-app/${sessionId}.jsonl`);
+
+/** The sender that `recount connect` or a hook has started is done. */
+async function waitForSender(home: string): Promise<void> {
+  const collector = join(home, '.recount/collector');
+  await vi.waitFor(async () => {
+    expect(await readFile(join(collector, 'status.json'), 'utf8')).toContain('At');
+    expect(await readdir(join(collector, 'queue'))).toEqual([]);
+    await expect(stat(join(collector, 'sender.pid'))).rejects.toThrow();
+  }, PATIENCE);
+}
+
+/** What Claude Code does: calls each hook of an event, with its JSON on stdin. */
+async function fireHooks(home: string, event: string, fields: Record<string, string>): Promise<void> {
+  const settings = JSON.parse(await readFile(join(home, '.claude/settings.json'), 'utf8'));
+  const commands: string[] = settings.hooks[event].flatMap(({ hooks }: { hooks: { command: string }[] }) =>
+    hooks.map(({ command }) => command),
+  );
+  for (const command of commands) {
+    const child = spawn('sh', ['-c', command], {
+      env: { PATH: process.env.PATH, HOME: home },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+    child.stdin.end(JSON.stringify({ hook_event_name: event, session_id: 'x', cwd: '/app', ...fields }));
+    expect([(await once(child, 'close'))[0], output]).toEqual([0, '']);
+  }
+}
+
+/** A fake `claude`: writes a turn, and fires Stop before the last line is there, as the real one does. */
+async function runTurn(home: string, sessionId: string, messages: number): Promise<void> {
+  const path = toPath(home, sessionId);
+  const text = toTranscript(sessionId, messages);
+  const done = (await stat(path).catch(() => undefined))?.size ?? 0;
+  const cut = text.lastIndexOf('\n', text.length - 2) + 10;
+  await appendFile(path, text.slice(done, cut));
+  await fireHooks(home, 'Stop', { transcript_path: path });
+  await appendFile(path, text.slice(cut));
+}
+
+const read = async <Answer>(path: string): Promise<Answer> => (await (await api.fetch(path)).json()) as Answer;
+
+async function listTranscripts(sessionId: string): Promise<Transcript[]> {
+  return (await read<TranscriptList>(`/v1/transcripts?session_id=${sessionId}`)).transcripts;
+}
+
+async function expectStored(sessionId: string, messages: number): Promise<void> {
+  const text = toTranscript(sessionId, messages);
+  await vi.waitFor(async () => {
+    const sizes = (await listTranscripts(sessionId)).map(({ size_bytes }) => size_bytes);
+    expect(sizes).toContain(text.length);
+  }, PATIENCE);
+  const last = (await listTranscripts(sessionId)).find(({ size_bytes }) => size_bytes === text.length);
+  expect(await (await api.fetch(`/v1/transcripts/${last?.id}/raw`)).text()).toBe(text);
+}
+
+describe('three connected machines', () => {
+  it('bring what their agents write, each byte once, with machine and person', async () => {
+    const laptop = await createMachine('laptop', 'ada');
+    const desktop = await createMachine('desktop', 'ada');
+    const server = await createMachine('build', 'bob');
+    const sessions = [
+      [laptop, 'on-laptop'],
+      [desktop, 'on-desktop'],
+      [server, 'on-build'],
+    ] as const;
+    await Promise.all(sessions.map(([home, sessionId]) => runTurn(home, sessionId, 400)));
+    await Promise.all(sessions.map(([, sessionId]) => expectStored(sessionId, 400)));
+    await Promise.all(sessions.map(([home]) => waitForSender(home)));
+    const before = network.sentBytes();
+    await runTurn(laptop, 'on-laptop', 402);
+    await expectStored('on-laptop', 402);
+    // Compressed, the whole would be some times as much.
+    expect(network.sentBytes() - before).toBeLessThan(5000);
+    await api.work();
+    const { sessions: ofAda } = await read<SessionList>('/v1/sessions?person=ada');
+    expect(ofAda.map(({ session_id, machine }) => [session_id, machine]).sort()).toEqual([
+      ['on-desktop', 'desktop'],
+      ['on-laptop', 'laptop'],
+    ]);
+    const { rows } = await read<UsageReport>('/v1/analytics/usage?group_by=machine&person=bob');
+    expect(rows).toHaveLength(1);
+    expect(await listTranscripts('on-laptop')).toHaveLength(2);
+  });
+
+  it('bring the same session once', async () => {
+    const homesOfBoth = [await createMachine('one', 'ada'), await createMachine('two', 'ada')];
+    await Promise.all(homesOfBoth.map((home) => runTurn(home, 'shared', 8)));
+    await Promise.all(homesOfBoth.map((home) => waitForSender(home)));
+    await expectStored('shared', 8);
+    expect(await listTranscripts('shared')).toHaveLength(1);
+    const checks = await api.database.withSnapshot((snapshot) => verifyUsage(snapshot, HOME_WORKSPACE));
+    for (const check of checks) expect(check).toMatchObject({ missing: 0, surplus: 0 });
+  });
+});
+
+describe('a machine whose network goes', () => {
+  it('keeps what the agent deletes meanwhile, and brings it when the network is back', async () => {
+    const home = await createMachine('offline', 'ada');
+    network.takeAway();
+    await runTurn(home, 'deleted', 6);
+    await runTurn(home, 'kept', 6);
+    await vi.waitFor(async () => {
+      expect(await readdir(join(home, '.recount/collector/kept'))).toHaveLength(2);
+    }, PATIENCE);
+    await waitForSender(home);
+    const status = await runRecount(home, ['connect', '--json']);
+    expect(status.exitCode).toBe(1);
+    expect(JSON.parse(status.stdout)).toMatchObject({ waiting: 2, last_error: { code: 'unavailable' } });
+    await rm(toPath(home, 'deleted'));
+    network.restore();
+    await fireHooks(home, 'SessionStart', { transcript_path: toPath(home, 'next') });
+    await expectStored('deleted', 6);
+    await expectStored('kept', 6);
+    await waitForSender(home);
+    expect(await readdir(join(home, '.recount/collector/kept'))).toEqual([]);
+    expect((await runRecount(home, ['connect'])).stdout).toContain('Waiting      0');
+  });
+
+  it('sends again what broke off in the middle, and nothing twice', async () => {
+    const home = await createMachine('broken', 'ada');
+    network.breakAfter(2000);
+    await runTurn(home, 'broken-off', 3000);
+    await expectStored('broken-off', 3000);
+    await waitForSender(home);
+    expect(await listTranscripts('broken-off')).toHaveLength(1);
+  });
+
+  it('loses nothing when the sender is killed', async () => {
+    const home = await createMachine('killed', 'ada');
+    for (let count = 0; count < 3; count += 1) {
+      await runTurn(home, 'after-kill', 4 + count);
+      const path = join(home, '.recount/collector/sender.pid');
+      const pid = await vi.waitFor(async () => Number(await readFile(path, 'utf8')), PATIENCE);
+      process.kill(pid, 'SIGKILL');
+    }
+    // Not by a hook: where nobody has taken notice of its end, a killed process counts as alive for two minutes.
+    expect((await runRecount(home, ['send', '--json'])).exitCode).toBe(0);
+    await expectStored('after-kill', 6);
+    const sizes = (await listTranscripts('after-kill')).map(({ size_bytes }) => size_bytes);
+    expect(new Set(sizes).size).toBe(sizes.length);
+  });
+
+  it('says that its key is revoked, keeps what waits, and goes on with another key', async () => {
+    const { id, key } = await createApiKey(api.database.database, {
+      workspaceId: HOME_WORKSPACE,
+      name: 'x',
+      scopes: ['ingest'],
+    });
+    const home = await createMachine('revoked', 'ada');
+    const environment = { RECOUNT_API_KEY: key };
+    await runRecount(home, ['connect', network.url, '--yes'], { environment });
+    await waitForSender(home);
+    await revokeApiKey(api.database.database, HOME_WORKSPACE, id);
+    await runTurn(home, 'revoked', 4);
+    await waitForSender(home);
+    const failed = await runRecount(home, ['send']);
+    expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('The API key is not valid') });
+    expect((await runRecount(home, ['disconnect'])).stderr).toContain('sessions wait');
+    await runRecount(home, ['connect', network.url, '--yes'], { environment: { RECOUNT_API_KEY: api.keys.ingest } });
+    await expectStored('revoked', 4);
+  });
+});
+
+describe('recount connect and disconnect', () => {
+  it('change what they say, and undo it exactly', async () => {
+    const home = await createHome({});
+    homes.push(home);
+    const before = '{ "hooks": {},  "model": "opus" }';
+    await mkdir(join(home, '.claude'));
+    await writeFile(join(home, '.claude/settings.json'), before);
+    const environment = { RECOUNT_API_KEY: api.keys.ingest };
+    const tried = await runRecount(home, ['connect', network.url, '--dry-run'], { environment });
+    expect(tried).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('SessionStart, Stop, SubagentStop') });
+    expect(await readdir(home)).toEqual(['.claude']);
+    for (let count = 0; count < 2; count += 1) {
+      expect(await runRecount(home, ['connect', network.url, '--yes'], { environment })).toMatchObject({ exitCode: 0 });
+    }
+    const { mode } = await stat(join(home, '.recount/collector/connection.json'));
+    expect(mode & 0o777).toBe(0o600);
+    await waitForSender(home);
+    expect(await runRecount(home, ['disconnect'])).toMatchObject({ exitCode: 0 });
+    expect(await readFile(join(home, '.claude/settings.json'), 'utf8')).toBe(before);
+    expect(await readdir(join(home, '.recount'))).toEqual([]);
+  });
+
+  it('say what is wrong with a key or a server', async () => {
+    const home = await createHome({});
+    homes.push(home);
+    const attempt = async (url: string, key: string) =>
+      (await runRecount(home, ['connect', url, '--yes'], { environment: { RECOUNT_API_KEY: key } })).stderr;
+    expect(await attempt(network.url, api.keys.read)).toContain('sending sessions needs ingest');
+    expect(await attempt(network.url, 'rk_wrong')).toContain('The API key is not valid');
+    expect(await attempt('http://127.0.0.1:1', api.keys.ingest)).toContain('Cannot reach http://127.0.0.1:1');
+    expect(await attempt('not a url', api.keys.ingest)).toContain('no URL of a server');
+    expect(await readdir(home)).toEqual([]);
+  });
+});

@@ -1,0 +1,62 @@
+import { rm } from 'node:fs/promises';
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import {
+  createSpoolFolder,
+  type InstalledHooks,
+  readJson,
+  type SpoolFolder,
+  toSpoolFolder,
+  writeWhole,
+} from '@recount/collect';
+import type { CliContext } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { toDataDirectory } from '../local/data-directory.ts';
+
+/** The server that this machine sends its sessions to. For its owner alone: it holds the key. */
+export interface Connection {
+  url: string;
+  key: string;
+  machine: string;
+  person: string | null;
+  /** Working directories whose sessions are not sent, with all below them. */
+  excludes: string[];
+  /** What was changed in agents' settings. */
+  hooks: InstalledHooks[];
+  /** What those hooks call; null without hooks. */
+  hookCommand: string | null;
+  connectedAt: string;
+}
+
+export function toCollectorFolder(context: CliContext): SpoolFolder {
+  return toSpoolFolder(join(toDataDirectory(context).path, 'collector'));
+}
+
+const toConnectionPath = (folder: SpoolFolder): string => join(folder.path, 'connection.json');
+
+export async function readConnection(context: CliContext): Promise<Connection | undefined> {
+  return await readJson<Connection>(toConnectionPath(toCollectorFolder(context)));
+}
+
+/** Throws CliError where the machine is not connected. */
+export async function requireConnection(context: CliContext): Promise<Connection> {
+  const connection = await readConnection(context);
+  if (connection === undefined) throw new CliError('This machine is not connected: run `recount connect <url>`.');
+  return connection;
+}
+
+export async function writeConnection(context: CliContext, connection: Connection): Promise<void> {
+  const folder = toCollectorFolder(context);
+  await createSpoolFolder(folder);
+  await writeWhole(toConnectionPath(folder), `${JSON.stringify(connection, null, 2)}\n`);
+}
+
+/** Removes the connection and all that the collector keeps. */
+export async function deleteCollector(context: CliContext): Promise<void> {
+  await rm(toCollectorFolder(context).path, { recursive: true, force: true });
+}
+
+/** What the operating system calls machine and user. */
+export function suggestNames(): { machine: string; person: string } {
+  return { machine: hostname().replace(/\.(local|lan)$/, ''), person: userInfo().username };
+}

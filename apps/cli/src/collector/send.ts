@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { sep } from 'node:path';
+import { type Machine, type SendDependencies, type SendResult, sendSessions } from '@recount/collect';
+import type { KeyHolderAnswer } from '@recount/contract';
+import { takeProcessLock } from '@recount/local-postgres/process-lock';
+import type { CliContext } from '../cli-context.ts';
+import { createApiClient } from '../connection/api-client.ts';
+import { type Connection, toCollectorFolder } from './connection.ts';
+import { createSessionTarget } from './session-target.ts';
+
+export function toMachine({ environment }: CliContext): Machine {
+  return { platform: process.platform, environment, homeFolder: environment.HOME || homedir() };
+}
+
+/** What the sender of a connected machine needs. */
+export function toSendDependencies(context: CliContext, connection: Connection): SendDependencies {
+  const folder = toCollectorFolder(context);
+  const client = createApiClient({ url: connection.url, key: connection.key });
+  return {
+    folder,
+    machine: toMachine(context),
+    target: createSessionTarget(client, connection),
+    takeLock: () => takeProcessLock(folder.lock),
+    readTargetVersion: async () => (await client.request<KeyHolderAnswer>('/v1/key'))?.server_version ?? '',
+    findExclusion: connection.excludes.length === 0 ? undefined : (_path, head) => findExclusion(connection, head),
+  };
+}
+
+/** Sessions are excluded by the first working directory that they name. */
+function findExclusion({ excludes }: Connection, head: Buffer): string | undefined {
+  const [, cwd] = /"cwd"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head.toString('utf8')) ?? [];
+  if (cwd === undefined) return undefined;
+  const directory = `${JSON.parse(cwd) as string}${sep}`;
+  const excluded = excludes.find((path) => directory.startsWith(path.endsWith(sep) ? path : `${path}${sep}`));
+  return excluded === undefined ? undefined : `excluded: ${excluded}`;
+}
+
+export async function send(
+  context: CliContext,
+  connection: Connection,
+  options: Parameters<typeof sendSessions>[1],
+): Promise<SendResult> {
+  return await sendSessions(toSendDependencies(context, connection), options);
+}
+
+/** How hooks and `recount connect` start a sender that outlives them. */
+export function toSenderCommand(): [string, string, ...string[]] {
+  return [process.execPath, realpathSync(process.argv[1] ?? ''), 'send', '--quiet'];
+}
+
+/** Starts a sender in the background, which sweeps all places. */
+export function startSender({ environment }: CliContext): void {
+  const [program, ...commandArguments] = [...toSenderCommand(), '--sweep'];
+  // Whoever started this process is not to end the sender.
+  const { RECOUNT_STARTED_BY: _startedBy, ...rest } = environment;
+  const child = spawn(program ?? '', commandArguments, {
+    detached: true,
+    stdio: 'ignore',
+    env: rest,
+    windowsHide: true,
+  });
+  child.on('error', () => undefined);
+  child.unref();
+}

@@ -1,0 +1,95 @@
+import { Readable } from 'node:stream';
+import { constants, createZstdCompress } from 'node:zlib';
+import { DeliveryError, type SessionDelivery, type SessionReceipt, type SessionTarget } from '@recount/collect';
+import { MAX_PATH_LENGTH, type UploadReceipt } from '@recount/contract';
+import { BackfillTargetError } from '@recount/ingest/backfill-target';
+import type { ApiClient } from '../connection/api-client.ts';
+
+export interface SessionOrigin {
+  machine: string;
+  person: string | null;
+}
+
+/** Of zlib's levels, the fastest that compresses as transcripts need: a fifth of their size. */
+const ZSTD_LEVEL = 3;
+const CONTENT_TYPE = 'application/x-ndjson';
+
+/** Sends session files to a recount API: what was added to a transcript that it has, else the whole. */
+export function createSessionTarget(client: ApiClient, { machine, person }: SessionOrigin): SessionTarget {
+  const toQuery = ({ path, agent }: SessionDelivery) => ({
+    // The end of a path tells whose transcript it is.
+    ...{ path: path.slice(-MAX_PATH_LENGTH), agent, machine },
+    person: person ?? undefined,
+  });
+
+  const sendWhole = async (delivery: SessionDelivery, signal: AbortSignal | undefined): Promise<SessionReceipt> => {
+    const { sizeBytes, sha256, encoding, open } = delivery;
+    const digest = `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`;
+    const receipt = await client.request<UploadReceipt>('/v1/transcripts', {
+      method: 'POST',
+      query: toQuery(delivery),
+      headers: {
+        'content-type': CONTENT_TYPE,
+        'content-encoding': encoding ?? 'zstd',
+        // Of a compressed file, the digest is that of the bytes that are sent.
+        [encoding === undefined ? 'unencoded-digest' : 'content-digest']: digest,
+      },
+      body: encoding === undefined ? compress(open(0)) : open(0),
+      signal,
+    });
+    return toReceipt(receipt, sizeBytes);
+  };
+
+  /** Undefined where the server has something else, or cannot continue it. */
+  const sendAdded = async (
+    delivery: SessionDelivery,
+    base: NonNullable<SessionDelivery['base']>,
+    signal: AbortSignal | undefined,
+  ): Promise<SessionReceipt | undefined> => {
+    try {
+      const receipt = await client.request<UploadReceipt>(`/v1/transcripts/${base.transcriptId}`, {
+        method: 'PATCH',
+        query: toQuery(delivery),
+        headers: {
+          'content-type': CONTENT_TYPE,
+          'content-encoding': 'zstd',
+          'recount-offset': String(base.sizeBytes),
+          'recount-sha256': delivery.sha256,
+        },
+        body: compress(delivery.open(base.sizeBytes)),
+        signal,
+      });
+      return receipt && toReceipt(receipt, delivery.sizeBytes - base.sizeBytes);
+    } catch (error) {
+      const { code, cause } = error as BackfillTargetError;
+      // Without a cause the server has answered, and the whole may be what it wants.
+      if (code === 'rejected' || (code === 'unavailable' && cause === undefined)) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    async send(delivery, signal) {
+      try {
+        const added = delivery.base && (await sendAdded(delivery, delivery.base, signal));
+        return added ?? (await sendWhole(delivery, signal));
+      } catch (error) {
+        if (!(error instanceof BackfillTargetError)) throw error;
+        throw new DeliveryError(error.code, error.message, { cause: error });
+      }
+    },
+  };
+}
+
+function toReceipt(receipt: UploadReceipt | undefined, sentBytes: number): SessionReceipt {
+  if (receipt === undefined) throw new BackfillTargetError('denied', 'The server takes no uploads');
+  return { transcriptId: receipt.transcript_id, isDuplicate: receipt.duplicate, sentBytes };
+}
+
+function compress(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const source = Readable.from(bytes, { objectMode: false });
+  const compressed = createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL } });
+  source.on('error', (error) => compressed.destroy(error));
+  compressed.on('close', () => source.destroy());
+  return source.pipe(compressed);
+}

@@ -1,0 +1,69 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SpoolFolder } from '../spool/spool-folder.ts';
+
+/** Starts the sender: Node, recount's own file, and what it is told. */
+export type SenderCommand = readonly [node: string, program: string, ...commandArguments: string[]];
+
+/** Notes of one event are larger only by the agent's own words, which nobody needs. */
+const MAX_NOTE_BYTES = 64 * 1024;
+
+const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/**
+ * The program that hooks call: it puts what it is given on stdin into the queue, starts a sender unless one works, and ends with
+ * 0 whatever happens. It uses no network, and the shell alone: Node would take longer to start than the hook may take.
+ */
+export function toHookScript(folder: SpoolFolder, sender: SenderCommand): string {
+  return `#!/bin/sh
+# Notes for recount that a coding agent's session changed. Uses no network, and never fails.
+# Written by \`recount connect\`; \`recount disconnect\` removes it.
+umask 077
+queue=${quote(folder.queue)}
+sender=${quote(folder.senderPid)}
+{
+  note=$(mktemp "$queue/note.XXXXXXXX") && head -c ${MAX_NOTE_BYTES} > "$note" && mv "$note" "$note.json"
+  cat > /dev/null
+  if [ -z "$(find "$sender" -mmin -2)" ] || ! kill -0 "$(cat "$sender")"; then
+    if command -v setsid; then run=setsid; else run=nohup; fi
+    # The cache of npx, where recount may lie, is emptied now and then.
+    if [ -e ${quote(sender[1])} ]; then set -- ${sender.map(quote).join(' ')}; else set -- npx -y recount ${sender.slice(2).map(quote).join(' ')}; fi
+    $run "$@" < /dev/null &
+    echo $! > "$sender"
+  fi
+} > /dev/null 2>&1
+exit 0
+`;
+}
+
+/** The same for Windows, where agents run hooks with cmd. */
+export function toHookCommandFile(folder: SpoolFolder, sender: SenderCommand): string {
+  const [program, ...commandArguments] = sender;
+  const script = [
+    "const{readFileSync:r,writeFileSync:w}=require('fs');",
+    `try{w(${JSON.stringify(folder.queue)}+'/'+process.pid+'-'+Date.now()+'.json',r(0).subarray(0,${MAX_NOTE_BYTES}))}catch{}`,
+    `try{require('child_process').spawn(${JSON.stringify(program)},${JSON.stringify(commandArguments)},`,
+    `{detached:true,stdio:'ignore',windowsHide:true}).unref()}catch{}`,
+  ].join('');
+  return `@echo off\r\n"${program}" -e "${script.replaceAll('"', '\\"')}"\r\nexit /b 0\r\n`;
+}
+
+/** Where the program lies: the same for every version, as Codex has its user approve each change of a hook's command. */
+const toHookPath = (folder: SpoolFolder, platform: string): string =>
+  join(folder.path, platform === 'win32' ? 'hook.cmd' : 'hook');
+
+/** What settings files have: the path, quoted where a shell would not take it as one word. */
+export function toHookCommand(folder: SpoolFolder, platform: string): string {
+  const path = toHookPath(folder, platform);
+  if (platform === 'win32') return path.includes(' ') ? `"${path}"` : path;
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : quote(path);
+}
+
+export async function writeHookProgram(folder: SpoolFolder, sender: SenderCommand, platform: string): Promise<string> {
+  const path = toHookPath(folder, platform);
+  await mkdir(folder.path, { recursive: true, mode: 0o700 });
+  const text = platform === 'win32' ? toHookCommandFile(folder, sender) : toHookScript(folder, sender);
+  await writeFile(path, text, { mode: 0o700 });
+  await chmod(path, 0o700);
+  return path;
+}

@@ -1,0 +1,145 @@
+import { spawnSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createSpoolFolder, toSpoolFolder } from '../spool/spool-folder.ts';
+import { toHookCommand, writeHookProgram } from './hook-program.ts';
+import { applyHooks, type InstalledHooks, listHookFiles, planHooks, removeHooks } from './hook-settings.ts';
+
+const COMMAND = '/home/ada/.recount/collector/hook';
+
+let home: string;
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "recount hooks ada's-"));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+});
+
+async function write(path: string, text: string): Promise<void> {
+  await mkdir(dirname(join(home, path)), { recursive: true });
+  await writeFile(join(home, path), text);
+}
+
+const read = (path: string): Promise<string> => readFile(join(home, path), 'utf8');
+const plan = () => planHooks(listHookFiles({ platform: 'linux', environment: {}, homeFolder: home }), COMMAND);
+
+async function install(): Promise<InstalledHooks[]> {
+  return await applyHooks(await plan());
+}
+
+describe('hooks in settings files', () => {
+  it('are added beside those that are there, once, and to agents that are there alone', async () => {
+    await write(
+      '.claude/settings.json',
+      '{\n\t"model": "opus",\n\t"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "mine"}]}]}\n}',
+    );
+    await mkdir(join(home, '.codex'));
+    await install();
+    const settings = JSON.parse(await read('.claude/settings.json'));
+    expect(settings).toMatchObject({
+      model: 'opus',
+      hooks: { Stop: [{ hooks: [{ command: 'mine' }] }, { hooks: [{ command: COMMAND }] }] },
+    });
+    expect(Object.keys(settings.hooks).sort()).toEqual([
+      'PreCompact',
+      'SessionEnd',
+      'SessionStart',
+      'Stop',
+      'SubagentStop',
+    ]);
+    expect(await read('.claude/settings.json')).toContain('\n\t"model"');
+    expect(JSON.parse(await read('.codex/hooks.json')).hooks.Stop).toHaveLength(1);
+    expect(await readdir(home)).toEqual(['.claude', '.codex']);
+    expect((await plan()).map(({ after }) => after)).toEqual([undefined, undefined]);
+  });
+
+  it('are taken out byte for byte where nothing else was changed since', async () => {
+    const before = '{ "hooks": {"Stop":[]},"model" :"opus" }';
+    await write('.claude/settings.json', before);
+    await write('.cursor/hooks.json', '');
+    await mkdir(join(home, '.codex'));
+    const installed = await install();
+    expect(JSON.parse(await read('.cursor/hooks.json'))).toEqual({
+      version: 1,
+      hooks: { stop: [{ command: COMMAND }] },
+    });
+    expect(await removeHooks(installed, COMMAND)).toEqual([]);
+    expect(await read('.claude/settings.json')).toBe(before);
+    expect(await read('.cursor/hooks.json')).toBe('');
+    expect(await readdir(join(home, '.codex'))).toEqual([]);
+  });
+
+  it('are taken out alone where something else was changed since', async () => {
+    await write('.claude/settings.json', '{"model":"opus"}');
+    const installed = await install();
+    const settings = JSON.parse(await read('.claude/settings.json'));
+    settings.hooks.Stop[0].hooks.push({ type: 'command', command: 'theirs' });
+    settings.hooks.Notification = [{ hooks: [{ type: 'command', command: 'bell' }] }];
+    await write('.claude/settings.json', JSON.stringify(settings));
+    await removeHooks(installed, COMMAND);
+    expect(JSON.parse(await read('.claude/settings.json'))).toEqual({
+      model: 'opus',
+      hooks: {
+        Stop: [{ hooks: [{ type: 'command', command: 'theirs' }] }],
+        Notification: [{ hooks: [{ type: 'command', command: 'bell' }] }],
+      },
+    });
+  });
+
+  it('are written through links, with the mode that the file has', async () => {
+    await write('dotfiles/settings.json', '{}');
+    await mkdir(join(home, '.claude'));
+    await symlink(join(home, 'dotfiles/settings.json'), join(home, '.claude/settings.json'));
+    const { mode } = await stat(join(home, 'dotfiles/settings.json'));
+    const installed = await install();
+    expect(await read('dotfiles/settings.json')).toContain(COMMAND);
+    expect((await stat(join(home, 'dotfiles/settings.json'))).mode).toBe(mode);
+    await removeHooks(installed, COMMAND);
+    expect(await read('dotfiles/settings.json')).toBe('{}');
+  });
+
+  it.each(['{"hooks": []}', '{"hooks": {"Stop": "x"}}', '[1]', '{ // comment\n}'])(
+    'leave %s as it is',
+    async (text) => {
+      await write('.claude/settings.json', text);
+      const [change] = await plan();
+      expect(change).toMatchObject({ after: undefined, problem: expect.any(String) });
+      await install();
+      expect(await read('.claude/settings.json')).toBe(text);
+    },
+  );
+});
+
+describe.skipIf(process.platform === 'win32')('the program that hooks call', () => {
+  const fire = (path: string, input: string) => spawnSync('sh', ['-c', path], { input, encoding: 'utf8' });
+
+  it('notes what it is given, starts one sender, and says nothing', async () => {
+    const folder = toSpoolFolder(join(home, 'collector'));
+    await createSpoolFolder(folder);
+    const mark = join(home, 'started');
+    const sender = join(home, 'sender.mjs');
+    await writeFile(
+      sender,
+      `import { appendFileSync } from 'node:fs';\nappendFileSync(${JSON.stringify(mark)}, 'x');\nsetInterval(() => {}, 1000);`,
+    );
+    await writeHookProgram(folder, [process.execPath, sender, 'send'], process.platform);
+    const command = toHookCommand(folder, process.platform);
+    const input = JSON.stringify({ transcript_path: '/a.jsonl', last_assistant_message: 'y'.repeat(1_000_000) });
+    for (let count = 0; count < 3; count += 1) {
+      const { status, stdout, stderr } = fire(command, input);
+      expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: '', stderr: '' });
+    }
+    const names = await readdir(folder.queue);
+    expect(names).toHaveLength(3);
+    expect((await stat(join(folder.queue, names[0] ?? ''))).mode & 0o777).toBe(0o600);
+    await vi.waitFor(async () => expect(await readFile(mark, 'utf8')).toBe('x'), { timeout: 60_000 });
+    process.kill(Number(await readFile(folder.senderPid, 'utf8')));
+  });
+
+  it('ends well where nothing can be written', async () => {
+    const folder = toSpoolFolder(join(home, 'collector'));
+    await writeHookProgram(folder, ['/nowhere/node', '/nowhere/recount', 'send'], process.platform);
+    await rm(folder.queue, { recursive: true, force: true });
+    expect(fire(toHookCommand(folder, process.platform), '{}')).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  });
+});

@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import { appendFile, mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
+import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { addWaiting, listWaiting, parseHookNote, type SpoolFolder, toSpoolFolder } from '../spool/spool-folder.ts';
+import { type SendDependencies, type SendOptions, type SendResult, sendSessions } from './send-sessions.ts';
+import { DeliveryError, type SessionDelivery } from './session-target.ts';
+
+let home: string;
+let folder: SpoolFolder;
+/** What the target has stored, whole, by name. */
+let stored: Map<string, string[]>;
+let deliveries: { name: string; from: number; sentBytes: number }[];
+/** What the target says instead of taking a file. */
+let failure: DeliveryError | undefined;
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'recount-collect-'));
+  onTestFinished(() => rm(home, { recursive: true, force: true }));
+  folder = toSpoolFolder(join(home, '.recount/collector'));
+  stored = new Map();
+  deliveries = [];
+  failure = undefined;
+});
+
+const toPath = (name: string): string => join(home, '.claude/projects/-app', name);
+
+async function write(name: string, text: string, { ageSeconds = 60 } = {}): Promise<string> {
+  const path = toPath(name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  await age(path, ageSeconds);
+  return path;
+}
+
+/** Files that rest need not be waited for. */
+async function age(path: string, seconds = 60): Promise<void> {
+  const time = Date.now() / 1000 - seconds;
+  await utimes(path, time, time);
+}
+
+async function note(fields: Record<string, string>): Promise<void> {
+  await mkdir(folder.queue, { recursive: true });
+  await writeFile(join(folder.queue, `${Math.random()}.json`), JSON.stringify(fields));
+}
+
+/** Stores as a server does: what was added is joined to what it has, and the digest of the whole is compared. */
+async function receive(delivery: SessionDelivery) {
+  if (failure !== undefined) throw failure;
+  const name = delivery.path.slice(toPath('x').length - 1);
+  const from = delivery.base?.sizeBytes ?? 0;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of delivery.open(from)) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  const earlier = stored.get(name) ?? [];
+  const whole = Buffer.concat([Buffer.from((earlier.at(-1) ?? '').slice(0, from)), body]);
+  expect(createHash('sha256').update(whole).digest('hex')).toBe(delivery.sha256);
+  const isDuplicate = earlier.includes(whole.toString());
+  deliveries.push({ name, from, sentBytes: body.length });
+  if (!isDuplicate) stored.set(name, [...earlier, whole.toString('latin1')]);
+  return { transcriptId: `t-${name}`, isDuplicate, sentBytes: body.length };
+}
+
+async function send(options: SendOptions = {}, changes: Partial<SendDependencies> = {}): Promise<SendResult> {
+  const machine = { platform: 'linux', environment: {}, homeFolder: home };
+  const takeLock = () => ({ release: () => undefined });
+  const deps = { folder, machine, target: { send: receive }, takeLock, ...changes };
+  return await sendSessions(deps, { settleMs: 20, retryDelayMs: 1, ...options });
+}
+
+it('sends what a hook has noted, then only what was added, and never the same again', async () => {
+  await send();
+  const path = await write('a.jsonl', 'one\n');
+  await note({ transcript_path: path, hook_event_name: 'Stop' });
+  expect(await send()).toMatchObject({ sent: 1, sentBytes: 4, waiting: 0, stopped: undefined });
+  await appendFile(path, 'two\nthree\n');
+  await note({ transcript_path: path, hook_event_name: 'Stop' });
+  expect(await send()).toMatchObject({ sent: 1, sentBytes: 10 });
+  await note({ transcript_path: path, hook_event_name: 'SessionEnd' });
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 0 });
+  expect(deliveries).toEqual([
+    { name: 'a.jsonl', from: 0, sentBytes: 4 },
+    { name: 'a.jsonl', from: 4, sentBytes: 10 },
+  ]);
+  expect(stored.get('a.jsonl')).toEqual(['one\n', 'one\ntwo\nthree\n']);
+});
+
+it('sends the whole of a file that was rewritten', async () => {
+  const path = await write('a.jsonl', 'one\ntwo\n');
+  await send({ sweeps: true });
+  await writeFile(path, 'ONE\ntwo\nthree\n');
+  await send({ sweeps: true });
+  expect(deliveries.map(({ from }) => from)).toEqual([0, 0]);
+});
+
+it('takes sub-agents along with their session', async () => {
+  await send();
+  const path = await write('a.jsonl', 'one\n');
+  await write('a/subagents/agent-1.jsonl', 'sub\n');
+  await note({ transcript_path: path, hook_event_name: 'SubagentStop' });
+  await send();
+  expect([...stored.keys()].sort()).toEqual(['a.jsonl', 'a/subagents/agent-1.jsonl']);
+});
+
+it('finds what hooks missed when a session starts, and when it was never looked for', async () => {
+  await write('a.jsonl', 'one\n');
+  expect(await send()).toMatchObject({ sent: 1 });
+  await write('b.jsonl', 'two\n');
+  expect(await send()).toMatchObject({ sent: 0 });
+  await note({ hook_event_name: 'SessionStart', transcript_path: toPath('not-yet.jsonl') });
+  expect(await send()).toMatchObject({ sent: 1 });
+});
+
+it('keeps what cannot be sent, even if the agent deletes or rewrites it, and sends it when it can', async () => {
+  const path = await write('a.jsonl', 'one\n');
+  await write('b.jsonl', 'two\n');
+  failure = new DeliveryError('unavailable', 'no network');
+  const result = await send({ sweeps: true });
+  expect(result).toMatchObject({ sent: 0, waiting: 2, stopped: { code: 'unavailable' } });
+  await appendFile(path, 'more\n');
+  await rm(path);
+  await rm(toPath('b.jsonl'));
+  await write('b.jsonl', 'another\n');
+  await age(join(folder.kept, (await readdir(folder.kept))[0] ?? ''));
+  failure = undefined;
+  expect(await send()).toMatchObject({ sent: 3, waiting: 0 });
+  expect(stored.get('a.jsonl')).toEqual(['one\nmore\n']);
+  expect(stored.get('b.jsonl')).toEqual(['two\n', 'another\n']);
+  expect(await readdir(folder.kept)).toEqual([]);
+  expect(await listWaiting(folder)).toEqual([]);
+});
+
+it('stops at once where nothing is taken, and says so until something is', async () => {
+  for (const name of ['a', 'b', 'c']) await write(`${name}.jsonl`, 'one\n');
+  failure = new DeliveryError('denied', 'The key is revoked');
+  expect(await send({ sweeps: true })).toMatchObject({ waiting: 3, stopped: { code: 'denied' } });
+  failure = undefined;
+  expect(await send()).toMatchObject({ sent: 3, waiting: 0 });
+});
+
+it('does not send again what was refused, unless it changes or the server is another version', async () => {
+  const path = await write('a.jsonl', 'one\n');
+  failure = new DeliveryError('rejected', 'not a transcript');
+  const readTargetVersion = async () => '1';
+  expect(await send({ sweeps: true }, { readTargetVersion })).toMatchObject({ refused: 1, waiting: 0 });
+  failure = undefined;
+  expect(await send({ sweeps: true }, { readTargetVersion })).toMatchObject({ sent: 0 });
+  expect(await send({ sweeps: true }, { readTargetVersion: async () => '2' })).toMatchObject({ sent: 1 });
+  await appendFile(path, 'two\n');
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 1 });
+});
+
+it('leaves out what is excluded', async () => {
+  await write('a.jsonl', '{"cwd":"/home/ada/private"}\n');
+  await write('b.jsonl', '{"cwd":"/home/ada/work"}\n');
+  const findExclusion = (_path: string, head: Buffer) => (head.includes('private') ? 'excluded' : undefined);
+  expect(await send({ sweeps: true }, { findExclusion })).toMatchObject({ sent: 1, refused: 1 });
+  expect([...stored.keys()]).toEqual(['b.jsonl']);
+});
+
+it('sends a file that moved or was touched no second time', async () => {
+  const path = await write('a.jsonl', 'one\n');
+  await send({ sweeps: true });
+  await age(path, 5);
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0 });
+  await mkdir(join(home, '.claude/projects/-moved'));
+  await rename(path, join(home, '.claude/projects/-moved/a.jsonl'));
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 0 });
+  expect(deliveries).toHaveLength(1);
+});
+
+it('sends whole lines of a file that never rests', async () => {
+  const path = await write('a.jsonl', 'one\nhalf a li', { ageSeconds: -3600 });
+  let count = 0;
+  const timer = setInterval(() => void utimes(path, 4e9 + count, 4e9 + count++).catch(() => undefined), 1);
+  onTestFinished(() => clearInterval(timer));
+  await send({ sweeps: true, settleMs: 50, maxSettleWaitMs: 200 });
+  expect(stored.get('a.jsonl')).toEqual(['one\n']);
+});
+
+it('sends compressed files as they are', async () => {
+  const path = join(home, '.codex/sessions/2026/11/01/rollout-a.jsonl.zst');
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, zstdCompressSync('one\n'));
+  await age(path);
+  let encoding: string | undefined;
+  const target = {
+    send: async (delivery: SessionDelivery) => {
+      encoding = delivery.encoding;
+      expect(delivery.path.endsWith('rollout-a.jsonl')).toBe(true);
+      return { transcriptId: 't', isDuplicate: false, sentBytes: delivery.sizeBytes };
+    },
+  };
+  await addWaiting(folder, { path }).catch(() => undefined);
+  await send({}, { target });
+  await addWaiting(folder, { path });
+  await send({}, { target });
+  expect(encoding).toBe('zstd');
+});
+
+it('goes on where a process was killed: with a log whose last line is cut, and with notes that are no JSON', async () => {
+  const path = await write('a.jsonl', 'one\n');
+  await send({ sweeps: true });
+  await appendFile(folder.sentLog, '{"path":"/x","sizeBytes":1');
+  await note({ transcript_path: path });
+  await writeFile(join(folder.queue, 'x.json'), 'no JSON');
+  await write('b.jsonl', 'two\n');
+  expect(await send()).toMatchObject({ sent: 1, duplicates: 0 });
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 0 });
+});
+
+it('leaves the work to a sender that is at work', async () => {
+  await write('a.jsonl', 'one\n');
+  expect(await send({ sweeps: true }, { takeLock: () => undefined })).toMatchObject({ isBusy: true, sent: 0 });
+});
+
+it('reads a hook’s note, cut or not', () => {
+  const text =
+    '{"session_id":"1","transcript_path":"/a \\"b\\".jsonl","hook_event_name":"Stop","last_assistant_message":"x';
+  expect(parseHookNote(text)).toEqual({ event: 'Stop', paths: ['/a "b".jsonl'] });
+  const subagent = '{"transcript_path":"/a.jsonl","agent_transcript_path":"/a/subagents/b.jsonl"}';
+  expect(parseHookNote(subagent).paths).toEqual(['/a.jsonl', '/a/subagents/b.jsonl']);
+  expect(parseHookNote('')).toEqual({ event: undefined, paths: [] });
+});

@@ -1,0 +1,181 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { constants, copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Where the collector keeps what. The folder is for its owner alone. */
+export interface SpoolFolder {
+  path: string;
+  /** What hooks have noted, a file each. */
+  queue: string;
+  /** Session files that wait, by the SHA-256 of their path. */
+  waiting: string;
+  /** Links to (or copies of) waiting files, so that they survive the agent's clean-up. */
+  kept: string;
+  sentLog: string;
+  status: string;
+  /** Held by the process that sends. */
+  lock: string;
+  /** Its process id, for hooks, which take a file that was not written for minutes for one that was left behind. */
+  senderPid: string;
+}
+
+/** A session file that is to be sent. */
+export interface WaitingFile {
+  /** Where the agent has it. */
+  path: string;
+  /** Id of the agent, where it is known. */
+  agent?: string | undefined;
+}
+
+/** What a hook noted. */
+export interface HookNote {
+  /** Name of its file in the queue. */
+  name: string;
+  event: string | undefined;
+  /** Transcripts that it names. */
+  paths: string[];
+}
+
+/** A hook's note may hold the agent's last message; more than this of it is not read. */
+const MAX_NOTE_BYTES = 1024 * 1024;
+/** Of copies; links take no room. Beyond it, files wait without one. */
+export const MAX_COPIED_BYTES = 1024 ** 3;
+
+export function toSpoolFolder(path: string): SpoolFolder {
+  return {
+    path,
+    queue: join(path, 'queue'),
+    waiting: join(path, 'waiting'),
+    kept: join(path, 'kept'),
+    sentLog: join(path, 'sent.ndjson'),
+    status: join(path, 'status.json'),
+    lock: join(path, 'sender.lock'),
+    senderPid: join(path, 'sender.pid'),
+  };
+}
+
+export async function createSpoolFolder(folder: SpoolFolder): Promise<void> {
+  for (const path of [folder.path, folder.queue, folder.waiting, folder.kept]) {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  }
+}
+
+/** What hooks have noted since. Notes that cannot be read name no paths: a sweep finds what they were about. */
+export async function readHookNotes(folder: SpoolFolder): Promise<HookNote[]> {
+  const notes: HookNote[] = [];
+  for (const name of (await listNames(folder.queue)).sort()) {
+    if (!name.endsWith('.json')) continue;
+    const text = await readFile(join(folder.queue, name), 'utf8').catch(() => '');
+    notes.push({ name, ...parseHookNote(text.slice(0, MAX_NOTE_BYTES)) });
+  }
+  return notes;
+}
+
+/** Also of a note that was cut: the paths stand at its beginning. */
+export function parseHookNote(text: string): Omit<HookNote, 'name'> {
+  const read = (field: string): string | undefined => {
+    const [, value] = new RegExp(`"${field}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*")`).exec(text) ?? [];
+    try {
+      return value === undefined ? undefined : (JSON.parse(value) as string);
+    } catch {
+      return undefined;
+    }
+  };
+  const paths = [read('transcript_path'), read('agent_transcript_path')].filter((path) => path !== undefined);
+  return { event: read('hook_event_name'), paths: paths.filter((path) => path !== '') };
+}
+
+export async function removeHookNotes(folder: SpoolFolder, notes: readonly HookNote[]): Promise<void> {
+  for (const { name } of notes) await rm(join(folder.queue, name), { force: true });
+}
+
+const toKey = (path: string): string => createHash('sha256').update(path).digest('hex');
+
+/** Notes that a file is to be sent, until `removeWaiting`. Doing it again changes nothing. */
+export async function addWaiting(folder: SpoolFolder, file: WaitingFile): Promise<void> {
+  await writeWhole(join(folder.waiting, `${toKey(file.path)}.json`), JSON.stringify(file));
+}
+
+export async function listWaiting(folder: SpoolFolder): Promise<WaitingFile[]> {
+  const files: WaitingFile[] = [];
+  for (const name of await listNames(folder.waiting)) {
+    if (!name.endsWith('.json')) continue;
+    const file = await readJson<WaitingFile>(join(folder.waiting, name));
+    if (typeof file?.path === 'string') files.push(file);
+  }
+  return files;
+}
+
+export async function removeWaiting(folder: SpoolFolder, path: string): Promise<void> {
+  await rm(join(folder.kept, toKey(path)), { force: true });
+  await rm(join(folder.waiting, `${toKey(path)}.json`), { force: true });
+}
+
+/** Where a waiting file's bytes are kept, if they are. */
+export const toKeptPath = (folder: SpoolFolder, path: string): string => join(folder.kept, toKey(path));
+
+/**
+ * Keeps the bytes of a file that cannot be sent now: by a link, which costs nothing and grows with the file, else by a copy, up
+ * to `maxCopiedBytes` in all. Returns false where there is no room for one.
+ */
+export async function keepFile(folder: SpoolFolder, path: string, maxCopiedBytes = MAX_COPIED_BYTES): Promise<boolean> {
+  const kept = toKeptPath(folder, path);
+  try {
+    await link(path, kept);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return true;
+    if (code === 'ENOENT') return false;
+  }
+  const { size } = await stat(path);
+  if ((await sumCopiedBytes(folder)) + size > maxCopiedBytes) return false;
+  const temporary = join(folder.kept, `${randomUUID()}.tmp`);
+  try {
+    await copyFile(path, temporary, constants.COPYFILE_FICLONE);
+    await rename(temporary, kept);
+    return true;
+  } catch {
+    await rm(temporary, { force: true });
+    return false;
+  }
+}
+
+/** Of files that no agent has any more, or has elsewhere: links to what still lies in its place count nothing. */
+async function sumCopiedBytes(folder: SpoolFolder): Promise<number> {
+  let sum = 0;
+  for (const name of await listNames(folder.kept)) {
+    const stats = await stat(join(folder.kept, name)).catch(() => undefined);
+    if (stats?.nlink === 1) sum += stats.size;
+  }
+  return sum;
+}
+
+/** Readers see the whole content or none, and only their owner does. */
+export async function writeWhole(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporary, text, { mode: 0o600, flag: 'wx' });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/** Undefined where it is not there or is no JSON. */
+export async function readJson<Value>(path: string): Promise<Value | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Value;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function listNames(folder: string): Promise<string[]> {
+  return await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}
