@@ -87,8 +87,9 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
   // Before the settings: hooks need it, and whatever happens then, disconnecting finds what was changed.
   await writeConnection(context, connection);
   if (!options.hooks && earlier?.hookCommand) await removeHooks(earlier.hooks, earlier.hookCommand);
+  // Also without hooks: the plugin calls it.
+  await writeHookProgram(folder, toSenderCommand(), process.platform);
   if (isAgreed && options.hooks) {
-    await writeHookProgram(folder, toSenderCommand(), process.platform);
     const planned = changes.flatMap(({ file, before, after }) =>
       after === undefined ? [] : [{ path: file.path, before: before ?? null, after }],
     );
