@@ -51,10 +51,14 @@ export function toConversation(messages: readonly Message[]): Turn[] {
       steps.push(step);
       if (step.kind === 'tool' && block.tool_use_id !== null) pending.set(block.tool_use_id, step);
     }
-    if (steps.length > 0) turns.push({ kind: toTurnKind(message, steps), message, steps });
+    if (steps.length > 0 || isNotice(message)) turns.push({ kind: toTurnKind(message, steps), message, steps });
   }
   return turns;
 }
+
+/** A compaction, or an error of the model's API: worth a line though there is no text. */
+const isNotice = ({ message_type: type, metadata }: Message): boolean =>
+  type === 'system' && (metadata.compactMetadata !== undefined || metadata.error !== undefined);
 
 /** Blocks without anything to show are left out: signatures of thinking that the vendor keeps to itself. */
 function toStep(block: ContentBlock): Step | undefined {

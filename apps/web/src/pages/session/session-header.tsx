@@ -1,0 +1,194 @@
+import type { Session, SessionDetail } from '@recount/contract';
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useAnswer } from '../../api/use-answer.ts';
+import { formatBytes, toShortModel } from '../../format/values.ts';
+import { toUrl } from '../../api/client.ts';
+import { toVisible } from '../../transcript/visible-text.ts';
+import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
+import { toTitle } from '../sessions/columns.tsx';
+
+/** What the session is, and what it came to. */
+export function SessionHeader({
+  session,
+  subagents,
+}: {
+  session: SessionDetail;
+  subagents: readonly Session[];
+}): ReactNode {
+  const { usage, live } = session;
+  const query = { session_id: session.session_id };
+  const active = useAnswer('/v1/analytics/sessions', { ...query, subagents: 'include', top: 0 });
+  const reconciliation = useAnswer('/v1/analytics/reconciliation', query);
+  const row = reconciliation.data?.rows.find(({ session_id }) => session_id === session.session_id);
+  return (
+    <header className="session-header">
+      <p className="muted breadcrumb">
+        <Link to="/sessions">Sessions</Link>
+        {session.parent_session_id !== null && (
+          <>
+            {' / '}
+            <Link to="/sessions/$sessionId" params={{ sessionId: session.parent_session_id } as never}>
+              the session that started this sub-agent
+            </Link>
+          </>
+        )}
+      </p>
+      <h1>{toVisible(toTitle(session))}</h1>
+      <p className="session-facts">
+        {(live?.running_count ?? 0) > 0 && <span className="tag running">running now</span>}
+        <span>{session.agent}</span>
+        {session.project !== null && (
+          <Link to="/sessions" search={{ project: session.project } as never} title={session.project}>
+            {toVisible(session.project)}
+          </Link>
+        )}
+        {session.git_branch !== null && <span className="mono">{toVisible(session.git_branch)}</span>}
+        <span title={session.models.join(', ')}>{session.models.map(toShortModel).join(', ')}</span>
+        <Time iso={session.first_timestamp} />
+      </p>
+      <dl className="strip">
+        <Item label="Cost" note="By the prices of this workspace; every response that the transcript holds">
+          <Money value={session.cost_estimate_usd} />
+        </Item>
+        <Item
+          label="Own"
+          note="Responses that are counted here and nowhere else: over all sessions, own costs add up to the total"
+        >
+          <Money value={usage.own.cost_usd} />
+        </Item>
+        {usage.shared.responses > 0 && (
+          <Item
+            label="Shared"
+            note="Copies of responses that are counted in another session, as this one was forked or resumed from it"
+          >
+            <Money value={usage.shared.cost_usd} />
+          </Item>
+        )}
+        {row !== undefined && (
+          <Item
+            label="Agent’s own total"
+            note="What the agent itself wrote that the session cost, sub-agents included; and ours minus it"
+          >
+            <Money value={row.reported_cost_usd} />{' '}
+            <span className="muted">
+              (<Money value={row.difference_usd} /> apart)
+            </span>
+          </Item>
+        )}
+        <Item label="Input" note="Without cached tokens">
+          <Tokens value={session.tokens_in} />
+        </Item>
+        <Item label="Cache read">
+          <Tokens value={session.cache_read} />
+        </Item>
+        <Item label="Cache write">
+          <Tokens value={session.cache_write} />
+        </Item>
+        <Item label="Output">
+          <Tokens value={session.tokens_out} />
+        </Item>
+        <Item label="Messages">
+          <Count value={session.total_messages} />
+        </Item>
+        <Item label="Tool calls">
+          <Count value={session.tool_use_count} />
+        </Item>
+        <Item label="Duration">
+          <Duration ms={session.duration_ms} />
+        </Item>
+        <Item label="Active" note="Without pauses of more than five minutes">
+          <Duration ms={active.data?.totals.active_ms ?? null} />
+        </Item>
+      </dl>
+      <SessionCaveats session={session} />
+      <div className="row session-more">
+        <Versions session={session} />
+        {subagents.length > 0 && <SubagentList subagents={subagents} />}
+      </div>
+    </header>
+  );
+}
+
+const Item = ({ label, note, children }: { label: string; note?: string; children: ReactNode }): ReactNode => (
+  <div title={note}>
+    <dt>{label}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+/** What is less than exact about the figures, in sentences. */
+function SessionCaveats({
+  session: { usage, disagreeing_response_count: disagreeing, transcripts },
+}: {
+  session: SessionDetail;
+}): ReactNode {
+  const { unfinalised, unpriced } = usage.own;
+  const issues = transcripts.reduce((sum, { error_count }) => sum + error_count, 0);
+  const lines = [
+    unpriced.responses > 0 && `${unpriced.responses.toLocaleString()} responses have no price: the cost lacks them.`,
+    unfinalised.responses > 0 &&
+      `${unfinalised.responses.toLocaleString()} responses were written down before they ended: their output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens more, which no figure contains.`,
+    disagreeing > 0 && `${disagreeing.toLocaleString()} responses stand in other sessions with other figures.`,
+    issues > 0 && `${issues.toLocaleString()} lines could not be read wholly; the raw bytes have them.`,
+  ].filter((line) => line !== false);
+  if (lines.length === 0) return null;
+  return (
+    <div className="caveats">
+      {lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+    </div>
+  );
+}
+
+function Versions({ session }: { session: SessionDetail }): ReactNode {
+  const { transcripts, primary_transcript_id: primary } = session;
+  return (
+    <details>
+      <summary>{transcripts.length === 1 ? 'Raw transcript' : `${transcripts.length} versions`}</summary>
+      <ul className="versions">
+        {transcripts.map((each) => (
+          <li key={each.id}>
+            <Time iso={each.created_at} /> · {each.status}
+            {each.is_diverged ? ', diverged' : ''} · {formatBytes(each.size_bytes)} · {each.line_count.toLocaleString()}{' '}
+            lines ·{' '}
+            <a href={toUrl('/v1/transcripts/{transcript_id}/raw', { transcript_id: each.id })} download>
+              Download
+            </a>
+            {each.status === 'ingested' && each.id !== primary && (
+              <>
+                {' · '}
+                <Link
+                  to="/sessions/$sessionId"
+                  params={{ sessionId: session.session_id } as never}
+                  search={{ transcript: each.id } as never}
+                >
+                  Read this version
+                </Link>
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+const SubagentList = ({ subagents }: { subagents: readonly Session[] }): ReactNode => (
+  <details>
+    <summary>
+      {subagents.length.toLocaleString()} {subagents.length === 1 ? 'sub-agent' : 'sub-agents'}
+    </summary>
+    <ul className="versions">
+      {subagents.map((each) => (
+        <li key={each.session_id}>
+          <Link to="/sessions/$sessionId" params={{ sessionId: each.session_id } as never}>
+            {toVisible(toTitle(each)).slice(0, 120)}
+          </Link>{' '}
+          · <Count value={each.total_messages} /> messages · <Money value={each.cost_estimate_usd} />
+        </li>
+      ))}
+    </ul>
+  </details>
+);

@@ -1,0 +1,58 @@
+import { diffLines } from 'diff';
+import { memo, type ReactNode } from 'react';
+import { toVisible } from './visible-text.ts';
+
+interface DiffLine {
+  sign: '+' | '-' | ' ';
+  text: string;
+}
+
+const CONTEXT_LINES = 3;
+/** Larger edits are shown as all of the old text, then all of the new. */
+const MAX_COMPARED_LENGTH = 200_000;
+
+export function toDiffLines(before: string, after: string): DiffLine[] {
+  const toLines = (sign: DiffLine['sign'], text: string): DiffLine[] =>
+    text
+      .replace(/\n$/, '')
+      .split('\n')
+      .map((line) => ({ sign, text: line }));
+  if (before === '') return after === '' ? [] : toLines('+', after);
+  if (before.length + after.length > MAX_COMPARED_LENGTH) return [...toLines('-', before), ...toLines('+', after)];
+  return diffLines(before, after).flatMap(({ added, removed, value }) =>
+    toLines(added ? '+' : removed ? '-' : ' ', value),
+  );
+}
+
+/** Lines taken out and put in, with some around them. */
+export const Diff = memo(function Diff({ lines }: { lines: readonly DiffLine[] }): ReactNode {
+  const isNear = (index: number): boolean => {
+    for (let other = index - CONTEXT_LINES; other <= index + CONTEXT_LINES; other++) {
+      const sign = lines[other]?.sign;
+      if (sign !== undefined && sign !== ' ') return true;
+    }
+    return false;
+  };
+  let isGap = false;
+  return (
+    <pre className="diff" tabIndex={0}>
+      {lines.map(({ sign, text }, index) => {
+        if (!isNear(index)) {
+          const isFirst = !isGap;
+          isGap = true;
+          return isFirst ? (
+            <span key={index} className="diff-gap">
+              {'⋯\n'}
+            </span>
+          ) : null;
+        }
+        isGap = false;
+        return (
+          <span key={index} className={sign === '+' ? 'diff-added' : sign === '-' ? 'diff-removed' : undefined}>
+            {`${sign} ${toVisible(text)}\n`}
+          </span>
+        );
+      })}
+    </pre>
+  );
+});

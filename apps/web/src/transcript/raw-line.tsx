@@ -1,0 +1,136 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useEffect, useState } from 'react';
+import { request, toUrl } from '../api/client.ts';
+import { formatBytes } from '../format/values.ts';
+import { Modal } from '../ui/modal.tsx';
+import { Answered } from '../ui/states.tsx';
+import { toVisible } from './visible-text.ts';
+
+/** Where a line stands in the raw bytes. */
+export interface LinePlace {
+  transcriptId: string;
+  byte_offset: number;
+  byte_length: number;
+  line_number: number;
+}
+
+const MAX_SHOWN_LENGTH = 300_000;
+
+const toLineUrl = ({ transcriptId, byte_offset }: Pick<LinePlace, 'transcriptId' | 'byte_offset'>): string =>
+  toUrl('/v1/transcripts/{transcript_id}/lines/{byte_offset}', {
+    transcript_id: transcriptId,
+    byte_offset: String(byte_offset),
+  });
+
+export function useRawLine(place: Pick<LinePlace, 'transcriptId' | 'byte_offset'>, isWanted = true) {
+  return useQuery({
+    queryKey: ['line', place.transcriptId, place.byte_offset],
+    queryFn: async ({ signal }) => await (await request(toLineUrl(place), { signal })).text(),
+    enabled: isWanted,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+  });
+}
+
+/** The line that something was made of, as it was uploaded. */
+export function RawLine({ place, close }: { place: LinePlace; close: () => void }): ReactNode {
+  const line = useRawLine(place);
+  return (
+    <Modal
+      title={`Line ${place.line_number.toLocaleString()}, ${formatBytes(place.byte_length)} at byte ${place.byte_offset.toLocaleString()}`}
+      close={close}
+    >
+      <Answered of={line}>
+        {(text) => (
+          <pre className="plain raw" tabIndex={0}>
+            {toVisible(toPretty(text).slice(0, MAX_SHOWN_LENGTH))}
+          </pre>
+        )}
+      </Answered>
+      <div className="row">
+        <a href={toLineUrl(place)} download>
+          Download
+        </a>
+        <button type="button" onClick={() => void navigator.clipboard.writeText(line.data ?? '')}>
+          Copy
+        </button>
+        <button type="button" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Modal>
+  );
+}
+
+function toPretty(line: string): string {
+  try {
+    return JSON.stringify(JSON.parse(line), null, 2);
+  } catch {
+    return line;
+  }
+}
+
+interface ImageData {
+  mediaType: string;
+  base64: string;
+}
+
+const MEDIA_TYPE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
+const MAX_JSON_DEPTH = 30;
+
+/**
+ * Images in a line, in their order, whatever its agent calls their members: base64 beside a media type, or a `data:` URL. Of bitmaps only:
+ * an SVG image is a document.
+ */
+export function findImages(value: unknown, depth = 0): ImageData[] {
+  if (depth > MAX_JSON_DEPTH) return [];
+  if (typeof value === 'string') {
+    const [, mediaType = '', base64 = ''] = /^data:(image\/\w+);base64,([A-Za-z0-9+/=]+)$/.exec(value) ?? [];
+    return MEDIA_TYPE.test(mediaType) ? [{ mediaType, base64 }] : [];
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const fields = value as Record<string, unknown>;
+  const mediaType = fields.media_type ?? fields.mediaType ?? fields.mimeType ?? fields.mime_type;
+  if (typeof mediaType === 'string' && MEDIA_TYPE.test(mediaType)) {
+    const base64 = fields.data ?? fields.base64;
+    if (typeof base64 === 'string' && /^[A-Za-z0-9+/=\s]+$/.test(base64)) return [{ mediaType, base64 }];
+  }
+  return Object.values(fields).flatMap((each) => findImages(each, depth + 1));
+}
+
+/** An image of a transcript, read from its raw line once it is asked for. */
+export function TranscriptImage({
+  place,
+  index,
+  isWanted,
+}: {
+  place: LinePlace;
+  index: number;
+  isWanted: boolean;
+}): ReactNode {
+  const line = useRawLine(place, isWanted);
+  const [url, setUrl] = useState<string>();
+  const [isMissing, setMissing] = useState(false);
+  useEffect(() => {
+    if (line.data === undefined) return;
+    const image = toImages(line.data)[index];
+    setMissing(image === undefined);
+    if (image === undefined) return;
+    const bytes = Uint8Array.from(atob(image.base64), (character) => character.charCodeAt(0));
+    const next = URL.createObjectURL(new Blob([bytes], { type: image.mediaType }));
+    setUrl(next);
+    return () => URL.revokeObjectURL(next);
+  }, [line.data, index]);
+  if (!isWanted) return null;
+  if (url !== undefined) return <img className="transcript-image" src={url} alt={`From line ${place.line_number}`} />;
+  if (isMissing) return <p className="muted">The line holds no image of a kind that can be shown.</p>;
+  return <Answered of={line}>{() => null}</Answered>;
+}
+
+function toImages(line: string): ImageData[] {
+  try {
+    return findImages(JSON.parse(line));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,254 @@
+import type { ContentBlock } from '@recount/contract';
+import { describeToolInput, type ToolStep, toEdits } from '@recount/contract/conversation';
+import { type ReactNode, useContext } from 'react';
+import { formatBytes, formatDuration } from '../format/values.ts';
+import { Code } from './code.tsx';
+import { Diff, toDiffLines } from './diff.tsx';
+import { Fold, LongText, Plain, Terminal } from './fold.tsx';
+import { Markdown } from './markdown.tsx';
+import { TranscriptContext } from './transcript-context.ts';
+import { toVisible } from './visible-text.ts';
+import { TranscriptImage, useRawLine } from './raw-line.tsx';
+import { useExpanded } from './expansion.ts';
+
+const SHOWN_LINES = 14;
+const SHOWN_DIFF_LINES = 24;
+
+type Input = Readonly<Record<string, unknown>>;
+
+const toInput = (value: unknown): Input => (typeof value === 'object' && value !== null ? (value as Input) : {});
+
+/** A tool call with what came back: one line, and on opening it, both in the look of what they are. */
+export function ToolCall({ step, timestamp }: { step: ToolStep; timestamp: string | null }): ReactNode {
+  const { use, result, resultTimestamp } = step;
+  const kind = use.tool_kind ?? 'other';
+  const isError = result?.is_error === true;
+  const tookMs = timestamp && resultTimestamp ? Date.parse(resultTimestamp) - Date.parse(timestamp) : undefined;
+  const subject = describeToolInput(use.tool_input);
+  const summary = (
+    <>
+      <span className="tool-name">{toVisible(use.tool_name ?? use.block_type)}</span>
+      <span className={`tool-subject clip ${kind === 'shell' ? 'mono' : ''}`}>{toVisible(subject.slice(0, 400))}</span>
+      {isError && <span className="tag error">failed</span>}
+      {result === undefined && <span className="tag warn">no result</span>}
+      {tookMs !== undefined && tookMs >= 0 && <span className="tool-time muted">{formatDuration(tookMs)}</span>}
+    </>
+  );
+  const isOpenAtFirst = kind === 'edit' || kind === 'plan' || kind === 'question';
+  return (
+    <Fold
+      name={use.id}
+      className={`tool tool-${kind} ${isError ? 'tool-failed' : ''}`}
+      summary={summary}
+      isOpenAtFirst={isOpenAtFirst}
+    >
+      {() => <ToolBody step={step} />}
+    </Fold>
+  );
+}
+
+function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
+  const { renderSubagent } = useContext(TranscriptContext);
+  const input = toInput(use.tool_input);
+  const output = result === undefined ? null : <Result block={result} kind={use.tool_kind} />;
+  const isCut = use.metadata.truncated === true;
+  const edits = use.tool_kind === 'edit' && !isCut ? toEdits(input) : [];
+  const items = toTodoItems(input);
+  if (isCut)
+    return (
+      <>
+        {<Plain text={String(use.tool_input)} />}
+        <WholeLine block={use} />
+        {output}
+      </>
+    );
+  if (edits.length > 0) {
+    return (
+      <>
+        {edits.map(({ before, after }, index) => (
+          <EditedText key={index} name={`${use.id} ${index}`} before={before} after={after} />
+        ))}
+        {result?.is_error === true && output}
+      </>
+    );
+  }
+  if (items.length > 0)
+    return (
+      <>
+        {<TodoList items={items} />}
+        {result?.is_error === true && output}
+      </>
+    );
+  if (use.tool_kind === 'shell') {
+    const command = describeToolInput(input);
+    return (
+      <>
+        <Code text={toVisible(command)} language="bash" />
+        {output}
+      </>
+    );
+  }
+  if (use.tool_kind === 'plan' && typeof input.plan === 'string')
+    return (
+      <>
+        {<Markdown text={input.plan} />}
+        {output}
+      </>
+    );
+  if (use.tool_kind === 'question' && Array.isArray(input.questions))
+    return (
+      <>
+        {<Questions questions={input.questions} />}
+        {output}
+      </>
+    );
+  if (use.tool_kind === 'agent') {
+    return (
+      <>
+        {typeof input.prompt === 'string' && (
+          <LongText
+            name={`${use.id} prompt`}
+            text={input.prompt}
+            shownLines={SHOWN_LINES}
+            render={(text) => <Markdown text={text} />}
+          />
+        )}
+        {renderSubagent(use)}
+        {output}
+      </>
+    );
+  }
+  const isSubjectAlone = Object.keys(input).length <= 1 && describeToolInput(input) !== '';
+  return (
+    <>
+      {!isSubjectAlone && <Code text={toVisible(JSON.stringify(use.tool_input, null, 2) ?? '')} language="json" />}
+      {output}
+    </>
+  );
+}
+
+function EditedText({ name, before, after }: { name: string; before: string; after: string }): ReactNode {
+  const lines = toDiffLines(before, after);
+  const [isOpen, setOpen] = useExpanded(`${name} rest`);
+  const shown = isOpen ? lines : lines.slice(0, SHOWN_DIFF_LINES);
+  return (
+    <>
+      <Diff lines={shown} />
+      {shown.length < lines.length && (
+        <button type="button" className="quiet more" data-fold={`${name} rest`} onClick={() => setOpen(true)}>
+          Show {(lines.length - shown.length).toLocaleString()} more lines
+        </button>
+      )}
+    </>
+  );
+}
+
+/** What came back; text that the row holds only the beginning of is fetched from the raw line when asked for. */
+export function Result({ block, kind }: { block: ContentBlock; kind: ContentBlock['tool_kind'] }): ReactNode {
+  const text = block.result_text ?? block.content_text ?? '';
+  const look = (shown: string): ReactNode => {
+    if (kind === 'agent' || kind === 'plan' || kind === 'question') return <Markdown text={shown} />;
+    return kind === 'shell' || shown.includes('\u001b') ? <Terminal text={shown} /> : <Plain text={shown} />;
+  };
+  return (
+    <div className={block.is_error === true ? 'result result-failed' : 'result'}>
+      {text.trim() === '' ? (
+        <p className="muted">No text came back.</p>
+      ) : (
+        <LongText
+          name={`${block.id} result`}
+          text={text}
+          shownLines={kind === 'agent' ? 40 : SHOWN_LINES}
+          render={look}
+        />
+      )}
+      <WholeLine block={block} />
+      <ImagesOf block={block} />
+    </div>
+  );
+}
+
+/** Whatever the block was cut to, its line has the whole. */
+function WholeLine({ block }: { block: ContentBlock }): ReactNode {
+  const { transcriptId } = useContext(TranscriptContext);
+  const [isOpen, setOpen] = useExpanded(`${block.id} whole`);
+  const line = useRawLine({ transcriptId, byte_offset: block.byte_offset }, isOpen);
+  if (block.metadata.truncated !== true) return null;
+  const size = Number(block.metadata.original_byte_length ?? block.byte_length);
+  if (!isOpen) {
+    return (
+      <button type="button" className="quiet more" onClick={() => setOpen(true)}>
+        This is the beginning. Fetch all {formatBytes(size)} from the raw line
+      </button>
+    );
+  }
+  return line.data === undefined ? (
+    <p className="muted">{line.error?.message ?? 'Fetching …'}</p>
+  ) : (
+    <Plain text={line.data} />
+  );
+}
+
+/** Images are no part of rows, but for what they are: their bytes are read from the raw line. */
+function ImagesOf({ block }: { block: ContentBlock }): ReactNode {
+  const { transcriptId } = useContext(TranscriptContext);
+  const [isOpen, setOpen] = useExpanded(`${block.id} images`);
+  const hasImage = /"image["/]/.test(JSON.stringify(block.metadata.other_parts ?? block.metadata.content ?? ''));
+  if (!hasImage) return null;
+  return (
+    <>
+      {!isOpen && (
+        <button type="button" className="quiet more" onClick={() => setOpen(true)}>
+          Show the image
+        </button>
+      )}
+      <TranscriptImage place={{ ...block, transcriptId }} index={0} isWanted={isOpen} />
+    </>
+  );
+}
+
+interface TodoItem {
+  text: string;
+  status: string;
+}
+
+/** To-do lists and plans of steps, whatever their agent calls the members. */
+export function toTodoItems(input: Input): TodoItem[] {
+  const list = [input.todos, input.plan, input.items, input.steps].find(Array.isArray) ?? [];
+  return list.flatMap((item: unknown) => {
+    const { content, step, text, title, status = 'pending' } = toInput(item);
+    const words = content ?? step ?? text ?? title;
+    return typeof words === 'string' ? [{ text: words, status: String(status) }] : [];
+  });
+}
+
+const TodoList = ({ items }: { items: TodoItem[] }): ReactNode => (
+  <ul className="todos">
+    {items.map(({ text, status }, index) => (
+      <li key={index} data-status={status}>
+        <span aria-hidden="true">{status === 'completed' ? '☑' : status === 'in_progress' ? '◐' : '☐'}</span>
+        <span>
+          {toVisible(text)} <span className="hidden-label">({status})</span>
+        </span>
+      </li>
+    ))}
+  </ul>
+);
+
+const Questions = ({ questions }: { questions: unknown[] }): ReactNode =>
+  questions.map((each, index) => {
+    const { question, options } = toInput(each);
+    return (
+      <div key={index} className="question">
+        <p>{toVisible(String(question ?? ''))}</p>
+        <ul>
+          {(Array.isArray(options) ? options : []).map((option: unknown, optionIndex: number) => (
+            <li key={optionIndex}>
+              {toVisible(String(toInput(option).label ?? option))}{' '}
+              <span className="muted">{toVisible(String(toInput(option).description ?? ''))}</span>
+            </li>
+          ))}
+        </ul>
+      </div>
+    );
+  });

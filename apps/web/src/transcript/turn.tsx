@@ -1,0 +1,237 @@
+import type { ContentBlock } from '@recount/contract';
+import type { Step, Turn } from '@recount/contract/conversation';
+import { memo, type ReactNode, useContext, useState } from 'react';
+import { formatClock, formatCompact, formatFullTime, formatMoney, toShortModel } from '../format/values.ts';
+import { useExpanded } from './expansion.ts';
+import { Fold, LongText, Plain } from './fold.tsx';
+import { Markdown } from './markdown.tsx';
+import { RawLine, TranscriptImage } from './raw-line.tsx';
+import { Result, ToolCall } from './tool-step.tsx';
+import { TranscriptContext } from './transcript-context.ts';
+import { toVisible } from './visible-text.ts';
+
+const PROMPT_LINES = 40;
+
+/** Tokens that a response read: its whole input. Null where it has no usage. */
+export function toContextTokens({ message: { tokens_in, cache_read, cache_write } }: Turn): number | null {
+  return tokens_in === null ? null : tokens_in + (cache_read ?? 0) + (cache_write ?? 0);
+}
+
+export const hasError = ({ message, steps }: Turn): boolean =>
+  message.metadata.error !== undefined ||
+  message.metadata.level === 'error' ||
+  steps.some((step) =>
+    step.kind === 'tool' ? step.result?.is_error === true : step.kind === 'result' && step.block.is_error === true,
+  );
+
+export const hasEdit = ({ steps }: Turn): boolean =>
+  steps.some((step) => step.kind === 'tool' && step.use.tool_kind === 'edit');
+
+/** A message as people read it, with what can be done with it. */
+export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Turn; isSelected: boolean }): ReactNode {
+  const { kind, message, steps } = turn;
+  const label =
+    kind === 'prompt'
+      ? 'You'
+      : kind === 'answer'
+        ? toShortModel(message.model)
+        : kind === 'context'
+          ? 'Context'
+          : 'System';
+  return (
+    <article
+      className={`turn turn-${kind}`}
+      data-selected={isSelected}
+      data-message={message.id}
+      aria-label={`${label}, message ${message.ordinal + 1}`}
+    >
+      <header className="turn-head">
+        <span className="turn-who">{label}</span>
+        {message.is_sidechain && <span className="tag">sub-agent</span>}
+        {message.metadata.usage_unfinalised === true && (
+          <span
+            className="tag warn"
+            title="The transcript has only a placeholder for the output count of this response: its tokens and cost are too low"
+          >
+            unfinalised
+          </span>
+        )}
+        <span className="turn-figures muted">
+          {message.tokens_out !== null && (
+            <>
+              <span title={`${toContextTokens(turn)} tokens in the context, ${message.tokens_out} written`}>
+                {formatCompact(toContextTokens(turn))} → {formatCompact(message.tokens_out)}
+              </span>
+              <data
+                value={message.cost_usd ?? ''}
+                title={message.cost_usd === null ? 'No price is known' : String(message.cost_usd)}
+              >
+                {formatMoney(message.cost_usd)}
+              </data>
+            </>
+          )}
+          {message.timestamp !== null && (
+            <time dateTime={message.timestamp} title={formatFullTime(message.timestamp)}>
+              {formatClock(message.timestamp)}
+            </time>
+          )}
+        </span>
+        <TurnActions turn={turn} />
+      </header>
+      {kind === 'context' ? (
+        <ContextText turn={turn} />
+      ) : (
+        steps.map((step) => <StepView key={toStepId(step)} step={step} turn={turn} />)
+      )}
+      {kind === 'system' && <Notice turn={turn} />}
+    </article>
+  );
+});
+
+const toStepId = (step: Step): string => (step.kind === 'tool' ? step.use.id : step.block.id);
+
+function StepView({ step, turn }: { step: Step; turn: Turn }): ReactNode {
+  switch (step.kind) {
+    case 'text': {
+      const text = step.block.content_text ?? '';
+      if (turn.kind === 'system') return <p className="notice">{toVisible(text)}</p>;
+      return (
+        <LongText
+          name={step.block.id}
+          text={text}
+          shownLines={turn.kind === 'prompt' ? PROMPT_LINES : 400}
+          render={(shown) => <Markdown text={shown} />}
+        />
+      );
+    }
+    case 'thinking': {
+      const text = step.block.thinking_text ?? '';
+      const summary = (
+        <>
+          <span className="tool-name">Thinking</span>
+          <span className="tool-subject clip muted">{toVisible(text.trim().slice(0, 200))}</span>
+        </>
+      );
+      return (
+        <Fold name={step.block.id} className="thinking" summary={summary}>
+          {() => <Markdown text={text} />}
+        </Fold>
+      );
+    }
+    case 'tool':
+      return <ToolCall step={step} timestamp={turn.message.timestamp} />;
+    case 'result':
+      return (
+        <Fold
+          name={step.block.id}
+          className="tool"
+          summary={<span className="tool-name">A result whose call is not in this transcript</span>}
+        >
+          {() => <Result block={step.block} kind={null} />}
+        </Fold>
+      );
+    case 'other':
+      return <OtherBlock block={step.block} turn={turn} />;
+  }
+}
+
+function OtherBlock({ block, turn }: { block: ContentBlock; turn: Turn }): ReactNode {
+  const { transcriptId } = useContext(TranscriptContext);
+  const [isOpen, setOpen] = useExpanded(block.id, false);
+  if (block.block_type !== 'image') {
+    return (
+      <Fold name={block.id} className="tool" summary={<span className="tool-name">{toVisible(block.block_type)}</span>}>
+        {() => <Plain text={block.content_text ?? JSON.stringify(block.metadata, null, 2)} />}
+      </Fold>
+    );
+  }
+  // Images of one line are told apart by their order.
+  const sameLine = turn.message.content_blocks.filter(
+    ({ block_type, byte_offset }) => block_type === 'image' && byte_offset === block.byte_offset,
+  );
+  return (
+    <div className="image-block">
+      {!isOpen && (
+        <button type="button" data-fold={block.id} onClick={() => setOpen(true)}>
+          Show image {typeof block.metadata.media_type === 'string' && `(${toVisible(block.metadata.media_type)})`}
+        </button>
+      )}
+      <TranscriptImage
+        place={{ ...block, transcriptId }}
+        index={Math.max(0, sameLine.indexOf(block))}
+        isWanted={isOpen}
+      />
+    </div>
+  );
+}
+
+/** What the agent's program put in by itself: folded, with its beginning. */
+function ContextText({ turn: { message, steps } }: { turn: Turn }): ReactNode {
+  const isSummary = message.metadata.isCompactSummary === true;
+  const text = steps.flatMap((step) => (step.kind === 'text' ? [step.block.content_text ?? ''] : [])).join('\n\n');
+  if (text === '')
+    return steps.map((step) => (
+      <StepView key={toStepId(step)} step={step} turn={{ kind: 'context', message, steps }} />
+    ));
+  const summary = (
+    <>
+      <span className="tool-name">{isSummary ? 'Summary of what was compacted' : 'Put in by the agent’s program'}</span>
+      <span className="tool-subject clip muted">{toVisible(text.trim().slice(0, 200))}</span>
+    </>
+  );
+  return (
+    <Fold name={message.id} className="context-text" summary={summary}>
+      {() => <Markdown text={text} />}
+    </Fold>
+  );
+}
+
+/** A line between messages: a compaction, an error of the API, what a hook did. */
+function Notice({ turn: { message, steps } }: { turn: Turn }): ReactNode {
+  const { metadata } = message;
+  if (metadata.compactMetadata !== undefined && steps.length === 0)
+    return <p className="notice">The context was compacted here.</p>;
+  if (metadata.error === undefined) return null;
+  const wait =
+    typeof metadata.retryInMs === 'number' ? `, again after ${Math.round(metadata.retryInMs / 100) / 10} s` : '';
+  const attempt = typeof metadata.retryAttempt === 'number' ? ` (attempt ${metadata.retryAttempt}${wait})` : '';
+  return (
+    <Fold
+      name={`${message.id} error`}
+      className="tool tool-failed"
+      summary={<span className="tool-name">An error of the model’s API{attempt}</span>}
+    >
+      {() => <Plain text={JSON.stringify(metadata.error, null, 2)} />}
+    </Fold>
+  );
+}
+
+function TurnActions({ turn: { message, steps } }: { turn: Turn }): ReactNode {
+  const { transcriptId, sessionId } = useContext(TranscriptContext);
+  const [isRawOpen, setRawOpen] = useState(false);
+  const [done, setDone] = useState('');
+  const copy = (text: string, what: string): void => {
+    void navigator.clipboard.writeText(text).then(() => setDone(what));
+  };
+  const link = `${location.origin}/sessions/${encodeURIComponent(sessionId)}?message=${message.id}`;
+  const text = steps.flatMap((step) => (step.kind === 'text' ? [step.block.content_text ?? ''] : [])).join('\n\n');
+  return (
+    <span className="turn-actions">
+      <span className="muted" role="status">
+        {done}
+      </span>
+      <button type="button" className="quiet" onClick={() => copy(link, 'Link copied')}>
+        Link
+      </button>
+      {text !== '' && (
+        <button type="button" className="quiet" onClick={() => copy(text, 'Text copied')}>
+          Copy
+        </button>
+      )}
+      <button type="button" className="quiet" onClick={() => setRawOpen(true)}>
+        Raw
+      </button>
+      {isRawOpen && <RawLine place={{ ...message, transcriptId }} close={() => setRawOpen(false)} />}
+    </span>
+  );
+}
