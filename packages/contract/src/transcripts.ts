@@ -117,6 +117,16 @@ export const transcriptListSchema = z
 
 export type TranscriptList = z.infer<typeof transcriptListSchema>;
 
+export const ingestionSchema = z
+  .object({
+    transcripts: z.record(z.enum(TRANSCRIPT_STATUSES), countField).describe('By their status'),
+    error_count: countField.describe('Issues that lost something of a line, of all transcripts'),
+    transcripts_with_errors: countField,
+  })
+  .meta({ id: 'Ingestion', description: 'How the ingestion of a workspace stands' });
+
+export type Ingestion = z.infer<typeof ingestionSchema>;
+
 export const issueSchema = z
   .object({
     issue_number: countField,

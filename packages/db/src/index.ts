@@ -57,6 +57,7 @@ export * from './transcripts/insert-transcripts.ts';
 export { type ExpiredTranscript, listExpiredRawObjects, listExpiredSessions } from './transcripts/list-expired.ts';
 export * from './transcripts/raw-objects.ts';
 export {
+  countTranscriptErrors,
   countTranscriptsByStatus,
   findTranscript,
   findTranscriptByObject,

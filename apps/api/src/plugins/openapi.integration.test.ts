@@ -77,6 +77,8 @@ describe('/openapi.json', () => {
       'get /v1/export/messages',
       'get /v1/export/sessions',
       'get /v1/export/usage',
+      'get /v1/ingestion',
+      'get /v1/key',
       'get /v1/keys',
       'get /v1/live',
       'get /v1/prices',

@@ -1,4 +1,5 @@
 import {
+  ingestionSchema,
   issueListQuerySchema,
   issueListSchema,
   reparseReceiptSchema,
@@ -8,7 +9,15 @@ import {
   transcriptParamsSchema,
   transcriptSchema,
 } from '@recount/contract';
-import { type Database, findTranscript, listIssues, listTranscripts, type TranscriptRow } from '@recount/db';
+import {
+  countTranscriptErrors,
+  countTranscriptsByStatus,
+  type Database,
+  findTranscript,
+  listIssues,
+  listTranscripts,
+  type TranscriptRow,
+} from '@recount/db';
 import { deleteTranscript, requeueTranscript } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -46,6 +55,25 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
       const { status, session_id: sessionId, sha256, uploader_key_id: uploaderKeyId, limit, cursor } = request.query;
       const filter = { sessionId, sha256, uploaderKeyId, statuses: status === undefined ? undefined : [status].flat() };
       return await listTranscriptPage(deps, workspaceOf(request), filter, { limit, cursor });
+    },
+  );
+
+  app.get(
+    '/v1/ingestion',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getIngestion',
+        summary: 'Count transcripts by what became of them',
+        tags: ['transcripts'],
+        response: { 200: ingestionSchema },
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const counts = await countTranscriptsByStatus(database, { workspaceId });
+      const { errors, transcripts } = await countTranscriptErrors(database, workspaceId);
+      return { transcripts: counts, error_count: errors, transcripts_with_errors: transcripts };
     },
   );
 

@@ -1,5 +1,6 @@
 import type {
   BROWSER_REQUEST_HEADER,
+  Ingestion,
   LiveList,
   LiveListQuery,
   MessageList,
@@ -34,6 +35,7 @@ export interface Routes {
   '/v1/sessions/{session_id}/messages': [MessageListQuery, MessageList];
   '/v1/sessions/{session_id}/subagents': [Pick<SessionListQuery, 'limit' | 'cursor' | 'sort' | 'order'>, SessionList];
   '/v1/transcripts': [TranscriptListQuery, TranscriptList];
+  '/v1/ingestion': [Record<never, never>, Ingestion];
   '/v1/search': [SearchQuery, SearchResultList];
   '/v1/live': [LiveListQuery, LiveList];
   '/v1/analytics/usage': [z.input<typeof usageReportQuerySchema>, UsageReport];

@@ -46,14 +46,15 @@ const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** `850 ms`, `4.2 s`, `12 min`, `3 h 05 min`. */
+/** `850 ms`, `4.2 s`, `12 min`, `3 h 05`, `12 days`. */
 export function formatDuration(ms: number | null): string {
   if (ms === null) return '–';
   if (ms < SECOND_MS) return `${Math.round(ms)} ms`;
   if (ms < MINUTE_MS) return `${whole.format(Math.round(ms / 100) / 10)} s`;
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min`;
+  if (ms >= 100 * HOUR_MS) return `${whole.format(Math.floor(ms / (24 * HOUR_MS)))} days`;
   const minutes = Math.floor((ms % HOUR_MS) / MINUTE_MS);
-  return `${whole.format(Math.floor(ms / HOUR_MS))} h ${String(minutes).padStart(2, '0')} min`;
+  return `${whole.format(Math.floor(ms / HOUR_MS))} h ${String(minutes).padStart(2, '0')}`;
 }
 
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];

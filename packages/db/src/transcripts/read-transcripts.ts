@@ -85,6 +85,18 @@ export async function countTranscriptsByStatus(
   return counts;
 }
 
+/** Issues that lost something of a line, and how many transcripts of a workspace have some. */
+export async function countTranscriptErrors(
+  database: Database,
+  workspaceId: string,
+): Promise<{ errors: number; transcripts: number }> {
+  const [row] = await database
+    .select({ errors: sql<number>`coalesce(sum(${transcripts.error_count}), 0)::float8`, transcripts: count() })
+    .from(transcripts)
+    .where(and(eq(transcripts.workspace_id, workspaceId), gt(transcripts.error_count, 0)));
+  return row ?? { errors: 0, transcripts: 0 };
+}
+
 export type TranscriptReference = Pick<
   typeof transcripts.$inferSelect,
   | 'workspace_id'

@@ -1,3 +1,185 @@
-export function OverviewPage() {
-  return <h1>Overview</h1>;
+import './overview.css';
+import type { UsageReport } from '@recount/contract';
+import type { ReactNode } from 'react';
+import { useAnswer } from '../../api/use-answer.ts';
+import { type Period, readPeriod, toPeriodBefore } from '../../format/period.ts';
+import { formatPercent, TIME_ZONE } from '../../format/values.ts';
+import { Caveats } from '../../ui/caveats.tsx';
+import { Choice } from '../../ui/choice.tsx';
+import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
+import { PeriodPicker } from '../../ui/period-picker.tsx';
+import { Answered, Empty } from '../../ui/states.tsx';
+import { useUrlState } from '../../ui/use-url-state.ts';
+import { DIMENSIONS, METRICS, STEPS, type Step } from './choices.ts';
+import { Health } from './health.tsx';
+import { HeatMap } from './heat-map.tsx';
+import { Tops } from './tops.tsx';
+import { UsageChart } from './usage-chart.tsx';
+
+const DEFAULT_PERIOD = '30d';
+/** Longer, hours would be too many to see. */
+const MAX_HOUR_DAYS = 14;
+
+function toDays({ from, to }: Period): number {
+  return from === undefined || to === undefined
+    ? Number.POSITIVE_INFINITY
+    : (Date.parse(to) - Date.parse(from)) / 86_400_000;
+}
+
+const toDefaultStep = (days: number): Step => (days <= 2 ? 'hour' : days <= 120 ? 'day' : 'week');
+
+/** Where the money and the tokens go, and how things stand. */
+export function OverviewPage(): ReactNode {
+  const [state, change] = useUrlState();
+  const isChosen = state.period !== undefined || state.from !== undefined || state.to !== undefined;
+  // Somebody who has nothing of the last month, such as the samples alone, would see an empty page first.
+  const recent = useAnswer('/v1/analytics/usage', {
+    ...readPeriod({}, DEFAULT_PERIOD),
+    time_zone: TIME_ZONE,
+    group_by: '',
+  });
+  const fallback = !isChosen && recent.data?.totals.own.responses === 0 ? 'all' : DEFAULT_PERIOD;
+  const period = readPeriod(state, fallback);
+  const days = toDays(period);
+  const steps = STEPS.filter(([id]) => id !== 'hour' || days <= MAX_HOUR_DAYS);
+  const step = steps.find(([id]) => id === state.step)?.[0] ?? toDefaultStep(days);
+  const by = DIMENSIONS.find(([id]) => id === state.by)?.[0] ?? 'model';
+  const metric = METRICS.find(([id]) => id === state.metric)?.[0] ?? 'cost';
+  const query = { ...period, time_zone: TIME_ZONE };
+  const totals = useAnswer(
+    '/v1/analytics/usage',
+    { ...query, group_by: step, limit: 10_000 },
+    { isEnabled: recent.data !== undefined },
+  );
+  const before = toPeriodBefore(period);
+  const earlier = useAnswer(
+    '/v1/analytics/usage',
+    { ...before, time_zone: TIME_ZONE, group_by: '' },
+    { isEnabled: before !== undefined },
+  );
+  return (
+    <div className="overview">
+      <div className="between">
+        <h1>Overview</h1>
+        <PeriodPicker state={state} fallback={fallback} change={change} />
+      </div>
+      <Answered of={totals}>
+        {(report) =>
+          report.totals.own.responses === 0 ? (
+            <NothingUsed
+              isAll={period.from === undefined}
+              showAll={() => change({ period: 'all', from: undefined, to: undefined })}
+            />
+          ) : (
+            <>
+              <Totals report={report} earlier={before === undefined ? undefined : earlier.data} />
+              <Caveats caveats={report.caveats} />
+              <section className="panel" aria-labelledby="over-time">
+                <div className="between">
+                  <h2 id="over-time">{metric === 'cost' ? 'Cost' : 'Tokens'} over time</h2>
+                  <div className="row">
+                    <Choice
+                      label="Show"
+                      value={metric}
+                      options={METRICS}
+                      change={(value) => change({ metric: value })}
+                    />
+                    <Choice label="by" value={by} options={DIMENSIONS} change={(value) => change({ by: value })} />
+                    <Choice label="in" value={step} options={steps} change={(value) => change({ step: value })} />
+                  </div>
+                </div>
+                <UsageChart
+                  totals={report}
+                  query={query}
+                  step={step}
+                  by={by}
+                  metric={metric}
+                  zoom={(from, to) => change({ from, to, period: undefined, step: undefined })}
+                />
+              </section>
+              <Tops query={query} />
+            </>
+          )
+        }
+      </Answered>
+      <div className="two">
+        <HeatMap metric={metric} />
+        <Health />
+      </div>
+    </div>
+  );
+}
+
+function NothingUsed({ isAll, showAll }: { isAll: boolean; showAll: () => void }): ReactNode {
+  if (!isAll) {
+    return (
+      <Empty title="No agent was used in this time">
+        <button type="button" onClick={showAll}>
+          Show all time
+        </button>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Nothing is here yet">
+      <p>
+        <code>recount backfill</code> finds what the agents on this machine have kept, and brings it once you agree.
+      </p>
+    </Empty>
+  );
+}
+
+function Totals({ report, earlier }: { report: UsageReport; earlier: UsageReport | undefined }): ReactNode {
+  const { own, sessions } = report.totals;
+  const before = earlier?.totals;
+  return (
+    <dl className="totals">
+      <Total label="Cost" now={own.cost_usd} before={before?.own.cost_usd}>
+        <Money value={own.cost_usd} />
+      </Total>
+      <Total label="Tokens" now={own.total_tokens} before={before?.own.total_tokens}>
+        <Tokens value={own.total_tokens} />
+      </Total>
+      <Total label="Output" now={own.tokens_out} before={before?.own.tokens_out}>
+        <Tokens value={own.tokens_out} />
+      </Total>
+      <Total label="API responses" now={own.responses} before={before?.own.responses}>
+        <Count value={own.responses} />
+      </Total>
+      <Total label="Sessions" now={sessions} before={before?.sessions}>
+        <Count value={sessions} />
+      </Total>
+      <Total label="Input from the cache" now={null} before={null}>
+        <Percent value={own.cache_hit_ratio} />
+      </Total>
+    </dl>
+  );
+}
+
+/** With how much more or less it is than in the period before. */
+function Total({
+  label,
+  now,
+  before,
+  children,
+}: {
+  label: string;
+  now: number | null;
+  before: number | null | undefined;
+  children: ReactNode;
+}): ReactNode {
+  const isComparable = now !== null && before !== null && before !== undefined && before > 0;
+  const change = isComparable ? now / before - 1 : undefined;
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+      {change !== undefined && (
+        <p className="muted">
+          {change >= 0 ? '+' : '−'}
+          {formatPercent(Math.abs(change))} on the period before
+        </p>
+      )}
+    </div>
+  );
 }

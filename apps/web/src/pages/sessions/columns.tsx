@@ -34,7 +34,7 @@ const figure = (
 ): SessionColumn => ({
   id,
   label,
-  width: '92px',
+  width: '82px',
   isFigure: true,
   cell,
   ...(sort !== undefined && { sort }),
@@ -44,7 +44,7 @@ export const COLUMNS: readonly SessionColumn[] = [
   {
     id: 'title',
     label: 'Session',
-    width: 'minmax(240px, 3fr)',
+    width: 'minmax(220px, 3fr)',
     cell: (session) => (
       <Link to="/sessions/$sessionId" params={{ sessionId: session.session_id } as never} title={toTitle(session)}>
         {session.is_subagent && <span className="tag">sub-agent</span>} {toTitle(session)}
@@ -106,4 +106,4 @@ export const COLUMNS: readonly SessionColumn[] = [
   text('version', 'Agent version', '104px', ({ agent_version }) => agent_version),
 ];
 
-export const DEFAULT_COLUMNS = ['agent', 'project', 'branch', 'models', 'last', 'duration', 'messages', 'out', 'cost'];
+export const DEFAULT_COLUMNS = ['agent', 'project', 'models', 'last', 'duration', 'messages', 'out', 'cost'];

@@ -1,0 +1,66 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Count, Money, Time } from '../../ui/figures.tsx';
+import { Answered } from '../../ui/states.tsx';
+
+const INTERVAL_MS = 5000;
+
+/** What runs now, and how ingestion stands. */
+export function Health(): ReactNode {
+  const live = useAnswer('/v1/live', { state: 'running' }, { refetchIntervalMs: INTERVAL_MS });
+  const ingestion = useAnswer('/v1/ingestion', {}, { refetchIntervalMs: INTERVAL_MS });
+  return (
+    <section className="panel">
+      <h2>Now</h2>
+      <Answered of={live}>
+        {({ streams }) =>
+          streams.length === 0 ? (
+            <p className="muted">
+              No agent is being recorded. <code>recount run</code> records one.
+            </p>
+          ) : (
+            <ul className="running">
+              {streams.map(({ stream_id, session_id, agent, model, cost_usd, started_at }) => (
+                <li key={stream_id}>
+                  <Link to="/sessions/$sessionId" params={{ sessionId: session_id } as never}>
+                    {agent} {model}
+                  </Link>{' '}
+                  since <Time iso={started_at} />
+                  {cost_usd !== null && (
+                    <>
+                      , <Money value={cost_usd} />
+                    </>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answered>
+      <h3>Ingestion</h3>
+      <Answered of={ingestion}>
+        {({ transcripts, transcripts_with_errors, error_count }) => (
+          <dl className="health">
+            {Object.entries(transcripts).map(([status, value]) => (
+              <div key={status} className={status === 'failed' && value > 0 ? 'bad' : undefined}>
+                <dt>{status}</dt>
+                <dd>
+                  <Count value={value} />
+                </dd>
+              </div>
+            ))}
+            <div
+              title={`Lines of which something was lost; they stand in ${transcripts_with_errors} transcripts, whose raw bytes are kept`}
+            >
+              <dt>issues</dt>
+              <dd>
+                <Count value={error_count} />
+              </dd>
+            </div>
+          </dl>
+        )}
+      </Answered>
+    </section>
+  );
+}

@@ -1,0 +1,90 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { useAnswer } from '../../api/use-answer.ts';
+import { addDays, toToday } from '../../format/period.ts';
+import { formatCompact, formatMoney, TIME_ZONE } from '../../format/values.ts';
+import { Answered } from '../../ui/states.tsx';
+import type { Metric } from './choices.ts';
+
+const WEEKS = 53;
+const LEVELS = 4;
+const monthName = new Intl.DateTimeFormat(undefined, { month: 'short', timeZone: 'UTC' });
+
+/** A year of days, a column a week: the darker, the more. Each leads to the sessions of its day. */
+export function HeatMap({ metric }: { metric: Metric }): ReactNode {
+  const today = toToday();
+  const weekday = (new Date(`${today}T00:00:00Z`).getUTCDay() + 6) % 7;
+  const start = addDays(today, -weekday - (WEEKS - 1) * 7);
+  const report = useAnswer('/v1/analytics/usage', {
+    from: start,
+    to: addDays(today, 1),
+    time_zone: TIME_ZONE,
+    group_by: 'day',
+    limit: 1000,
+  });
+  return (
+    <section className="panel">
+      <h2>The last 12 months</h2>
+      <Answered of={report}>
+        {({ rows }) => {
+          const byDay = new Map(rows.map((row) => [row.day ?? '', row]));
+          const toValue = (day: string): number => {
+            const own = byDay.get(day)?.own;
+            return (metric === 'cost' ? own?.cost_usd : own?.total_tokens) ?? 0;
+          };
+          // Levels by rank: one very dear day would leave all others pale.
+          const ranked = rows
+            .map(({ day }) => toValue(day ?? ''))
+            .filter((value) => value > 0)
+            .sort((a, b) => a - b);
+          const toLevel = (value: number): number =>
+            value <= 0
+              ? 0
+              : 1 +
+                Math.min(
+                  LEVELS - 1,
+                  Math.floor((ranked.filter((other) => other < value).length / ranked.length) * LEVELS),
+                );
+          return (
+            <div className="scroll-x heat-scroll" tabIndex={0} role="group" aria-label="Days of the last 12 months">
+              <div className="heat-map">
+                {Array.from({ length: WEEKS }, (_, week) => (
+                  <div key={week} className="heat-week">
+                    <span className="muted heat-month">{toMonthLabel(addDays(start, week * 7))}</span>
+                    {Array.from({ length: 7 }, (_day, day) => {
+                      const date = addDays(start, week * 7 + day);
+                      if (date > today) return <span key={date} />;
+                      const row = byDay.get(date);
+                      const text =
+                        metric === 'cost'
+                          ? formatMoney(row?.own.cost_usd ?? 0)
+                          : `${formatCompact(toValue(date))} tokens`;
+                      const title =
+                        row === undefined ? `${date}: nothing` : `${date}: ${text}, ${row.sessions} sessions`;
+                      if (row === undefined) return <span key={date} className="heat-day heat-0" title={title} />;
+                      return (
+                        <Link
+                          key={date}
+                          className={`heat-day heat-${toLevel(toValue(date)) || 1}`}
+                          title={title}
+                          aria-label={title}
+                          to="/sessions"
+                          search={{ from: date, to: date } as never}
+                        />
+                      );
+                    })}
+                  </div>
+                ))}
+              </div>
+            </div>
+          );
+        }}
+      </Answered>
+    </section>
+  );
+}
+
+/** The month above the week in which it begins. */
+function toMonthLabel(monday: string): string {
+  return Number(monday.slice(8)) <= 7 ? monthName.format(new Date(`${monday}T00:00:00Z`)) : '';
+}

@@ -1,0 +1,180 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { Query } from '../../api/client.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { toShortModel, toShortPath } from '../../format/values.ts';
+import { Count, Duration, Money, Percent, Tokens } from '../../ui/figures.tsx';
+import { Answered } from '../../ui/states.tsx';
+
+const SHOWN_ROWS = 8;
+
+type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
+
+/** What most of it went to; each row leads to its sessions. */
+export function Tops({ query }: { query: Filter }): ReactNode {
+  return (
+    <div className="two">
+      <TopUsage title="Projects" by="project" query={query} />
+      <TopUsage title="Models" by="model" query={query} />
+      <TopSessions query={query} />
+      <TopTools query={query} />
+    </div>
+  );
+}
+
+function TopUsage({ title, by, query }: { title: string; by: 'project' | 'model'; query: Filter }): ReactNode {
+  const report = useAnswer('/v1/analytics/usage', { ...query, group_by: by, limit: SHOWN_ROWS });
+  return (
+    <section className="panel">
+      <h2>{title}</h2>
+      <Answered of={report}>
+        {({ rows }) => (
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">{title.slice(0, -1)}</th>
+                <th scope="col" className="end">
+                  Sessions
+                </th>
+                <th scope="col" className="end">
+                  Tokens
+                </th>
+                <th scope="col" className="end">
+                  Cost
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => {
+                const name = row[by] ?? null;
+                const label = by === 'model' ? toShortModel(name) : toShortPath(name);
+                return (
+                  <tr key={name}>
+                    <td className="clip top-name">
+                      {name === null ? (
+                        <span className="muted">none</span>
+                      ) : (
+                        <Link to="/sessions" search={{ [by]: name, subagents: 'include' } as never} title={name}>
+                          {label}
+                        </Link>
+                      )}
+                    </td>
+                    <td className="end">
+                      <Count value={row.sessions} />
+                    </td>
+                    <td className="end">
+                      <Tokens value={row.own.total_tokens} />
+                    </td>
+                    <td className="end">
+                      <Money value={row.own.cost_usd} />
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        )}
+      </Answered>
+    </section>
+  );
+}
+
+function TopSessions({ query }: { query: Filter }): ReactNode {
+  const report = useAnswer('/v1/analytics/sessions', { ...query, top: SHOWN_ROWS, subagents: 'include' });
+  return (
+    <section className="panel">
+      <h2>Dearest sessions</h2>
+      <Answered of={report}>
+        {({ most_expensive: sessions }) => (
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">Session</th>
+                <th scope="col" className="end">
+                  Active
+                </th>
+                <th scope="col" className="end">
+                  Cost
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {sessions.map(({ session_id, title, active_ms, cost_usd, is_subagent }) => (
+                <tr key={session_id}>
+                  <td className="clip top-name">
+                    {is_subagent && <span className="tag">sub-agent</span>}{' '}
+                    <Link
+                      to="/sessions/$sessionId"
+                      params={{ sessionId: session_id } as never}
+                      title={title ?? session_id}
+                    >
+                      {title ?? session_id}
+                    </Link>
+                  </td>
+                  <td className="end">
+                    <Duration ms={active_ms} />
+                  </td>
+                  <td className="end">
+                    <Money value={cost_usd} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Answered>
+    </section>
+  );
+}
+
+function TopTools({ query }: { query: Filter }): ReactNode {
+  const report = useAnswer('/v1/analytics/tools', {
+    ...query,
+    group_by: 'tool',
+    limit: SHOWN_ROWS,
+    percentiles: 'false',
+  });
+  return (
+    <section className="panel">
+      <h2>Tools</h2>
+      <Answered of={report}>
+        {({ rows }) => (
+          <table className="plain-table">
+            <thead>
+              <tr>
+                <th scope="col">Tool</th>
+                <th scope="col" className="end">
+                  Calls
+                </th>
+                <th scope="col" className="end">
+                  Failed
+                </th>
+                <th scope="col" className="end">
+                  Mean time
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(({ tool = '', calls, error_rate, duration_mean_ms }) => (
+                <tr key={tool}>
+                  <td className="clip top-name" title={tool}>
+                    {tool}
+                  </td>
+                  <td className="end">
+                    <Count value={calls} />
+                  </td>
+                  <td className="end">
+                    <Percent value={error_rate} />
+                  </td>
+                  <td className="end">
+                    <Duration ms={duration_mean_ms} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </Answered>
+    </section>
+  );
+}

@@ -1,0 +1,32 @@
+import type { ReportCaveats } from '@recount/contract';
+import type { ReactNode } from 'react';
+import { formatCompact, formatCount, formatMoney } from '../format/values.ts';
+
+/** What a report is less than exact about, in sentences that say what it means for its figures. */
+export function Caveats({ caveats }: { caveats: ReportCaveats }): ReactNode {
+  const {
+    unpriced,
+    unfinalised,
+    without_timestamp: untimed,
+    disagreements,
+    default_priced_responses: unnamed,
+  } = caveats;
+  const lines = [
+    unpriced.responses > 0 &&
+      `${formatCount(unpriced.responses)} responses (${formatCompact(unpriced.tokens)} tokens) have no price and are missing from every cost: ${unpriced.models.slice(0, 5).join(', ') || 'they name no model'}.`,
+    unfinalised.responses > 0 &&
+      `${formatCount(unfinalised.responses)} responses were written down before they ended. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; by the length of what they wrote it is about ${formatCompact(unfinalised.estimated_tokens_out)}. The guess is part of no figure.`,
+    unnamed > 0 && `${formatCount(unnamed)} responses name no model and are priced at the default rates.`,
+    untimed > 0 && `${formatCount(untimed)} responses have no time: they are left out of every period but all time.`,
+    disagreements.responses > 0 &&
+      `${formatCount(disagreements.responses)} responses have copies that disagree: their cost lies between ${formatMoney(disagreements.lowest_cost_usd)} and ${formatMoney(disagreements.highest_cost_usd)}, and counts as ${formatMoney(disagreements.cost_usd)}.`,
+  ].filter((line) => line !== false);
+  if (lines.length === 0) return null;
+  return (
+    <div className="caveats" role="note">
+      {lines.map((line) => (
+        <p key={line}>{line}</p>
+      ))}
+    </div>
+  );
+}
