@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { glob, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type CliContext, note, PROJECT_DIRECTORY } from '../cli-context.ts';
+import { PROJECT_DIRECTORY } from '../cli-context.ts';
 
 const WEB_DIRECTORY = join(PROJECT_DIRECTORY, 'apps', 'web');
 const CACHE_DIRECTORY = join(WEB_DIRECTORY, 'node_modules', '.cache', 'dashboard');
@@ -25,12 +25,12 @@ const run = promisify(execFile);
  * The folder of the built dashboard, in a clone: built where these sources were not yet, which takes some seconds. Undefined where
  * this is no clone, and a built one came along; and, with a warning, where it could not be built: the rest works without.
  */
-export async function provideDashboard(context: CliContext): Promise<string | undefined> {
+export async function provideDashboard(note: (line: string) => void): Promise<string | undefined> {
   const vite = join(WEB_DIRECTORY, 'node_modules', 'vite', 'bin', 'vite.js');
   if (!existsSync(vite) || !existsSync(join(WEB_DIRECTORY, 'src'))) return undefined;
   const directory = join(CACHE_DIRECTORY, await hashSources());
   if (existsSync(directory)) return directory;
-  note(context, 'Building the dashboard …');
+  note('Building the dashboard …');
   // Beside it first: another process may be building the same.
   const unfinished = `${directory}.${process.pid}`;
   try {
@@ -41,7 +41,7 @@ export async function provideDashboard(context: CliContext): Promise<string | un
     await rm(unfinished, { recursive: true, force: true });
     if (existsSync(directory)) return directory;
     const [reason = ''] = String((error as { stderr?: string }).stderr || error).split('\n', 1);
-    note(context, `warning: the dashboard could not be built, and is left out (${reason}).`);
+    note(`warning: the dashboard could not be built, and is left out (${reason}).`);
     return undefined;
   }
   return directory;

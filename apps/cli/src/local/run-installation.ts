@@ -18,8 +18,6 @@ import { type InstallationOptions, type LocalInstallation, startInstallation } f
 
 export interface RunOptions extends Omit<InstallationOptions, 'onGiveUp'> {
   paths: readonly string[];
-  /** Whether to end when all is ingested, instead of serving. */
-  isOnce: boolean;
   inUtc: boolean;
 }
 

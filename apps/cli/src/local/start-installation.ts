@@ -28,6 +28,8 @@ export interface InstallationOptions {
   port: number;
   /** Whether no other port will do. */
   isPortFixed: boolean;
+  /** Whether it ends when all is ingested: nobody looks at the dashboard then. */
+  isOnce: boolean;
   /** Called where a part ended and cannot be started again: the installation is of no use any more. */
   onGiveUp(error: Error): void;
 }
@@ -76,7 +78,7 @@ export async function startInstallation(
     const { databaseUrl, place } = database;
     const port = await findPort(options.host, options.port, options.isPortFixed);
     if (port !== options.port && options.port !== 0) note(context, `Port ${options.port} is taken, so it is ${port}.`);
-    const dashboard = await provideDashboard(context);
+    const dashboard = options.isOnce ? undefined : await provideDashboard((line) => note(context, line));
     const environment = {
       ...(dashboard !== undefined && { RECOUNT_DASHBOARD_DIRECTORY: dashboard }),
       ...toServiceEnvironment(context, directory, database, { ...options, port }),

@@ -71,7 +71,7 @@ export function toUrl(route: string, parameters: Parameters = {}, query: object 
   const path = route.replace(/\{(\w+)\}/g, (_match, name: string) => encodeURIComponent(parameters[name] ?? ''));
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
-    for (const each of [value].flat()) if (each !== undefined && each !== '') search.append(name, String(each));
+    for (const each of [value].flat()) if (each !== undefined) search.append(name, String(each));
   }
   const text = search.toString();
   return text === '' ? path : `${path}?${text}`;

@@ -33,11 +33,15 @@ export function OverviewPage(): ReactNode {
   const [state, change] = useUrlState();
   const isChosen = state.period !== undefined || state.from !== undefined || state.to !== undefined;
   // Somebody who has nothing of the last month, such as the samples alone, would see an empty page first.
-  const recent = useAnswer('/v1/analytics/usage', {
-    ...readPeriod({}, DEFAULT_PERIOD),
-    time_zone: TIME_ZONE,
-    group_by: '',
-  });
+  const recent = useAnswer(
+    '/v1/analytics/usage',
+    {
+      ...readPeriod({}, DEFAULT_PERIOD),
+      time_zone: TIME_ZONE,
+      group_by: '',
+    },
+    { isEnabled: !isChosen },
+  );
   const fallback = !isChosen && recent.data?.totals.own.responses === 0 ? 'all' : DEFAULT_PERIOD;
   const period = readPeriod(state, fallback);
   const days = toDays(period);
@@ -49,7 +53,7 @@ export function OverviewPage(): ReactNode {
   const totals = useAnswer(
     '/v1/analytics/usage',
     { ...query, group_by: step, limit: 10_000 },
-    { isEnabled: recent.data !== undefined },
+    { isEnabled: isChosen || recent.data !== undefined || recent.error !== null },
   );
   const before = toPeriodBefore(period);
   const earlier = useAnswer(

@@ -60,7 +60,9 @@ export function UsageChart({ totals, query, step, by, metric, zoom }: ChartProps
   if (parts.error !== null) return <Failure error={parts.error} retry={() => void parts.refetch()} />;
   const totalByTime = new Map(totals.rows.map((row) => [row[step] ?? '', row]));
   const partsByTime = Map.groupBy(parts.data?.rows ?? [], (row) => row[step] ?? '');
-  const max = Math.max(1e-9, ...totals.rows.map((row) => (row[step] === null ? 0 : (toValue(row, metric) ?? 0))));
+  const max = toScaleEnd(
+    Math.max(0, ...totals.rows.map((row) => (row[step] === null ? 0 : (toValue(row, metric) ?? 0)))),
+  );
   const slot = WIDTH / Math.max(1, times.length);
   const shown = chosen === undefined ? undefined : times[chosen];
 
@@ -225,6 +227,13 @@ function Legend({
       )}
     </ul>
   );
+}
+
+/** The next figure that divides well by the lines of the scale. */
+function toScaleEnd(max: number): number {
+  if (max <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(max));
+  return ([1, 2, 4, 6, 8].find((times) => times * power >= max) ?? 10) * power;
 }
 
 /** Where the parts of a bar begin and end; those beyond the largest series are one. */
