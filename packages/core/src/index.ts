@@ -49,6 +49,7 @@ export {
   type TranscriptMessage,
   type TranscriptMetadata,
   type TranscriptStats,
+  UNKNOWN_MODEL,
   type UsageSource,
 } from './rows.ts';
 export { streamTranscript, type TranscriptBatch } from './stream-transcript.ts';

@@ -23,6 +23,7 @@ export type IssueCode =
   | 'unsupported_version'
   | 'late_line'
   | 'grouping_window_exceeded'
+  | 'uncounted_response'
   | 'secret_redacted';
 
 export type IssueSeverity = 'error' | 'warning';

@@ -85,6 +85,9 @@ export interface CostByClass {
   webSearch: number;
 }
 
+/** Model of usage that an agent kept without saying whose it is: it has no price, while a null model has the default one. */
+export const UNKNOWN_MODEL = 'unknown';
+
 /** `default`: no model named. `override`: a workspace's own rate. `reported`: the agent's figure for an unknown model. */
 export type PriceBasis = 'list' | 'default' | 'override' | 'reported' | 'unpriced';
 

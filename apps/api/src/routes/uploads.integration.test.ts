@@ -226,13 +226,12 @@ describe('an upload that is refused leaves nothing behind', () => {
   });
 
   it('of an agent not yet known', async () => {
-    const codex =
-      '{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","originator":"codex"}}\n';
-    await expectProblem(await api.upload(codex), 422, 'unsupported-format');
-    await expectProblem(await api.upload(toTranscript(session, 2), { agent: 'codex' }), 422, 'unsupported-format');
-    const named = await api.upload(codex, { agent: 'claude-code', session_id: session });
+    const opencode = '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n';
+    await expectProblem(await api.upload(opencode), 422, 'unsupported-format');
+    await expectProblem(await api.upload(toTranscript(session, 2), { agent: 'opencode' }), 422, 'unsupported-format');
+    const named = await api.upload(opencode, { agent: 'claude-code', session_id: session });
     const { detail } = await expectProblem(named, 422, 'unsupported-format');
-    expect(detail).toContain('This is a codex-rollout transcript; recount reads claude-code');
+    expect(detail).toContain('This is a opencode-json transcript; recount reads claude-code');
     await expectNothingBehind();
   });
 

@@ -116,8 +116,28 @@ describe('identifyTranscript', () => {
     const head = Buffer.from(toJsonl({ type: 'session_meta', payload: { id: 'x' } }));
     expect(identifyTranscript({ path: 'rollout-1.jsonl', head })).toMatchObject({
       format: 'codex-rollout',
-      sessionId: 'rollout-1',
+      sessionId: 'x',
+      isSubagent: false,
+      isConclusive: true,
     });
+  });
+
+  it('takes a sub-agent for one whose lines name its parent, whatever its file is called', () => {
+    const source = { subagent: { thread_spawn: { parent_thread_id: 'parent', depth: 1 } } };
+    const own = { type: 'session_meta', payload: { id: 'child', source } };
+    const head = Buffer.from(toJsonl(own, { type: 'session_meta', payload: { id: 'parent' } }));
+    expect(identifyTranscript({ path: `${session}.jsonl`, head: head.subarray(0, 200) })).toMatchObject({
+      isSubagent: true,
+      parentSessionId: 'parent',
+    });
+    expect(identifyTranscript({ path: 'rollout-1.jsonl', head })).toMatchObject({
+      sessionId: 'child',
+      isSubagent: true,
+      parentSessionId: 'parent',
+    });
+  });
+
+  it('tells what is no transcript', () => {
     expect(identifyTranscript({ head: Buffer.from('no transcript at all') }).format).toBeUndefined();
   });
 

@@ -1,5 +1,5 @@
-import type { ApiResponse } from '../rows.ts';
 import type { PriceTable } from '../pricing/price-table.ts';
+import type { ApiResponse } from '../rows.ts';
 import { createTranscriptParser } from '../transcript-parser.ts';
 
 /** What a scan finds out about the transcript beside its responses. */

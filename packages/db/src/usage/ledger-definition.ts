@@ -1,3 +1,4 @@
+import { UNKNOWN_MODEL } from '@recount/core';
 import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { transcripts } from '../transcripts/schema.ts';
 import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
@@ -34,6 +35,8 @@ const TERMS = sql.raw('ARRAY[e.service_tier, e.speed, e.inference_geo]');
 const differs = (value: SQL, filter: SQL = sql``): SQL =>
   sql`min(${value}) ${filter} OVER response <> max(${value}) ${filter} OVER response`;
 
+/** Copies that do not say whose response it was contradict none that do. */
+const ofNamedModels = sql.raw(`FILTER (WHERE e.model IS DISTINCT FROM '${UNKNOWN_MODEL}')`);
 const ofPlaceholders = sql`FILTER (WHERE ${IS_PLACEHOLDER})`;
 const ofFinals = sql`FILTER (WHERE NOT ${IS_PLACEHOLDER})`;
 const TOKENS_OUT = sql.raw('e.tokens_out');
@@ -61,7 +64,7 @@ const DO_TIMES_DIFFER = sql`
  * these alone. The lowest cost is that of a final copy where there is one.
  */
 const COPY_COMPARISON = sql`
-  ${differs(sql.raw('ARRAY[e.model]'))} AS is_model_disputed,
+  coalesce(${differs(sql.raw('ARRAY[e.model]'), ofNamedModels)}, false) AS is_model_disputed,
   ${DO_TIMES_DIFFER} AS is_time_disputed,
   ${DO_FIGURES_DIFFER} AS is_figures_disputed,
   coalesce(${over('min', sql.raw('e.cost_usd'), ofFinals)}, ${over('min', sql.raw('e.cost_usd'))}) AS lowest_copy_cost,

@@ -86,7 +86,7 @@ describe('runBackfill', () => {
     const report = await runBackfill(
       { target: createMemoryTarget() },
       toItems([
-        other('rollout', '{"type":"session_meta","payload":{}}\n'),
+        other('stream', '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n'),
         other('data', '{"a":1}\n'),
         other('text', 'no json'),
         other('nothing', ''),
@@ -97,7 +97,7 @@ describe('runBackfill', () => {
     expect(report).toMatchObject({
       found: 0,
       skipped: 5,
-      skippedByReason: { 'not-yet-known:codex-rollout': 1, 'unknown-format': 2, empty: 1, 'not-a-transcript': 1 },
+      skippedByReason: { 'not-yet-known:opencode-json': 1, 'unknown-format': 2, empty: 1, 'not-a-transcript': 1 },
     });
   });
 

@@ -1,9 +1,11 @@
-import { isJsonObject } from '../../records/fields.ts';
-import type { Agent } from '../agent.ts';
+import { readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+import type { Agent, ContentIdentity } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
-import { createCodexReader } from './reader.ts';
-
-const ROLLOUT_TYPES = new Set<unknown>(['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted']);
+import { createExecReader } from './exec-reader.ts';
+import { detectRollout, toRolloutLine } from './rollout-lines.ts';
+import { createRolloutReader } from './rollout-reader.ts';
+import { readParentThreadId } from './thread.ts';
 
 /** OpenAI Codex: rollouts below `~/.codex/sessions`, and the output of `codex exec --json`. */
 export const codex: Agent = {
@@ -26,7 +28,9 @@ export const codex: Agent = {
     {
       id: 'codex-rollout',
       kind: 'session',
-      detect: (line) => (ROLLOUT_TYPES.has(line.type) && isJsonObject(line.payload) ? 0.9 : 0),
+      detect: detectRollout,
+      identify: identifyRollout,
+      createReader: createRolloutReader,
     },
     {
       id: 'codex-exec',
@@ -43,7 +47,16 @@ export const codex: Agent = {
       const exec = args.slice(0, toOptionsEnd(args)).findIndex((word) => word === 'exec' || word === 'e');
       return exec === -1 ? undefined : exec + 1;
     },
-    createReader: createCodexReader,
+    createReader: createExecReader,
     countsWholeSession: true,
   },
 };
+
+/** The first header is the file's own; others came with the history of a thread that this one was forked from. */
+function identifyRollout(source: JsonObject, found: ContentIdentity): void {
+  const line = toRolloutLine(source);
+  if (line?.type !== 'session_meta' || found.sessionId !== undefined) return;
+  found.sessionId = readText(line.payload.id) ?? undefined;
+  found.parentSessionId = readParentThreadId(line.payload) ?? undefined;
+  found.hasMessage = true;
+}

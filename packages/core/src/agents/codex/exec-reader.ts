@@ -6,7 +6,7 @@ import type { Reader, ReaderContext } from '../agent.ts';
 import { toContentBlocks } from '../anthropic-api/content-blocks.ts';
 import { newMessage, newToolResult, newToolUse, newUsageRecord } from '../new-records.ts';
 import type { BlockContent, NoticeRecord, ToolResult, ToolUse, TranscriptRecord, UsageRecord } from '../records.ts';
-import { type CodexTool, toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './codex-items.ts';
+import { type CodexTool, toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
 
 /** Tool calls under way; the oldest fall out. */
 const MAX_OPEN_CALLS = 1000;
@@ -26,7 +26,7 @@ interface CodexReaderState {
 const NO_TOKENS: Readonly<ThreadTokens> = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0 };
 
 /** Reads `codex exec --json`. Its lines have no times and no cost; its usage is the thread's so far. */
-export function createCodexReader(context: ReaderContext): Reader {
+export function createExecReader(context: ReaderContext): Reader {
   const state: CodexReaderState = { tokens: NO_TOKENS, openCalls: new Set(), lastText: null };
   const blockContext = {
     maxInlineContentBytes: context.maxInlineContentBytes,

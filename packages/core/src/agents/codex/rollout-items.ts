@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
+import { isJsonObject, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
+import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';
+import { newBlock } from '../new-records.ts';
+import type { BlockContent } from '../records.ts';
+import { describeToolResult, describeToolUse, readToolOutput, toToolInput, toToolName } from './rollout-tools.ts';
+
+/** An item of the conversation in the words of other agents. */
+export interface RolloutItem {
+  /** `output`: the result of a tool call. */
+  role: Exclude<MessageType, 'summary'> | 'output';
+  blocks: BlockContent[];
+}
+
+export interface ItemContext extends InlineContext {
+  onIdentifierCut: () => void;
+  timestampMs: number | undefined;
+  /** What a call without an id is called: the same in every copy of it. */
+  toCallId(content: string): string;
+}
+
+/** Parts of a message that are read; real ones have a few. */
+const MAX_PARTS = 10_000;
+
+/** Items that hold nothing to show: bookkeeping of the harness, or ciphertext. */
+const SILENT_ITEMS = new Set([
+  'additional_tools',
+  'compaction',
+  'compaction_summary',
+  'compaction_trigger',
+  'context_compaction',
+  'ghost_snapshot',
+  'other',
+]);
+
+/** The item that a payload is; null for one that says nothing, undefined for one that is unknown here. */
+export function readRolloutItem(item: JsonObject, type: string, context: ItemContext): RolloutItem | null | undefined {
+  switch (type) {
+    case 'message':
+      return { role: toRole(item.role), blocks: toParts(item.content, context) };
+    case 'agent_message':
+      return { role: 'user', blocks: toParts(item.content, context) };
+    case 'reasoning':
+      return { role: 'assistant', blocks: [toThinking(item, context)] };
+    case 'function_call':
+    case 'custom_tool_call': {
+      const input = toToolInput(item.arguments ?? item.input);
+      return { role: 'assistant', blocks: [toCall(item, toToolName(item), input, context)] };
+    }
+    case 'local_shell_call':
+      return { role: 'assistant', blocks: [toCall(item, 'local_shell', item.action ?? null, context)] };
+    case 'web_search_call':
+      return { role: 'assistant', blocks: [toCall(item, 'web_search', item.action ?? null, context)] };
+    case 'tool_search_call':
+      return { role: 'assistant', blocks: [toCall(item, 'tool_search', item.arguments ?? null, context)] };
+    case 'image_generation_call': {
+      const { prompt, revised_prompt: revisedPrompt } = item;
+      const input = { prompt: prompt ?? revisedPrompt ?? null };
+      return { role: 'assistant', blocks: [toCall(item, 'image_generation', input, context)] };
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return { role: 'output', blocks: [toResult(item, item.output, context)] };
+    case 'tool_search_output':
+      return { role: 'output', blocks: [toResult(item, item.tools, context)] };
+    default:
+      return SILENT_ITEMS.has(type) ? null : undefined;
+  }
+}
+
+function toRole(role: JsonValue | undefined): 'user' | 'assistant' | 'system' {
+  return role === 'assistant' || role === 'user' ? role : 'system';
+}
+
+/** The texts and media of a message. */
+function toParts(content: JsonValue | undefined, context: ItemContext): BlockContent[] {
+  if (typeof content === 'string') return content === '' ? [] : [toText(content, context)];
+  const parts = Array.isArray(content) ? content.slice(0, MAX_PARTS) : [];
+  return parts.filter(isJsonObject).flatMap((part) => {
+    if (typeof part.text === 'string') return [toText(part.text, context)];
+    const type = readText(part.type);
+    if (type === 'input_image' || type === 'input_audio') return [toMedia(part, type.slice('input_'.length))];
+    // Between agents, of which only they can read it.
+    if (type === 'encrypted_content') return [newBlock('encrypted')];
+    const block = newBlock(readIdentifier(part.type, context.onIdentifierCut) ?? 'unknown');
+    block.metadata.content = toInlineJson(part, block, context);
+    return [block];
+  });
+}
+
+function toText(text: string, context: ItemContext): BlockContent {
+  const block = newBlock('text');
+  block.content_text = toInlineText(text, block, context);
+  block.writtenBytes = block.contentBytes;
+  return block;
+}
+
+const DATA_URL = /^data:([\w.+/-]{1,100});base64,/;
+
+/** Media never go into rows: their bytes are found in the raw object at the block's line. */
+function toMedia(part: JsonObject, blockType: string): BlockContent {
+  const url = readText(part.image_url) ?? readText(part.audio_url) ?? readText(readObject(part.image_url)?.url) ?? '';
+  const [prefix, mediaType] = DATA_URL.exec(url) ?? [];
+  const block = newBlock(blockType);
+  if (prefix === undefined || mediaType === undefined) block.metadata.url = url.slice(0, 512).toWellFormed();
+  else {
+    block.metadata.media_type = mediaType;
+    block.metadata.byte_length = Math.floor(((url.length - prefix.length) * 3) / 4);
+  }
+  return block;
+}
+
+/** The summary, as the thinking itself is encrypted; in runs of open models, the thinking. */
+function toThinking(item: JsonObject, context: ItemContext): BlockContent {
+  const textsOf = (value: JsonValue | undefined): string[] =>
+    (Array.isArray(value) ? value : []).flatMap((part) => readText(readObject(part)?.text) ?? []);
+  const texts = [...textsOf(item.summary), ...textsOf(item.content)];
+  const block = newBlock('thinking');
+  block.thinking_text = toInlineText(texts.join('\n'), block, context);
+  if (typeof item.encrypted_content === 'string') block.metadata.encrypted = true;
+  block.writtenBytes = block.contentBytes;
+  return block;
+}
+
+function toCall(item: JsonObject, toolName: string, input: JsonValue, context: ItemContext): BlockContent {
+  const block = newBlock('tool_use');
+  block.tool_name = readIdentifier(toolName, context.onIdentifierCut);
+  block.tool_use_id =
+    readIdentifier(item.call_id ?? item.id, context.onIdentifierCut) ?? context.toCallId(toFingerprint(input));
+  block.tool_input = toInlineJson(input, block, context);
+  block.writtenBytes = block.contentBytes;
+  block.toolUse = describeToolUse(toolName, input, block.contentBytes);
+  return block;
+}
+
+/** The same for equal values; one nested too deep is as good as none. */
+export function toFingerprint(input: JsonValue): string {
+  const json = isNestedDeeperThan(input, MAX_STORED_JSON_DEPTH) ? '' : JSON.stringify(input);
+  return createHash('sha256').update(json).digest('hex').slice(0, 16);
+}
+
+function toResult(item: JsonObject, value: JsonValue | undefined, context: ItemContext): BlockContent {
+  const output = readToolOutput(value);
+  const block = newBlock('tool_result');
+  block.tool_result_id = readIdentifier(item.call_id, context.onIdentifierCut);
+  block.is_error = output.isError;
+  const { content } = output;
+  if (typeof content === 'string') block.result_text = toInlineText(content, block, context);
+  else if (Array.isArray(content)) {
+    const parts = toParts(content, { ...context, isUnmeasured: true });
+    const texts = parts.flatMap((part) => part.content_text ?? []);
+    const others = parts.filter((part) => part.content_text === null);
+    block.result_text = texts.length === 0 ? null : toInlineText(texts.join('\n'), block, context);
+    const { contentBytes } = block;
+    if (others.length > 0) {
+      const parts = others.map((part) => ({ type: part.block_type, ...part.metadata }));
+      block.metadata.other_parts = toInlineJson(parts, block, context);
+    }
+    block.contentBytes = contentBytes;
+  } else if (content !== null) block.metadata.content = toInlineJson(content, block, context);
+  block.toolResult = describeToolResult(output, block.contentBytes, context.timestampMs);
+  return block;
+}

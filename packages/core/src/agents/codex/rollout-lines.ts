@@ -1,0 +1,117 @@
+import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject } from '../../rows.ts';
+
+/** A line of a rollout: `{timestamp, ordinal?, type, payload}`. */
+export interface RolloutLine {
+  type: string;
+  payload: JsonObject;
+  /** Of an item or event. */
+  subtype: string;
+}
+
+const ITEM_TYPES = new Set<unknown>([
+  'message',
+  'reasoning',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+  'local_shell_call',
+  'web_search_call',
+]);
+
+const LINE_TYPES = new Set<unknown>([
+  'session_meta',
+  'response_item',
+  'event_msg',
+  'turn_context',
+  'compacted',
+  'token_usage_record',
+  'world_state',
+]);
+
+/** Line types of which nothing is read. */
+export const SILENT_LINES = new Set([
+  'world_state',
+  'inter_agent_communication',
+  'inter_agent_communication_metadata',
+  'retained_context',
+  'state',
+]);
+
+/**
+ * Events of which nothing is read: `user_message`, `agent_message` and `agent_reasoning` say again what an item says, the
+ * `_begin` and `_end` of tools what their calls and outputs do; the rest is for those who watch.
+ */
+const SILENT_EVENTS = new Set([
+  'user_message',
+  'agent_message',
+  'agent_reasoning',
+  'agent_reasoning_raw_content',
+  'agent_reasoning_section_break',
+  'background_event',
+  'context_compacted',
+  'deprecation_notice',
+  'dynamic_tool_call_request',
+  'dynamic_tool_call_response',
+  'entered_review_mode',
+  'exited_review_mode',
+  'guardian_assessment',
+  'guardian_warning',
+  'item_completed',
+  'item_started',
+  'model_reroute',
+  'model_verification',
+  'plan_update',
+  'raw_response_completed',
+  'raw_response_item',
+  'session_configured',
+  'shutdown_complete',
+  'sub_agent_activity',
+  'task_complete',
+  'thread_goal_updated',
+  'thread_name_updated',
+  'thread_rolled_back',
+  'thread_settings_applied',
+  'turn_complete',
+  'turn_diff',
+  'turn_moderation_metadata',
+  'undo_completed',
+  'undo_started',
+  'view_image_tool_call',
+  'warning',
+]);
+
+export function isSilentEvent(subtype: string): boolean {
+  return SILENT_EVENTS.has(subtype) || /_(?:begin|end|delta|request|updated)$/.test(subtype);
+}
+
+/** How surely a line is of a rollout. Versions before 0.32 wrote items without an envelope, below a first line without a type. */
+export function detectRollout(line: JsonObject): number {
+  if (LINE_TYPES.has(line.type) && isJsonObject(line.payload)) return 0.9;
+  if (line.record_type === 'state') return 0.8;
+  if (line.type === undefined) return isBareHeader(line) ? 0.8 : 0;
+  return ITEM_TYPES.has(line.type) && isBareItem(line) ? 0.5 : 0;
+}
+
+function isBareHeader(line: JsonObject): boolean {
+  return typeof line.id === 'string' && typeof line.timestamp === 'string' && 'instructions' in line;
+}
+
+function isBareItem(line: JsonObject): boolean {
+  if (line.type !== 'message') return typeof line.call_id === 'string' || Array.isArray(line.summary);
+  const [part] = Array.isArray(line.content) ? line.content : [];
+  return /^(?:input|output)_/.test(readText(readObject(part)?.type) ?? '');
+}
+
+/** Undefined for a line without a type. */
+export function toRolloutLine(line: JsonObject): RolloutLine | undefined {
+  const payload = readObject(line.payload);
+  const type = readText(line.type);
+  if (payload !== undefined && type !== null) return { type, payload, subtype: readText(payload.type) ?? '' };
+  if (typeof line.record_type === 'string') return { type: 'state', payload: line, subtype: '' };
+  if (type === null) return isBareHeader(line) ? { type: 'session_meta', payload: line, subtype: '' } : undefined;
+  return ITEM_TYPES.has(type)
+    ? { type: 'response_item', payload: line, subtype: type }
+    : { type, payload: line, subtype: '' };
+}

@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest';
+import { parseTranscript } from '../../parse-transcript.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import { toUuid7 } from '../../testing/codex-threads.ts';
+import { toJsonl } from '../../testing/transcript-lines.ts';
+
+const THREAD = toUuid7(Date.UTC(2026, 7, 1), 1);
+const TURN = toUuid7(Date.UTC(2026, 7, 1, 0, 1), 2);
+const EARLIER_TURN = toUuid7(Date.UTC(2026, 6, 31), 3);
+
+const meta = (fields: JsonObject = {}): JsonObject => ({
+  type: 'session_meta',
+  payload: {
+    id: THREAD,
+    cwd: '/app',
+    cli_version: '0.150.0',
+    originator: 'codex-tui',
+    git: { branch: 'main' },
+    ...fields,
+  },
+});
+const context = (fields: JsonObject = {}): JsonObject => ({
+  type: 'turn_context',
+  payload: { turn_id: TURN, model: 'gpt-5.5', effort: 'high', approval_policy: 'never', ...fields },
+});
+const item = (type: string, fields: JsonObject): JsonObject => ({
+  type: 'response_item',
+  payload: { type, ...fields },
+});
+const event = (type: string, fields: JsonObject = {}): JsonObject => ({
+  type: 'event_msg',
+  payload: { type, ...fields },
+});
+const toCounts = (input: number, output: number): JsonObject => ({ input_tokens: input, output_tokens: output });
+const count = (total: JsonObject | null, last: JsonObject | null): JsonObject =>
+  event('token_count', { info: { total_token_usage: total, last_token_usage: last } });
+const call = (fields: JsonObject = {}): JsonObject =>
+  item('function_call', { name: 'shell', call_id: 'call_00000000000000000001', arguments: '{}', ...fields });
+const output = (value: JsonValue): JsonObject =>
+  item('function_call_output', { call_id: 'call_00000000000000000001', output: value });
+const said = (text: string): JsonObject =>
+  item('message', { role: 'assistant', content: [{ type: 'output_text', text }] });
+const typed = (text: string): JsonObject => item('message', { role: 'user', content: [{ type: 'input_text', text }] });
+
+const parse = (...lines: JsonObject[]) =>
+  parseTranscript('s', Buffer.from(toJsonl(...lines)), { format: 'codex-rollout' });
+const sum = async (...lines: JsonObject[]) => {
+  const { stats } = await parse(...lines);
+  return [stats.tokens_in, stats.tokens_out];
+};
+
+describe('a rollout', () => {
+  it('has one message for all items of a response, with its usage, and one for each output', async () => {
+    const { messages, apiResponses, toolCalls, metadata, errors } = await parse(
+      meta(),
+      event('task_started', { turn_id: TURN }),
+      context({ sandbox_policy: { type: 'danger-full-access' } }),
+      typed('Look for the heron'),
+      item('reasoning', { summary: [{ type: 'summary_text', text: 'Where is it?' }], encrypted_content: 'x' }),
+      said('I look.'),
+      event('agent_message', { message: 'I look.' }),
+      call({ arguments: '{"command":["bash","-lc","cd /app && git log"]}' }),
+      output('Exit code: 1\nWall time: 0.1 seconds\nOutput:\nno'),
+      event('token_count', {
+        info: {
+          total_token_usage: { ...toCounts(100, 20), cached_input_tokens: 60, reasoning_output_tokens: 5 },
+          last_token_usage: { ...toCounts(100, 20), cached_input_tokens: 60, reasoning_output_tokens: 5 },
+        },
+        rate_limits: { plan_type: 'pro' },
+      }),
+      said('No heron.'),
+      count(toCounts(210, 25), toCounts(110, 5)),
+    );
+    expect(errors).toEqual([]);
+    expect(messages.map((message) => [message.message_type, message.tokens_in, message.tokens_out])).toEqual([
+      ['user', null, null],
+      ['assistant', 40, 20],
+      ['user', null, null],
+      ['assistant', 110, 5],
+    ]);
+    expect(messages[0]?.metadata).toEqual({ approval_policy: 'never', sandbox: 'danger-full-access' });
+    expect(messages[3]?.metadata).toMatchObject({ effort: 'high', plan_type: 'pro' });
+    expect(apiResponses).toMatchObject([
+      {
+        response_key: `${TURN}/100.60.20.5`,
+        model: 'gpt-5.5',
+        cache_read: 60,
+        thinking_tokens: 5,
+        is_unfinalised: false,
+      },
+      { response_key: `${TURN}/110.0.5.0` },
+    ]);
+    expect(toolCalls).toMatchObject([
+      { tool_kind: 'shell', program: 'git', is_error: true, response_key: `${TURN}/100.60.20.5` },
+    ]);
+    expect(metadata).toMatchObject({
+      sessionId: THREAD,
+      version: '0.150.0',
+      gitBranch: 'main',
+      entrypoint: 'codex-tui',
+      permissionMode: 'never',
+      models: ['gpt-5.5'],
+    });
+  });
+
+  it('counts what was counted anew after a repetition, a reset, and no total at all', async () => {
+    const turn = [meta(), context()];
+    expect(await sum(...turn, count(toCounts(9, 1), toCounts(9, 1)), count(toCounts(9, 1), toCounts(9, 1)))).toEqual([
+      9, 1,
+    ]);
+    expect(await sum(...turn, count(toCounts(9, 1), toCounts(9, 1)), count(toCounts(4, 2), toCounts(4, 2)))).toEqual([
+      13, 3,
+    ]);
+    expect(await sum(...turn, count(null, toCounts(9, 1)), count(null, toCounts(9, 1)))).toEqual([9, 1]);
+    expect(await sum(...turn, count(toCounts(9, 1), null), count(toCounts(20, 3), null))).toEqual([20, 3]);
+    expect(await sum(...turn, event('token_count', { info: null }))).toEqual([0, 0]);
+    // The context was declared full: that is no usage.
+    const full = { ...toCounts(0, 0), total_tokens: 1000 };
+    expect(await sum(...turn, count(toCounts(9, 1), toCounts(9, 1)), count(full, full))).toEqual([9, 1]);
+  });
+
+  it('counts a response that was interrupted before its count, by the total that the next one has', async () => {
+    const { stats, apiResponses, warnings } = await parse(
+      meta(),
+      context(),
+      said('One'),
+      count(toCounts(10, 1), toCounts(10, 1)),
+      said('Two'),
+      event('turn_aborted'),
+      said('Three'),
+      count(toCounts(45, 9), toCounts(20, 3)),
+    );
+    expect([stats.tokens_in, stats.tokens_out]).toEqual([45, 9]);
+    expect(apiResponses.map(({ tokens_in, line_number }) => [tokens_in, line_number])).toEqual([
+      [10, 3],
+      [15, 5],
+      [20, 7],
+    ]);
+    expect(warnings).toMatchObject([{ code: 'uncounted_response', lineNumber: 8 }]);
+  });
+
+  it('does not take what a fork or a resumed thread inherited for usage', async () => {
+    expect(await sum(meta({ forked_from_id: 'x' }), context(), count(toCounts(1000, 90), toCounts(10, 1)))).toEqual([
+      10, 1,
+    ]);
+    const resumed = [meta(), context(), count(toCounts(10, 1), toCounts(10, 1)), meta()];
+    expect(await sum(...resumed, count(toCounts(500, 50), toCounts(10, 1)))).toEqual([20, 2]);
+  });
+
+  it('counts a response once that has a record, a count, and is named by a compaction', async () => {
+    const record = { thread_id: THREAD, turn_id: TURN, response_id: 'resp_1', usage: toCounts(10, 1) };
+    const { apiResponses } = await parse(
+      meta(),
+      context(),
+      said('One'),
+      { type: 'token_usage_record', payload: record },
+      count(toCounts(10, 1), toCounts(10, 1)),
+      { type: 'compacted', payload: { message: '', replacement_history: [], latest_token_usage_record: record } },
+    );
+    expect(apiResponses).toMatchObject([{ tokens_in: 10, request_id: 'resp_1', source: 'message' }]);
+  });
+
+  it('marks what it copied from the thread that it was forked from', async () => {
+    const source = { subagent: { thread_spawn: { parent_thread_id: 'p' } } };
+    const { apiResponses } = await parse(
+      meta({ source }),
+      { type: 'session_meta', payload: { id: 'p' } },
+      event('task_started', { turn_id: EARLIER_TURN }),
+      count(toCounts(10, 1), toCounts(10, 1)),
+      event('task_started', { turn_id: TURN }),
+      context(),
+      said('Own'),
+      count(toCounts(15, 2), toCounts(5, 1)),
+    );
+    expect(apiResponses).toMatchObject([
+      { response_key: `${EARLIER_TURN}/10.0.1.0`, is_marked_copy: true, is_subagent: true, model: 'unknown' },
+      { response_key: `${TURN}/5.0.1.0`, is_marked_copy: false, is_subagent: true },
+    ]);
+  });
+
+  it('is read also where the lines are bare items of old versions', async () => {
+    const { messages, toolCalls, metadata, errors } = await parse(
+      { id: THREAD, timestamp: '2025-06-01T00:00:00Z', instructions: null },
+      { record_type: 'state' },
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hello' }] },
+      { type: 'local_shell_call', call_id: 'call-1', status: 'completed', action: { command: ['ls'] } },
+      { type: 'function_call_output', call_id: 'call-1', output: '{"output":"a","metadata":{"exit_code":0}}' },
+    );
+    expect(errors).toEqual([]);
+    expect(messages.map((message) => message.message_type)).toEqual(['user', 'assistant', 'user']);
+    expect(toolCalls).toMatchObject([{ tool_name: 'local_shell', program: 'ls', is_error: false }]);
+    expect(metadata.sessionId).toBe(THREAD);
+  });
+});
+
+describe('an item of a rollout', () => {
+  it.each<[JsonObject, JsonObject]>([
+    [call({ name: 'exec_command', arguments: '{"cmd":"npm test"}' }), { tool_kind: 'shell', program: 'npm' }],
+    [
+      item('custom_tool_call', { name: 'apply_patch', call_id: 'c', input: '*** Begin Patch\n*** Add File: a.ts\n+' }),
+      { tool_kind: 'edit', file_path: 'a.ts' },
+    ],
+    [
+      item('web_search_call', { action: { type: 'search', query: 'heron' } }),
+      { tool_kind: 'web', tool_name: 'web_search' },
+    ],
+    [
+      call({ namespace: 'mcp__wiki', name: 'ask' }),
+      { tool_kind: 'mcp', tool_name: 'mcp__wiki__ask', mcp_server: 'wiki' },
+    ],
+    [
+      call({ name: 'spawn_agent', arguments: '{"agent_type":"worker"}' }),
+      { tool_kind: 'agent', subagent_type: 'worker' },
+    ],
+    [call({ name: 'update_plan', arguments: 'no json' }), { tool_kind: 'plan' }],
+  ])('is a tool call: %j', async (line, expected) => {
+    expect((await parse(meta(), line)).toolCalls).toMatchObject([expected]);
+  });
+
+  it.each<[JsonValue, boolean, boolean]>([
+    ['{"output":"x","metadata":{"exit_code":2}}', true, false],
+    ['Chunk ID: 1\nProcess exited with code 0\nOutput:\nExit code: 1', false, false],
+    ['patch rejected by user', true, true],
+    [{ content: 'x', success: false }, true, false],
+    [
+      [
+        { type: 'input_text', text: 'x' },
+        { type: 'input_image', image_url: 'data:image/png;base64,AAAA' },
+      ],
+      false,
+      false,
+    ],
+  ])('is an output: %j', async (value, isError, isDenied) => {
+    expect((await parse(meta(), call(), output(value))).toolCalls).toMatchObject([
+      { is_error: isError, is_denied: isDenied },
+    ]);
+  });
+
+  it('keeps no media and nothing that Postgres refuses', async () => {
+    const image = { type: 'input_image', image_url: 'data:image/png;base64,AAAABBBB' };
+    const { contentBlocks } = await parse(
+      meta(),
+      item('message', { role: 'user', content: [image] }),
+      call({ arguments: '{"text":"a\\u0000b"}' }),
+    );
+    expect(contentBlocks).toMatchObject([
+      { block_type: 'image', metadata: { media_type: 'image/png', byte_length: 6 } },
+      { block_type: 'tool_use', tool_input: { text: 'a\uFFFDb' } },
+    ]);
+  });
+
+  it('is a prompt if a person typed it', async () => {
+    const { events, stats } = await parse(
+      meta(),
+      typed('<environment_context>\n</environment_context>'),
+      typed('# AGENTS.md instructions for /app'),
+      typed('# Context from my IDE setup:\n\n## Open tabs:\n- a\n\n## My request for Codex:\nFind the heron'),
+      event('user_message', { message: 'Find the heron' }),
+    );
+    expect(events).toMatchObject([{ kind: 'prompt' }]);
+    expect(stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Find the heron' });
+  });
+});

@@ -1,0 +1,384 @@
+import { cutCharacters, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import { parseTimestampMs } from '../../records/timestamps.ts';
+import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL } from '../../rows.ts';
+import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';
+import { newMessage, newUsageRecord } from '../new-records.ts';
+import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from '../records.ts';
+import { type ItemContext, type RolloutItem, readRolloutItem, toFingerprint } from './rollout-items.ts';
+import { isSilentEvent, type RolloutLine, SILENT_LINES, toRolloutLine } from './rollout-lines.ts';
+import { toTypedText } from './rollout-prompts.ts';
+import {
+  type CodexResponse,
+  createUsageState,
+  observeHistory,
+  observeRoot,
+  readTokenCount,
+  readUsageRecord,
+  type UsageState,
+} from './rollout-usage.ts';
+import { createThreadState, isCopiedLine, observeThread, observeTurn, type ThreadState } from './thread.ts';
+
+const MAX_TYPE_LENGTH = 64;
+/** Of a prompt, in the name of the responses that follow. */
+const MAX_HISTORY_CHARACTERS = 256;
+/** Usage is written when a response has completed. */
+const COMPLETED = 'completed';
+
+interface RolloutReaderState {
+  thread: ThreadState;
+  usage: UsageState;
+  responses: ResponseState;
+  context: TurnContext;
+}
+
+/** Which items belong to a response, and which response the next usage is of. */
+interface ResponseState {
+  count: number;
+  /** Group of the items whose usage is still to come. */
+  open: string | null;
+  /** Whether a tool has answered one of them: further items are of another response. */
+  isAnswered: boolean;
+  /** Group of items whose usage did not come. */
+  abandoned: string | null;
+  /** In versions that count before they write the items: the response that was counted. */
+  counted: CodexResponse | null;
+  countsFirst: boolean | undefined;
+}
+
+/** What lines say about those that follow. */
+interface TurnContext {
+  model: string | null;
+  version: string | null;
+  gitBranch: string | null;
+  serviceTier: string | null;
+  /** In the metadata of the messages. */
+  effort: string | null;
+  approvalPolicy: string | null;
+  sandbox: string | null;
+  planType: string | null;
+}
+
+/** Reads rollouts: the files that Codex keeps of its threads, https://github.com/openai/codex, codex-rs/protocol. */
+export function createRolloutReader(context: ReaderContext, state = createState()): Reader {
+  const { thread, usage, responses, context: turn } = state;
+  const onIdentifierCut = (): void =>
+    context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters');
+  const onInvalidUsage = (field: string): void =>
+    context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
+  const identifier = (value: JsonValue | undefined): string | null => readIdentifier(value, onIdentifierCut);
+  const itemContext: ItemContext = {
+    maxInlineContentBytes: context.maxInlineContentBytes,
+    isUnmeasured: context.isLive === true,
+    onNestingTooDeep: () => context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
+    onIdentifierCut,
+    timestampMs: undefined,
+    toCallId: (content) => `${historyName()}/${content}`,
+  };
+  let timestampMs: number | undefined;
+  let isCopy = false;
+
+  /** Of what happens now, the same in every copy of the thread's history. */
+  const historyName = (): string => thread.turnId ?? `codex:${usage.chain}`;
+
+  const toEvent = (
+    kind: SessionEventKind,
+    name: string | null,
+    identity: string,
+    details: JsonObject = {},
+  ): EventRecord => {
+    const uuid = `${historyName()}/${identity}`;
+    return { kind: 'event', event: { kind, name, details }, uuid, timestampMs, isSubagent: thread.isSubagent };
+  };
+
+  const toMessage = (type: 'user' | 'assistant' | 'system', blocks: readonly BlockContent[]): MessageRecord =>
+    newMessage(type, {
+      blocks,
+      timestampMs,
+      model: type === 'assistant' ? turn.model : null,
+      gitBranch: turn.gitBranch,
+      agentVersion: turn.version,
+      isMarkedCopy: isCopy,
+      isSidechain: thread.isSubagent,
+    });
+
+  const toUsageRecord = (response: CodexResponse, group: string | null): TranscriptRecord => {
+    if (response.isBelated) {
+      context.report(
+        'uncounted_response',
+        'warning',
+        'Interrupted before it was counted: used what the total grew by more',
+      );
+    }
+    return newUsageRecord({
+      usage: response.usage,
+      responseId: response.name,
+      requestId: response.providerId,
+      ...(group !== null && { group }),
+      timestampMs,
+      model: turn.model ?? (context.isLive === true ? null : UNKNOWN_MODEL),
+      stopReason: COMPLETED,
+      gitBranch: turn.gitBranch,
+      agentVersion: turn.version,
+      isMarkedCopy: isCopy,
+      isSubagent: thread.isSubagent,
+    });
+  };
+
+  const takeGroup = (): string | null => {
+    const group = responses.open;
+    responses.open = null;
+    responses.isAnswered = false;
+    return group;
+  };
+
+  const readCount = (info: JsonValue | undefined): TranscriptRecord[] => {
+    const object = readObject(info);
+    if (object === undefined) return [];
+    return readTokenCount(usage, object, { turnId: thread.turnId, isCopy }, onInvalidUsage).map((response) => {
+      if (response.isBelated) return toUsageRecord(response, responses.abandoned);
+      const group = takeGroup();
+      responses.abandoned = null;
+      if (group !== null) responses.countsFirst = false;
+      else if (thread.turnId === null) responses.countsFirst ??= true;
+      responses.counted = responses.countsFirst === true ? response : null;
+      return toUsageRecord(response, group);
+    });
+  };
+
+  const readRecord = (record: JsonObject, isOfOpenItems: boolean): TranscriptRecord[] => {
+    const threadId = readText(record.thread_id);
+    if (threadId !== null && thread.id !== null) isCopy = threadId !== thread.id;
+    const response = readUsageRecord(usage, record, thread.turnId, onInvalidUsage);
+    if (response === undefined) return [];
+    if (!isCopy) usage.hasRecords = true;
+    responses.abandoned = null;
+    return [toUsageRecord(response, isOfOpenItems ? takeGroup() : null)];
+  };
+
+  const toAssistant = ({ blocks }: RolloutItem, phase: string | null): MessageRecord => {
+    const message = toMessage('assistant', blocks);
+    for (const [field, value] of [
+      ['phase', phase],
+      ['effort', turn.effort],
+      ['plan_type', turn.planType],
+      ['service_tier', turn.serviceTier],
+    ] as const) {
+      if (value !== null) message.metadata[field] = value;
+    }
+    const { counted } = responses;
+    if (counted !== null) {
+      const { name: responseId, usage: counts } = counted;
+      return { ...message, responseId, usage: counts, stopReason: COMPLETED };
+    }
+    if (responses.open === null || responses.isAnswered) {
+      responses.abandoned = takeGroup() ?? responses.abandoned;
+      responses.open = String(++responses.count);
+    }
+    return { ...message, group: responses.open };
+  };
+
+  const toUser = ({ blocks }: RolloutItem, item: JsonObject): TranscriptRecord[] => {
+    const message = toMessage('user', blocks);
+    const author = identifier(item.author);
+    if (author !== null) message.metadata.author = author;
+    const typed = author === null ? toTypedText(item.content) : undefined;
+    if (typed === undefined) return [message];
+    // Where turns have no ids, they begin with a prompt.
+    if (thread.turnId === null) responses.abandoned = takeGroup() ?? responses.abandoned;
+    message.promptText = typed;
+    if (turn.approvalPolicy !== null) message.metadata.approval_policy = turn.approvalPolicy;
+    if (turn.sandbox !== null) message.metadata.sandbox = turn.sandbox;
+    observeHistory(usage, typed.slice(0, MAX_HISTORY_CHARACTERS));
+    if (thread.isSubagent) return [message];
+    return [toEvent('prompt', null, `prompt/${toFingerprint(typed)}`), message];
+  };
+
+  const readItem = ({ payload, subtype }: RolloutLine): TranscriptRecord[] | undefined => {
+    const item = readRolloutItem(payload, subtype, itemContext);
+    if (item === undefined || item === null) return item === null ? [] : undefined;
+    switch (item.role) {
+      case 'assistant':
+        return [toAssistant(item, identifier(payload.phase))];
+      case 'output':
+        responses.isAnswered = responses.open !== null;
+        responses.counted = null;
+        return [toMessage('user', item.blocks)];
+      case 'user':
+        return toUser(item, payload);
+      default:
+        return [toMessage('system', item.blocks)];
+    }
+  };
+
+  const beginTurn = (turnId: JsonValue | undefined): void => {
+    observeTurn(thread, readText(turnId));
+    responses.abandoned = takeGroup() ?? responses.abandoned;
+    responses.counted = null;
+  };
+
+  const readEvent = ({ payload, subtype }: RolloutLine): TranscriptRecord[] | undefined => {
+    switch (subtype) {
+      case 'token_count':
+        turn.planType = identifier(readObject(payload.rate_limits)?.plan_type) ?? turn.planType;
+        return readCount(payload.info);
+      case 'task_started':
+      case 'turn_started':
+        beginTurn(payload.turn_id);
+        return [];
+      case 'turn_aborted':
+        responses.abandoned = takeGroup() ?? responses.abandoned;
+        return [];
+      case 'thread_settings_applied':
+        return readSettings(readObject(payload.thread_settings) ?? {});
+      case 'thread_name_updated': {
+        const title = identifier(payload.thread_name);
+        return title === null || isCopy ? [] : [{ kind: 'session', title: { source: 'custom', text: title } }];
+      }
+      case 'thread_rolled_back':
+        usage.isContinuous = false;
+        return [];
+      case 'error':
+      case 'stream_error': {
+        const info = payload.codex_error_info;
+        const name = identifier(info) ?? Object.keys(readObject(info) ?? {})[0] ?? null;
+        return [
+          toEvent(subtype === 'error' ? 'api_error' : 'api_retry', name, `${subtype}/${usage.total?.input ?? 0}`),
+        ];
+      }
+      default:
+        return isSilentEvent(subtype) ? [] : undefined;
+    }
+  };
+
+  const readSettings = (settings: JsonObject): TranscriptRecord[] => {
+    turn.model = identifier(settings.model) ?? turn.model;
+    turn.effort = identifier(settings.reasoning_effort ?? settings.effort) ?? turn.effort;
+    const tier = identifier(settings.service_tier);
+    if (tier !== null) turn.serviceTier = tier === 'default' || tier === 'auto' ? null : tier;
+    const sandbox = readObject(settings.sandbox_policy);
+    turn.sandbox = identifier(sandbox?.type ?? sandbox?.mode ?? settings.sandbox_policy) ?? turn.sandbox;
+    const approvalPolicy = identifier(settings.approval_policy);
+    if (approvalPolicy === null || approvalPolicy === turn.approvalPolicy) return [];
+    turn.approvalPolicy = approvalPolicy;
+    return isCopy ? [] : [{ kind: 'session', last: { permissionMode: approvalPolicy } }];
+  };
+
+  const readMeta = (meta: JsonObject): TranscriptRecord[] => {
+    const id = identifier(meta.id);
+    usage.isContinuous = false;
+    if (id !== null) observeRoot(usage, id);
+    const isOwn = observeThread(thread, meta, timestampMs);
+    const git = readObject(meta.git);
+    const version = identifier(meta.cli_version);
+    const gitBranch = identifier(git?.branch);
+    if (!isOwn) return [];
+    turn.version = version ?? turn.version;
+    turn.gitBranch = gitBranch ?? turn.gitBranch;
+    const found: [keyof NonNullable<SessionRecord['first']>, string | null][] = [
+      ['sessionId', id],
+      ['cwd', identifier(meta.cwd)],
+      ['version', version],
+      ['gitBranch', gitBranch],
+      ['entrypoint', identifier(meta.originator)],
+      ['forkedFromSessionId', identifier(meta.forked_from_id)],
+    ];
+    const first = Object.fromEntries(found.filter(([, value]) => value !== null));
+    const agentName = identifier(meta.agent_nickname) ?? identifier(meta.agent_role);
+    return [{ kind: 'session', first, ...(agentName !== null && { last: { agentName } }) }];
+  };
+
+  const readCompacted = (payload: JsonObject): TranscriptRecord[] => {
+    usage.isContinuous = false;
+    const { contextTokens } = usage;
+    const latest = readObject(payload.latest_token_usage_record);
+    const wasCopy = isCopy;
+    const records = latest === undefined ? [] : readRecord(latest, false);
+    isCopy = wasCopy;
+    const identity = identifier(payload.window_id) ?? String(usage.total?.input ?? 0);
+    const details = contextTokens === undefined ? {} : { preTokens: contextTokens };
+    records.push(toEvent('compaction', null, `compaction/${identity}`, details));
+    const text = readText(payload.message);
+    if (text === null) return records;
+    const item = readRolloutItem({ role: 'user', content: text }, 'message', itemContext);
+    const blocks = item?.blocks ?? [];
+    records.push(
+      newMessage('summary', { blocks, timestampMs, isSidechain: thread.isSubagent, agentVersion: turn.version }),
+    );
+    return records;
+  };
+
+  const readLine = (line: RolloutLine): TranscriptRecord[] | undefined => {
+    switch (line.type) {
+      case 'session_meta':
+        return readMeta(line.payload);
+      case 'turn_context':
+        if (readText(line.payload.turn_id) !== null) observeTurn(thread, readText(line.payload.turn_id));
+        responses.counted = null;
+        return readSettings(line.payload);
+      case 'response_item':
+        return readItem(line);
+      case 'event_msg':
+        return readEvent(line);
+      case 'token_usage_record':
+        return readRecord(line.payload, true);
+      case 'compacted':
+        return readCompacted(line.payload);
+      default:
+        return SILENT_LINES.has(line.type) ? [] : undefined;
+    }
+  };
+
+  const readTimestampMs = (timestamp: JsonValue | undefined): number | undefined => {
+    const timeMs = parseTimestampMs(timestamp);
+    if (timeMs === undefined && timestamp !== undefined && timestamp !== null) {
+      context.report('invalid_timestamp', 'warning', 'Timestamp names no moment from 1970 to 9999');
+    }
+    return timeMs;
+  };
+
+  return {
+    state,
+    read(source, { arrivalMs, isAscii }: ReaderLine) {
+      const line = toRolloutLine(source);
+      if (line === undefined) return { type: undefined, timestampMs: undefined, records: [] };
+      const type = cutCharacters(line.type, MAX_TYPE_LENGTH);
+      timestampMs = readTimestampMs(source.timestamp) ?? arrivalMs;
+      thread.firstLineMs ??= timestampMs;
+      itemContext.isAscii = isAscii;
+      const ordinal = typeof source.ordinal === 'number' ? source.ordinal : undefined;
+      const lineMs = timestampMs;
+      isCopy = isCopiedLine(thread, lineMs, ordinal);
+      // Most versions give the lines that they copy the time of the copying: when it happened, they do not say.
+      if (isCopy && (lineMs ?? 0) >= (thread.createdMs ?? 0)) timestampMs = undefined;
+      itemContext.timestampMs = timestampMs;
+      const name = cutCharacters(line.subtype === '' ? line.type : `${line.type}/${line.subtype}`, MAX_TYPE_LENGTH);
+      const records = readLine(line) ?? [{ kind: 'unknown', type: name, name }];
+      return { type, timestampMs: lineMs, records };
+    },
+  };
+}
+
+function createState(): RolloutReaderState {
+  return {
+    thread: createThreadState(),
+    usage: createUsageState(),
+    responses: {
+      count: 0,
+      open: null,
+      isAnswered: false,
+      abandoned: null,
+      counted: null,
+      countsFirst: undefined,
+    },
+    context: {
+      model: null,
+      version: null,
+      gitBranch: null,
+      serviceTier: null,
+      effort: null,
+      approvalPolicy: null,
+      sandbox: null,
+      planType: null,
+    },
+  };
+}

@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto';
+import { MAX_REPORTED_TOKENS, readCount, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
+import { newUsage } from '../new-records.ts';
+
+/** Responses of one turn that are told apart; longer turns forget their first ones. */
+const MAX_RESPONSES_PER_TURN = 10_000;
+
+/** Tokens as Codex counts them: `input` contains `cached` and `cacheWrite`, `output` contains `reasoning`. */
+export interface CodexTokens {
+  input: number;
+  cached: number;
+  cacheWrite: number;
+  output: number;
+  reasoning: number;
+}
+
+/** What is known of the responses with the same tokens in a turn, nearly always one. */
+interface SameTokens {
+  /** Ids of those that have a `token_usage_record`. */
+  recordIds: string[];
+  /** The thread's totals after those that have a `token_count`. */
+  totals: string[];
+}
+
+export interface UsageState {
+  /** Of the thread up to the last `token_count`; null before the first. */
+  total: CodexTokens | null;
+  /** Whether nothing has come since that may have set the total anew. */
+  isContinuous: boolean;
+  hasRecords: boolean;
+  /** Of the last response: what the context held then. */
+  contextTokens: number | undefined;
+  /** The turn that `responses` is of. */
+  turnId: string | null;
+  responses: Map<string, SameTokens>;
+  /** The last record if no `token_count` has told of the same response yet. */
+  openRecord: string | null;
+  /** Hash of the thread's history: what its responses are called if turns have no ids. */
+  chain: string;
+  /** Whether `chain` holds more than the thread's id. */
+  hasHistory: boolean;
+}
+
+export function createUsageState(): UsageState {
+  return {
+    total: null,
+    isContinuous: false,
+    hasRecords: false,
+    contextTokens: undefined,
+    turnId: null,
+    responses: new Map(),
+    openRecord: null,
+    chain: '',
+    hasHistory: false,
+  };
+}
+
+/** What a line says about a response. */
+export interface CodexResponse {
+  /** The same in every copy of the thread's history, and no other response's. */
+  name: string;
+  /** OpenAI's id, if the line has it. */
+  providerId: string | null;
+  usage: Usage;
+  /** It was not counted when it ended, but is in the total of the next count. */
+  isBelated: boolean;
+}
+
+type OnInvalid = (field: string) => void;
+
+/** Takes a piece of the thread's history into the name of the responses that follow. */
+export function observeHistory(state: UsageState, text: string): void {
+  state.chain = createHash('sha256').update(state.chain).update('\n').update(text).digest('hex').slice(0, 32);
+  state.hasHistory = true;
+}
+
+/** The thread whose history it is: the last one named before the history begins, as forks name themselves first. */
+export function observeRoot(state: UsageState, threadId: string): void {
+  if (!state.hasHistory) state.chain = createHash('sha256').update(threadId).digest('hex').slice(0, 32);
+}
+
+/**
+ * The responses that a `token_count` tells of: none if it repeats what was said, two if the thread's total has grown by
+ * more than the last one, which was then interrupted before it was counted.
+ */
+export function readTokenCount(
+  state: UsageState,
+  info: JsonObject,
+  { turnId, isCopy }: { turnId: string | null; isCopy: boolean },
+  onInvalid: OnInvalid,
+): CodexResponse[] {
+  const total = readTokens(info.total_token_usage, MAX_REPORTED_TOKENS, onInvalid);
+  const last = readTokens(info.last_token_usage, MAX_TOKENS_PER_FIELD, onInvalid);
+  const { total: before, isContinuous } = state;
+  if (total === undefined && last === undefined) {
+    onInvalid('info');
+    return [];
+  }
+  if (total !== undefined) {
+    if (before !== null && isSame(total, before)) return [];
+    state.total = total;
+    state.isContinuous = !isCopy;
+  }
+  const grown = total === undefined || before === null ? total : subtract(total, before);
+  const tokens = last ?? (grown !== undefined && isPositive(grown) ? grown : total);
+  if (tokens === undefined || isNothing(tokens)) return [];
+  state.contextTokens = tokens.input + tokens.output;
+  const belated =
+    isContinuous && !isCopy && !state.hasRecords && before !== null && last !== undefined && grown !== undefined
+      ? subtract(grown, last)
+      : undefined;
+  const responses: CodexResponse[] = [];
+  if (belated !== undefined && isPositive(belated) && !isNothing(belated)) {
+    const name = nameCount(state, turnId, belated, total);
+    if (name !== undefined) responses.push({ name, providerId: null, usage: toUsage(belated), isBelated: true });
+  }
+  const isMirror = state.openRecord === toText(tokens);
+  state.openRecord = null;
+  const ownTurnId = isMirror ? state.turnId : turnId;
+  const name = nameCount(state, ownTurnId, tokens, total);
+  if (name !== undefined) responses.push({ name, providerId: null, usage: toUsage(tokens), isBelated: false });
+  return responses;
+}
+
+/** The response that a `token_usage_record` tells of, as a line or within `compacted`; undefined if it has no usage. */
+export function readUsageRecord(
+  state: UsageState,
+  record: JsonObject,
+  turnId: string | null,
+  onInvalid: OnInvalid,
+): CodexResponse | undefined {
+  const tokens = readTokens(record.usage, MAX_TOKENS_PER_FIELD, onInvalid);
+  if (tokens === undefined || isNothing(tokens)) return undefined;
+  const providerId = readText(record.response_id);
+  const recordTurnId = readText(record.turn_id) ?? turnId;
+  if (recordTurnId === null) {
+    return providerId === null ? undefined : { name: providerId, providerId, usage: toUsage(tokens), isBelated: false };
+  }
+  const { recordIds, totals } = findSame(state, recordTurnId, tokens);
+  let index = providerId === null ? 0 : recordIds.indexOf(providerId);
+  if (index === -1) index = recordIds.push(providerId ?? '') - 1;
+  const name = toName(recordTurnId, tokens, index);
+  if (index >= totals.length) state.openRecord = toText(tokens);
+  state.contextTokens = tokens.input + tokens.output;
+  return { name, providerId, usage: toUsage(tokens), isBelated: false };
+}
+
+/** Undefined if a record has told of the response already. */
+function nameCount(
+  state: UsageState,
+  turnId: string | null,
+  tokens: CodexTokens,
+  total: CodexTokens | undefined,
+): string | undefined {
+  if (turnId === null) {
+    observeHistory(state, toText(tokens));
+    return `codex:${state.chain}`;
+  }
+  const { totals, recordIds } = findSame(state, turnId, tokens);
+  // Without a total, a count that says the same is a repetition.
+  const totalText = total === undefined ? '' : toText(total);
+  let index = totals.indexOf(totalText);
+  if (index === -1) index = totals.push(totalText) - 1;
+  return index < recordIds.length ? undefined : toName(turnId, tokens, index);
+}
+
+function findSame(state: UsageState, turnId: string, tokens: CodexTokens): SameTokens {
+  if (turnId !== state.turnId) {
+    state.turnId = turnId;
+    state.responses.clear();
+  }
+  const { responses } = state;
+  const key = toText(tokens);
+  const same = responses.get(key) ?? { recordIds: [], totals: [] };
+  responses.set(key, same);
+  const [oldest] = responses.keys();
+  if (responses.size > MAX_RESPONSES_PER_TURN && oldest !== undefined) responses.delete(oldest);
+  return same;
+}
+
+/** E.g. `019ed50c-a0fa-7fc3-960f-b274cd3ba498/24098.2432.389.266`: ids of turns are unique, and tokens grow within one. */
+function toName(turnId: string, tokens: CodexTokens, index: number): string {
+  return `${turnId}/${toText(tokens)}${index === 0 ? '' : `#${index}`}`;
+}
+
+/** Without the cache writes, which only records name in some versions. */
+function toText({ input, cached, output, reasoning }: CodexTokens): string {
+  return `${input}.${cached}.${output}.${reasoning}`;
+}
+
+function readTokens(value: JsonValue | undefined, max: number, onInvalid: OnInvalid): CodexTokens | undefined {
+  const usage = readObject(value);
+  if (usage === undefined) return undefined;
+  const count = (field: string): number => readCount(usage[field], max, () => onInvalid(field)) ?? 0;
+  const input = count('input_tokens');
+  const cached = count('cached_input_tokens');
+  const cacheWrite = count('cache_write_input_tokens');
+  if (cached + cacheWrite > input) onInvalid('cached_input_tokens');
+  return { input, cached, cacheWrite, output: count('output_tokens'), reasoning: count('reasoning_output_tokens') };
+}
+
+function toUsage({ input, cached, cacheWrite, output, reasoning }: CodexTokens): Usage {
+  return newUsage({
+    inputTokens: Math.max(0, input - cached - cacheWrite),
+    cacheReadTokens: cached,
+    cacheWriteTokens: cacheWrite,
+    outputTokens: output,
+    thinkingTokens: reasoning,
+  });
+}
+
+function subtract(a: CodexTokens, b: CodexTokens): CodexTokens {
+  return {
+    input: a.input - b.input,
+    cached: a.cached - b.cached,
+    cacheWrite: a.cacheWrite - b.cacheWrite,
+    output: a.output - b.output,
+    reasoning: a.reasoning - b.reasoning,
+  };
+}
+
+const isSame = (a: CodexTokens, b: CodexTokens): boolean => toText(a) === toText(b);
+const isPositive = (tokens: CodexTokens): boolean => Object.values(tokens).every((count) => count >= 0);
+const isNothing = ({ input, output }: CodexTokens): boolean => input === 0 && output === 0;
