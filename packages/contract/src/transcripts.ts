@@ -105,6 +105,7 @@ export const transcriptListQuerySchema = z.strictObject({
   uploader_key_id: text(MAX_UPLOADER_LENGTH)
     .optional()
     .describe('Only what this uploader brought: id of an API key, `operator` or `several`'),
+  order: z.enum(['asc', 'desc']).default('asc').describe('`asc`: the first upload first; `desc`: the latest first'),
   ...pageQueryFields,
 });
 
@@ -142,6 +143,9 @@ export const issueSchema = z
 export type Issue = z.infer<typeof issueSchema>;
 
 export const issueListQuerySchema = z.strictObject(pageQueryFields);
+
+/** As a client writes it. */
+export type IssueListQuery = z.input<typeof issueListQuerySchema>;
 
 export const issueListSchema = z
   .object({ issues: z.array(issueSchema), next_cursor: nextCursorField })

@@ -66,6 +66,27 @@ describe('GET /v1/transcripts/{id}', () => {
   });
 });
 
+describe('GET /v1/transcripts', () => {
+  it('lists page by page in the order of the upload, or the latest first', async () => {
+    for (const name of ['first', 'second', 'third']) await upload(toTranscript(`ordered-${name}`, 2));
+    const list = async (order: string): Promise<string[]> => {
+      const ids: string[] = [];
+      let cursor: string | null = '';
+      while (cursor !== null) {
+        const query: string = cursor && `&cursor=${cursor}`;
+        const page: TranscriptList = await read(`/v1/transcripts?limit=2&order=${order}${query}`);
+        ids.push(...page.transcripts.map(({ id }) => id));
+        cursor = page.next_cursor;
+      }
+      return ids;
+    };
+    const ids = await list('asc');
+    expect(ids.length).toBeGreaterThanOrEqual(3);
+    expect(ids).toEqual(ids.toSorted());
+    expect(await list('desc')).toEqual(ids.toReversed());
+  });
+});
+
 describe('GET /v1/transcripts/{id}/issues', () => {
   it('lists them page by page in the order of the lines', async () => {
     const lines = Array.from({ length: 7 }, (_, index) => toLine('faulty', index) + '{"broken\n'.repeat(index % 2));

@@ -45,16 +45,16 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
       schema: {
         operationId: 'listTranscripts',
         summary: 'List transcripts',
-        description: 'In the order of their upload.',
+        description: 'In the order of their upload, or the latest first.',
         tags: ['transcripts'],
         querystring: transcriptListQuerySchema,
         response: { 200: transcriptListSchema },
       },
     },
     async (request) => {
-      const { status, session_id: sessionId, sha256, uploader_key_id: uploaderKeyId, limit, cursor } = request.query;
+      const { status, session_id: sessionId, sha256, uploader_key_id: uploaderKeyId, ...page } = request.query;
       const filter = { sessionId, sha256, uploaderKeyId, statuses: status === undefined ? undefined : [status].flat() };
-      return await listTranscriptPage(deps, workspaceOf(request), filter, { limit, cursor });
+      return await listTranscriptPage(deps, workspaceOf(request), filter, page);
     },
   );
 
@@ -181,10 +181,10 @@ export async function listTranscriptPage(
   deps: Pick<ApiDependencies, 'database'>,
   workspaceId: string,
   filter: Parameters<typeof listTranscripts>[2],
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, cursor, order = 'asc' }: { limit: number; cursor?: string | undefined; order?: 'asc' | 'desc' },
 ): Promise<z.infer<typeof transcriptListSchema>> {
   const afterId = parseCursor(transcriptCursorSchema, cursor)?.transcript;
-  const rows = await listTranscripts(deps.database.database, workspaceId, filter, { afterId, limit: limit + 1 });
+  const rows = await listTranscripts(deps.database.database, workspaceId, filter, { afterId, limit: limit + 1, order });
   const transcripts = rows.slice(0, limit).map(toTranscript);
   const last = rows.length > limit ? transcripts.at(-1) : undefined;
   return { transcripts, next_cursor: last === undefined ? null : toCursor({ transcript: last.id }) };

@@ -1,6 +1,8 @@
 import type {
   BROWSER_REQUEST_HEADER,
   Ingestion,
+  IssueList,
+  IssueListQuery,
   LiveList,
   LiveListQuery,
   MessageList,
@@ -18,6 +20,7 @@ import type {
   SessionsReport,
   sessionsReportQuerySchema,
   ToolsReport,
+  Transcript,
   TranscriptList,
   TranscriptListQuery,
   toolsReportQuerySchema,
@@ -35,6 +38,8 @@ export interface Routes {
   '/v1/sessions/{session_id}/messages': [MessageListQuery, MessageList];
   '/v1/sessions/{session_id}/subagents': [Pick<SessionListQuery, 'limit' | 'cursor' | 'sort' | 'order'>, SessionList];
   '/v1/transcripts': [TranscriptListQuery, TranscriptList];
+  '/v1/transcripts/{transcript_id}': [Record<never, never>, Transcript];
+  '/v1/transcripts/{transcript_id}/issues': [IssueListQuery, IssueList];
   '/v1/ingestion': [Record<never, never>, Ingestion];
   '/v1/search': [SearchQuery, SearchResultList];
   '/v1/live': [LiveListQuery, LiveList];

@@ -37,6 +37,10 @@ export function formatMoney(value: number | null): string {
 
 export const formatCount = (value: number | null): string => (value === null ? '–' : whole.format(value));
 
+/** `1 error`, `2 errors`. */
+export const formatCounted = (value: number, noun: string): string =>
+  `${formatCount(value)} ${noun}${value === 1 ? '' : 's'}`;
+
 /** 12.3K, 4.5M. */
 export const formatCompact = (value: number | null): string => (value === null ? '–' : compact.format(value));
 

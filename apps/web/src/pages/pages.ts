@@ -18,5 +18,6 @@ export const PAGES: readonly Page[] = [
   },
   { path: '/sessions/$sessionId', load: () => import('./session/session-page.tsx'), component: 'SessionPage' },
   { path: '/search', label: 'Search', load: () => import('./search/search-page.tsx'), component: 'SearchPage' },
+  { path: '/uploads', label: 'Uploads', load: () => import('./uploads/uploads-page.tsx'), component: 'UploadsPage' },
   { path: '/sign-in', load: () => import('./sign-in/sign-in-page.tsx'), component: 'SignInPage' },
 ];

@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, count, eq, gt, inArray, isNotNull, isNull, lte, or, type SQL, sql } from '../drizzle.cjs';
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, or, type SQL, sql } from '../drizzle.cjs';
 import { ingestIssues } from '../messages/schema.ts';
 import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
 import { type TranscriptRow, type TranscriptStatus, transcripts } from './schema.ts';
@@ -39,13 +39,14 @@ export interface TranscriptFilter {
   hasRows?: true | undefined;
 }
 
-/** A workspace's transcripts in the order of their upload, at most `limit` after the one with id `afterId`. */
+/** A workspace's transcripts in the order of their upload, or the latest first; at most `limit` after the one with id `afterId`. */
 export async function listTranscripts(
   database: Database,
   workspaceId: string,
   filter: TranscriptFilter,
-  page: { afterId?: string | undefined; limit: number },
+  page: { afterId?: string | undefined; limit: number; order?: 'asc' | 'desc' },
 ): Promise<TranscriptRow[]> {
+  const [isAfter, direction] = page.order === 'desc' ? [lt, desc] : [gt, asc];
   return await database
     .select()
     .from(transcripts)
@@ -58,10 +59,10 @@ export async function listTranscripts(
         filter.uploaderKeyId === undefined ? undefined : eq(transcripts.uploader_key_id, filter.uploaderKeyId),
         filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
         filter.hasRows ? isNotNull(transcripts.ingested_at) : undefined,
-        page.afterId === undefined ? undefined : gt(transcripts.id, page.afterId),
+        page.afterId === undefined ? undefined : isAfter(transcripts.id, page.afterId),
       ),
     )
-    .orderBy(asc(transcripts.id))
+    .orderBy(direction(transcripts.id))
     .limit(page.limit);
 }
 

@@ -1,0 +1,180 @@
+import './uploads.css';
+import { Link } from '@tanstack/react-router';
+import { type DragEvent, type ReactNode, useId, useState } from 'react';
+import { useAnswer } from '../../api/use-answer.ts';
+import { formatBytes, formatCount, formatCounted } from '../../format/values.ts';
+import { listDropped } from './open-files.ts';
+import { StatusTag } from './status-tag.tsx';
+import { TranscriptList } from './transcript-list.tsx';
+import { addFiles, sendAgain, type Upload, useUploads } from './upload-queue.ts';
+
+const SHOWN_UPLOADS = 30;
+const WATCH_INTERVAL_MS = 1500;
+
+/** Brings transcripts, and shows what became of all of them. */
+export function UploadsPage(): ReactNode {
+  return (
+    <div className="uploads-page">
+      <h1>Uploads</h1>
+      <DropZone />
+      <UploadProgress />
+      <TranscriptList />
+    </div>
+  );
+}
+
+function DropZone(): ReactNode {
+  const filesId = useId();
+  const folderId = useId();
+  const [isOver, setOver] = useState(false);
+  const onDrop = (event: DragEvent): void => {
+    event.preventDefault();
+    setOver(false);
+    void listDropped(event.dataTransfer).then(addFiles);
+  };
+  const take = (input: HTMLInputElement): void => {
+    const files = [...(input.files ?? [])];
+    void addFiles(files.map((file) => ({ path: file.webkitRelativePath || file.name, file })));
+    input.value = '';
+  };
+  return (
+    <section
+      className="drop-zone"
+      aria-label="Choose what to upload"
+      data-over={isOver}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={onDrop}
+    >
+      <p>
+        Drop transcripts, folders or archives here: <code>.jsonl</code>, <code>.json</code>, <code>.ndjson</code>, also
+        with <code>.gz</code>, <code>.zst</code> or <code>.br</code>; <code>.zip</code>, <code>.tar</code>,{' '}
+        <code>.tar.gz</code>.
+      </p>
+      <div className="row">
+        <label htmlFor={filesId} className="file-button">
+          Choose files
+        </label>
+        <input id={filesId} type="file" multiple onChange={({ target }) => take(target)} />
+        <label htmlFor={folderId} className="file-button">
+          Choose a folder
+        </label>
+        <input
+          id={folderId}
+          type="file"
+          multiple
+          ref={(input) => input?.setAttribute('webkitdirectory', '')}
+          onChange={({ target }) => take(target)}
+        />
+      </div>
+      <p className="muted">The same bytes again add nothing, so it is safe to drop a folder twice.</p>
+    </section>
+  );
+}
+
+/** What was sent since the page was loaded: refused files first, then those under way. */
+function UploadProgress(): ReactNode {
+  const { uploads, leftOut, isOpening } = useUploads();
+  if (uploads.length === 0 && leftOut === 0) return isOpening ? <p role="status">Reading what you chose …</p> : null;
+  const refused = uploads.filter(({ state }) => state === 'refused');
+  const others = uploads.filter(({ state }) => state !== 'refused');
+  const sent = others.filter(({ state }) => state === 'done').length;
+  const shown = [...refused, ...others.toReversed()].slice(0, SHOWN_UPLOADS);
+  return (
+    <section className="panel" aria-labelledby="this-visit">
+      <div className="between">
+        <h2 id="this-visit">From this browser</h2>
+        <p role="status" className="muted">
+          {formatCount(sent)} of {formatCount(uploads.length)} stored
+          {refused.length > 0 && `, ${formatCount(refused.length)} not taken`}
+          {leftOut > 0 && `; left out by name: ${formatCounted(leftOut, 'file')}`}
+          {isOpening && '; reading more …'}
+        </p>
+      </div>
+      <progress aria-label="Files sent" max={uploads.length} value={sent + refused.length} />
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Files of this visit">
+        <table className="plain-table">
+          <tbody>
+            {shown.map((upload) => (
+              <UploadRow key={upload.id} upload={upload} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {uploads.length > shown.length && (
+        <p className="muted">
+          {formatCount(uploads.length - shown.length)} more are in the list below once they are stored.
+        </p>
+      )}
+    </section>
+  );
+}
+
+function UploadRow({ upload: { id, path, sizeBytes, state, receipt, reason, opened } }: { upload: Upload }): ReactNode {
+  return (
+    <tr>
+      <td className="clip upload-path" title={path}>
+        {path}
+      </td>
+      <td className="end">{formatBytes(sizeBytes)}</td>
+      <td>
+        {receipt !== undefined ? (
+          <Ingestion transcriptId={receipt.transcript_id} rawObject={receipt.raw_object} />
+        ) : state === 'refused' ? (
+          <>
+            <span className="tag error">not taken</span> {reason}{' '}
+            {opened !== undefined && (
+              <button type="button" onClick={() => sendAgain(id)}>
+                Send again
+              </button>
+            )}
+          </>
+        ) : (
+          <span className="muted">{state === 'sending' ? 'sending …' : 'waits'}</span>
+        )}
+      </td>
+    </tr>
+  );
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = {
+  duplicate: 'was here already',
+  healed: 'has healed a damaged one',
+  expired: 'was deleted by retention, and stays so',
+};
+
+/** Watches a transcript until it is ingested or has failed. */
+function Ingestion({ transcriptId, rawObject }: { transcriptId: string; rawObject: string }): ReactNode {
+  const [isSettled, setSettled] = useState(false);
+  const { data } = useAnswer(
+    '/v1/transcripts/{transcript_id}',
+    {},
+    {
+      parameters: { transcript_id: transcriptId },
+      ...(!isSettled && { refetchIntervalMs: WATCH_INTERVAL_MS }),
+    },
+  );
+  if (data === undefined) return <span className="muted">stored</span>;
+  const isWaiting = data.status === 'queued' || data.status === 'processing';
+  if (!isWaiting && !isSettled) setSettled(true);
+  return (
+    <span className="row">
+      <StatusTag transcript={data} />
+      {OUTCOMES[rawObject] !== undefined && <span className="muted">{OUTCOMES[rawObject]}</span>}
+      {data.status === 'failed' || data.error_count > 0 ? (
+        <Link to="/uploads" search={{ transcript: transcriptId } as never} resetScroll={false}>
+          What is wrong
+        </Link>
+      ) : (
+        !isWaiting && (
+          <Link to="/sessions/$sessionId" params={{ sessionId: data.session_id } as never}>
+            Open the session
+          </Link>
+        )
+      )}
+    </span>
+  );
+}
