@@ -37,7 +37,8 @@ export async function addDashboard(app: ApiApp, directory: string): Promise<Answ
     if (/^assets\/[\w.-]+$/.test(name) && files.has(name))
       return send(reply, name, `public, max-age=${YEAR_SECONDS}, immutable`);
     if (/^[\w-]+\.svg$/.test(name) && files.has(name)) return send(reply, name, 'public, no-cache');
-    if (NO_PAGES.test(path) || !/\btext\/html\b/.test(headers.accept ?? '')) return undefined;
+    const isPage = path === '/' || /\btext\/html\b/.test(headers.accept ?? '');
+    if (NO_PAGES.test(path) || !isPage) return undefined;
     return send(reply, PAGE, 'no-cache');
   };
 }
