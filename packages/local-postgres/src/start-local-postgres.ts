@@ -25,6 +25,8 @@ const alreadyThere = ['42P04', '23505'];
 export interface StartLocalPostgresOptions {
   /** The place for this cluster: created, or one of an earlier start. Nothing else may be in it. */
   directory: string;
+  /** Where the programs are if they are not installed beside this package: see `installNativePackage`. */
+  programsDirectory?: string;
   /** Receives each line of the server's log, without values from rows. Not called for a server that was found running. */
   onLog?: (line: string) => void;
   /** Server settings by name, such as `{ fsync: 'off' }`. They do not apply to a server that was found running. */
@@ -187,7 +189,7 @@ async function provideDatabase(serverUrl: string): Promise<string> {
 export async function startLocalPostgres(options: StartLocalPostgresOptions): Promise<LocalPostgres> {
   const { onLog = () => {}, settings = {}, startTimeoutMs = defaultStartTimeoutMs, port } = options;
   const account = await provideServerAccount(process.getuid?.());
-  const programsDirectory = await providePostgresPrograms(account);
+  const programsDirectory = await providePostgresPrograms(account, options.programsDirectory);
   const directory = await preparePostgresDirectory(options.directory, account);
   const serverOptions = { programsDirectory, account, settings, onLog, port, timeoutMs: startTimeoutMs };
   const { server, owner } = await provideServer(directory, serverOptions);

@@ -48,8 +48,7 @@ async function scanAll(files: readonly FoundFile[], threads: number | undefined)
 }
 
 function scanInThread(job: ScanJob): Promise<ScanResult> {
-  const file = import.meta.url.endsWith('.ts') ? './scan-worker.ts' : './scan-worker.mjs';
-  const worker = new Worker(new URL(file, import.meta.url), {
+  const worker = new Worker(new URL('./scan-worker.ts', import.meta.url), {
     workerData: job,
     execArgv: [],
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },

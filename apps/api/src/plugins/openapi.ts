@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { PROBLEM_MEDIA_TYPE, problemSchema } from '@recount/contract';
@@ -37,6 +38,9 @@ const PAGE = `<!doctype html>
 const START_SCRIPT = `SwaggerUIBundle({ url: '../openapi.json', dom_id: '#swagger-ui', deepLinking: true, tryItOutEnabled: true });
 `;
 
+/** Where the npm package has them; a checkout has those of `@fastify/swagger-ui`. */
+const PACKAGED_FILES = new URL('../../swagger-ui/', import.meta.url);
+
 /** The files of `@fastify/swagger-ui` that the page needs. */
 const FILES = {
   'swagger-ui.css': 'text/css',
@@ -46,7 +50,9 @@ const FILES = {
 
 /** Serves /openapi.json, which the test of openapi-document.ts keeps, and pages at /docs, which need nothing from elsewhere. */
 export function addOpenapi(app: ApiApp): void {
-  const { resolve } = createRequire(import.meta.url);
+  const toPath = existsSync(PACKAGED_FILES)
+    ? (name: string) => new URL(name, PACKAGED_FILES)
+    : (name: string) => createRequire(import.meta.url).resolve(`@fastify/swagger-ui/static/${name}`);
   const sendPage = (reply: FastifyReply, mediaType: string, content: string | Buffer): FastifyReply =>
     reply
       .header('content-security-policy', DOCS_CONTENT_SECURITY_POLICY)
@@ -61,7 +67,7 @@ export function addOpenapi(app: ApiApp): void {
   app.get('/docs/start.js', options, (_request, reply) => sendPage(reply, 'text/javascript', START_SCRIPT));
   for (const [name, mediaType] of Object.entries(FILES)) {
     app.get(`/docs/${name}`, options, async (_request, reply) =>
-      sendPage(reply, mediaType, await readFile(resolve(`@fastify/swagger-ui/static/${name}`))),
+      sendPage(reply, mediaType, await readFile(toPath(name))),
     );
   }
 }

@@ -8,6 +8,8 @@ import { CliError, UsageError } from '../cli-error.ts';
 export interface DataDirectory {
   path: string;
   postgres: string;
+  /** PostgreSQL's programs, of an installation from npm. */
+  programs: string;
   rawStore: string;
   credentials: string;
   /** Tells where the running installation is; see installation-lock.ts. */
@@ -26,6 +28,7 @@ export function toDataDirectory({ environment, workingDirectory }: CliContext): 
   return {
     path,
     postgres: join(path, 'postgres'),
+    programs: join(path, 'programs'),
     rawStore: join(path, 'raw'),
     credentials: join(path, 'credentials.json'),
     lock: join(path, 'running.json'),

