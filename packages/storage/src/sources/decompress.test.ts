@@ -45,10 +45,10 @@ describe('decompress', () => {
   });
 
   test.each([
-    ['8 MiB', 0x68, undefined],
-    ['9 MiB', 0x69, 'limit-exceeded'],
+    ['32 MiB', 0x78, undefined],
+    ['36 MiB', 0x79, 'limit-exceeded'],
     ['128 MiB', 0x88, 'limit-exceeded'],
-  ])('a zstd frame may have a window of 8 MiB at most: %s', async (_size, windowDescriptor, code) => {
+  ])('a zstd frame may have a window of 32 MiB at most: %s', async (_size, windowDescriptor, code) => {
     // A frame of one raw block of three bytes.
     const frame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, windowDescriptor, (3 << 3) | 1, 0, 0, 97, 98, 99]);
     const { decoded, error } = await decode(frame, 'zstd');

@@ -78,8 +78,8 @@ export type Compression = 'gzip' | 'zstd' | 'deflate' | 'br';
 const OUTPUT_CHUNK_BYTES = 256 * 1024;
 /** Where the data is damaged, what this many bytes before it decode to may be lost. 64 KiB would be a fifth faster. */
 const DEFAULT_INPUT_STEP_BYTES = 16 * 1024;
-/** 2^23 = 8 MiB, which every level but the ultra ones keeps to; a decoder must have the window in memory. */
-const MAX_ZSTD_WINDOW_LOG = 23;
+/** 2^25 = 32 MiB, which every level but the highest keeps to, and rollouts of Codex; a decoder must have the window in memory. */
+const MAX_ZSTD_WINDOW_LOG = 25;
 const ZSTD_WINDOW_ADVICE = 'decompress it first, or compress it without --long and --ultra';
 /** A new decoder costs 0.1 ms, however short its frame. */
 const DEFAULT_MAX_FRAMES = 1_000_000;
@@ -157,7 +157,7 @@ function toDecompressionError(error: Error & { code?: string }, compression: Com
     return new SourceError('truncated', `the ${compression} data ends too early`, { cause: error });
   }
   if (code.includes('frameParameter_windowTooLarge')) {
-    const message = `the zstd data needs a window of more than 8 MiB: ${ZSTD_WINDOW_ADVICE}`;
+    const message = `the zstd data needs a window of more than 32 MiB: ${ZSTD_WINDOW_ADVICE}`;
     return new SourceError('limit-exceeded', message, { cause: error });
   }
   return new SourceError('corrupt', `the ${compression} data is damaged (${code})`, { cause: error });
