@@ -1,3 +1,5 @@
+export type { ComparedClass, PriceComparison, RateDifference } from './compare-lite-llm.ts';
+export { compareWithLiteLlm } from './compare-lite-llm.ts';
 export type { ListedModel } from './list-prices.ts';
 export { listKnownModels } from './list-prices.ts';
 export type { ModelMaker } from './model-name.ts';

@@ -7,12 +7,19 @@ import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import { parseSince } from '../option-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 
 interface PricesOptions extends ApiOptions {
   workspace: string;
   currency?: string;
   all?: boolean;
+  json?: boolean;
+}
+
+interface DiffOptions {
+  hosts?: boolean;
+  at?: string;
   json?: boolean;
 }
 
@@ -35,7 +42,8 @@ Examples:
   $ recount prices list --all
   $ recount prices check prices.json
   $ recount prices set prices.json --currency EUR
-  $ recount prices unset 'house-model*'`,
+  $ recount prices unset 'house-model*'
+  $ recount prices diff model_prices_and_context_window.json`,
     );
   const addPlace = (command: Command): Command =>
     command
@@ -65,7 +73,32 @@ Examples:
       const overrides = await readOverrides(context, file);
       note(context, `${file}: ${overrides.length} valid ${overrides.length === 1 ? 'price' : 'prices'}.`);
     });
+  prices
+    .command('diff')
+    .description('Compare the price list with a file of LiteLLM’s (model_prices_and_context_window.json)')
+    .argument('<file>', 'JSON, or - for stdin')
+    .option('--hosts', 'also what others than the makers ask for their models, such as Azure and Bedrock')
+    .option('--at <date>', 'rates of this date; default: the latest', (text) =>
+      new Date(parseSince(text)).toISOString(),
+    )
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nEnds with 1 where prices differ. What the file says nothing of is not compared.')
+    .action((file: string, options: DiffOptions) => diffPrices(context, file, options));
   return prices;
+}
+
+async function diffPrices(context: CliContext, file: string, options: DiffOptions): Promise<void> {
+  const [{ compareWithLiteLlm, createListPrices }, { formatComparison }] = await Promise.all([
+    import('@recount/prices'),
+    import('../prices/price-table.ts'),
+  ]);
+  const compareOptions = { timestamp: options.at, includesHosts: options.hosts };
+  const content = await readJson(context, file, MAX_FOREIGN_CHARACTERS);
+  const comparison = compareWithLiteLlm(content, createListPrices(), compareOptions);
+  if (comparison === undefined) throw new CliError(`${file} is no list of prices as LiteLLM has it.`);
+  if (options.json) print(context, JSON.stringify(comparison, null, 2));
+  else for (const line of formatComparison(comparison, toPrintWidth(context.stdout))) print(context, line);
+  if (comparison.differences.length > 0) context.exitCode = 1;
 }
 
 async function listPrices(context: CliContext, options: PricesOptions): Promise<void> {
@@ -126,11 +159,13 @@ async function readOverrides(context: CliContext, file: string): Promise<PriceOv
   throw new CliError([`${file} is not valid:`, ...issues].join('\n'));
 }
 
-async function readJson(context: CliContext, file: string): Promise<unknown> {
+async function readJson(context: CliContext, file: string, maxCharacters = MAX_FILE_CHARACTERS): Promise<unknown> {
   let text: string;
   try {
     text =
-      file === '-' ? await readAll(context.stdin) : await readFile(resolve(context.workingDirectory, file), 'utf8');
+      file === '-'
+        ? await readAll(context.stdin, maxCharacters)
+        : await readFile(resolve(context.workingDirectory, file), 'utf8');
   } catch (error) {
     throw new CliError(`Cannot read ${file}: ${(error as Error).message}`);
   }
@@ -142,12 +177,14 @@ async function readJson(context: CliContext, file: string): Promise<unknown> {
 }
 
 const MAX_FILE_CHARACTERS = 1024 * 1024;
+/** LiteLLM's has about 2 MB. */
+const MAX_FOREIGN_CHARACTERS = 64 * 1024 * 1024;
 
-async function readAll(stream: NodeJS.ReadableStream): Promise<string> {
+async function readAll(stream: NodeJS.ReadableStream, maxCharacters: number): Promise<string> {
   let text = '';
   for await (const chunk of stream) {
     text += chunk;
-    if (text.length > MAX_FILE_CHARACTERS) throw new Error('it is larger than a list of prices');
+    if (text.length > maxCharacters) throw new Error('it is larger than a list of prices');
   }
   return text;
 }

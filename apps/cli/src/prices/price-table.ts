@@ -1,5 +1,11 @@
 import type { WorkspacePrices } from '@recount/contract';
-import { createPriceTable, listKnownModels, parsePriceOverrides, type RateBand } from '@recount/prices';
+import {
+  createPriceTable,
+  listKnownModels,
+  type PriceComparison,
+  parsePriceOverrides,
+  type RateBand,
+} from '@recount/prices';
 import { formatCount } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 
@@ -58,3 +64,30 @@ function toRows(model: string, startsAt: string | null, bands: readonly RateBand
 const RATE_FORMAT = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 });
 
 const formatRate = (usd: number): string => RATE_FORMAT.format(usd);
+
+const DIFFERENCE_COLUMNS: readonly TableColumn[] = [
+  { header: 'MODEL', minWidth: 16 },
+  { header: 'CLASS' },
+  { header: 'REQUESTS', isOptional: true },
+  { header: 'RECOUNT', align: 'right' },
+  { header: 'FILE', align: 'right' },
+];
+const MAX_SHOWN_UNPRICED = 10;
+
+/** What differs between the list and another one, in dollars per million tokens. */
+export function formatComparison(comparison: PriceComparison, maxWidth: number): string[] {
+  const { comparedModels, equalModels, differences, unpriced } = comparison;
+  const rows = differences.map(({ model, class: name, overInputTokens, ours, theirs }) => [
+    ...[model, name, overInputTokens < 0 ? '' : `over ${formatCount(overInputTokens)}`],
+    ...[formatRate(ours), formatRate(theirs)],
+  ]);
+  const shown = unpriced.slice(0, MAX_SHOWN_UNPRICED).join(', ');
+  const more = unpriced.length > MAX_SHOWN_UNPRICED ? ` and ${unpriced.length - MAX_SHOWN_UNPRICED} more` : '';
+  return [
+    `${formatCount(equalModels)} of ${formatCount(comparedModels)} models have the same prices.`,
+    ...(rows.length === 0
+      ? []
+      : ['', 'In dollars per million tokens:', ...formatTable(DIFFERENCE_COLUMNS, rows, maxWidth)]),
+    ...(unpriced.length === 0 ? [] : ['', `Without a price in recount: ${shown}${more}`]),
+  ];
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { compareWithLiteLlm } from './compare-lite-llm.ts';
+import { createListPrices, createPriceTable } from './model-price-table.ts';
+
+const override = { model: 'house-model', inputUsdPerMillion: 3, outputUsdPerMillion: 15, cacheReadUsdPerMillion: 0.3 };
+const table = createPriceTable({
+  overrides: [
+    { ...override, longContext: { thresholdTokens: 200_000, inputUsdPerMillion: 6, outputUsdPerMillion: 22.5 } },
+  ],
+});
+const entry = {
+  ...{ litellm_provider: 'anthropic', mode: 'chat' },
+  ...{ input_cost_per_token: 3e-6, output_cost_per_token: 1.5e-5, cache_read_input_token_cost: 3e-7 },
+  ...{ input_cost_per_token_above_200k_tokens: 6e-6, output_cost_per_token_above_200k_tokens: 2.25e-5 },
+};
+const compare = (more: object, options = {}) =>
+  compareWithLiteLlm({ sample_spec: {}, 'house-model': { ...entry, ...more } }, table, options);
+
+describe('compareWithLiteLlm', () => {
+  it('finds equal rates equal, whatever binary fractions do', () => {
+    const noCacheRateAbove = { cache_read_input_token_cost_above_200k_tokens: 6e-7 };
+    expect(compare(noCacheRateAbove)).toEqual({ comparedModels: 1, equalModels: 1, differences: [], unpriced: [] });
+  });
+
+  it('names model, class and size of requests of what differs, in dollars per million', () => {
+    const changed = { output_cost_per_token: 1.6e-5, input_cost_per_token_above_200k_tokens: 7e-6 };
+    const noCacheRateAbove = { cache_read_input_token_cost_above_200k_tokens: 6e-7 };
+    const about = { model: 'house-model', matched: 'house-model' };
+    expect(compare({ ...changed, ...noCacheRateAbove })?.differences).toEqual([
+      { ...about, class: 'output', overInputTokens: -1, ours: 15, theirs: 16 },
+      { ...about, class: 'input', overInputTokens: 200_000, ours: 6, theirs: 7 },
+    ]);
+  });
+
+  it('compares with a rate for all sizes where the file has none for large requests', () => {
+    const { input_cost_per_token_above_200k_tokens: _rate, ...flat } = entry;
+    const comparison = compareWithLiteLlm({ 'house-model': flat }, table);
+    expect(comparison?.differences.find((difference) => difference.class === 'input')).toMatchObject({
+      ...{ overInputTokens: 200_000, ours: 6, theirs: 3 },
+    });
+  });
+
+  it('leaves other hosts, other modes and unpriced entries out', () => {
+    const models = {
+      'house-model': { ...entry, litellm_provider: 'azure' },
+      'house-model-2': { ...entry, mode: 'image_generation' },
+      'house-model-3': { litellm_provider: 'openai', mode: 'chat' },
+      unheard: entry,
+    };
+    expect(compareWithLiteLlm(models, table)).toMatchObject({ comparedModels: 0, unpriced: ['unheard'] });
+    expect(compareWithLiteLlm(models, table, { includesHosts: true })).toMatchObject({ comparedModels: 1 });
+  });
+
+  it('refuses what is no such file', () => {
+    for (const file of [null, [], 7, {}, { 'gpt-5': { mode: 'chat' } }]) {
+      expect(compareWithLiteLlm(file, table)).toBeUndefined();
+    }
+  });
+
+  it('agrees with the list about models as LiteLLM has them', () => {
+    const models = {
+      'claude-sonnet-4-5-20250929': {
+        ...entry,
+        ...{ cache_creation_input_token_cost: 3.75e-6, cache_creation_input_token_cost_above_1hr: 6e-6 },
+        ...{ cache_read_input_token_cost_above_200k_tokens: 6e-7 },
+        ...{ cache_creation_input_token_cost_above_200k_tokens: 7.5e-6 },
+        cache_creation_input_token_cost_above_1hr_above_200k_tokens: 1.2e-5,
+      },
+      'gpt-5': {
+        ...{ litellm_provider: 'openai', mode: 'chat', input_cost_per_token: 1.25e-6, output_cost_per_token: 1e-5 },
+        cache_read_input_token_cost: 1.25e-7,
+      },
+    };
+    const comparison = compareWithLiteLlm(models, createListPrices());
+    expect(comparison).toMatchObject({ comparedModels: 2, unpriced: [] });
+    expect(comparison?.differences.filter(({ overInputTokens }) => overInputTokens === -1)).toEqual([]);
+  });
+});

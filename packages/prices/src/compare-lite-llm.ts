@@ -1,0 +1,136 @@
+import type { ModelPriceTable } from './model-price-table.ts';
+import type { RateBand, Rates } from './rates.ts';
+
+export const COMPARED_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
+export type ComparedClass = (typeof COMPARED_CLASSES)[number];
+
+export interface RateDifference {
+  /** As the file names it. */
+  model: string;
+  /** Id in recount's list. */
+  matched: string | null;
+  class: ComparedClass;
+  /** Requests with more input than this; -1 for all others. */
+  overInputTokens: number;
+  /** US dollars per million tokens. */
+  ours: number;
+  theirs: number;
+}
+
+export interface PriceComparison {
+  /** Models that both have, and how many of them agree in all that the file says. */
+  comparedModels: number;
+  equalModels: number;
+  /** By model in the file's order. */
+  differences: RateDifference[];
+  /** Models of the file that recount has no price for. */
+  unpriced: string[];
+}
+
+export interface CompareOptions {
+  /** Rates of this time, ISO 8601; default: the latest. */
+  timestamp?: string | undefined;
+  /** Whether to compare what other hosts ask for the makers' models, as Azure and Bedrock; default: the makers' alone. */
+  includesHosts?: boolean | undefined;
+}
+
+type Entry = Readonly<Record<string, unknown>>;
+
+const FIELDS: Readonly<Record<ComparedClass, { field: string; rate: keyof Rates }>> = {
+  input: { field: 'input_cost_per_token', rate: 'inputUsdPerMillion' },
+  output: { field: 'output_cost_per_token', rate: 'outputUsdPerMillion' },
+  cacheRead: { field: 'cache_read_input_token_cost', rate: 'cacheReadUsdPerMillion' },
+  cacheWrite5m: { field: 'cache_creation_input_token_cost', rate: 'cacheWrite5mUsdPerMillion' },
+  cacheWrite1h: { field: 'cache_creation_input_token_cost_above_1hr', rate: 'cacheWrite1hUsdPerMillion' },
+};
+const MAKERS = new Set<unknown>(['anthropic', 'openai', 'gemini']);
+const TEXT_MODES = new Set<unknown>([undefined, 'chat', 'responses', 'completion']);
+const THRESHOLD = /_above_(\d+)k_tokens$/;
+/** Binary fractions of prices per token differ in their last digits. */
+const MAX_RELATIVE_ERROR = 1e-6;
+
+/**
+ * Compares a price table with a file of LiteLLM's (`model_prices_and_context_window.json`, an object of models), class by class
+ * and by sizes of requests. What the file says nothing of is not compared. Undefined if it is no such file.
+ */
+export function compareWithLiteLlm(
+  file: unknown,
+  table: ModelPriceTable,
+  { timestamp, includesHosts = false }: CompareOptions = {},
+): PriceComparison | undefined {
+  const entries = readEntries(file);
+  if (entries.length === 0) return undefined;
+  const comparison: PriceComparison = { comparedModels: 0, equalModels: 0, differences: [], unpriced: [] };
+  for (const [model, entry] of entries) {
+    if (!includesHosts && !MAKERS.has(entry.litellm_provider)) continue;
+    const rates = table.describeRates(model, timestamp ?? null);
+    if (rates === null) {
+      comparison.unpriced.push(model);
+      continue;
+    }
+    const differences = compareModel(entry, rates.bands, rates.multipliers.host).map((difference) => ({
+      ...{ model, matched: rates.matched },
+      ...difference,
+    }));
+    comparison.comparedModels += 1;
+    comparison.equalModels += differences.length === 0 ? 1 : 0;
+    comparison.differences.push(...differences);
+  }
+  return comparison;
+}
+
+/** Models that are paid by tokens of text. */
+function readEntries(file: unknown): [model: string, entry: Entry][] {
+  if (typeof file !== 'object' || file === null || Array.isArray(file)) return [];
+  return Object.entries(file as Record<string, unknown>).flatMap(([model, value]): [string, Entry][] => {
+    if (model === 'sample_spec' || typeof value !== 'object' || value === null) return [];
+    const entry = value as Entry;
+    const isPriced =
+      toRate(entry.input_cost_per_token) !== undefined && toRate(entry.output_cost_per_token) !== undefined;
+    return isPriced && TEXT_MODES.has(entry.mode) ? [[model, entry]] : [];
+  });
+}
+
+function compareModel(
+  entry: Entry,
+  bands: readonly RateBand[],
+  hostMultiplier: number,
+): Omit<RateDifference, 'model' | 'matched'>[] {
+  const theirThresholds = Object.keys(entry).flatMap((field) => {
+    const [, thousands] = THRESHOLD.exec(field) ?? [];
+    return thousands === undefined ? [] : [Number(thousands) * 1000];
+  });
+  const thresholds = new Set([-1, ...bands.map(({ overInputTokens }) => overInputTokens), ...theirThresholds]);
+  return [...thresholds]
+    .sort((a, b) => a - b)
+    .flatMap((overInputTokens) => {
+      const band = bands.findLast((candidate) => candidate.overInputTokens <= overInputTokens);
+      return COMPARED_CLASSES.flatMap((name) => {
+        const { field, rate } = FIELDS[name];
+        const theirs = findTheirRate(entry, field, overInputTokens);
+        const ours = (band?.rates[rate] ?? Number.NaN) * hostMultiplier;
+        if (theirs === undefined || isEqual(ours, theirs)) return [];
+        return [{ class: name, overInputTokens, ours, theirs }];
+      });
+    });
+}
+
+/** Of the largest requests that are not larger than these; undefined if the file has no rate of the class. */
+function findTheirRate(entry: Entry, field: string, overInputTokens: number): number | undefined {
+  const base = toRate(entry[field]);
+  const steps = Object.keys(entry)
+    .filter((name) => name.startsWith(`${field}_above_`) && name.replace(THRESHOLD, '') === field)
+    .map((name) => ({ over: Number(THRESHOLD.exec(name)?.[1]) * 1000, rate: toRate(entry[name]) }))
+    .filter(({ over, rate }) => over <= overInputTokens && rate !== undefined)
+    .sort((a, b) => a.over - b.over);
+  return steps.at(-1)?.rate ?? base;
+}
+
+/** US dollars per million tokens. */
+function toRate(perToken: unknown): number | undefined {
+  return typeof perToken === 'number' && perToken >= 0 ? Math.round(perToken * 1e13) / 1e7 : undefined;
+}
+
+function isEqual(ours: number, theirs: number): boolean {
+  return Math.abs(ours - theirs) <= MAX_RELATIVE_ERROR * Math.max(ours, theirs);
+}
