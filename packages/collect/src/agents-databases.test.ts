@@ -163,3 +163,96 @@ describe('Crush', () => {
     expect(await readAll()).toEqual([]);
   });
 });
+
+describe('Copilot CLI', () => {
+  const SQL = `
+    CREATE TABLE sessions (id TEXT PRIMARY KEY, cwd TEXT, repository TEXT, branch TEXT, summary TEXT, created_at TEXT,
+      updated_at TEXT);
+    CREATE TABLE turns (id INTEGER PRIMARY KEY, session_id TEXT, turn_index INTEGER, user_message TEXT,
+      assistant_response TEXT, timestamp TEXT);
+    CREATE TABLE assistant_usage_events (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, turn_index INTEGER,
+      parent_tool_call_id TEXT, model TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
+      cache_read_tokens INTEGER, cache_write_tokens INTEGER, reasoning_tokens INTEGER, total_nano_aiu INTEGER,
+      finish_reason TEXT, created_at TEXT);`;
+  const WITH_LOG = '00000000-0000-4000-8000-000000000001';
+  const WITHOUT_LOG = '00000000-0000-4000-8000-000000000002';
+  const at = (second: number) => `2026-07-01T12:00:${String(second).padStart(2, '0')}.500Z`;
+  const event = (type: string, second: number, data: object) =>
+    `${JSON.stringify({ type, data, id: `event-${second}`, timestamp: at(second), parentId: null })}\n`;
+  const message = (second: number, outputTokens: number) =>
+    event('assistant.message', second, {
+      ...{ messageId: `message-000000000000${second}`, model: 'claude-sonnet-4.6', content: 'Here', outputTokens },
+    });
+  const usage = { inputTokens: 15000, outputTokens: 80, cacheReadTokens: 9000, cacheWriteTokens: 1000 };
+  const LOG = [
+    event('session.start', 0, { sessionId: WITH_LOG, copilotVersion: '1.0.91', context: { cwd: '/home/ada/app' } }),
+    event('user.message', 1, { content: 'Find the heron' }),
+    message(3, 30),
+    message(6, 50),
+    event('session.shutdown', 8, { modelMetrics: { 'claude-sonnet-4.6': { usage } } }),
+  ];
+
+  async function create(rows: string): Promise<DatabaseSync> {
+    const database = await createDatabase('.copilot/session-store.db', SQL);
+    for (const id of [WITH_LOG, WITHOUT_LOG]) {
+      const values = `'${id}', '/home/ada/app', NULL, 'main', NULL, '2026-07-01 12:00:00', '2026-07-01 12:00:09'`;
+      database.exec(`INSERT INTO sessions VALUES (${values});
+        INSERT INTO turns (session_id, turn_index, user_message, assistant_response, timestamp)
+          VALUES ('${id}', 0, 'Find the heron', 'Here', '2026-07-01 12:00:01')`);
+      database.exec(rows.replaceAll('SESSION', id));
+    }
+    const folder = join(homeFolder, '.copilot/session-state', WITH_LOG);
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'events.jsonl'), LOG.join(''));
+    return database;
+  }
+  const ROWS = `INSERT INTO assistant_usage_events (session_id, turn_index, model, input_tokens, output_tokens,
+      cache_read_tokens, cache_write_tokens, reasoning_tokens, finish_reason, created_at) VALUES
+    ('SESSION', 0, 'claude-sonnet-4.6', 5000, 30, 1000, 1000, 5, 'tool_calls', '2026-07-01 12:00:03'),
+    ('SESSION', 0, 'claude-sonnet-4.6', 10000, 50, 8000, 0, 0, 'stop', '2026-07-01 12:00:06')`;
+
+  it('counts each request of the store once, with the log beside it and without', async () => {
+    const database = await create(ROWS);
+    const sessions = await readAll();
+    expect(sessions.map(({ identity }) => identity.sessionId).sort()).toEqual([WITH_LOG, WITHOUT_LOG]);
+    for (const session of sessions) {
+      const expected = database
+        .prepare(
+          `SELECT count(*) AS n, sum(input_tokens) AS input, sum(output_tokens) AS output, sum(cache_read_tokens) AS read,
+             sum(cache_write_tokens) AS written, 0 AS micros FROM assistant_usage_events WHERE session_id = ?`,
+        )
+        .get(session.identity.sessionId ?? '');
+      expect(sumOf(session)).toEqual({ ...expected });
+      expect(session.stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Find the heron' });
+      expect(session.metadata).toMatchObject({ cwd: '/home/ada/app' });
+    }
+    const logged = sessions.find(({ identity }) => identity.sessionId === WITH_LOG);
+    expect(logged?.text.split('\n').filter((line) => line.includes('session.shutdown'))).toEqual([LOG[4]?.trim()]);
+    // What the agent says at the end of its run is kept beside it, and agrees.
+    expect(logged?.metadata.reportedTotals).toMatchObject({ tokens_in: 5000, tokens_out: 80, cache_read: 9000 });
+    expect(logged?.messages.filter(({ message_type }) => message_type === 'user').length).toBe(1);
+  });
+
+  it('goes by the log if the store has no usage of the session, or for what was before it had', async () => {
+    await create('SELECT 1');
+    const whole = (await readAll()).find(({ identity }) => identity.sessionId === WITH_LOG);
+    expect(whole && sumOf(whole)).toMatchObject({ input: 15000, output: 80, read: 9000, written: 1000 });
+  });
+
+  it('is the same session whether its log or the store is given', async () => {
+    await create(ROWS);
+    const locations: string[] = [];
+    const log = join(homeFolder, '.copilot/session-state', WITH_LOG, 'events.jsonl');
+    for (const paths of [[log], [join(homeFolder, '.copilot')], [log, join(homeFolder, '.copilot/session-store.db')]]) {
+      const found: string[] = [];
+      for await (const item of readSessions(paths)) if (item.kind === 'transcript') found.push(item.location);
+      locations.push(
+        found
+          .map((location) => location.replace(/.*!/, '').slice(-1))
+          .sort()
+          .join(' '),
+      );
+    }
+    expect(locations).toEqual(['1', '1 2', '1 2']);
+  });
+});

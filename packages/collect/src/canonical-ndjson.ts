@@ -1,3 +1,6 @@
+import { closeSync, existsSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { Agent, CanonicalHeader, SessionDatabase, SessionTable } from '@recount/core';
@@ -5,7 +8,9 @@ import { SourceError } from '@recount/storage/sources';
 
 export interface ReadableStore {
   agent: Pick<Agent, 'id'>;
-  layout: { sessions: SessionDatabase['sessions']; rows: readonly SessionTable[] };
+  layout: { sessions: SessionDatabase['sessions']; rows: readonly SessionTable[]; log?: SessionDatabase['log'] };
+  /** That the database lies in. */
+  folder: string;
 }
 
 const CHUNK_CHARACTERS = 64 * 1024;
@@ -32,7 +37,7 @@ export async function* readSession(
     const before = toVersion();
     let held = '';
     for (const line of toLines(connection, store, id)) {
-      held += `${JSON.stringify(line)}\n`;
+      held += `${typeof line === 'string' ? line : JSON.stringify(line)}\n`;
       if (held.length < CHUNK_CHARACTERS) continue;
       yield Buffer.from(held);
       held = '';
@@ -47,18 +52,74 @@ export async function* readSession(
   }
 }
 
-function* toLines(connection: DatabaseSync, { agent, layout }: ReadableStore, id: string): Generator<object> {
-  const { sessions, rows } = layout;
+function* toLines(
+  connection: DatabaseSync,
+  { agent, layout, folder }: ReadableStore,
+  id: string,
+): Generator<object | string> {
+  const { sessions, log } = layout;
+  const logPath = log && join(folder, log.file.replace('*', id));
+  const hasLog = log !== undefined && isFileName(id) && existsSync(logPath ?? '');
+  const rows = layout.rows.filter(({ table }) => !hasLog || !log.replaces.includes(table));
   const statement = `SELECT rowid AS "rowid", * FROM ${quote(sessions.table)} WHERE ${quote(sessions.id)} = ?`;
   const row = prepare(connection, statement).get(id) as Row | undefined;
   if (row === undefined) throw new SourceError('changed', 'the session was deleted while the store was read');
   const parent = sessions.parent === undefined ? null : row[sessions.parent];
   const header: CanonicalHeader = { recount: 'session', version: 1, agent: agent.id, session: id };
-  yield typeof parent === 'string' && parent !== '' ? { ...header, parent } : header;
+  const rowsSince = hasLog && rows[0] !== undefined ? findFirstTime(connection, rows[0], id) : null;
+  const isParent = typeof parent === 'string' && parent !== '';
+  yield { ...header, ...(isParent && { parent }), ...(rowsSince !== null && { rowsSince }) };
   const without = new Set(sessions.without);
   const kept = Object.entries(row).filter(([name]) => !without.has(name));
   yield toLine(sessions.table, Object.fromEntries(kept));
-  yield* mergeByTime(rows.map((table) => readRows(connection, table, id)));
+  const sources = rows.map((table) => readRows(connection, table, id));
+  yield* mergeByTime(hasLog && logPath !== undefined ? [readLog(logPath, log.time), ...sources] : sources);
+}
+
+/** Ids come from the database: none may lead out of the folder. */
+function isFileName(id: string): boolean {
+  return /^[\w-]+$/.test(id);
+}
+
+function findFirstTime(connection: DatabaseSync, { table, owner, order }: SessionTable, id: string): unknown {
+  const column = quote(order[0] ?? 'rowid');
+  const row = prepare(connection, `SELECT min(${column}) AS "time" FROM ${quote(table)} WHERE ${quote(owner)} = ?`).get(
+    id,
+  );
+  return toJsonValue(row?.time ?? null);
+}
+
+const LOG_CHUNK_BYTES = 256 * 1024;
+
+/** Lines of a file as they are; those without a time stand where they are in the file. */
+function* readLog(path: string, timeField: string): Generator<TimedLine> {
+  const file = openSync(path, 'r');
+  try {
+    const decoder = new StringDecoder('utf8');
+    const chunk = Buffer.alloc(LOG_CHUNK_BYTES);
+    let time: SQLOutputValue = null;
+    let rest = '';
+    for (let size = readSync(file, chunk); size > 0; size = readSync(file, chunk)) {
+      const lines = (rest + decoder.write(chunk.subarray(0, size))).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        time = readTime(line, timeField) ?? time;
+        yield { time, lines: [line] };
+      }
+    }
+    // A line that is still being written is left to the next run.
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readTime(line: string, field: string): string | undefined {
+  try {
+    const time: unknown = JSON.parse(line)[field];
+    return typeof time === 'string' ? time : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A fault of SQLite as a SourceError, which says nothing of what is in the database. */
@@ -75,7 +136,7 @@ export function toStoreError(cause: unknown): SourceError {
 /** A row with the time that it is sorted by. */
 interface TimedLine {
   time: SQLOutputValue;
-  lines: Iterable<object>;
+  lines: Iterable<object | string>;
 }
 
 /** Rows of a session in order. Their places are looked up first: sorting whole rows would hold them. */
@@ -93,13 +154,17 @@ function* readRows(connection: DatabaseSync, table: SessionTable, owner: SQLOutp
   }
 }
 
-function* toRowLines(connection: DatabaseSync, { table, children }: SessionTable, row: Row): Generator<object> {
+function* toRowLines(
+  connection: DatabaseSync,
+  { table, children }: SessionTable,
+  row: Row,
+): Generator<object | string> {
   const line = toLine(table, row);
   if (children === undefined) {
     yield line;
     return;
   }
-  const nested: object[] = [];
+  const nested: (object | string)[] = [];
   let characters = 0;
   const rest: Iterator<TimedLine> = readRows(connection, children, row.id ?? null);
   for (let next = rest.next(); next.done !== true; next = rest.next()) {
@@ -119,7 +184,7 @@ function* toRowLines(connection: DatabaseSync, { table, children }: SessionTable
 }
 
 /** Merges sorted rows of several tables: those of the earlier table first, if their times are equal. */
-function* mergeByTime(sources: readonly Generator<TimedLine>[]): Generator<object> {
+function* mergeByTime(sources: readonly Generator<TimedLine>[]): Generator<object | string> {
   const heads = sources.map((source) => source.next());
   for (;;) {
     let first: number | undefined;
@@ -136,10 +201,14 @@ function* mergeByTime(sources: readonly Generator<TimedLine>[]): Generator<objec
   }
 }
 
-/** Times of one store are all numbers or all text. */
 function isBefore(a: SQLOutputValue, b: SQLOutputValue): boolean {
-  if (typeof a === 'string' || typeof b === 'string') return String(a) < String(b);
-  return Number(a) < Number(b);
+  return toSortableTime(a) < toSortableTime(b);
+}
+
+/** Times of one store are numbers of one unit, or text: ISO 8601, or `2026-07-01 12:34:56` in UTC. */
+function toSortableTime(time: SQLOutputValue): number {
+  if (typeof time !== 'string') return Number(time ?? 0);
+  return Date.parse(/[Zz]$|[+-]\d\d:?\d\d$/.test(time) ? time : `${time}Z`) || 0;
 }
 
 function toLine(table: string, { rowid, ...row }: Row): { table: string; rowid: unknown; row: object } {

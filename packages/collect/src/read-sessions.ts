@@ -1,5 +1,7 @@
 import { stat } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 import { Readable } from 'node:stream';
+import { AGENTS } from '@recount/core';
 import { type ReadSourcesOptions, readSources, SourceError, type SourceItem } from '@recount/storage/sources';
 import type { SessionMemory } from './session-memory.ts';
 import { isSqliteFile, openSessionStore, type SessionStore, type StoredSession } from './session-store.ts';
@@ -18,20 +20,48 @@ export async function* readSessions(
   options: ReadSessionsOptions = {},
 ): AsyncGenerator<SourceItem, void> {
   let consumedInputBytes = 0;
+  // A session with a log is found by that and in the database.
+  const seen = new Set<string>();
+  const known: StoredItems = new Map();
   for (const path of paths) {
     const before = consumedInputBytes;
-    const items = (await isSqliteFile(path)) ? readStore(path, options) : readWithStores(path, options);
+    const items = (await isSqliteFile(path)) ? readStore(path, options) : readWithStores(path, known, options);
     for await (const item of items) {
       consumedInputBytes = before + item.consumedInputBytes;
+      const isStored = item.kind === 'transcript' && item.location.includes('!');
+      if (isStored && seen.has(item.location)) continue;
+      if (isStored) seen.add(item.location);
       yield { ...item, consumedInputBytes };
     }
   }
 }
 
-async function* readWithStores(path: string, options: ReadSessionsOptions): AsyncGenerator<SourceItem, void> {
+/** The database beside which a file is the log of one of its sessions. */
+function findStoreOfLog(path: string): { store: string; sessionId: string } | undefined {
+  for (const { database } of AGENTS) {
+    if (database?.log === undefined) continue;
+    const [start = '', end = ''] = database.log.file.split('*').map((part) => part.replaceAll('/', sep));
+    const at = path.lastIndexOf(`${sep}${start}`);
+    if (at === -1 || !path.endsWith(end)) continue;
+    const sessionId = path.slice(at + 1 + start.length, -end.length);
+    if (!sessionId.includes(sep)) return { store: join(path.slice(0, at), database.log.database), sessionId };
+  }
+  return undefined;
+}
+
+async function* readWithStores(
+  path: string,
+  known: StoredItems,
+  options: ReadSessionsOptions,
+): AsyncGenerator<SourceItem, void> {
   for await (const item of readSources([path], options)) {
+    const stored = item.kind === 'transcript' ? await findStored(item.location, known, options) : undefined;
     const mayBeStore =
       item.kind === 'skipped' && item.reason === 'not-a-transcript' && /\.(db|sqlite3?)$/i.test(item.location);
+    if (stored !== undefined) {
+      yield { ...stored, consumedInputBytes: item.consumedInputBytes };
+      continue;
+    }
     if (!mayBeStore || !(await isSqliteFile(item.location))) {
       yield item;
       continue;
@@ -41,6 +71,26 @@ async function* readWithStores(path: string, options: ReadSessionsOptions): Asyn
       yield isUnknown ? item : { ...stored, consumedInputBytes: item.consumedInputBytes };
     }
   }
+}
+
+/** Sessions of databases beside which logs lie, by location; read once. */
+type StoredItems = Map<string, Map<string, SourceItem>>;
+
+/** The session with its rows; undefined if the database does not have it, or cannot be read. */
+async function findStored(
+  path: string,
+  known: StoredItems,
+  options: ReadSessionsOptions,
+): Promise<SourceItem | undefined> {
+  const logged = findStoreOfLog(path);
+  if (logged === undefined || !(await isSqliteFile(logged.store))) return undefined;
+  let items = known.get(logged.store);
+  if (items === undefined) {
+    items = new Map();
+    known.set(logged.store, items);
+    for await (const item of readStore(logged.store, options)) items.set(item.location, item);
+  }
+  return items.get(`${logged.store}!${logged.sessionId}`);
 }
 
 async function* readStore(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { AGENTS, type Agent, type SessionDatabase, type SessionTable } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
@@ -56,11 +57,11 @@ export async function openSessionStore(path: string, agents: readonly Agent[] = 
     return {
       agent,
       path,
-      listSessions: () => withStoreErrors(() => listSessions(connection, layout)),
+      listSessions: () => withStoreErrors(() => listSessions(connection, layout, dirname(path))),
       async *readSession(id) {
         const own = connect();
         try {
-          yield* readSession(own, { agent, layout }, id);
+          yield* readSession(own, { agent, layout, folder: dirname(path) }, id);
         } finally {
           own.close();
         }
@@ -122,10 +123,11 @@ function fits({ sessions, rows }: SessionDatabase, tables: Tables): boolean {
 interface Layout {
   sessions: SessionDatabase['sessions'];
   rows: readonly SessionTable[];
+  log?: SessionDatabase['log'];
 }
 
 /** What of the layout this version of the store has. */
-function toLayout({ sessions, rows }: SessionDatabase, tables: Tables): Layout {
+function toLayout({ sessions, rows, log }: SessionDatabase, tables: Tables): Layout {
   const toPresent = (table: SessionTable): SessionTable[] => {
     const columns = tables.get(table.table);
     if (columns?.has(table.owner) !== true) return [];
@@ -153,12 +155,13 @@ function toLayout({ sessions, rows }: SessionDatabase, tables: Tables): Layout {
       ...(changed !== undefined && columns?.has(changed) === true && { changed }),
     },
     rows: rows.flatMap(toPresent),
+    log,
   };
 }
 
 const quote = (name: string): string => (name === 'rowid' ? name : `"${name.replaceAll('"', '""')}"`);
 
-function listSessions(connection: DatabaseSync, { sessions, rows }: Layout): StoredSession[] {
+function listSessions(connection: DatabaseSync, { sessions, rows, log }: Layout, folder: string): StoredSession[] {
   const changed = sessions.changed === undefined ? 'NULL' : quote(sessions.changed);
   const found = connection
     .prepare(`SELECT ${quote(sessions.id)} AS id, ${changed} AS changed FROM ${quote(sessions.table)} ORDER BY rowid`)
@@ -166,6 +169,12 @@ function listSessions(connection: DatabaseSync, { sessions, rows }: Layout): Sto
   const parts = new Map<string, string[]>(found.map((row) => [String(row.id), [String(row.changed)]]));
   for (const table of rows) {
     for (const { owner, text } of readChanges(connection, table)) parts.get(owner)?.push(text);
+  }
+  if (log !== undefined) {
+    for (const [id, texts] of parts) {
+      const stats = statSync(join(folder, log.file.replace('*', id)), { throwIfNoEntry: false });
+      if (stats !== undefined) texts.push(`log ${stats.size} ${stats.mtimeMs}`);
+    }
   }
   return found.map(({ id, changed: changedAt }) => ({
     id: String(id),

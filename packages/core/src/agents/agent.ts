@@ -185,6 +185,11 @@ export interface SessionDatabase {
   };
   /** At least the first one must be there. */
   rows: readonly [SessionTable, ...SessionTable[]];
+  /**
+   * A file of lines that each session has beside the database, whose name is `database`: its lines stand among the rows, by their
+   * field `time`, and in place of the tables in `replaces`. `*` in its path stands for the session's id.
+   */
+  log?: { database: string; file: string; time: string; replaces: readonly string[] };
 }
 
 /** A coding agent: all that recount knows about it is in its folder. */

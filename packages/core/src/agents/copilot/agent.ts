@@ -1,8 +1,10 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { Agent } from '../agent.ts';
+import { toCanonicalFormat } from '../canonical-lines.ts';
 import { createCopilotReader } from './reader.ts';
+import { createCopilotStoreReader } from './store-reader.ts';
 
-/** GitHub Copilot CLI: `events.jsonl` of a session. */
+/** GitHub Copilot CLI: `events.jsonl` of a session, and the store of all sessions. */
 export const copilot: Agent = {
   id: 'copilot',
   label: 'Copilot CLI',
@@ -15,7 +17,23 @@ export const copilot: Agent = {
     },
     { holds: 'database', variable: 'COPILOT_HOME', bases: ['.copilot'], files: ['session-store.db'] },
   ],
+  database: {
+    sessions: {
+      table: 'sessions',
+      id: 'id',
+      changed: 'updated_at',
+      without: ['updated_at', 'summary', 'summary_count'],
+    },
+    rows: [
+      { table: 'assistant_usage_events', owner: 'session_id', order: ['created_at', 'id'], changed: 'id' },
+      { table: 'turns', owner: 'session_id', order: ['timestamp', 'turn_index'], changed: 'timestamp' },
+    ],
+    log: {
+      ...{ database: 'session-store.db', file: 'session-state/*/events.jsonl', time: 'timestamp', replaces: ['turns'] },
+    },
+  },
   formats: [
+    toCanonicalFormat('copilot', createCopilotStoreReader),
     {
       id: 'copilot-cli',
       kind: 'session',
