@@ -1,4 +1,4 @@
-import { isDayOfMonth } from '@recount/core';
+import { isDayOfMonth } from '@recount/core/timestamps';
 import { InvalidArgumentError } from 'commander';
 
 const UNIT_MS: Readonly<Record<string, number>> = {

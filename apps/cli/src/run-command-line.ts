@@ -7,8 +7,11 @@ import { createApiCommand } from './commands/api.ts';
 import { createAuditCommand } from './commands/audit.ts';
 import { createBackfillCommand } from './commands/backfill.ts';
 import { createConnectCommand, createDisconnectCommand } from './commands/connect.ts';
+import { createDeleteCommand } from './commands/delete.ts';
 import { createDoctorCommand } from './commands/doctor.ts';
 import { createExportCommand } from './commands/export.ts';
+import { createStatusCommand, createStopCommand, createUninstallCommand } from './commands/installation.ts';
+import { createIssuesCommand } from './commands/issues.ts';
 import { createKeysCommand } from './commands/keys.ts';
 import { createLiveCommand } from './commands/live.ts';
 import { createMigrateCommand } from './commands/migrate.ts';
@@ -24,6 +27,7 @@ import { createSendCommand } from './commands/send.ts';
 import { createSessionsCommand } from './commands/sessions.ts';
 import { createSettingsCommand } from './commands/settings.ts';
 import { createShowCommand, createWhyCommand } from './commands/show.ts';
+import { createSqlCommand } from './commands/sql.ts';
 import { createTailCommand } from './commands/tail.ts';
 import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';
@@ -107,6 +111,12 @@ function createProgram(context: CliContext): Command {
     createRunCommand(context),
     createTailCommand(context),
     createLiveCommand(context),
+    createStatusCommand(context),
+    createIssuesCommand(context),
+    createSqlCommand(context),
+    createDeleteCommand(context),
+    createStopCommand(context),
+    createUninstallCommand(context),
     createKeysCommand(context),
     createAuditCommand(context),
     createWorkspacesCommand(context),

@@ -1,3 +1,4 @@
+export * from './choices.ts';
 export * from './conversation.ts';
 export * from './exports.ts';
 export {
@@ -12,7 +13,6 @@ export * from './health.ts';
 export * from './live.ts';
 export * from './messages.ts';
 export * from './problem.ts';
-export { CALL_KEYS, EVENT_KEYS, SESSION_KEYS, USAGE_KEYS } from './report-shape.ts';
 export type { DataRange, ReportCaveats, ReportFilters } from './report-shape.ts';
 export * from './search.ts';
 export * from './session-costs.ts';

@@ -4,12 +4,7 @@ import { GROUP_KEYS, reportFilterFields, reportLimitField, SUBAGENT_FILTERS } fr
 import { countField, timestampField } from './fields.ts';
 import { costField, usageFiguresSchema } from './usage-figures.ts';
 
-const TIMES = ['hour', 'day', 'week', 'month'] as const;
-const OF_SESSION = ['project', 'git_branch', 'agent', 'agent_version', 'person', 'machine'] as const;
-export const SESSION_KEYS = [...TIMES, ...OF_SESSION] as const;
-export const EVENT_KEYS = [...SESSION_KEYS, 'session'] as const;
-export const USAGE_KEYS = [...TIMES, 'model', ...OF_SESSION, 'session'] as const;
-export const CALL_KEYS = [...USAGE_KEYS, 'tool', 'tool_kind'] as const;
+export { CALL_KEYS, EVENT_KEYS, SESSION_KEYS, USAGE_KEYS } from './choices.ts';
 
 export const name = z.string().nullable();
 export const ratio = z.number().min(0).max(1).nullable();

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { reportFilterFields } from './analytics-query.ts';
+import { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS } from './choices.ts';
 import {
   countField,
   nextCursorField,
@@ -10,17 +11,8 @@ import {
   transcriptIdField,
 } from './fields.ts';
 
-export const SEARCH_MODES = ['text', 'substring'] as const;
-export const SEARCH_SORTS = ['relevance', 'newest'] as const;
-export const SEARCH_KINDS = [
-  'prompt',
-  'answer',
-  'thinking',
-  'tool_input',
-  'tool_result',
-  'summary',
-  'context',
-] as const;
+export { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS };
+
 const kindField = z.enum(SEARCH_KINDS);
 
 export const MAX_SEARCH_QUERY_LENGTH = 1000;

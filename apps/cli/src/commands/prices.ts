@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { WorkspacePrices, WorkspacePricesChange } from '@recount/contract';
+import type { ModelsReport, WorkspacePrices, WorkspacePricesChange } from '@recount/contract';
 import type { PriceOverride } from '@recount/prices';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
@@ -14,6 +14,13 @@ interface PricesOptions extends ApiOptions {
   workspace: string;
   currency?: string;
   all?: boolean;
+  input?: number;
+  output?: number;
+  cacheRead?: number;
+  cacheWrite?: number;
+  from?: string;
+  replace?: boolean;
+  yes?: boolean;
   json?: boolean;
 }
 
@@ -41,6 +48,7 @@ they are left out; webSearchUsdPerThousand and longContext ({ thresholdTokens, �
 Examples:
   $ recount prices list --all
   $ recount prices check prices.json
+  $ recount prices set house-model --input 4 --output 20 --from 2026-03-01
   $ recount prices set prices.json --currency EUR
   $ recount prices unset 'house-model*'
   $ recount prices diff model_prices_and_context_window.json`,
@@ -56,9 +64,20 @@ Examples:
     .option('--json', 'print JSON')
     .action((options: PricesOptions) => listPrices(context, options));
   addPlace(prices.command('set'))
-    .description('Set the workspace’s own prices: those of the file take the place of all that are there')
-    .argument('[file]', 'JSON, or - for stdin')
+    .description('Set the price of a model, or the prices of a file, beside those that are there')
+    .argument('[model or file]', 'name of a model, which may end in *; a file of JSON; - for stdin')
+    .option('--input <usd>', 'dollars per million input tokens', dollars)
+    .option('--output <usd>', 'dollars per million output tokens', dollars)
+    .option(
+      '--cache-read <usd>',
+      'dollars per million tokens read from the cache (default: 0.1 times the input)',
+      dollars,
+    )
+    .option('--cache-write <usd>', 'dollars per million tokens written to it (default: 1.25 times the input)', dollars)
+    .option('--from <date>', 'the price holds from this date on (default: always)')
     .option('--currency <label>', 'what costs are called; nothing is converted')
+    .option('--replace', 'the prices of the file take the place of all that are there')
+    .option('--yes', 'apply the prices to what is stored without asking')
     .action((file: string | undefined, options: PricesOptions) => setPrices(context, file, options));
   addPlace(prices.command('unset'))
     .description('Remove prices of the workspace’s own')
@@ -109,15 +128,87 @@ async function listPrices(context: CliContext, options: PricesOptions): Promise<
   for (const line of await formatPrices(prices, layout)) print(context, line);
 }
 
-async function setPrices(context: CliContext, file: string | undefined, options: PricesOptions): Promise<void> {
-  const { currency } = options;
-  if (file === undefined && currency === undefined) throw new UsageError('Give a file, --currency, or both.');
-  const change: WorkspacePricesChange = {
-    ...(file !== undefined && { overrides: await readOverrides(context, file) }),
-    ...(currency !== undefined && { currency_label: currency }),
-  };
-  const { overrides, currency_label: label } = await withClient(context, options, (client) => send(client, change));
-  note(context, `${overrides.length} prices of the workspace’s own; costs are called ${label}. ${REPRICE_HINT}`);
+function dollars(text: string): number {
+  const value = Number(text);
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new InvalidArgumentError('Give dollars, such as 1.5.');
+  return value;
+}
+
+async function setPrices(context: CliContext, given: string | undefined, options: PricesOptions): Promise<void> {
+  const { currency, input, output } = options;
+  const isModel = input !== undefined || output !== undefined;
+  if (given === undefined && currency === undefined)
+    throw new UsageError('Give a model with --input and --output, a file, or --currency.');
+  if (isModel && (given === undefined || input === undefined || output === undefined)) {
+    throw new UsageError('A price needs a model, --input and --output.');
+  }
+  const added =
+    given === undefined
+      ? undefined
+      : isModel
+        ? await checkOverrides('the price', [toOverride(given, options)])
+        : await readOverrides(context, given);
+  await withClient(context, options, async (client) => {
+    const kept =
+      options.replace || added === undefined
+        ? []
+        : (await send(client)).overrides.filter((old) => !added.some((price) => isSame(price, old)));
+    const effects = isModel && given !== undefined ? await readEffects(client, given, options) : [];
+    for (const line of effects) note(context, line);
+    const change: WorkspacePricesChange = {
+      ...(added !== undefined && { overrides: [...kept, ...added] }),
+      ...(currency !== undefined && { currency_label: currency }),
+    };
+    const { overrides, currency_label: label } = await send(client, change);
+    note(context, `${overrides.length} prices of the workspace’s own; costs are called ${label}.`);
+  });
+  if (added !== undefined) await offerReprice(context, options);
+}
+
+const isSame = (a: NamedPrice, b: NamedPrice): boolean =>
+  a.model === b.model && (a.startsAt ?? '') === (b.startsAt ?? '');
+
+interface NamedPrice {
+  model: string;
+  startsAt?: string | undefined;
+}
+
+const toOverride = (model: string, { input, output, cacheRead, cacheWrite, from }: PricesOptions) => ({
+  model,
+  inputUsdPerMillion: input,
+  outputUsdPerMillion: output,
+  ...(cacheRead !== undefined && { cacheReadUsdPerMillion: cacheRead }),
+  ...(cacheWrite !== undefined && { cacheWrite5mUsdPerMillion: cacheWrite, cacheWrite1hUsdPerMillion: cacheWrite }),
+  ...(from !== undefined && { startsAt: from }),
+});
+
+/** What the price will make of the stored responses of the model; cache writes for an hour are taken for such of five minutes. */
+async function readEffects(client: ApiClient, name: string, options: PricesOptions): Promise<string[]> {
+  const { input = 0, output = 0, cacheRead = 0.1 * input, cacheWrite = 1.25 * input, from } = options;
+  const report = await client.request<ModelsReport>('/v1/analytics/models', { query: { from, limit: 10_000 } });
+  const { formatUsd, formatCount } = await import('../terminal/format-values.ts');
+  const prefix = name.endsWith('*') ? name.slice(0, -1) : undefined;
+  const rows = (report?.rows ?? []).filter(
+    ({ model }) => model !== null && (prefix === undefined ? model === name : model.startsWith(prefix)),
+  );
+  if (rows.length === 0) return [`No stored response is of ${name}: the price holds for what comes.`];
+  return rows.map((row) => {
+    const millions =
+      row.tokens_in * input + row.tokens_out * output + row.cache_read * cacheRead + row.cache_write * cacheWrite;
+    return `${row.model}: ${formatCount(row.responses)} responses, ${formatUsd(row.cost_usd)} now, about ${formatUsd(millions / 1e6)} at this price`;
+  });
+}
+
+/** Applies the prices to what is stored, if the user agrees. Over a server it is for whoever runs it. */
+async function offerReprice(context: CliContext, options: PricesOptions): Promise<void> {
+  const isRemote = options.server !== undefined || Boolean(context.environment.RECOUNT_SERVER);
+  const isAsked = options.yes || context.stdin.isTTY === true;
+  if (isRemote || !isAsked) return note(context, REPRICE_HINT);
+  const { confirm } = await import('../terminal/confirm.ts');
+  if (!(await confirm(context, 'Apply the prices to what is stored?', options.yes ?? false)))
+    return note(context, REPRICE_HINT);
+  const { reprice } = await import('./reprice.ts');
+  await reprice(context, options);
 }
 
 async function unsetPrices(context: CliContext, model: string | undefined, options: PricesOptions): Promise<void> {
@@ -152,8 +243,12 @@ async function send(client: ApiClient, change?: WorkspacePricesChange): Promise<
 }
 
 async function readOverrides(context: CliContext, file: string): Promise<PriceOverride[]> {
+  return await checkOverrides(file, await readJson(context, file));
+}
+
+async function checkOverrides(file: string, json: unknown): Promise<PriceOverride[]> {
   const { parsePriceOverrides } = await import('@recount/prices');
-  const parsed = parsePriceOverrides(await readJson(context, file));
+  const parsed = parsePriceOverrides(json);
   if ('overrides' in parsed) return parsed.overrides;
   const issues = parsed.issues.map(({ path, message }) => `  ${path || 'the file'} ${message}`);
   throw new CliError([`${file} is not valid:`, ...issues].join('\n'));

@@ -21,7 +21,7 @@ Examples:
     .action((options: RepriceOptions) => reprice(context, options));
 }
 
-async function reprice(context: CliContext, { workspace }: RepriceOptions): Promise<void> {
+export async function reprice(context: CliContext, { workspace }: RepriceOptions): Promise<void> {
   const { findWorkspace, withDatabase } = await import('../connection/open-installation.ts');
   const { toOperator } = await import('../connection/operator.ts');
   const { readWorkspacePrices, repriceWorkspace } = await import('@recount/ingest');

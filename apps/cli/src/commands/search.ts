@@ -1,4 +1,5 @@
-import { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS, type SearchQuery, type SearchResultList } from '@recount/contract';
+import type { SearchQuery, SearchResultList } from '@recount/contract';
+import { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS } from '@recount/contract/choices';
 import { Command, Option } from 'commander';
 import { type CliContext, print, printStyled } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';

@@ -1,4 +1,5 @@
-import { PROBLEM_MEDIA_TYPE, type Problem, toProblemType } from '@recount/contract';
+import type { Problem } from '@recount/contract';
+import { PROBLEM_MEDIA_TYPE, toProblemType } from '@recount/contract/problem-types';
 import { BackfillTargetError } from '@recount/ingest/backfill-target';
 import { UsageError } from '../cli-error.ts';
 import { type HttpAnswer, sendRequest } from './send-request.ts';
@@ -10,7 +11,7 @@ export interface ApiPlace {
 }
 
 export interface ApiRequest {
-  method?: 'GET' | 'POST' | 'PUT' | 'PATCH';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Parameters without a value are left out; several values of one name are all sent. */
   query?: Record<string, string | number | readonly string[] | undefined>;
   headers?: Record<string, string>;
@@ -88,6 +89,7 @@ function toReason(error: unknown): string {
 /** The JSON of an answer, undefined for 404. Throws UsageError for a wrong parameter or name, else BackfillTargetError. */
 export function readAnswer({ status, headers, text }: HttpAnswer, url: string): unknown {
   const type = headers['content-type']?.split(';')[0]?.trim();
+  if (status === 204) return null;
   if (status >= 200 && status < 300 && type === 'application/json') return JSON.parse(text);
   const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
   // A wrong name comes with names that may be meant.

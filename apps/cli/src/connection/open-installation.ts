@@ -39,7 +39,7 @@ export async function findInstallationConfig(context: CliContext): Promise<Insta
 }
 
 /** As `findInstallationConfig`, for what needs the database alone. */
-async function findDatabaseUrl(context: CliContext): Promise<string> {
+export async function findDatabaseUrl(context: CliContext): Promise<string> {
   return context.environment.DATABASE_URL || (await findLocalPlace(context)).databaseUrl;
 }
 

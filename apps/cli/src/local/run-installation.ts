@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countTranscriptsByStatus } from '@recount/db';
+import { countTranscriptsByStatus, listSessions } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
 import { LOG_LEVELS, readChoice } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { formatReport } from '../backfill/format-report.ts';
 import { type CliContext, note, PROJECT_DIRECTORY, print } from '../cli-context.ts';
-import { listSessions } from '@recount/db';
 import { formatSessions } from '../sessions/session-table.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import type { DataDirectory } from './data-directory.ts';

@@ -1,4 +1,4 @@
-import { CALL_KEYS, EVENT_KEYS, SESSION_KEYS, USAGE_KEYS } from '@recount/contract';
+import { CALL_KEYS, EVENT_KEYS, SESSION_KEYS, USAGE_KEYS } from '@recount/contract/choices';
 import type { ValueFormat } from './format-cell.ts';
 
 export interface ReportColumn {

@@ -57,7 +57,7 @@ export function toTimeZone({ tz, utc }: { tz?: string; utc?: boolean }): string 
 }
 
 /** `.` and other relative paths start where the user is. */
-function toProject(project: string | undefined, workingDirectory: string): string | undefined {
+export function toProject(project: string | undefined, workingDirectory: string): string | undefined {
   return project !== undefined && /^\.{1,2}(\/|$)/.test(project) ? resolve(workingDirectory, project) : project;
 }
 

@@ -1,4 +1,4 @@
-import { isDayOfMonth } from '@recount/core';
+import { isDayOfMonth } from '@recount/core/timestamps';
 import { UsageError } from '../cli-error.ts';
 
 /** Dates as `2026-03-01`, or moments in ISO 8601; `to` is not part of the range. */

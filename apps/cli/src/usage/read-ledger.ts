@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import {
   createLocalClock,
   type LocalClock,
@@ -7,7 +8,6 @@ import {
   settleLedger,
   type UsageFilter,
 } from '@recount/usage';
-import { resolve } from 'node:path';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import { toTimeRange } from '../report/time-range.ts';

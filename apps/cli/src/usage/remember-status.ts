@@ -1,4 +1,4 @@
-import { createLocalClock, listBlocks, type LocalLedger, reportUsage } from '@recount/usage';
+import { createLocalClock, type LocalLedger, listBlocks, reportUsage } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
 import { toUsageCache } from './cache-directory.ts';
 import { type RememberedStatus, writeStatus } from './statusline.ts';

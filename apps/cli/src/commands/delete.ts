@@ -1,0 +1,99 @@
+import type { Session, SessionList } from '@recount/contract';
+import { Command } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError, UsageError } from '../cli-error.ts';
+import type { ApiClient } from '../connection/api-client.ts';
+import type { ApiOptions } from '../connection/find-api.ts';
+import { addPlaceOptions, toProject } from '../report/report-query.ts';
+import { formatCount, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
+import { toSingleLine } from '../terminal/text-width.ts';
+
+interface DeleteOptions extends ApiOptions {
+  workspace: string;
+  project?: string;
+  yes?: boolean;
+}
+
+const NO_SERVER =
+  'Only a server deletes, as it has the raw bytes: start one with `npm start`, or name one with --server.';
+const PAGE_LIMIT = 500;
+const SHOWN = 20;
+
+export function createDeleteCommand(context: CliContext): Command {
+  return addPlaceOptions(
+    new Command('delete')
+      .description('Delete sessions for good: their rows, their transcripts and the raw bytes')
+      .argument('[session...]', 'ids, or their beginnings, as `recount sessions` prints them')
+      .option('--project <path>', 'all sessions of this project')
+      .option('--yes', 'delete without asking'),
+  )
+    .addHelpText(
+      'after',
+      `
+Sub-agents of the sessions go with them. What is deleted here stays on the machine of the agent: hooks and \`recount backfill\`
+would bring it again. Needs the scope admin.
+
+Examples:
+  $ recount delete 0fae0449
+  $ recount delete --project billing-service`,
+    )
+    .action((sessions: string[], options: DeleteOptions) => deleteSessions(context, sessions, options));
+}
+
+async function deleteSessions(context: CliContext, names: string[], options: DeleteOptions): Promise<void> {
+  if ((names.length === 0) === (options.project === undefined)) throw new UsageError('Give sessions, or --project.');
+  const [{ withReadingClient }, { confirm }] = await Promise.all([
+    import('../connection/reading-client.ts'),
+    import('../terminal/confirm.ts'),
+  ]);
+  await withReadingClient(context, options, async (client) => {
+    const project = toProject(options.project, context.workingDirectory);
+    const sessions =
+      project === undefined ? await findSessions(client, names) : await listAll(client, '/v1/sessions', { project });
+    if (sessions.length === 0) return note(context, 'There is nothing to delete.');
+    const unique = [...new Map(sessions.map((session) => [session.session_id, session])).values()];
+    for (const line of describe(unique)) print(context, line);
+    if (!(await confirm(context, 'Delete this for good?', options.yes ?? false)))
+      return note(context, 'Nothing is deleted.');
+    for (const { session_id: id } of unique) {
+      const answer = await client.request(`/v1/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });
+      if (answer === undefined) throw new CliError(NO_SERVER);
+    }
+    note(context, `${formatCount(unique.length)} sessions are deleted.`);
+  });
+}
+
+async function findSessions(client: ApiClient, names: readonly string[]): Promise<Session[]> {
+  const { readSession } = await import('../show/read-session.ts');
+  const found: Session[] = [];
+  for (const name of names) {
+    const session = await readSession(client, name);
+    const path = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
+    found.push(session, ...(await listAll(client, path, {})));
+  }
+  return found;
+}
+
+async function listAll(client: ApiClient, path: string, filter: Record<string, string>): Promise<Session[]> {
+  const sessions: Session[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await client.request<SessionList>(path, { query: { ...filter, limit: PAGE_LIMIT, cursor } });
+    sessions.push(...(page?.sessions ?? []));
+    cursor = page?.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return sessions;
+}
+
+function describe(sessions: readonly Session[]): string[] {
+  const sum = (toNumber: (session: Session) => number): string =>
+    formatCount(sessions.reduce((total, each) => total + toNumber(each), 0));
+  const cost = sessions.reduce((total, { cost_estimate_usd }) => total + (cost_estimate_usd ?? 0), 0);
+  const lines = sessions.slice(0, SHOWN).map((session) => {
+    const title = toSingleLine(session.title ?? session.initial_prompt ?? '').slice(0, 50);
+    return `${toSingleLine(session.session_id)}  ${formatTimestamp(session.last_timestamp, false)}  ${title}`;
+  });
+  const more = sessions.length > SHOWN ? [`… and ${formatCount(sessions.length - SHOWN)} more`] : [];
+  const total = `${formatCount(sessions.length)} sessions with ${sum(({ total_messages }) => total_messages)} messages, ${sum(({ transcript_count }) => transcript_count)} transcripts and ${formatUsd(cost)} of cost`;
+  return [...lines, ...more, total];
+}

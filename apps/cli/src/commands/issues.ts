@@ -1,0 +1,120 @@
+import type { Issue, SessionDetail, Transcript, TranscriptList } from '@recount/contract';
+import { Command } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import type { ApiClient } from '../connection/api-client.ts';
+import type { ApiOptions } from '../connection/find-api.ts';
+import { wholeNumber } from '../option-values.ts';
+import { addPlaceOptions } from '../report/report-query.ts';
+import { formatCount } from '../terminal/format-values.ts';
+import { toSingleLine } from '../terminal/text-width.ts';
+
+interface IssuesOptions extends ApiOptions {
+  workspace: string;
+  warnings?: boolean;
+  lines: number;
+  limit: number;
+  json?: boolean;
+}
+
+interface FaultyTranscript {
+  transcript: Transcript;
+  issues: Issue[];
+}
+
+const PAGE_LIMIT = 500;
+const MAX_LINES = 500;
+const MAX_LIMIT = 100_000;
+
+export function createIssuesCommand(context: CliContext): Command {
+  return addPlaceOptions(
+    new Command('issues')
+      .description('Transcripts that failed or have faulty lines: names, lines and reasons')
+      .argument('[session]', 'only this session; the beginning of its id is enough')
+      .option('--warnings', 'also transcripts with nothing but warnings')
+      .option('--lines <n>', 'issues shown of each transcript', wholeNumber(0, MAX_LINES), 5)
+      .option('--limit <n>', 'transcripts shown', wholeNumber(1, MAX_LIMIT), 50)
+      .option('--json', 'print JSON'),
+  )
+    .addHelpText(
+      'after',
+      `
+Files that were never stored are not known here: \`recount backfill\` names what it skips.
+
+Examples:
+  $ recount issues
+  $ recount issues 0fae0449 --warnings --lines 100`,
+    )
+    .action((session: string | undefined, options: IssuesOptions) => showIssues(context, session, options));
+}
+
+async function showIssues(context: CliContext, session: string | undefined, options: IssuesOptions): Promise<void> {
+  const { withReadingClient } = await import('../connection/reading-client.ts');
+  await withReadingClient(context, options, async (client) => {
+    const { found, count } = await readFaulty(client, session, options);
+    if (options.json) return print(context, JSON.stringify({ transcripts: found, count }, null, 2));
+    for (const each of found) for (const line of formatFaulty(each)) print(context, line);
+    if (count === 0)
+      note(context, options.warnings ? 'No issues.' : 'No failures and no faulty lines; --warnings shows lesser ones.');
+    if (count > found.length)
+      note(context, `${formatCount(found.length)} of ${formatCount(count)}; --limit shows more.`);
+  });
+}
+
+async function readFaulty(
+  client: ApiClient,
+  session: string | undefined,
+  { warnings = false, lines, limit }: IssuesOptions,
+): Promise<{ found: FaultyTranscript[]; count: number }> {
+  const id =
+    session &&
+    ((await (await import('../show/read-session.ts')).readSession(client, session)) as SessionDetail).session_id;
+  const isFaulty = ({ status, error_count, warning_count }: Transcript): boolean =>
+    status === 'failed' || error_count > 0 || (warnings && warning_count > 0);
+  const found: FaultyTranscript[] = [];
+  let count = 0;
+  let cursor: string | undefined;
+  do {
+    const query = { session_id: id, limit: PAGE_LIMIT, cursor };
+    const page = await client.request<TranscriptList>('/v1/transcripts', { query });
+    for (const transcript of page?.transcripts ?? []) {
+      if (!isFaulty(transcript)) continue;
+      count += 1;
+      if (found.length < limit) found.push({ transcript, issues: await readIssues(client, transcript, lines) });
+    }
+    cursor = page?.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return { found, count };
+}
+
+async function readIssues(client: ApiClient, { id }: Transcript, limit: number): Promise<Issue[]> {
+  if (limit === 0) return [];
+  const page = await client.request<{ issues: Issue[] }>(`/v1/transcripts/${id}/issues`, {
+    query: { limit },
+  });
+  return page?.issues ?? [];
+}
+
+function formatFaulty({ transcript, issues }: FaultyTranscript): string[] {
+  const {
+    path,
+    id,
+    session_id: session,
+    status,
+    failure_reason: reason,
+    error_count: errors,
+    warning_count: warnings,
+  } = transcript;
+  const counts = `${formatCount(errors)} errors, ${formatCount(warnings)} warnings`;
+  const heading = status === 'failed' ? `failed: ${toSingleLine(reason ?? 'unknown reason')}` : counts;
+  const rest = errors + warnings - issues.length;
+  return [
+    `${toSingleLine(path ?? id)}  ${heading}`,
+    `  session ${toSingleLine(session)}, transcript ${id}`,
+    ...issues.map(
+      (issue) => `  line ${issue.line_number}: ${issue.severity} ${issue.code}: ${toSingleLine(issue.message)}`,
+    ),
+    ...(issues.length > 0 && rest > 0
+      ? [`  … ${formatCount(rest)} more: recount issues ${toSingleLine(session)} --lines N`]
+      : []),
+  ];
+}

@@ -1,0 +1,179 @@
+import { stripVTControlCharacters } from 'node:util';
+import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
+import { indexWaitingSessions } from '@recount/ingest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PROJECT_DIRECTORY } from './cli-context.ts';
+import { runCommandLine } from './run-command-line.ts';
+import { createFakeContext } from './testing/fake-context.ts';
+
+const BILLING = '/home/maya/code/billing-service';
+const WEBHOOKS = '5dd9f6f5-700b-4247-91dd-e1af3b04230e';
+
+let api: TestApi;
+
+/** Types a command as its user would, on a terminal of 80 columns if `columns` says so. */
+async function type(
+  commandLine: readonly string[],
+  { columns, hasServer = true }: { columns?: number; hasServer?: boolean } = {},
+) {
+  const environment = {
+    ...(hasServer && { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: api.keys.admin }),
+    RECOUNT_DATA_DIR: `${api.storeDirectory}/none`,
+    DATABASE_URL: api.connectionString,
+    RECOUNT_RAW_STORE: api.storeDirectory,
+    PAGER: 'cat',
+    NO_COLOR: '1',
+  };
+  const context = createFakeContext({
+    environment,
+    workingDirectory: PROJECT_DIRECTORY,
+    ...(columns !== undefined && { columns }),
+  });
+  const exitCode = await runCommandLine(context, commandLine);
+  return { exitCode, out: context.out(), err: context.err() };
+}
+const read = async (...commandLine: string[]): Promise<string> => {
+  const { exitCode, out, err } = await type(commandLine);
+  expect({ commandLine, exitCode, err: exitCode === 0 ? '' : err }).toEqual({ commandLine, exitCode: 0, err: '' });
+  return out;
+};
+
+beforeAll(async () => {
+  api = await createTestApi();
+  await read('upload', 'samples/claude-projects');
+  await api.work();
+  await indexWaitingSessions(api.database);
+}, 300_000);
+afterAll(() => api.close());
+
+describe('the first hour', () => {
+  it('asks what was spent, by project', async () => {
+    const out = await read('report', 'usage', '--in', '2026-07', '--by', 'project', '--utc');
+    expect(out).toMatch(/from 2026-07-01 before 2026-08-01/);
+    expect(out).toMatch(/^billing-service .*\$0\.34/m);
+    expect(out).not.toContain('harbor-docs');
+    expect(await read('report', 'week', '--by', 'project', '--project', 'billing-service')).toContain('2026-06-29');
+    expect(await read('report', '--project', 'harbor')).toContain('/harbor-docs');
+  });
+
+  it('asks which session cost most, and why', async () => {
+    const dearest = (await read('sessions', '--sort', 'cost', '--limit', '1')).split('\n')[1] ?? '';
+    expect(dearest).toMatch(/^eee65f53 .*\$0\.3256/);
+    const why = await read('why', 'eee65f53');
+    expect(why).toContain('Cost $0.3256');
+    expect(why).toMatch(/cache read +claude-[a-z0-9-]+ +298,994 +[\d.]+ +\$0\.\d{4}/);
+    expect(why).toMatch(/DEAREST TURNS/);
+    const { parts, other_cost_usd } = JSON.parse(await read('why', 'eee65f53', '--json')) as {
+      parts: { cost_usd: number }[];
+      other_cost_usd: number;
+    };
+    expect(parts.reduce((sum, { cost_usd }) => sum + cost_usd, other_cost_usd)).toBeCloseTo(0.3256, 4);
+  });
+
+  it('finds where something was fixed, and reads it', async () => {
+    const found = await read('search', 'webhook', 'random', '--project', 'billing');
+    const [, id = '', line = ''] = /recount show (\S+) --line (\d+)/.exec(found) ?? [];
+    expect(id).toBe(WEBHOOKS);
+    expect(await read('show', id, '--line', line)).toContain('where it comes from changes');
+    const whole = await read('show', '5dd9');
+    expect(whole).toContain('test/webhooks/deliver.test.ts fails on CI');
+    expect(whole).toMatch(/● Read {2}test\/webhooks\/deliver\.test\.ts/);
+    expect(await read('show', 'eee65f53')).toContain('    Sub-agent a7d31c0f4be2');
+    expect(await read('show', '5dd9', '--markdown')).toMatch(/^# Make webhook/);
+    const raw = (await read('show', '5dd9', '--raw')).trimEnd().split('\n');
+    expect((await read('show', '5dd9', '--raw', '--line', '2')).trimEnd()).toBe(raw[1]);
+  });
+
+  it('asks what failed', async () => {
+    expect(await read('sessions', '--errors')).toContain('ERRORS');
+    expect((await type(['issues'])).exitCode).toBe(0);
+    await api.upload('{"type":"user","sessionId":"faulty","message":{"content":"hello"}}\n{broken\n', {
+      session_id: 'faulty',
+      agent: 'claude-code',
+    });
+    await api.work();
+    expect(await read('issues')).toMatch(/session faulty[\s\S]*line 2: error/);
+    expect(await read('status')).toMatch(/Queue +0 waiting[\s\S]*Disk +[\d.]+ [kMG]B database/);
+  });
+
+  it('never answers a wrong name with a zero', async () => {
+    for (const [commandLine, message] of [
+      [['report', 'daily', '--project', 'biling-service'], `did you mean ${BILLING}`],
+      [['report', 'sessions', '--model', 'gtp-5'], 'There is no model gtp-5'],
+      [['report', 'tools', '--session', 'ffff'], 'There is no session ffff'],
+      [['sessions', '--agent', 'clod'], 'There is no agent clod'],
+      [['search', 'webhook', '--branch', 'mian'], 'There is no branch mian'],
+      [['export', 'usage', '--project', 'biling'], 'There is no project biling'],
+      [['show', 'ffff'], 'There is no such session'],
+      [['why', 'ffff'], 'There is no such session'],
+      [['delete', '--project', 'biling', '--yes'], 'There is no project biling'],
+    ] as const) {
+      const { exitCode, out, err } = await type(commandLine);
+      expect({ commandLine, exitCode, out }).toEqual({ commandLine, exitCode: 2, out: '' });
+      expect(err).toContain(message);
+    }
+  });
+
+  it('says when there are data if a range has none', async () => {
+    expect(await read('report', 'daily', '--in', '2030')).toMatch(
+      /The latest session is of 2026-08-06, the first of 2026-05-12/,
+    );
+    expect((await type(['sessions', '--in', '2030'])).err).toContain('The latest session is of 2026-08-06');
+  });
+
+  it('sets a price, and sees it applied', async () => {
+    const price = [
+      'prices',
+      'set',
+      'claude-sonnet-5',
+      '--input',
+      '100',
+      '--output',
+      '100',
+      '--yes',
+      '--workspace',
+      'home',
+    ];
+    const set = await type(price, { hasServer: false });
+    expect(await read('sessions', '5dd9')).not.toContain('$0.0839');
+    expect(set.exitCode).toBe(0);
+    expect(set.err).toMatch(/claude-sonnet-5: \d+ responses, \$[\d.]+ now, about \$[\d.]+ at this price/);
+    expect(await read('prices', 'list')).toContain('claude-sonnet-5');
+    await type(['prices', 'set', 'other-model', '--input', '1', '--output', '2']);
+    expect(JSON.parse(await read('prices', 'list', '--json')).overrides).toHaveLength(2);
+    expect((await type(['prices', 'set', 'x', '--input', '1'])).exitCode).toBe(2);
+  });
+
+  it('exports and queries', async () => {
+    expect((await read('export', 'sessions', '--project', 'billing')).trim().split('\r\n')).toHaveLength(4);
+    expect(await read('sql', 'SELECT count(*) AS sessions FROM sessions')).toMatch(/sessions\n +6\n\(1 row\)/);
+    const change = await type(['sql', 'DELETE FROM recount.sessions']);
+    expect(change).toMatchObject({ exitCode: 1, err: expect.stringContaining('read-only') });
+  });
+
+  it('fits 80 columns', async () => {
+    for (const commandLine of [
+      ['sessions'],
+      ['why', '5dd9'],
+      ['show', '5dd9'],
+      ...['daily', 'sessions', 'tools', 'files', 'models', 'blocks', 'prs', 'reconciliation', 'subagents'].map(
+        (name) => ['report', name],
+      ),
+    ]) {
+      const { exitCode, out } = await type(commandLine, { columns: 80 });
+      expect({ commandLine, exitCode }).toEqual({ commandLine, exitCode: 0 });
+      for (const line of stripVTControlCharacters(out).split('\n').slice(commandLine[0] === 'report' ? 1 : 5)) {
+        expect({ commandLine, line, width: [...line].length <= 80 }).toEqual({ commandLine, line, width: true });
+      }
+    }
+  });
+
+  it('deletes what it is told to, and nothing without consent', async () => {
+    const asked = await type(['delete', 'faulty']);
+    expect(asked).toMatchObject({ exitCode: 2, err: expect.stringContaining('--yes') });
+    expect(await read('sessions', 'faulty')).toContain('faulty');
+    await read('delete', '--project', 'harbor-docs', '--yes');
+    expect(await read('sessions')).not.toContain('harbor-docs');
+    expect((await type(['report', 'daily', '--project', 'harbor-docs'])).exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,17 @@
+import { createInterface } from 'node:readline/promises';
+import type { CliContext } from '../cli-context.ts';
+import { UsageError } from '../cli-error.ts';
+
+/** Whether the user agrees: asked on a terminal, given by `--yes`. Throws UsageError if there is nobody to ask. */
+export async function confirm(context: CliContext, question: string, isAgreed: boolean): Promise<boolean> {
+  if (isAgreed) return true;
+  if (context.stdin.isTTY !== true)
+    throw new UsageError('There is no terminal to ask on: add --yes if that is what you want.');
+  const lines = createInterface({ input: context.stdin, output: context.stderr });
+  try {
+    const answer = await lines.question(`${question} [y/N] `, { signal: context.listenForInterruption() });
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,20 @@
+// What can be chosen from, apart from the schemas: command lines list it without loading them.
+
+export const SEARCH_MODES = ['text', 'substring'] as const;
+export const SEARCH_SORTS = ['relevance', 'newest'] as const;
+export const SEARCH_KINDS = [
+  'prompt',
+  'answer',
+  'thinking',
+  'tool_input',
+  'tool_result',
+  'summary',
+  'context',
+] as const;
+
+const TIMES = ['hour', 'day', 'week', 'month'] as const;
+const OF_SESSION = ['project', 'git_branch', 'agent', 'agent_version', 'person', 'machine'] as const;
+export const SESSION_KEYS = [...TIMES, ...OF_SESSION] as const;
+export const EVENT_KEYS = [...SESSION_KEYS, 'session'] as const;
+export const USAGE_KEYS = [...TIMES, 'model', ...OF_SESSION, 'session'] as const;
+export const CALL_KEYS = [...USAGE_KEYS, 'tool', 'tool_kind'] as const;

@@ -1,0 +1,66 @@
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** Every kind of problem this API answers with: the slug ends its `type`, and stays what it is across versions. */
+export const PROBLEMS = {
+  'invalid-request': { status: 400, title: 'The request is not valid' },
+  'invalid-cursor': { status: 400, title: 'The cursor is not one of this list' },
+  'broken-encoding': { status: 400, title: 'The body is not what its Content-Encoding says' },
+  'invalid-digest': { status: 400, title: 'The digest cannot be checked' },
+  'digest-mismatch': { status: 400, title: 'The body is not what its digest says' },
+  'upload-aborted': { status: 400, title: 'The body ended before it was complete' },
+  'malformed-multipart': { status: 400, title: 'The multipart body cannot be read' },
+  'missing-key': { status: 401, title: 'No API key' },
+  'invalid-key': { status: 401, title: 'The API key is not valid' },
+  'expired-key': { status: 401, title: 'The API key has expired' },
+  'missing-scope': { status: 403, title: 'The API key lacks a scope' },
+  'cross-origin-request': { status: 403, title: 'The request does not come from the dashboard' },
+  'not-found': { status: 404, title: 'Not found' },
+  expired: { status: 410, title: 'Deleted, as the workspace keeps it no longer' },
+  'method-not-allowed': { status: 405, title: 'The method is not allowed here' },
+  'request-timeout': { status: 408, title: 'The request took too long to arrive' },
+  'upload-idle': { status: 408, title: 'The upload stood still for too long' },
+  'not-continued': { status: 409, title: 'The stored transcript does not end there' },
+  'offset-mismatch': { status: 409, title: 'The stream is stored up to another offset' },
+  'stream-conflict': { status: 409, title: 'The stream has other bytes there' },
+  'stream-closed': { status: 409, title: 'The stream is closed' },
+  'stream-taken-over': { status: 409, title: 'Another request continues the stream' },
+  'no-rows': { status: 409, title: 'The transcript has no rows of its own' },
+  'stream-too-large': { status: 413, title: 'The stream is too large' },
+  'transcript-too-large': { status: 413, title: 'The transcript is too large' },
+  'uri-too-long': { status: 414, title: 'The URI is too long' },
+  'unsupported-encoding': { status: 415, title: 'The Content-Encoding is not supported' },
+  'unsupported-media-type': { status: 415, title: 'The Content-Type is not supported' },
+  'range-not-satisfiable': { status: 416, title: 'The range lies outside the transcript' },
+  'unidentified-transcript': { status: 422, title: 'It cannot be told whose transcript this is' },
+  'unsupported-format': { status: 422, title: 'The transcript is of an agent not yet known' },
+  'unknown-name': { status: 422, title: 'Nothing here has this name' },
+  'invalid-session-id': { status: 422, title: 'The session id is not valid' },
+  'too-many-failed-keys': { status: 429, title: 'Too many requests with a wrong API key' },
+  'too-many-requests': { status: 429, title: 'Too many requests' },
+  'too-many-exports': { status: 429, title: 'Too many exports at once' },
+  'too-many-readers': { status: 429, title: 'Too many readers of events at once' },
+  'too-many-streams': { status: 429, title: 'Too many streams at once' },
+  'too-many-uploads': { status: 429, title: 'Too many uploads at once' },
+  'headers-too-large': { status: 431, title: 'The request headers are too large' },
+  'internal-error': { status: 500, title: 'Internal error' },
+  'store-unavailable': { status: 503, title: 'The raw store is away' },
+  'database-unavailable': { status: 503, title: 'The database is away' },
+  'database-full': { status: 503, title: 'The database has no room left' },
+  'report-timeout': { status: 503, title: 'The report takes too long' },
+  'search-timeout': { status: 503, title: 'The search takes too long' },
+  'not-ready': { status: 503, title: 'Not ready' },
+  'store-full': { status: 507, title: 'The raw store has no room left' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemSlug = keyof typeof PROBLEMS;
+
+const TYPE_PREFIX = 'urn:recount:problem:';
+
+/** The `type` of a problem, e.g. `urn:recount:problem:not-found`. */
+export const toProblemType = (slug: ProblemSlug): string => TYPE_PREFIX + slug;
+
+/** The slug of a problem's `type`; undefined for one this version does not know. */
+export function toProblemSlug(type: string): ProblemSlug | undefined {
+  const slug = type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : '';
+  return Object.hasOwn(PROBLEMS, slug) ? (slug as ProblemSlug) : undefined;
+}
