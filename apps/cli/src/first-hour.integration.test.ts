@@ -162,7 +162,9 @@ describe('the first hour', () => {
     ]) {
       const { exitCode, out } = await type(commandLine, { columns: 80 });
       expect({ commandLine, exitCode }).toEqual({ commandLine, exitCode: 0 });
-      for (const line of stripVTControlCharacters(out).split('\n').slice(commandLine[0] === 'report' ? 1 : 5)) {
+      for (const line of stripVTControlCharacters(out)
+        .split('\n')
+        .slice(commandLine[0] === 'report' ? 1 : 5)) {
         expect({ commandLine, line, width: [...line].length <= 80 }).toEqual({ commandLine, line, width: true });
       }
     }

@@ -45,8 +45,8 @@ export {
 export type { SnippetPart } from './search/search-snippet.ts';
 export * from './sessions/delete-session.ts';
 export { lockFreeSessions, lockSession } from './sessions/lock-sessions.ts';
-export * from './sessions/read-sessions.ts';
 export * from './sessions/read-session-costs.ts';
+export * from './sessions/read-sessions.ts';
 export * from './sessions/resolve-names.ts';
 export { readSessionErrors, type SessionErrors } from './sessions/session-errors.ts';
 export * from './sessions/settle-sessions.ts';
