@@ -55,6 +55,12 @@ export const sessionListQuerySchema = z.strictObject({
   to: dateOrMomentField.optional().describe('Sessions that began before this date or moment'),
   time_zone: timeZoneField.describe('IANA time zone of dates in `from` and `to`'),
   prompt: text(MAX_FILTER_LENGTH).optional().describe('Part of the first prompt, in upper or lower case'),
+  tool: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which this tool was called'),
+  program: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which a shell command began with this program'),
+  mcp_server: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which a tool of this MCP server was called'),
+  skill: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which this skill was loaded'),
+  subagent_type: text(MAX_FILTER_LENGTH).optional().describe('Sessions that started a sub-agent of this type'),
+  file: text(MAX_PATH_LENGTH).optional().describe('Sessions in which a tool read or changed the file with this path'),
   parent_session_id: sessionIdParameter.optional().describe('Sub-agents of this session'),
   is_subagent: flagField.optional().describe('Only sub-agents, or only main sessions'),
   has_errors: flagField

@@ -97,6 +97,40 @@ describe('GET /v1/sessions', () => {
     expect(await listIds(query)).toHaveLength(count);
   });
 
+  it('finds sessions by what tools were called for in them', async () => {
+    const session = 'called-tools';
+    const at = (second: number): string => `2025-03-04T10:00:0${second}.000Z`;
+    const call = (id: string, name: string, input: object, second: number): string =>
+      JSON.stringify({
+        type: 'assistant',
+        sessionId: session,
+        uuid: id,
+        timestamp: at(second),
+        message: {
+          id: `m-${id}`,
+          role: 'assistant',
+          model: 'claude-sonnet-4-5',
+          content: [{ type: 'tool_use', id, name, input }],
+        },
+      });
+    const lines = [
+      call('a', 'Bash', { command: 'git status' }, 1),
+      call('b', 'Read', { file_path: '/srv/called.ts' }, 2),
+      call('c', 'mcp__docs__search', {}, 3),
+      call('d', 'Task', { subagent_type: 'reviewer', prompt: 'look' }, 4),
+    ];
+    const receipt = await (await api.upload(`${lines.join('\n')}\n`)).json();
+    await api.work();
+    const called = ['tool=Bash', 'program=git', 'file=/srv/called.ts', 'mcp_server=docs', 'subagent_type=reviewer'];
+    for (const query of [...called, 'tool=Bash&program=git', 'tool=Read&from=2025-03-04&to=2025-03-05']) {
+      expect(await listIds(query), query).toEqual([session]);
+    }
+    for (const query of ['tool=bash', 'tool=Read&program=git', 'skill=release', 'tool=Read&from=2025-03-05']) {
+      expect(await listIds(query), query).toEqual([]);
+    }
+    await api.fetch(`/v1/transcripts/${(receipt as { transcript_id: string }).transcript_id}`, { method: 'DELETE' });
+  });
+
   it.each([
     ['project=nowhere', 'project'],
     ['project=/srv', 'project'],

@@ -1,15 +1,23 @@
 import type {
   BROWSER_REQUEST_HEADER,
+  FilesReport,
+  filesReportQuerySchema,
   Ingestion,
   IssueList,
   IssueListQuery,
   LiveList,
   LiveListQuery,
+  McpServersReport,
   MessageList,
   MessageListQuery,
   ModelsReport,
+  mcpServersReportQuerySchema,
   modelsReportQuerySchema,
+  PermissionDenialsReport,
   Problem,
+  ProgramsReport,
+  permissionDenialsReportQuerySchema,
+  programsReportQuerySchema,
   ReconciliationReport,
   reconciliationReportQuerySchema,
   SearchQuery,
@@ -18,7 +26,11 @@ import type {
   SessionList,
   SessionListQuery,
   SessionsReport,
+  SkillsReport,
+  SubagentsReport,
   sessionsReportQuerySchema,
+  skillsReportQuerySchema,
+  subagentsReportQuerySchema,
   ToolsReport,
   Transcript,
   TranscriptList,
@@ -47,6 +59,12 @@ export interface Routes {
   '/v1/analytics/models': [z.input<typeof modelsReportQuerySchema>, ModelsReport];
   '/v1/analytics/sessions': [z.input<typeof sessionsReportQuerySchema>, SessionsReport];
   '/v1/analytics/tools': [z.input<typeof toolsReportQuerySchema>, ToolsReport];
+  '/v1/analytics/files': [z.input<typeof filesReportQuerySchema>, FilesReport];
+  '/v1/analytics/programs': [z.input<typeof programsReportQuerySchema>, ProgramsReport];
+  '/v1/analytics/mcp-servers': [z.input<typeof mcpServersReportQuerySchema>, McpServersReport];
+  '/v1/analytics/skills': [z.input<typeof skillsReportQuerySchema>, SkillsReport];
+  '/v1/analytics/permission-denials': [z.input<typeof permissionDenialsReportQuerySchema>, PermissionDenialsReport];
+  '/v1/analytics/subagents': [z.input<typeof subagentsReportQuerySchema>, SubagentsReport];
   '/v1/analytics/reconciliation': [z.input<typeof reconciliationReportQuerySchema>, ReconciliationReport];
 }
 

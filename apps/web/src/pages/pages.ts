@@ -18,6 +18,42 @@ export const PAGES: readonly Page[] = [
   },
   { path: '/sessions/$sessionId', load: () => import('./session/session-page.tsx'), component: 'SessionPage' },
   { path: '/search', label: 'Search', load: () => import('./search/search-page.tsx'), component: 'SearchPage' },
+  {
+    path: '/tools',
+    label: 'Tools',
+    load: () => import('./breakdowns/breakdown-page.tsx'),
+    component: 'ToolsPage',
+  },
+  {
+    path: '/files',
+    label: 'Files',
+    load: () => import('./breakdowns/breakdown-page.tsx'),
+    component: 'FilesPage',
+  },
+  {
+    path: '/projects',
+    label: 'Projects',
+    load: () => import('./breakdowns/breakdown-page.tsx'),
+    component: 'ProjectsPage',
+  },
+  {
+    path: '/models',
+    label: 'Models',
+    load: () => import('./breakdowns/breakdown-page.tsx'),
+    component: 'ModelsPage',
+  },
+  {
+    path: '/subagents',
+    label: 'Sub-agents',
+    load: () => import('./breakdowns/breakdown-page.tsx'),
+    component: 'SubagentsPage',
+  },
+  {
+    path: '/people',
+    label: 'People and machines',
+    load: () => import('./breakdowns/breakdown-page.tsx'),
+    component: 'PeoplePage',
+  },
   { path: '/uploads', label: 'Uploads', load: () => import('./uploads/uploads-page.tsx'), component: 'UploadsPage' },
   { path: '/sign-in', load: () => import('./sign-in/sign-in-page.tsx'), component: 'SignInPage' },
 ];

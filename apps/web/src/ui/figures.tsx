@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
 import {
+  formatBytes,
   formatCompact,
   formatCount,
   formatDuration,
@@ -33,6 +34,9 @@ export const Percent = ({ value }: { value: number | null }): ReactNode => (
 );
 export const Duration = ({ ms }: { ms: number | null }): ReactNode => (
   <Figure value={ms} text={formatDuration(ms)} unit="ms" />
+);
+export const Bytes = ({ value }: { value: number | null }): ReactNode => (
+  <Figure value={value} text={value === null ? '–' : formatBytes(value)} unit="bytes" />
 );
 export const Time = ({ iso }: { iso: string | null }): ReactNode =>
   iso === null ? (

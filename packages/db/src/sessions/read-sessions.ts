@@ -1,6 +1,7 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, desc, eq, gte, ilike, lt, type PgColumn, type SQL, sql } from '../drizzle.cjs';
+import { and, asc, desc, eq, gte, ilike, lt, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { knownCost, lastActivity, sessions, transcripts } from '../transcripts/schema.ts';
+import { fileDayRollup, toolDayRollup } from '../usage/rollups-schema.ts';
 import { usageEntries, usageLedger } from '../usage/schema.ts';
 import { hasErrors } from './session-errors.ts';
 
@@ -18,6 +19,8 @@ export async function findSession(
   return row;
 }
 
+type CallColumn = 'tool_name' | 'program' | 'mcp_server' | 'skill_name' | 'subagent_type';
+
 export interface SessionFilter {
   agent?: string | undefined;
   project?: string | undefined;
@@ -32,6 +35,10 @@ export interface SessionFilter {
   prompt?: string | undefined;
   parentSessionId?: string | undefined;
   isSubagent?: boolean | undefined;
+  /** One call that was all of this, on a UTC day that `from` and `to` overlap. */
+  calls?: Partial<Record<CallColumn, string | undefined>>;
+  /** Path of a file that a tool read or changed, as `calls`. */
+  file?: string | undefined;
   /** Whether tool calls or API requests failed in it. */
   hasErrors?: boolean | undefined;
 }
@@ -95,11 +102,31 @@ function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefi
     equals(sessions.parent_session_id, filter.parentSessionId),
     equals(sessions.is_subagent, filter.isSubagent),
     filter.model === undefined ? undefined : sql`${filter.model} = ANY(${sessions.models})`,
+    hasCalls(filter, workspaceId, toolDayRollup, filter.calls ?? {}),
+    hasCalls(filter, workspaceId, fileDayRollup, { file_path: filter.file }),
     filter.hasErrors === undefined ? undefined : sql`${hasErrors(workspaceId)} = ${filter.hasErrors}`,
     filter.from === undefined ? undefined : gte(sessions.last_timestamp, filter.from),
     filter.to === undefined ? undefined : lt(sessions.first_timestamp, filter.to),
     filter.prompt === undefined ? undefined : ilike(sessions.initial_prompt, `%${escapeLike(filter.prompt)}%`),
   ];
+}
+
+/** Sessions that have a row of a roll-up by days; undefined where nothing is asked of it. */
+function hasCalls(
+  { from, to }: SessionFilter,
+  workspaceId: string,
+  rollup: PgTable,
+  wanted: Readonly<Record<string, string | undefined>>,
+): SQL | undefined {
+  const conditions = Object.entries(wanted).flatMap(([column, value]) =>
+    value === undefined ? [] : [sql`r.${sql.identifier(column)} = ${value}`],
+  );
+  if (conditions.length === 0) return undefined;
+  if (from !== undefined)
+    conditions.push(sql`r.last_bucket_start >= date_bin('15 minutes', ${from}::timestamptz, '2000-01-01Z')`);
+  if (to !== undefined) conditions.push(sql`r.first_bucket_start < ${to}::timestamptz`);
+  return sql`${sessions.session_id} IN (
+    SELECT r.session_id FROM ${rollup} AS r WHERE r.workspace_id = ${workspaceId} AND ${sql.join(conditions, sql` AND `)})`;
 }
 
 function toPageCondition(sortKey: SQL | PgColumn, page: SessionPage): SQL | undefined {

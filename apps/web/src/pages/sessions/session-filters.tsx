@@ -17,6 +17,18 @@ const FIELDS = [
   ['model', 'Model', 'model'],
 ] as const;
 
+/** Filters that figures of other pages lead here with: shown where they are set, and can be taken away. */
+export const LINKED_FILTERS = [
+  ['person', 'Person'],
+  ['machine', 'Machine'],
+  ['tool', 'Tool'],
+  ['program', 'Program'],
+  ['mcp_server', 'MCP server'],
+  ['skill', 'Skill'],
+  ['subagent_type', 'Sub-agent'],
+  ['file', 'File'],
+] as const;
+
 /** What the table shows: each choice is a parameter of the address. */
 export function SessionFilters({
   state,
@@ -57,6 +69,21 @@ export function SessionFilters({
         </select>
       </label>
       <ColumnChoice columns={columns} change={change} />
+      {LINKED_FILTERS.map(
+        ([name, label]) =>
+          state[name] !== undefined && (
+            <button
+              key={name}
+              type="button"
+              aria-pressed
+              className="linked-filter"
+              onClick={() => change({ [name]: undefined })}
+            >
+              {label}: {state[name]} <span aria-hidden="true">×</span>
+              <span className="hidden-label">, take this filter away</span>
+            </button>
+          ),
+      )}
     </div>
   );
 }

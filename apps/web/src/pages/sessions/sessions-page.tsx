@@ -10,7 +10,7 @@ import { DataTable } from '../../ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS, DEFAULT_COLUMNS } from './columns.tsx';
-import { SessionFilters } from './session-filters.tsx';
+import { LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
 
 const PAGE_ROWS = 200;
 const SORTS = COLUMNS.flatMap(({ sort }) => (sort === undefined ? [] : [sort]));
@@ -28,6 +28,7 @@ export function toSessionQuery(state: UrlState): SessionListQuery {
     ...(branch && { branch }),
     ...(model && { model }),
     ...(prompt && { prompt }),
+    ...Object.fromEntries(LINKED_FILTERS.flatMap(([name]) => (state[name] ? [[name, state[name]]] : []))),
     ...(from && { from: toMoment(from) }),
     ...(to && { to: toMoment(to) }),
     ...(subagents !== 'include' && { is_subagent: subagents === 'only' ? 'true' : 'false' }),

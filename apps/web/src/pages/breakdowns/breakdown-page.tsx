@@ -1,0 +1,240 @@
+import './breakdowns.css';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useMemo } from 'react';
+import { useAnswer } from '../../api/use-answer.ts';
+import { readPeriod } from '../../format/period.ts';
+import { formatCount, formatMoney, TIME_ZONE } from '../../format/values.ts';
+import { Caveats } from '../../ui/caveats.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
+import { Bytes, Count, Duration, Money, Percent, Tokens } from '../../ui/figures.tsx';
+import { PeriodPicker } from '../../ui/period-picker.tsx';
+import { Answered, Empty } from '../../ui/states.tsx';
+import { stringifySearch, type UrlChange, type UrlState, useUrlState } from '../../ui/use-url-state.ts';
+import { BREAKDOWNS, type Breakdown, type FigureKind } from './breakdowns.ts';
+
+const DEFAULT_PERIOD = '30d';
+const SHOWN_ROWS = 1000;
+
+export const ToolsPage = (): ReactNode => <BreakdownPage title="Tools" breakdowns={BREAKDOWNS.tools} />;
+export const FilesPage = (): ReactNode => <BreakdownPage title="Files" breakdowns={BREAKDOWNS.files} />;
+export const ProjectsPage = (): ReactNode => <BreakdownPage title="Projects" breakdowns={BREAKDOWNS.projects} />;
+export const ModelsPage = (): ReactNode => <BreakdownPage title="Models" breakdowns={BREAKDOWNS.models} />;
+export const SubagentsPage = (): ReactNode => <BreakdownPage title="Sub-agents" breakdowns={BREAKDOWNS.subagents} />;
+export const PeoplePage = (): ReactNode => <BreakdownPage title="People and machines" breakdowns={BREAKDOWNS.people} />;
+
+/** A report: its totals, how it went day by day, and its rows, each of which leads to its sessions. */
+function BreakdownPage({ title, breakdowns }: { title: string; breakdowns: readonly Breakdown[] }): ReactNode {
+  const [state, change] = useUrlState();
+  const shown = breakdowns.find(({ id }) => id === state.view) ?? breakdowns[0];
+  if (shown === undefined) return null;
+  return (
+    <div className="breakdown-page">
+      <div className="between">
+        <h1>{title}</h1>
+        <PeriodPicker state={state} fallback={DEFAULT_PERIOD} change={change} />
+      </div>
+      {breakdowns.length > 1 && (
+        <div className="segments" role="group" aria-label="What to show">
+          {breakdowns.map(({ id, label }) => (
+            <button
+              key={id}
+              type="button"
+              aria-pressed={id === shown.id}
+              onClick={() =>
+                change({ view: id === breakdowns[0]?.id ? undefined : id, sort: undefined, order: undefined })
+              }
+            >
+              {label}
+            </button>
+          ))}
+        </div>
+      )}
+      <Report key={shown.id} breakdown={shown} state={state} change={change} />
+    </div>
+  );
+}
+
+interface ReportProps {
+  breakdown: Breakdown;
+  state: UrlState;
+  change: (change: UrlChange) => void;
+}
+
+function Report({ breakdown, state, change }: ReportProps): ReactNode {
+  const period = { ...readPeriod(state, DEFAULT_PERIOD), time_zone: TIME_ZONE };
+  const report = useAnswer(breakdown.route, { ...breakdown.query, ...period, limit: SHOWN_ROWS });
+  return (
+    <Answered of={report}>
+      {({ rows, totals, caveats, truncated }) =>
+        rows.length === 0 ? (
+          <Empty title="There is nothing of this in this time">
+            {state.period !== 'all' && (
+              <button type="button" onClick={() => change({ period: 'all', from: undefined, to: undefined })}>
+                Show all time
+              </button>
+            )}
+          </Empty>
+        ) : (
+          <>
+            <dl className="totals">
+              {breakdown.totals.map(({ label, kind, value }) => (
+                <div key={label}>
+                  <dt>{label}</dt>
+                  <dd>{toFigure(kind, value(totals as never))}</dd>
+                </div>
+              ))}
+            </dl>
+            <Caveats caveats={caveats} />
+            <Trend breakdown={breakdown} period={period} />
+            <Rows breakdown={breakdown} rows={rows as Row[]} state={state} change={change} />
+            {truncated && (
+              <p className="muted">The first {formatCount(rows.length)} are shown; the totals are of all of them.</p>
+            )}
+          </>
+        )
+      }
+    </Answered>
+  );
+}
+
+type Row = Parameters<Breakdown['toName']>[0];
+
+function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly Row[] }): ReactNode {
+  const { noun, columns, toName, toLabel, toDetail, toFilter } = breakdown;
+  const { sort, order = 'desc', period = DEFAULT_PERIOD, from, to } = state;
+  const time = from !== undefined || to !== undefined ? { from, to } : { period };
+  const toSearch = (row: Row): Record<string, string> | undefined => {
+    // Sessions cannot be asked for by the lack of a name.
+    if (toName(row) === null) return undefined;
+    const all = Object.entries({ ...toFilter(row), ...time });
+    return Object.fromEntries(all.flatMap(([name, value]) => (value == null ? [] : [[name, value]])));
+  };
+  const sorted = useMemo(() => {
+    const column = columns.find(({ label }) => label === sort);
+    if (column === undefined) return rows;
+    const direction = order === 'asc' ? 1 : -1;
+    const toValue = (row: Row): number => column.value(row) ?? Number.NEGATIVE_INFINITY;
+    return rows.toSorted((a, b) => direction * (toValue(a) - toValue(b)));
+  }, [rows, columns, sort, order]);
+  const table: Column<Row>[] = [
+    {
+      id: 'name',
+      label: noun,
+      width: 'minmax(180px, 2.5fr)',
+      cell: (row) => {
+        const name = toName(row);
+        const search = toSearch(row);
+        const detail = toDetail?.(row);
+        return (
+          <>
+            {name === null || search === undefined ? (
+              <span className="muted">none is named</span>
+            ) : (
+              <Link to="/sessions" search={search as never} title={name}>
+                {toLabel?.(name) ?? name}
+              </Link>
+            )}
+            {detail != null && (
+              <span className="muted" title={detail}>
+                {' '}
+                {detail}
+              </span>
+            )}
+          </>
+        );
+      },
+    },
+    ...columns.map(
+      ({ label, kind, value }): Column<Row> => ({
+        id: label,
+        label,
+        width: 'minmax(96px, 1fr)',
+        sort: label,
+        isFigure: true,
+        cell: (row) => toFigure(kind, value(row)),
+      }),
+    ),
+  ];
+  return (
+    <DataTable
+      label={breakdown.label}
+      columns={table}
+      rows={sorted}
+      toId={(row) => JSON.stringify([toName(row), toDetail?.(row)])}
+      toHref={(row) => {
+        const search = toSearch(row);
+        return search === undefined ? location.pathname + location.search : `/sessions${stringifySearch(search)}`;
+      }}
+      sort={{
+        by: sort ?? '',
+        order: order === 'asc' ? 'asc' : 'desc',
+        change: (by, next) => change({ sort: by, order: next }),
+      }}
+    />
+  );
+}
+
+function toFigure(kind: FigureKind, value: number | null | undefined): ReactNode {
+  const known = value ?? null;
+  switch (kind) {
+    case 'money':
+      return <Money value={known} />;
+    case 'tokens':
+      return <Tokens value={known} />;
+    case 'count':
+      return <Count value={known} />;
+    case 'percent':
+      return <Percent value={known} />;
+    case 'duration':
+      return <Duration ms={known} />;
+    case 'bytes':
+      return <Bytes value={known} />;
+  }
+}
+
+const TREND_DAYS = 1000;
+const TREND_HEIGHT = 60;
+
+/** A bar for each day that has something; each leads to its sessions. */
+function Trend({ breakdown: { route, trend }, period }: { breakdown: Breakdown; period: object }): ReactNode {
+  const report = useAnswer(
+    route,
+    { ...trend?.query, ...period, limit: TREND_DAYS },
+    { isEnabled: trend !== undefined },
+  );
+  if (trend === undefined || report.data === undefined) return null;
+  const { kind, label, value } = trend.column;
+  const days = (report.data.rows as Row[]).flatMap((row) => {
+    const day = trend.day(row);
+    return day == null ? [] : [{ day, value: value(row) ?? 0 }];
+  });
+  if (days.length < 2) return null;
+  const largest = Math.max(...days.map((each) => each.value));
+  const toText = (figure: number): string => (kind === 'money' ? formatMoney(figure) : formatCount(figure));
+  return (
+    <figure className="trend">
+      <svg
+        viewBox={`0 0 ${days.length} ${TREND_HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${label} by day, from ${days[0]?.day} to ${days.at(-1)?.day}; at most ${toText(largest)} on a day`}
+      >
+        {days.map(({ day, value: figure }, index) => {
+          const height = largest === 0 ? 0 : (figure / largest) * TREND_HEIGHT;
+          return (
+            <rect key={day} x={index + 0.08} width={0.84} y={TREND_HEIGHT - height} height={height}>
+              <title>
+                {day}: {toText(figure)}
+              </title>
+            </rect>
+          );
+        })}
+      </svg>
+      <figcaption className="between muted">
+        <span>{days[0]?.day}</span>
+        <span>{label} by day with activity</span>
+        <span>{days.at(-1)?.day}</span>
+      </figcaption>
+    </figure>
+  );
+}

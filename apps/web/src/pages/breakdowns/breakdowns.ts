@@ -1,0 +1,255 @@
+import type { UsageFigures } from '@recount/contract';
+import type { Answer, Query, Route } from '../../api/client.ts';
+import { toShortModel, toShortPath } from '../../format/values.ts';
+
+export type FigureKind = 'money' | 'tokens' | 'count' | 'percent' | 'duration' | 'bytes';
+
+export interface FigureColumn<Row> {
+  label: string;
+  kind: FigureKind;
+  value: (row: Row) => number | null | undefined;
+}
+
+/** Routes of reports whose rows are shown as they come. */
+export type ReportRoute = Extract<Route, `/v1/analytics/${string}`>;
+type RowOf<R extends ReportRoute> = Answer<R>['rows'][number];
+
+/** A report as a page shows it: what its rows are about, their figures, and where their sessions are. */
+export interface Breakdown<R extends ReportRoute = ReportRoute, Row = RowOf<R>> {
+  /** In the address. */
+  id: string;
+  label: string;
+  /** What a row is about, as the head of the first column. */
+  noun: string;
+  route: R;
+  query: Query<R>;
+  toName: (row: Row) => string | null;
+  /** Shorter, where the name is long. */
+  toLabel?: (name: string) => string;
+  /** What stands behind the name. */
+  toDetail?: (row: Row) => string | null | undefined;
+  /** Filters of the sessions page that find the sessions behind a row. */
+  toFilter: (row: Row) => Record<string, string | null | undefined>;
+  columns: readonly FigureColumn<Row>[];
+  /** The same figures of all rows. */
+  totals: readonly FigureColumn<Answer<R>['totals']>[];
+  /** How the report is asked for in days; left out: it cannot be. */
+  trend?: { query: Query<R>; day: (row: Row) => string | null | undefined; column: FigureColumn<Row> };
+}
+
+/** For its types alone. */
+const define = <R extends ReportRoute>(breakdown: Breakdown<R>): Breakdown => breakdown as unknown as Breakdown;
+
+const figure =
+  (kind: FigureKind) =>
+  <Row>(label: string, value: FigureColumn<Row>['value']): FigureColumn<Row> => ({ label, kind, value });
+const money = figure('money');
+const tokens = figure('tokens');
+const count = figure('count');
+const percent = figure('percent');
+const duration = figure('duration');
+const bytes = figure('bytes');
+
+const usageOf = <Row>(of: (row: Row) => UsageFigures): FigureColumn<Row>[] => [
+  count('Responses', (row) => of(row).responses),
+  tokens('Input', (row) => of(row).tokens_in),
+  tokens('Output', (row) => of(row).tokens_out),
+  tokens('Cache read', (row) => of(row).cache_read),
+  tokens('Cache write', (row) => of(row).cache_write),
+  percent('Cached', (row) => of(row).cache_hit_ratio),
+  money('Cost', (row) => of(row).cost_usd),
+];
+
+interface Calls {
+  calls: number;
+  errors: number;
+  error_rate: number | null;
+  denied: number;
+  sessions: number;
+  output_bytes: number;
+  estimated_tokens: number;
+}
+
+const callsOf = <Row extends Calls>(): FigureColumn<Row>[] => [
+  count('Calls', (row) => row.calls),
+  count('Failed', (row) => row.errors),
+  percent('Fail rate', (row) => row.error_rate),
+  count('Refused', (row) => row.denied),
+  count('Sessions', (row) => row.sessions),
+];
+const outputOf = <Row extends Calls>(): FigureColumn<Row>[] => [
+  bytes('Results', (row) => row.output_bytes),
+  tokens('≈ Tokens', (row) => row.estimated_tokens),
+];
+const durationsOf = <Row extends { duration_p50_ms: number | null; duration_p95_ms: number | null }>() => [
+  duration<Row>('Median', (row) => row.duration_p50_ms),
+  duration<Row>('P95', (row) => row.duration_p95_ms),
+];
+
+type UsageKey = 'project' | 'person' | 'machine' | 'agent';
+
+const byUsage = (id: UsageKey, label: string, noun: string): Breakdown =>
+  define<'/v1/analytics/usage'>({
+    id,
+    label,
+    noun,
+    route: '/v1/analytics/usage',
+    query: { group_by: id },
+    toName: (row) => row[id] ?? null,
+    ...(id === 'project' && { toLabel: toShortPath }),
+    toFilter: (row) => ({ [id]: row[id], subagents: 'include' }),
+    columns: [count('Sessions', (row) => row.sessions), ...usageOf<RowOf<'/v1/analytics/usage'>>((row) => row.own)],
+    totals: [
+      count('Sessions', (row) => row.sessions),
+      ...usageOf<Answer<'/v1/analytics/usage'>['totals']>((row) => row.own),
+    ],
+    trend: { query: { group_by: 'day' }, day: (row) => row.day, column: money('Cost', (row) => row.own.cost_usd) },
+  });
+
+const tools = define<'/v1/analytics/tools'>({
+  id: 'tools',
+  label: 'Tools',
+  noun: 'Tool',
+  route: '/v1/analytics/tools',
+  query: { group_by: 'tool' },
+  toName: ({ tool }) => tool ?? null,
+  toFilter: ({ tool }) => ({ tool, subagents: 'include' }),
+  columns: [...callsOf<RowOf<'/v1/analytics/tools'>>(), ...durationsOf(), ...outputOf()],
+  totals: [...callsOf<Answer<'/v1/analytics/tools'>['totals']>(), ...durationsOf(), ...outputOf()],
+  trend: {
+    query: { group_by: 'day', percentiles: 'false' },
+    day: ({ day }) => day,
+    column: count('Calls', ({ calls }) => calls),
+  },
+});
+
+const programs = define<'/v1/analytics/programs'>({
+  id: 'programs',
+  label: 'Shell commands',
+  noun: 'Program',
+  route: '/v1/analytics/programs',
+  query: {},
+  toName: ({ program }) => program,
+  toFilter: ({ program }) => ({ program, subagents: 'include' }),
+  columns: [...callsOf<RowOf<'/v1/analytics/programs'>>(), ...durationsOf(), ...outputOf()],
+  totals: [...callsOf<Answer<'/v1/analytics/programs'>['totals']>(), ...durationsOf(), ...outputOf()],
+});
+
+const mcpServers = define<'/v1/analytics/mcp-servers'>({
+  id: 'mcp',
+  label: 'MCP servers',
+  noun: 'Server',
+  route: '/v1/analytics/mcp-servers',
+  query: {},
+  toName: (row) => row.mcp_server,
+  toFilter: (row) => ({ mcp_server: row.mcp_server, subagents: 'include' }),
+  columns: [count('Tools', (row) => row.tools), ...callsOf<RowOf<'/v1/analytics/mcp-servers'>>(), ...outputOf()],
+  totals: [...callsOf<Answer<'/v1/analytics/mcp-servers'>['totals']>(), ...outputOf()],
+});
+
+const skills = define<'/v1/analytics/skills'>({
+  id: 'skills',
+  label: 'Skills',
+  noun: 'Skill',
+  route: '/v1/analytics/skills',
+  query: {},
+  toName: (row) => row.skill_name,
+  toFilter: (row) => ({ skill: row.skill_name, subagents: 'include' }),
+  columns: [...callsOf<RowOf<'/v1/analytics/skills'>>(), ...outputOf()],
+  totals: [...callsOf<Answer<'/v1/analytics/skills'>['totals']>(), ...outputOf()],
+});
+
+const denials = define<'/v1/analytics/permission-denials'>({
+  id: 'refused',
+  label: 'Refused',
+  noun: 'Tool',
+  route: '/v1/analytics/permission-denials',
+  query: {},
+  toName: ({ tool }) => tool,
+  toDetail: ({ program }) => program,
+  toFilter: ({ tool, program }) => ({ tool, program, subagents: 'include' }),
+  columns: [
+    count('Refused', (row) => row.denied),
+    count('Of calls', (row) => row.calls),
+    percent('Rate', (row) => row.denial_rate),
+    count('Sessions', (row) => row.sessions),
+  ],
+  totals: [
+    count('Refused', (row) => row.denied),
+    count('Of calls', (row) => row.calls),
+    percent('Rate', (row) => row.denial_rate),
+    count('Sessions', (row) => row.sessions),
+  ],
+});
+
+const fileColumns = <
+  Row extends Omit<RowOf<'/v1/analytics/files'>, 'file_path' | 'project'>,
+>(): FigureColumn<Row>[] => [
+  count('Calls', (row) => row.calls),
+  count('Reads', (row) => row.reads),
+  count('Edits', (row) => row.edits),
+  count('Failed', (row) => row.errors),
+  count('Sessions', (row) => row.sessions),
+  bytes('Results', (row) => row.output_bytes),
+  tokens('≈ Tokens', (row) => row.estimated_tokens),
+];
+
+const files = define<'/v1/analytics/files'>({
+  id: 'files',
+  label: 'Files',
+  noun: 'File',
+  route: '/v1/analytics/files',
+  query: {},
+  toName: (row) => row.file_path,
+  toLabel: toShortPath,
+  toDetail: ({ project }) => project,
+  toFilter: ({ file_path, project }) => ({ file: file_path, project, subagents: 'include' }),
+  columns: fileColumns(),
+  totals: fileColumns(),
+});
+
+const models = define<'/v1/analytics/models'>({
+  id: 'models',
+  label: 'Models',
+  noun: 'Model',
+  route: '/v1/analytics/models',
+  query: {},
+  toName: ({ model }) => model,
+  toLabel: toShortModel,
+  toDetail: (row) => (row.is_priced ? null : 'not all of it has a price'),
+  toFilter: ({ model }) => ({ model, subagents: 'include' }),
+  columns: [count('Sessions', (row) => row.sessions), ...usageOf<RowOf<'/v1/analytics/models'>>((row) => row)],
+  totals: usageOf<Answer<'/v1/analytics/models'>['totals']>((row) => row),
+});
+
+const subagentColumns = <Row extends Answer<'/v1/analytics/subagents'>['totals']>(): FigureColumn<Row>[] => [
+  count('Calls', (row) => row.calls),
+  count('Failed', (row) => row.errors),
+  count('Started by', (row) => row.parents),
+  count('Sub-agents', (row) => row.subagents),
+  tokens('Tokens', (row) => row.total_tokens),
+  percent('Cached', (row) => row.cache_hit_ratio),
+  money('Cost', (row) => row.cost_usd),
+];
+
+const subagents = define<'/v1/analytics/subagents'>({
+  id: 'subagents',
+  label: 'Sub-agents',
+  noun: 'Type',
+  route: '/v1/analytics/subagents',
+  query: {},
+  toName: (row) => row.subagent_type,
+  toFilter: (row) => ({ subagent_type: row.subagent_type, subagents: 'include' }),
+  columns: [...subagentColumns<RowOf<'/v1/analytics/subagents'>>(), money('Mean cost', (row) => row.mean_cost_usd)],
+  totals: subagentColumns(),
+});
+
+/** What each page can show, the first at first. */
+export const BREAKDOWNS = {
+  tools: [tools, programs, mcpServers, skills, denials],
+  files: [files],
+  projects: [byUsage('project', 'Projects', 'Project'), byUsage('agent', 'Agents', 'Agent')],
+  models: [models],
+  subagents: [subagents],
+  people: [byUsage('person', 'People', 'Person'), byUsage('machine', 'Machines', 'Machine')],
+} satisfies Record<string, readonly Breakdown[]>;
