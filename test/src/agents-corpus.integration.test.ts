@@ -1,0 +1,132 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { IDENTIFY_HEAD_BYTES, identifyTranscript, type ParseResult, parseTranscript } from '@recount/core';
+import { readSources } from '@recount/storage/sources';
+import { describe, expect, it } from 'vitest';
+import { findCorpus } from './corpus.ts';
+
+const corpus = findCorpus();
+
+interface Transcript {
+  path: string;
+  text: string;
+  parsed: ParseResult;
+}
+
+async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size);
+}
+
+/** The transcripts of an agent, each read as an upload would be, and the same however its bytes are cut. */
+async function readAll(agent: string): Promise<Transcript[]> {
+  const folder = corpus ?? '';
+  const archives = readdirSync(folder).filter((name) => name.startsWith(`${agent}__`));
+  const transcripts: Transcript[] = [];
+  for await (const item of readSources(archives.map((name) => join(folder, name)))) {
+    if (item.kind !== 'transcript') throw new Error(`Not read: ${item.location}`);
+    const bytes = Buffer.concat(await (await item.open()).toArray());
+    const { format, sessionId = 'session' } = identifyTranscript({
+      head: bytes.subarray(0, IDENTIFY_HEAD_BYTES),
+      path: item.path,
+    });
+    const parsed = await parseTranscript(sessionId, bytes, { format });
+    for (const size of bytes.length > 100_000 ? [64 * 1024] : [1, 7, 64 * 1024]) {
+      expect(await parseTranscript(sessionId, inChunks(bytes, size), { format })).toEqual(parsed);
+    }
+    transcripts.push({ path: item.path, text: bytes.toString(), parsed });
+  }
+  expect(transcripts.length).toBeGreaterThan(0);
+  return transcripts;
+}
+
+const toLines = (text: string): Record<string, unknown>[] =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+const sumOf = <T>(items: readonly T[], toCount: (item: T) => number | undefined): number =>
+  items.reduce((total, item) => total + (toCount(item) ?? 0), 0);
+
+interface CopilotData {
+  outputTokens?: number;
+  modelMetrics?: Record<string, { usage?: Record<`${'input' | 'output' | 'cacheRead' | 'cacheWrite'}Tokens`, number> }>;
+  tokenDetails?: Record<'input' | 'output' | 'cache_read' | 'cache_write', { tokenCount: number }>;
+  toolRequests?: unknown[];
+}
+
+/** By the description alone: the total at the end is everything; without one, the messages' output is all that is known. */
+function countCopilot(lines: readonly Record<string, unknown>[]) {
+  const dataOf = (type: string) => lines.filter((line) => line.type === type).map(({ data }) => data as CopilotData);
+  const messages = dataOf('assistant.message');
+  const ends = dataOf('session.shutdown');
+  const usages = ends.flatMap(({ modelMetrics = {} }) =>
+    Object.values(modelMetrics).flatMap(({ usage }) => usage ?? []),
+  );
+  const details = usages.length > 0 ? [] : ends.flatMap(({ tokenDetails }) => tokenDetails ?? []);
+  const isEnded = usages.length + details.length > 0;
+  return {
+    input:
+      sumOf(usages, (usage) => usage.inputTokens - usage.cacheReadTokens - usage.cacheWriteTokens) +
+      sumOf(details, ({ input }) => input.tokenCount),
+    output: isEnded
+      ? sumOf(usages, (usage) => usage.outputTokens) + sumOf(details, ({ output }) => output.tokenCount)
+      : sumOf(messages, ({ outputTokens }) => outputTokens),
+    cacheRead:
+      sumOf(usages, (usage) => usage.cacheReadTokens) + sumOf(details, ({ cache_read }) => cache_read.tokenCount),
+    toolUses: sumOf(messages, ({ toolRequests = [] }) => toolRequests.length),
+  };
+}
+
+interface AmpUsage {
+  input_tokens?: number;
+  output_tokens?: number;
+  cache_read_input_tokens?: number;
+  cache_creation_input_tokens?: number;
+}
+
+const toFigures = ({ stats }: ParseResult) => ({
+  ...{ input: stats.tokens_in, output: stats.tokens_out, cacheRead: stats.cache_read, toolUses: stats.tool_use_count },
+});
+
+describe.runIf(corpus)('the corpus of other agents', () => {
+  it('counts Copilot CLI as an independent count does', async () => {
+    for (const { path, text, parsed } of await readAll('copilot-cli')) {
+      const lines = toLines(text);
+      expect([path, toFigures(parsed)]).toEqual([path, countCopilot(lines)]);
+      // Of one file, the publisher took out all times, ids and names.
+      const isRedacted = text.includes('[trimmed for fixture]');
+      const faults = [...parsed.errors, ...parsed.warnings].filter(
+        ({ code }) => !isRedacted || code !== 'invalid_timestamp',
+      );
+      expect([path, faults]).toEqual([path, []]);
+    }
+  });
+
+  it('counts the stream of Amp as an independent count does', async () => {
+    for (const { text, parsed } of await readAll('amp')) {
+      const usages = toLines(text).flatMap(({ type, message }) => {
+        const usage = (message as { usage?: AmpUsage } | undefined)?.usage;
+        return type === 'assistant' && usage !== undefined ? [usage] : [];
+      });
+      expect([...parsed.errors, ...parsed.warnings]).toEqual([]);
+      expect(parsed.stats).toMatchObject({
+        api_response_count: usages.length,
+        tokens_in: sumOf(usages, (usage) => usage.input_tokens),
+        tokens_out: sumOf(usages, (usage) => usage.output_tokens),
+        cache_read: sumOf(usages, (usage) => usage.cache_read_input_tokens),
+        cache_write: sumOf(usages, (usage) => usage.cache_creation_input_tokens),
+      });
+    }
+  });
+
+  it('finds no usage where Cursor gives none', async () => {
+    for (const { parsed } of await readAll('cursor')) {
+      expect([...parsed.errors, ...parsed.warnings]).toEqual([]);
+      expect(parsed.apiResponses).toEqual([]);
+      expect(parsed.messages.every(({ tokens_in, tokens_out }) => tokens_in === null && tokens_out === null)).toBe(
+        true,
+      );
+    }
+  });
+});
