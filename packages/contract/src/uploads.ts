@@ -33,7 +33,9 @@ export const uploadQuerySchema = z.strictObject({
     .string()
     .max(100)
     .optional()
-    .describe('Whose transcript it is if its lines do not tell; what its lines tell counts more'),
+    .describe(
+      'Id of the agent whose transcript it is, whatever its lines look like. Default: by lines and path; a transcript that neither gives away is refused',
+    ),
   machine: machineParameter.optional().describe('Name of the machine that the session ran on'),
   person: personParameter
     .optional()

@@ -226,12 +226,13 @@ describe('an upload that is refused leaves nothing behind', () => {
   });
 
   it('of an agent not yet known', async () => {
-    const opencode = '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n';
+    const opencode = '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}
+';
     await expectProblem(await api.upload(opencode), 422, 'unsupported-format');
-    await expectProblem(await api.upload(toTranscript(session, 2), { agent: 'opencode' }), 422, 'unsupported-format');
-    const named = await api.upload(opencode, { agent: 'claude-code', session_id: session });
-    const { detail } = await expectProblem(named, 422, 'unsupported-format');
-    expect(detail).toContain('This is a opencode-json transcript; recount reads claude-code');
+    const unknown = await api.upload('{"type":"note"}
+', { session_id: session });
+    const { detail } = await expectProblem(unknown, 422, 'unsupported-format');
+    expect(detail).toContain('look like a session of any agent that recount knows: Claude Code (claude-code), ');
     await expectNothingBehind();
   });
 

@@ -5,7 +5,7 @@ import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
 import type { JsonObject } from '../rows.ts';
 import type { Agent, ContentIdentity, PathIdentity } from './agent.ts';
 import { AGENTS } from './agents.ts';
-import { detectFormat, type KnownFormat } from './registry.ts';
+import { detectFormat, findReadableFormat, type KnownFormat } from './registry.ts';
 import { toSubagentSessionId } from './subagent-session-id.ts';
 import { toFileIdentity } from './transcript-path.ts';
 
@@ -24,6 +24,8 @@ export interface TranscriptIdentity {
   agent: string | undefined;
   /** Whether transcripts of the format can be ingested. */
   isReadable: boolean;
+  /** Whether lines, the path or the uploader tell whose it is. */
+  isRecognised: boolean;
   /** Undefined where neither the caller, the path nor a line names it. */
   sessionId: string | undefined;
   isSubagent: boolean;
@@ -36,6 +38,8 @@ export interface TranscriptIdentity {
 export interface IdentifyInput {
   /** Named by the uploader; it overrules path and content. */
   sessionId?: string | undefined;
+  /** Id of the agent, named by the uploader: the lines are then taken for one of its formats, whatever they look like. */
+  agent?: string | undefined;
   /** The transcript's original path. */
   path?: string | undefined;
   /** The transcript's first bytes, up to IDENTIFY_HEAD_BYTES; a torn last line is ignored. */
@@ -46,8 +50,8 @@ export interface IdentifyInput {
  * Decides whose transcript it is: the uploader's word first, then the path by the agents' layouts, then the lines, and
  * the file's name last. Whether it is a sub-agent's is the path's to say; lines decide where the path says nothing.
  */
-export function identifyTranscript({ sessionId, path, head }: IdentifyInput): TranscriptIdentity {
-  const content = readHead(head, path);
+export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInput): TranscriptIdentity {
+  const content = readHead(head, path, agent);
   const fromPath = path === undefined ? undefined : readPath(path, content.known?.agent);
   const pathIsTelling = fromPath !== undefined && (fromPath.isSubagent || fromPath.sessionId !== undefined);
   const isNamedSubagent = content.parentSessionId !== undefined;
@@ -60,6 +64,7 @@ export function identifyTranscript({ sessionId, path, head }: IdentifyInput): Tr
     format: content.known?.format.id,
     agent: content.known?.agent.id,
     isReadable: content.known?.format.createReader !== undefined,
+    isRecognised: content.known !== undefined || pathIsTelling,
     sessionId: cut(
       sessionId ||
         (fromPath?.sessionId ??
@@ -95,7 +100,7 @@ interface HeadContent extends ContentIdentity {
   known: KnownFormat | undefined;
 }
 
-function readHead(head: Uint8Array, path: string | undefined): HeadContent {
+function readHead(head: Uint8Array, path: string | undefined, agent: string | undefined): HeadContent {
   const found: HeadContent = {
     known: undefined,
     sessionId: undefined,
@@ -104,18 +109,21 @@ function readHead(head: Uint8Array, path: string | undefined): HeadContent {
     hasMessage: false,
   };
   const outline = mayBeDocument(head) ? toOutline(head) : undefined;
-  found.known = outline && detectFormat(outline, path, 'document');
+  found.known = outline && detectFormat(outline, path, 'document', agent);
+  const fallback = agent === undefined ? undefined : findReadableFormat(agent, 'session');
+  if (outline !== undefined && fallback?.format.layout === 'document') found.known ??= fallback;
   const createSplitter = found.known === undefined ? createLineSplitter : createDocumentSplitter;
   const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key }) => {
     if (found.sessionId !== undefined && found.hasMessage) return;
     for (const json of bytes === undefined ? [] : parseJsonLine(bytes.toString('utf8').trim()).values) {
       const value = toEntryObject(json, key);
-      found.known ??= detectFormat(value, path);
-      if (isJsonObject(value)) found.known?.format.identify?.(value, found);
+      found.known ??= detectFormat(value, path, 'lines', agent);
+      if (isJsonObject(value)) (found.known ?? fallback)?.format.identify?.(value, found);
     }
   });
   splitter.push(head);
   splitter.finish();
+  found.known ??= fallback;
   return found;
 }
 

@@ -42,18 +42,20 @@ export function findReadableFormat(agentId: string, kind?: Format['kind']): Know
 }
 
 /**
- * The format that a line's fields, or a document's outline, and the file's path give away; undefined if they fit none.
+ * The format that a line's fields, or a document's outline, and the file's path give away, of those of `agentId` if it is
+ * known; undefined if they fit none.
  */
 export function detectFormat(
   line: JsonValue,
   path?: string,
   layout: NonNullable<Format['layout']> = 'lines',
+  agentId?: string,
 ): KnownFormat | undefined {
   if (!isJsonObject(line)) return undefined;
   let best: KnownFormat | undefined;
   let bestConfidence = 0;
   for (const known of FORMATS) {
-    if ((known.format.layout ?? 'lines') !== layout) continue;
+    if ((known.format.layout ?? 'lines') !== layout || (agentId ?? known.agent.id) !== known.agent.id) continue;
     const confidence = known.format.detect(line, path);
     if (confidence <= bestConfidence) continue;
     best = known;

@@ -95,6 +95,8 @@ function createVersionComparison(): VersionComparison {
 interface MeasureOptions {
   sessionId?: string | undefined;
   path?: string | undefined;
+  /** Whose transcript it is, if the uploader says so. */
+  agent?: string | undefined;
   /** Undefined unless the caller knows it: transcripts whose lines look like an unreadable format are then refused. */
   format?: string | undefined;
   maxBytes: number;
@@ -159,7 +161,7 @@ function createHead(options: MeasureOptions): {
   /** As soon as it is known for certain. */
   sessionId(): string | undefined;
 } {
-  const { sessionId, path } = options;
+  const { sessionId, path, agent } = options;
   let parts: Uint8Array[] = [];
   let length = 0;
   let nextLookBytes = FIRST_LOOK_BYTES;
@@ -167,7 +169,7 @@ function createHead(options: MeasureOptions): {
   let isDone = false;
 
   const look = (): TranscriptIdentity => {
-    identity = identifyTranscript({ sessionId, path, head: Buffer.concat(parts) });
+    identity = identifyTranscript({ sessionId, agent, path, head: Buffer.concat(parts) });
     if (options.format === undefined && identity.format !== undefined && !identity.isReadable) {
       throw new ReceiveError(
         'unsupported-format',

@@ -61,12 +61,7 @@ describe('receiveTranscript', () => {
     ['too large', { maxBytes: 50 }, 'too-large', toTranscript('s', 5)],
     ['without a session id', {}, 'unidentified', '{"type":"user"}\n'],
     ['of another agent', {}, 'unsupported-format', '{"type":"thread.started","thread_id":"t"}\n'],
-    [
-      'of another agent than the uploader says',
-      { agent: 'claude-code', sessionId: 's' },
-      'unsupported-format',
-      '{"type":"thread.started","thread_id":"t"}\n',
-    ],
+    ['of no known agent', { sessionId: 's' }, 'unsupported-format', '{"type":"note"}\n'],
     ['of an agent not read yet', { agent: 'codex' }, 'unsupported-format', toTranscript('s', 2)],
     ['with a bad session id', { sessionId: 'a\nb' }, 'invalid-session-id', '{}\n'],
   ])('refuses a transcript %s and keeps nothing of it', async (_name, request, code, text) => {
@@ -78,7 +73,8 @@ describe('receiveTranscript', () => {
 
   it.each([
     ['claude-code', 'its lines do not tell', '{"type":"note"}\n', { agent: 'claude-code' }],
-    ['claude-code', 'neither lines nor uploader tell', '{"type":"note"}\n', {}],
+    ['claude-code', 'its lines look like another’s', '{"type":"turn.started"}\n', { agent: 'claude-code' }],
+    ['claude-code', 'its path tells', '{"type":"note"}\n', { path: '/p/11111111-2222-4333-8444-555555555555.jsonl' }],
     ['claude-stream-json', 'its lines tell', '{"type":"result","session_id":"s"}\n', { agent: 'claude-code' }],
     ['claude-code', 'the caller knows it for certain', '{"type":"turn.started"}\n', { format: 'claude-code' }],
   ])('takes a transcript for %s where %s', async (format, _name, text, request) => {

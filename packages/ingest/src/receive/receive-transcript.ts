@@ -54,6 +54,8 @@ export interface ReceiveResult {
 
 export const DEFAULT_MAX_TRANSCRIPT_BYTES = 2 * 1024 ** 3;
 const MAX_PATH_LENGTH = 4096;
+const UNRECOGNISED = 'Neither path nor lines look like a session of any agent that recount knows';
+const AGENT_LABELS = [...new Set(READABLE_FORMATS.map(({ agent }) => `${agent.label} (${agent.id})`))].join(', ');
 const newTranscriptId = monotonicFactory();
 
 /**
@@ -83,6 +85,13 @@ export async function receiveTranscript(
   if (identity.sessionId === undefined) {
     await deps.rawStore.delete(objectKey);
     throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
+  }
+  if (!identity.isRecognised && request.format === undefined && sizeBytes > 0) {
+    await deps.rawStore.delete(objectKey);
+    throw new ReceiveError(
+      'unsupported-format',
+      `${UNRECOGNISED}: ${AGENT_LABELS}. Name one with agent if it is one of these`,
+    );
   }
   const { sessionId } = identity;
   const transcript = {
