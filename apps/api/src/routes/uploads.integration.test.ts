@@ -226,11 +226,9 @@ describe('an upload that is refused leaves nothing behind', () => {
   });
 
   it('of an agent not yet known', async () => {
-    const opencode = '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}
-';
+    const opencode = '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n';
     await expectProblem(await api.upload(opencode), 422, 'unsupported-format');
-    const unknown = await api.upload('{"type":"note"}
-', { session_id: session });
+    const unknown = await api.upload('{"type":"note"}\n', { session_id: session });
     const { detail } = await expectProblem(unknown, 422, 'unsupported-format');
     expect(detail).toContain('look like a session of any agent that recount knows: Claude Code (claude-code), ');
     await expectNothingBehind();
