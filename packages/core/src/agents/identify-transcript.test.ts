@@ -28,11 +28,19 @@ describe('identifyTranscript', () => {
     expect(idOf({ path: '' }, Buffer.alloc(0))).toBeUndefined();
   });
 
+  it('takes the uploader at their word, whatever the lines look like', () => {
+    expect(identifyTranscript({ head: main, agent: 'openclaw' })).toMatchObject({ format: 'openclaw-session' });
+    expect(identifyTranscript({ head: main, agent: 'claude-code' })).toMatchObject({ sessionId: 'from-line' });
+    const nobodys = identifyTranscript({ head: Buffer.from('{"note":1}\n'), path: 'notes.jsonl' });
+    expect(nobodys).toMatchObject({ format: undefined, isRecognised: false, sessionId: 'notes' });
+  });
+
   it('knows a main transcript', () => {
     expect(identifyTranscript({ head: main })).toEqual({
       format: 'claude-code',
       agent: 'claude-code',
       isReadable: true,
+      isRecognised: true,
       sessionId: 'from-line',
       isSubagent: false,
       parentSessionId: undefined,
@@ -47,6 +55,7 @@ describe('identifyTranscript', () => {
         format: 'claude-code',
         agent: 'claude-code',
         isReadable: true,
+        isRecognised: true,
         sessionId: 'parent-from-line:a1',
         isSubagent: true,
         parentSessionId: 'parent-from-line',
