@@ -162,13 +162,15 @@ describe('a rollout', () => {
 
   it('marks what it copied from the thread that it was forked from', async () => {
     const source = { subagent: { thread_spawn: { parent_thread_id: 'p' } } };
-    const { apiResponses } = await parse(
+    const { apiResponses, stats } = await parse(
       meta({ source }),
       { type: 'session_meta', payload: { id: 'p' } },
       event('task_started', { turn_id: EARLIER_TURN }),
+      typed('Asked of the parent'),
       count(toCounts(10, 1), toCounts(10, 1)),
       event('task_started', { turn_id: TURN }),
       context(),
+      typed('Asked of the sub-agent'),
       said('Own'),
       count(toCounts(15, 2), toCounts(5, 1)),
     );
@@ -176,6 +178,7 @@ describe('a rollout', () => {
       { response_key: `${EARLIER_TURN}/10.0.1.0`, is_marked_copy: true, is_subagent: true, model: 'unknown' },
       { response_key: `${TURN}/5.0.1.0`, is_marked_copy: false, is_subagent: true },
     ]);
+    expect(stats).toMatchObject({ initial_prompt: 'Asked of the sub-agent', prompt_count: 0 });
   });
 
   it('is read also where the lines are bare items of old versions', async () => {

@@ -185,7 +185,8 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     if (typed === undefined) return [message];
     // Where turns have no ids, they begin with a prompt.
     if (thread.turnId === null) responses.abandoned = takeGroup() ?? responses.abandoned;
-    message.promptText = typed;
+    // What a sub-agent copied was asked of another.
+    if (!isCopy || !thread.isSubagent) message.promptText = typed;
     if (turn.approvalPolicy !== null) message.metadata.approval_policy = turn.approvalPolicy;
     if (turn.sandbox !== null) message.metadata.sandbox = turn.sandbox;
     observeHistory(usage, typed.slice(0, MAX_HISTORY_CHARACTERS));
