@@ -42,7 +42,7 @@ it('finds sessions and sub-agents of each agent where it keeps them, and nothing
     gemini: ['.gemini/tmp/project/chats/session-1.json', '.gemini/tmp/project/chats/session-2.jsonl'],
   };
   await write(...Object.values(sessions).flat());
-  await write('.claude/history.jsonl', '.codex/config.toml', '.gemini/tmp/project/logs.json', 'notes.jsonl');
+  await write('.claude/settings.json', '.codex/config.toml', '.gemini/tmp/project/logs.json', 'notes.jsonl');
   expect(await find()).toEqual(sessions);
 });
 
@@ -98,4 +98,13 @@ it('knows places whose patterns are relative and below their bases', () => {
     expect(path).not.toMatch(/^[/~]|\\|\.\.|\/$/);
     expect(path.split('/').filter((part) => part === '**').length).toBeLessThanOrEqual(2);
   }
+});
+
+it('names what lies beside the sessions and is not brought', async () => {
+  await write('.claude/history.jsonl', '.claude/projects/p/one/tool-results/a.txt');
+  const found = await findSessions({ platform: 'linux', environment: {}, homeFolder });
+  expect(found.map(({ place, files }) => [place.holds, place.what, files.length])).toEqual([
+    ['aside', 'tool results too large for their transcript', 1],
+    ['aside', 'prompts, also of sessions that are gone', 1],
+  ]);
 });

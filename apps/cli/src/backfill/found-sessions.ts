@@ -34,7 +34,8 @@ export async function findOnMachine(context: CliContext, { agent: ids }: FindOpt
 /** Whether recount can ingest what lies there. */
 function isReadable({ agent, place }: FoundSessions): boolean {
   const hasReader = findReadableFormat(agent.id, 'session') !== undefined;
-  return hasReader && (place.holds === 'transcripts' || agent.database !== undefined);
+  if (place.holds === 'database') return hasReader && agent.database !== undefined;
+  return hasReader && place.holds === 'transcripts';
 }
 
 /** Prints the places with their sessions and sizes. */
@@ -54,6 +55,7 @@ interface CountedSessions extends FoundSessions {
 
 /** Sub-agents that have files or rows of their own count as sessions. */
 async function countSessions({ agent, place, files }: FoundSessions): Promise<number | undefined> {
+  if (place.holds === 'aside') return 0;
   if (place.holds === 'transcripts') return files.length;
   let count = 0;
   for (const { path } of files) {
@@ -70,6 +72,7 @@ function toJson(found: CountedSessions) {
   return {
     agent: agent.id,
     holds: place.holds,
+    ...(place.what !== undefined && { what: place.what }),
     folder,
     sessions: sessionCount ?? null,
     files: files.length,
@@ -89,7 +92,7 @@ function toTable(context: CliContext, found: readonly CountedSessions[]): string
     place.agent.label,
     place.sessionCount === undefined ? '?' : formatCount(place.sessionCount),
     formatBytes(place.sizeBytes),
-    toShownFolder(context, place) + (isReadable(place) ? '' : ' (not read yet)'),
+    toShownFolder(context, place) + toRemark(place),
   ]);
   return formatTable(columns, rows, toPrintWidth(context.stdout));
 }
@@ -122,6 +125,12 @@ export async function confirmFound(
   if (/^y(es)?$/i.test(answer.trim())) return paths;
   note(context, 'Nothing was brought.');
   return undefined;
+}
+
+function toRemark(found: FoundSessions): string {
+  if (isReadable(found)) return '';
+  const { holds, what } = found.place;
+  return holds === 'aside' ? ` (${what ?? 'beside the sessions'}: not brought)` : ' (not read yet)';
 }
 
 function toHomeFolder({ environment }: CliContext): string {

@@ -132,9 +132,11 @@ export type Platform = 'linux' | 'darwin' | 'win32';
 export interface SessionPlace {
   /**
    * `transcripts`: each file is a session, or a sub-agent's. `database`: an SQLite file with many sessions, which
-   * `packages/collect` reads.
+   * `packages/collect` reads. `aside`: what lies beside sessions and is not brought; it is listed, so that nobody takes it for kept.
    */
-  holds: 'transcripts' | 'database';
+  holds: 'transcripts' | 'database' | 'aside';
+  /** What lies `aside`, for people: `large tool results`. */
+  what?: string;
   /** Environment variable with the base folder, or several separated by commas. They take the place of `bases`. */
   variable?: string;
   /** Base folders below the user's home. All that exist are looked through. */

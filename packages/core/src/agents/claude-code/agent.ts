@@ -71,6 +71,16 @@ export const claudeCode: Agent = {
       bases: ['.claude', '.config/claude'],
       files: ['projects/**/*.jsonl'],
     },
+    {
+      ...{ holds: 'aside', what: 'tool results too large for their transcript' },
+      ...{ variable: 'CLAUDE_CONFIG_DIR', bases: ['.claude', '.config/claude'] },
+      files: ['projects/*/*/tool-results/*'],
+    },
+    {
+      ...{ holds: 'aside', what: 'prompts, also of sessions that are gone' },
+      ...{ variable: 'CLAUDE_CONFIG_DIR', bases: ['.claude', '.config/claude'] },
+      files: ['history.jsonl'],
+    },
     // Claude Cowork, in the desktop app's data.
     {
       holds: 'transcripts',
