@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { identifyTranscript, type ParseResult, parseTranscript, type TranscriptIdentity } from '@recount/core';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { findSessions } from './find-sessions.ts';
-import { readSessions } from './read-sessions.ts';
+import { findInStores, readSessions } from './read-sessions.ts';
 
 let homeFolder: string;
 beforeEach(async () => {
@@ -254,5 +254,7 @@ describe('Copilot CLI', () => {
       );
     }
     expect(locations).toEqual(['1', '1 2', '1 2']);
+    const unknown = join(homeFolder, '.copilot/session-state/other/events.jsonl');
+    expect(await findInStores([log, unknown, join(homeFolder, 'events.jsonl')])).toEqual(new Set([log]));
   });
 });

@@ -36,6 +36,33 @@ export async function* readSessions(
   }
 }
 
+/**
+ * Those of the files whose sessions are in a database beside them. What they say of usage is counted by the database's rows: sent by
+ * themselves, they would count twice.
+ */
+export async function findInStores(paths: readonly string[]): Promise<Set<string>> {
+  const inStores = new Set<string>();
+  const idsByStore = new Map<string, Set<string>>();
+  for (const path of paths) {
+    const logged = findStoreOfLog(path);
+    if (logged === undefined) continue;
+    const ids = idsByStore.get(logged.store) ?? (await listIds(logged.store));
+    idsByStore.set(logged.store, ids);
+    if (ids.has(logged.sessionId)) inStores.add(path);
+  }
+  return inStores;
+}
+
+async function listIds(path: string): Promise<Set<string>> {
+  if (!(await isSqliteFile(path))) return new Set();
+  const store = await openSessionStore(path).catch(() => undefined);
+  try {
+    return new Set(store?.listSessions().map(({ id }) => id));
+  } finally {
+    store?.close();
+  }
+}
+
 /** The database beside which a file is the log of one of its sessions. */
 function findStoreOfLog(path: string): { store: string; sessionId: string } | undefined {
   for (const { database } of AGENTS) {

@@ -2,6 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
+import { findInStores } from '../read-sessions.ts';
 import type { MatchedFile } from '../match-files.ts';
 import { AGENTS, findReadableFormat } from '@recount/core';
 import { openSentLog, type SentFile, type SentLog } from '../spool/sent-log.ts';
@@ -175,7 +176,7 @@ async function listOfSession(path: string): Promise<string[]> {
 
 /**
  * Session files that are not as they were when they were last sent, of agents whose sessions can be read; with `triesRefused`
- * also those that were refused. Nothing is opened.
+ * also those that were refused. Files of sessions that a database has as well are left to `recount backfill`, which reads both.
  */
 export async function listChanged(
   machine: Machine,
@@ -187,11 +188,13 @@ export async function listChanged(
     const sent = log.find(file.path);
     return isAsSent(sent, file) && !(triesRefused && sent?.transcriptId === null);
   };
-  return found
+  const waiting = found
     .filter(({ place }) => place.holds === 'transcripts')
     .flatMap(({ agent, files }: FoundSessions) =>
       files.filter((file) => file.sizeBytes > 0 && !isDone(file)).map(({ path }) => ({ path, agent: agent.id })),
     );
+  const inStores = await findInStores(waiting.map(({ path }) => path));
+  return waiting.filter(({ path }) => !inStores.has(path));
 }
 
 const isAsSent = (sent: SentFile | undefined, file: { sizeBytes: number; modifiedAtMs: number }): boolean =>
