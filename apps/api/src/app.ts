@@ -17,6 +17,7 @@ import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAuditRoutes } from './routes/audit.ts';
 import { addExportRoutes } from './routes/exports.ts';
 import { addLiveRoutes } from './routes/live.ts';
+import { addMcpRoutes } from './routes/mcp.ts';
 import { addOperationsRoutes } from './routes/operations.ts';
 import { addPriceRoutes } from './routes/prices.ts';
 import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
@@ -108,6 +109,7 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   await addPriceRoutes(app, deps);
   await addSettingsRoutes(app, deps);
   addAuditRoutes(app, deps);
+  await addMcpRoutes(app);
   addOperationsRoutes(app, deps);
   addSignInRoutes(app, deps);
 }

@@ -14,6 +14,7 @@ import { createStatusCommand, createStopCommand, createUninstallCommand } from '
 import { createIssuesCommand } from './commands/issues.ts';
 import { createKeysCommand } from './commands/keys.ts';
 import { createLiveCommand } from './commands/live.ts';
+import { createMcpCommand } from './commands/mcp.ts';
 import { createMigrateCommand } from './commands/migrate.ts';
 import { createParseCommand } from './commands/parse.ts';
 import { createPricesCommand } from './commands/prices.ts';
@@ -117,6 +118,7 @@ function createProgram(context: CliContext): Command {
     createDeleteCommand(context),
     createStopCommand(context),
     createUninstallCommand(context),
+    createMcpCommand(context),
     createKeysCommand(context),
     createAuditCommand(context),
     createWorkspacesCommand(context),
