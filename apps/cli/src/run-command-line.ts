@@ -21,6 +21,7 @@ import { createPricesCommand } from './commands/prices.ts';
 import { createReportCommand } from './commands/report.ts';
 import { createRepriceCommand } from './commands/reprice.ts';
 import { createRequeueCommand } from './commands/requeue.ts';
+import { createRestoreCommand } from './commands/restore.ts';
 import { createRetainCommand } from './commands/retain.ts';
 import { createRunCommand } from './commands/run.ts';
 import { createSearchCommand } from './commands/search.ts';
@@ -101,6 +102,7 @@ function createProgram(context: CliContext): Command {
     createConnectCommand(context),
     createDisconnectCommand(context),
     createSendCommand(context),
+    createRestoreCommand(context),
     createSessionsCommand(context),
     createShowCommand(context),
     createWhyCommand(context),

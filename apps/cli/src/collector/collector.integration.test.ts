@@ -185,6 +185,16 @@ describe('three connected machines', () => {
     const { rows } = await read<UsageReport>('/v1/analytics/usage?group_by=machine&person=bob');
     expect(rows).toHaveLength(1);
     expect(await listTranscripts('on-laptop')).toHaveLength(2);
+    const environment = { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: api.keys.read };
+    const restored = await runRecount(desktop, ['restore', 'on-laptop'], { environment });
+    expect(restored, restored.stderr).toMatchObject({ exitCode: 0, stdout: `${toPath(desktop, 'on-laptop')}\n` });
+    expect(await readFile(toPath(desktop, 'on-laptop'), 'utf8')).toBe(toTranscript('on-laptop', 402));
+    expect(await runRecount(desktop, ['restore', 'on-laptop'], { environment })).toMatchObject({
+      exitCode: 0,
+      stdout: '',
+    });
+    await appendFile(toPath(desktop, 'on-laptop'), 'more');
+    expect(await runRecount(desktop, ['restore', 'on-laptop'], { environment })).toMatchObject({ exitCode: 1 });
   });
 
   it('bring the same session once', async () => {

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Machine, toBaseFolders } from '@recount/collect';
+import type { SessionDetail, SessionList, Transcript } from '@recount/contract';
+import { AGENTS } from '@recount/core';
+import { Command } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import type { ApiClient, ApiPlace } from '../connection/api-client.ts';
+import type { ApiOptions } from '../connection/find-api.ts';
+
+interface RestoreOptions extends ApiOptions {
+  to?: string;
+  project?: string;
+  force?: boolean;
+}
+
+const PAGE_LIMIT = 100;
+
+export function createRestoreCommand(context: CliContext): Command {
+  return new Command('restore')
+    .description('Write a session’s bytes back to where its agent goes on with them, here or on another machine')
+    .argument('<session>', 'session id')
+    .option('--project <folder>', 'go on in this folder (Claude Code looks for sessions by their folder)')
+    .option('--to <folder>', 'write below this folder instead of the agent’s own')
+    .option('--force', 'also over a file with other bytes')
+    .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
+    .option('--key <key>', 'API key with the scope read; better in RECOUNT_API_KEY')
+    .addHelpText(
+      'after',
+      `
+The session's sub-agents are written, too. A file that is there already, and has other bytes, stays.
+
+Examples:
+  $ recount restore 0b7f6c1e-… && claude --resume 0b7f6c1e-…
+  $ recount restore 0b7f6c1e-… --project ~/code/app
+  $ recount restore 0b7f6c1e-… --to /tmp/restored`,
+    )
+    .action((sessionId: string, options: RestoreOptions) => restore(context, sessionId, options));
+}
+
+async function restore(context: CliContext, id: string, options: RestoreOptions): Promise<void> {
+  const [{ findApi, NO_API_MESSAGE }, { createApiClient }, { toMachine }] = await Promise.all([
+    import('../connection/find-api.ts'),
+    import('../connection/api-client.ts'),
+    import('../collector/send.ts'),
+  ]);
+  const place = await findApi(context, options);
+  if (place === undefined) throw new CliError(NO_API_MESSAGE);
+  const client = createApiClient(place);
+  const session = await client.request<SessionDetail>(`/v1/sessions/${encodeURIComponent(id)}`);
+  if (session === undefined) throw new CliError(`There is no session ${id}.`);
+  const transcripts = [session, ...(await listSubagents(client, session.session_id))];
+  for (const { primary_transcript_id } of transcripts) {
+    const transcript = await client.request<Transcript>(`/v1/transcripts/${primary_transcript_id}`);
+    if (transcript === undefined) throw new CliError(`The transcript ${primary_transcript_id} was deleted meanwhile.`);
+    const path = toRestoredPath(toMachine(context), transcript, {
+      project: options.project && resolve(context.workingDirectory, options.project),
+      folder: options.to && resolve(context.workingDirectory, options.to),
+    });
+    await writeTranscript(context, place, transcript, path, options.force ?? false);
+  }
+  const program = AGENTS.find((agent) => agent.id === session.agent)?.label ?? session.agent;
+  note(
+    context,
+    `${program} can go on with ${session.session_id} in ${options.project ?? session.project ?? 'its folder'}.`,
+  );
+}
+
+async function listSubagents(client: ApiClient, sessionId: string): Promise<SessionList['sessions']> {
+  const sessions: SessionList['sessions'] = [];
+  for (let cursor: string | undefined; ; ) {
+    const path = `/v1/sessions/${encodeURIComponent(sessionId)}/subagents`;
+    const list = await client.request<SessionList>(path, { query: { limit: PAGE_LIMIT, cursor } });
+    sessions.push(...(list?.sessions ?? []));
+    cursor = list?.next_cursor ?? undefined;
+    if (cursor === undefined) return sessions;
+  }
+}
+
+/**
+ * Where this machine's agent looks for a transcript that lay at `path` on another one: what follows the agent's folder is the
+ * same, but for the name that Claude Code gives the folder of a project. Throws CliError where it cannot be told.
+ */
+export function toRestoredPath(
+  machine: Machine,
+  { agent: id, path, session_id: sessionId }: Pick<Transcript, 'agent' | 'path' | 'session_id'>,
+  { project, folder }: { project?: string | undefined; folder?: string | undefined },
+): string {
+  const parts = (path ?? '').replace(/\.(zst|gz)$/, '').split(/[\\/]/);
+  for (const place of AGENTS.find((agent) => agent.id === id)?.places ?? []) {
+    if (place.holds !== 'transcripts') continue;
+    for (const pattern of place.files) {
+      const start = parts.lastIndexOf(pattern.split('/')[0] ?? '');
+      const [base] = folder === undefined ? toBaseFolders(place, machine) : [folder];
+      if (start < 0 || base === undefined) continue;
+      const rest = parts.slice(start);
+      // The path is what an uploader said: it must not lead elsewhere.
+      if (rest.some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) continue;
+      if (project !== undefined && id === 'claude-code') rest[1] = project.replaceAll(/[^A-Za-z0-9]/g, '-');
+      return join(base, ...rest);
+    }
+  }
+  if (folder !== undefined) return join(folder, `${basename(sessionId).replaceAll(/[^\w.-]/g, '_')}.jsonl`);
+  throw new CliError(`It cannot be told where ${id} would look for ${sessionId}: name a folder with --to.`);
+}
+
+async function writeTranscript(
+  context: CliContext,
+  place: ApiPlace,
+  transcript: Transcript,
+  path: string,
+  force: boolean,
+): Promise<void> {
+  const expected = transcript.stored_sha256 ?? transcript.sha256;
+  if (!force && (await stat(path).catch(() => undefined)) !== undefined) {
+    if ((await hashFile(path)) === expected) return note(context, `${path} is there already.`);
+    throw new CliError(
+      `${path} is there, and has other bytes: give --force to write over it, or --to for another place.`,
+    );
+  }
+  const { download } = await import('../connection/download.ts');
+  const response = await download(place, `/v1/transcripts/${transcript.id}/raw`, {});
+  await mkdir(dirname(path), { recursive: true });
+  const unfinished = `${path}.unfinished`;
+  const hash = createHash('sha256');
+  const hashing = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk);
+      done(null, chunk);
+    },
+  });
+  try {
+    await pipeline(response, hashing, createWriteStream(unfinished, { mode: 0o600 }));
+    if (hash.digest('hex') !== expected)
+      throw new CliError(`The bytes of ${transcript.id} are not those that were stored: run recount doctor.`);
+    const time = new Date(transcript.last_timestamp ?? transcript.created_at);
+    await utimes(unfinished, time, time);
+    await rename(unfinished, path);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  print(context, path);
+  if (transcript.stored_sha256 !== null) note(context, 'Secrets were taken out of it before it was stored.');
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest('hex');
+}
