@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { indexWaitingSessions } from '@recount/ingest';
@@ -82,6 +83,25 @@ describe('the first hour', () => {
     expect(await read('show', '5dd9', '--markdown')).toMatch(/^# Make webhook/);
     const raw = (await read('show', '5dd9', '--raw')).trimEnd().split('\n');
     expect((await read('show', '5dd9', '--raw', '--line', '2')).trimEnd()).toBe(raw[1]);
+  });
+
+  it('runs what the README says, each showing something', async () => {
+    const readme = await readFile(`${PROJECT_DIRECTORY}/README.md`, 'utf8');
+    const file = /FILE=(\S+)/.exec(readme)?.[1] ?? '';
+    const lines = [
+      ...readme.matchAll(
+        /^ {4}\.\/recount ((?:sessions|show|why|report|search|prices list|parse|status|sql)\b.*?)(?: +# .*)?$/gm,
+      ),
+    ];
+    expect(lines.length).toBeGreaterThan(9);
+    for (const [, command = ''] of lines) {
+      const words = [...command.replace('$FILE', file).matchAll(/"([^"]*)"|(\S+)/g)].map(
+        ([, quoted, word]) => quoted ?? word ?? '',
+      );
+      const { exitCode, out } = await type(words);
+      expect({ command, exitCode }).toEqual({ command, exitCode: 0 });
+      expect({ command, lines: out.trim().split('\n').length > 2 }).toEqual({ command, lines: true });
+    }
   });
 
   it('asks what failed', async () => {
