@@ -1,4 +1,7 @@
 import type {
+  ApiKeyList,
+  AuditList,
+  AuditQuery,
   BROWSER_REQUEST_HEADER,
   FilesReport,
   filesReportQuerySchema,
@@ -39,12 +42,18 @@ import type {
   UsageReport,
   usageReportQuerySchema,
   Whoami,
+  WorkspacePrices,
+  WorkspaceSettings,
 } from '@recount/contract';
 import type { z } from 'zod';
 
 /** What the API answers: for each route that the dashboard reads, its query and its answer, by the schemas of the contract. */
 export interface Routes {
   '/v1/whoami': [Record<never, never>, Whoami];
+  '/v1/keys': [Record<never, never>, ApiKeyList];
+  '/v1/audit': [AuditQuery, AuditList];
+  '/v1/prices': [Record<never, never>, WorkspacePrices];
+  '/v1/settings': [Record<never, never>, WorkspaceSettings];
   '/v1/sessions': [SessionListQuery, SessionList];
   '/v1/sessions/{session_id}': [Record<never, never>, SessionDetail];
   '/v1/sessions/{session_id}/messages': [MessageListQuery, MessageList];

@@ -55,5 +55,6 @@ export const PAGES: readonly Page[] = [
     component: 'PeoplePage',
   },
   { path: '/uploads', label: 'Uploads', load: () => import('./uploads/uploads-page.tsx'), component: 'UploadsPage' },
+  { path: '/admin', label: 'Admin', load: () => import('./admin/admin-page.tsx'), component: 'AdminPage' },
   { path: '/sign-in', load: () => import('./sign-in/sign-in-page.tsx'), component: 'SignInPage' },
 ];

@@ -1,0 +1,138 @@
+import type { WorkspacePrices } from '@recount/contract';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { request } from '../../api/client.ts';
+import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { TIME_ZONE } from '../../format/values.ts';
+import { Caveats } from '../../ui/caveats.tsx';
+import { Count, Money } from '../../ui/figures.tsx';
+import { Answered, Failure } from '../../ui/states.tsx';
+
+/** The workspace's own prices, and which models have none. */
+export function Prices(): ReactNode {
+  const prices = useAnswer('/v1/prices', {});
+  return (
+    <section aria-labelledby="prices">
+      <h2 id="prices">Prices</h2>
+      <Answered of={prices}>
+        {(current) => (
+          <>
+            <p className="muted">
+              Price version <code>{current.price_version}</code>, currency {current.currency_label} (nothing is
+              converted).
+            </p>
+            <Overrides current={current} />
+          </>
+        )}
+      </Answered>
+      <Effect />
+    </section>
+  );
+}
+
+const EXAMPLE = `[
+  { "model": "my-model-*", "inputUsdPerMillion": 3, "outputUsdPerMillion": 15 }
+]`;
+
+function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
+  const stored = JSON.stringify(current.overrides, null, 2);
+  const [text, setText] = useState<string>();
+  const save = useMutation({
+    mutationFn: (overrides: string) =>
+      request('/v1/prices', {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: `{"overrides":${overrides}}`,
+      }),
+    onSuccess: () => {
+      setText(undefined);
+      return queryClient.invalidateQueries();
+    },
+  });
+  return (
+    <form
+      className="admin-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save.mutate(text ?? stored);
+      }}
+    >
+      <label>
+        Overrides of the list prices, as JSON: all of them, in US dollars per million tokens
+        <textarea
+          className="mono"
+          rows={12}
+          spellCheck={false}
+          placeholder={EXAMPLE}
+          value={text ?? (current.overrides.length === 0 ? '[]' : stored)}
+          onChange={({ target }) => setText(target.value)}
+        />
+      </label>
+      <p className="muted">
+        They hold for what is ingested from now on. <code>recount reprice</code> applies them to what is stored.
+      </p>
+      <button type="submit" disabled={text === undefined || save.isPending}>
+        Save overrides
+      </button>
+      {save.isSuccess && text === undefined && <p role="status">Saved.</p>}
+      {save.error !== null && <Failure error={save.error} />}
+    </form>
+  );
+}
+
+/** What each model costs by the prices that are in force: rates are looked up once, and stored with each response. */
+function Effect(): ReactNode {
+  const models = useAnswer('/v1/analytics/models', { time_zone: TIME_ZONE });
+  return (
+    <>
+      <h3>Models in use</h3>
+      <Answered of={models}>
+        {({ rows, caveats }) => (
+          <>
+            <Caveats caveats={caveats} />
+            <div className="scroll-x" tabIndex={0} role="region" aria-label="Models in use">
+              <table className="plain-table">
+                <thead>
+                  <tr>
+                    <th scope="col">Model</th>
+                    <th scope="col" className="end">
+                      Responses
+                    </th>
+                    <th scope="col" className="end">
+                      Without a price
+                    </th>
+                    <th scope="col" className="end">
+                      Cost
+                    </th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {rows.map(({ model, responses, unpriced, cost_usd }) => (
+                    <tr key={model}>
+                      <td>{model ?? <span className="muted">none is named</span>}</td>
+                      <td className="end">
+                        <Count value={responses} />
+                      </td>
+                      <td className="end">
+                        {unpriced.responses > 0 ? (
+                          <span className="tag warn">
+                            <Count value={unpriced.responses} />
+                          </span>
+                        ) : (
+                          0
+                        )}
+                      </td>
+                      <td className="end">
+                        <Money value={cost_usd} />
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </>
+        )}
+      </Answered>
+    </>
+  );
+}

@@ -1,0 +1,116 @@
+import type { WorkspaceSettings, WorkspaceSettingsChange } from '@recount/contract';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { request } from '../../api/client.ts';
+import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { Answered, Failure } from '../../ui/states.tsx';
+
+const REDACTIONS = [
+  ['off', 'Nothing: rows and bytes stay as they came'],
+  ['rows', 'Rows have [REDACTED] in their place; raw transcripts stay'],
+  ['rows-and-raw', 'A redacted copy also replaces the raw transcript'],
+] as const;
+
+/** What becomes of secrets, and for how long texts and bytes are kept. */
+export function Settings(): ReactNode {
+  const settings = useAnswer('/v1/settings', {});
+  return (
+    <section aria-labelledby="settings">
+      <h2 id="settings">Secrets and retention</h2>
+      <Answered of={settings}>{(current) => <Form key={JSON.stringify(current)} current={current} />}</Answered>
+    </section>
+  );
+}
+
+const toDays = (value: FormDataEntryValue | null): number | null =>
+  value === null || value === '' ? null : Number(value);
+const toText = (days: number | null): string => (days === null ? 'for ever' : `${days} days`);
+
+/** What a change deletes, in a sentence each. */
+function toDeletions(current: WorkspaceSettings, next: WorkspaceSettings): string[] {
+  const isShorter = (before: number | null, after: number | null): boolean =>
+    after !== null && (before === null || after < before);
+  return [
+    ...(isShorter(current.rows_max_age_days, next.rows_max_age_days)
+      ? [
+          `Messages and texts are kept for ${toText(next.rows_max_age_days)}, not ${toText(current.rows_max_age_days)}: older ones are deleted within the hour. Figures stay.`,
+        ]
+      : []),
+    ...(isShorter(current.raw_max_age_days, next.raw_max_age_days)
+      ? [
+          `Raw transcripts are kept for ${toText(next.raw_max_age_days)}, not ${toText(current.raw_max_age_days)}: older ones are deleted within the hour, for good.`,
+        ]
+      : []),
+    ...(next.redaction === 'rows-and-raw' && current.redaction !== 'rows-and-raw'
+      ? ['Redacted copies replace raw transcripts from now on: the originals cannot be had back.']
+      : []),
+  ];
+}
+
+function Form({ current }: { current: WorkspaceSettings }): ReactNode {
+  const [asked, setAsked] = useState<WorkspaceSettings>();
+  const save = useMutation({
+    mutationFn: (body: WorkspaceSettingsChange) =>
+      request('/v1/settings', {
+        method: 'PUT',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    onSuccess: () => queryClient.invalidateQueries(),
+    onSettled: () => setAsked(undefined),
+  });
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const data = new FormData(event.currentTarget);
+    const next = {
+      redaction: data.get('redaction') as WorkspaceSettings['redaction'],
+      rows_max_age_days: toDays(data.get('rows')),
+      raw_max_age_days: toDays(data.get('raw')),
+    };
+    if (toDeletions(current, next).length > 0) setAsked(next);
+    else save.mutate(next);
+  };
+  return (
+    <form className="admin-form" onSubmit={onSubmit}>
+      <label>
+        Secrets that rules find in transcripts
+        <select name="redaction" defaultValue={current.redaction}>
+          {REDACTIONS.map(([id, label]) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Delete messages and texts so many days after a session’s last activity (empty: never; figures stay)
+        <input name="rows" type="number" min={1} max={36500} defaultValue={current.rows_max_age_days ?? ''} />
+      </label>
+      <label>
+        Delete raw transcripts so many days after it (empty: never)
+        <input name="raw" type="number" min={1} max={36500} defaultValue={current.raw_max_age_days ?? ''} />
+      </label>
+      {asked === undefined ? (
+        <button type="submit" disabled={save.isPending}>
+          Save
+        </button>
+      ) : (
+        <div className="caveats" role="alert">
+          {toDeletions(current, asked).map((line) => (
+            <p key={line}>{line}</p>
+          ))}
+          <div className="row">
+            <button type="button" className="danger" onClick={() => save.mutate(asked)}>
+              Save, and delete what is older
+            </button>
+            <button type="button" onClick={() => setAsked(undefined)}>
+              Leave it as it is
+            </button>
+          </div>
+        </div>
+      )}
+      {save.isSuccess && <p role="status">Saved.</p>}
+      {save.error !== null && <Failure error={save.error} />}
+    </form>
+  );
+}
