@@ -62,7 +62,7 @@ describe('receiveTranscript', () => {
     ['without a session id', {}, 'unidentified', '{"type":"user"}\n'],
     ['of another agent', {}, 'unsupported-format', '{"type":"thread.started","thread_id":"t"}\n'],
     ['of no known agent', { sessionId: 's' }, 'unsupported-format', '{"type":"note"}\n'],
-    ['of an agent not read yet', { agent: 'codex' }, 'unsupported-format', toTranscript('s', 2)],
+    ['of an agent that there is not', { agent: 'heron' }, 'unsupported-format', toTranscript('s', 2)],
     ['with a bad session id', { sessionId: 'a\nb' }, 'invalid-session-id', '{}\n'],
   ])('refuses a transcript %s and keeps nothing of it', async (_name, request, code, text) => {
     const before = await installation.listObjectKeys();
