@@ -60,7 +60,6 @@ export async function bundle(root: string, directory: string): Promise<Metafile>
     target: 'node22.18',
     minifySyntax: true,
     minifyWhitespace: true,
-    keepNames: true,
     sourcemap: 'linked',
     // Our own sources are short; those of the libraries are as long again as the whole package.
     sourcesContent: false,

@@ -62,7 +62,9 @@ async function copyAssets(): Promise<void> {
   }
   await cp(join(root, 'scripts/package/recount.mjs'), join(staging, 'apps/cli/bin/recount.mjs'));
   await cp(join(root, 'scripts/package/README.md'), join(staging, 'README.md'));
-  await cp(join(root, 'apps/cli/package.json'), join(staging, 'apps/cli/package.json'));
+  // Of the command line's own package only what is read at run time.
+  const { version } = JSON.parse(await readFile(join(root, 'apps/cli/package.json'), 'utf8')) as Manifest;
+  await writeFile(join(staging, 'apps/cli/package.json'), `${JSON.stringify({ version, type: 'module' })}\n`);
   const { resolve: resolveFromApi } = createRequire(join(root, 'apps/api/package.json'));
   for (const file of SWAGGER_UI_FILES) {
     await cp(resolveFromApi(`@fastify/swagger-ui/static/${file}`), join(staging, 'apps/api/swagger-ui', file));
