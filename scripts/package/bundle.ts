@@ -5,7 +5,6 @@ import { build, type Metafile, type Plugin } from 'esbuild';
 /** Programs of the package, below `dist/`. */
 const ENTRIES = {
   main: 'apps/cli/src/main.ts',
-  statusline: 'apps/cli/src/usage/statusline.ts',
   index: 'packages/core/src/index.ts',
   live: 'packages/core/src/live/index.ts',
   'scan-worker': 'packages/usage/src/scan-worker.ts',
