@@ -19,8 +19,10 @@ import type {
   PermissionDenialsReport,
   Problem,
   ProgramsReport,
+  PullRequestsReport,
   permissionDenialsReportQuerySchema,
   programsReportQuerySchema,
+  pullRequestsReportQuerySchema,
   ReconciliationReport,
   reconciliationReportQuerySchema,
   SearchQuery,
@@ -74,6 +76,7 @@ export interface Routes {
   '/v1/analytics/skills': [z.input<typeof skillsReportQuerySchema>, SkillsReport];
   '/v1/analytics/permission-denials': [z.input<typeof permissionDenialsReportQuerySchema>, PermissionDenialsReport];
   '/v1/analytics/subagents': [z.input<typeof subagentsReportQuerySchema>, SubagentsReport];
+  '/v1/analytics/pull-requests': [z.input<typeof pullRequestsReportQuerySchema>, PullRequestsReport];
   '/v1/analytics/reconciliation': [z.input<typeof reconciliationReportQuerySchema>, ReconciliationReport];
 }
 

@@ -54,6 +54,12 @@ export const PAGES: readonly Page[] = [
     load: () => import('./breakdowns/breakdown-page.tsx'),
     component: 'PeoplePage',
   },
+  {
+    path: '/insights',
+    label: 'Insights',
+    load: () => import('./insights/insights-page.tsx'),
+    component: 'InsightsPage',
+  },
   { path: '/uploads', label: 'Uploads', load: () => import('./uploads/uploads-page.tsx'), component: 'UploadsPage' },
   { path: '/admin', label: 'Admin', load: () => import('./admin/admin-page.tsx'), component: 'AdminPage' },
   { path: '/sign-in', load: () => import('./sign-in/sign-in-page.tsx'), component: 'SignInPage' },
