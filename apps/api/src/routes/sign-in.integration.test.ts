@@ -95,7 +95,8 @@ describe('the dashboard', () => {
 
   it('leaves paths of the API, other methods and other clients to problems', async () => {
     for (const path of ['/v1/none', '/docs/none']) await expectProblem(await ask(path, page), 404, 'not-found');
-    await expectProblem(await ask('/'), 404, 'not-found');
+    expect((await ask('/')).status).toBe(200);
+    await expectProblem(await ask('/sessions'), 404, 'not-found');
     await expectProblem(await ask('/', page, 'POST'), 404, 'not-found');
     await expectProblem(await ask('/assets/none.js', page), 404, 'not-found');
     await expectProblem(await ask('/assets/..%2f..%2fpackage.json'), 404, 'not-found');

@@ -35,7 +35,9 @@ export async function provideDashboard(note: (line: string) => void): Promise<st
   const unfinished = `${directory}.${process.pid}`;
   try {
     const build = [vite, 'build', '--outDir', unfinished, '--emptyOutDir', '--logLevel', 'error'];
-    await run(process.execPath, build, { cwd: WEB_DIRECTORY, timeout: BUILD_TIMEOUT_MS });
+    // Whatever this process runs as: React would bring its checks for development along.
+    const env = { ...process.env, NODE_ENV: 'production' };
+    await run(process.execPath, build, { cwd: WEB_DIRECTORY, env, timeout: BUILD_TIMEOUT_MS });
     await rename(unfinished, directory);
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true });

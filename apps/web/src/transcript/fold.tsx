@@ -50,16 +50,15 @@ export function LongText({
   render: (text: string) => ReactNode;
 }): ReactNode {
   const [isOpen, setOpen] = useExpanded(`${name} rest`);
-  const end = isOpen ? -1 : toEndOfLines(text, shownLines);
-  if (end < 0) {
+  const end = toEndOfLines(text, shownLines);
+  if (end < 0) return render(text);
+  if (isOpen) {
     return (
       <>
         {render(text)}
-        {isOpen && (
-          <button type="button" className="quiet more" onClick={() => setOpen(false)}>
-            Show less
-          </button>
-        )}
+        <button type="button" className="quiet more" onClick={() => setOpen(false)}>
+          Show less
+        </button>
       </>
     );
   }

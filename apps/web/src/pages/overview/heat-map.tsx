@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { useNavigate } from '@tanstack/react-router';
+import type { MouseEvent, ReactNode } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addDays, toToday } from '../../format/period.ts';
 import { formatCompact, formatMoney, TIME_ZONE } from '../../format/values.ts';
@@ -10,8 +10,14 @@ const WEEKS = 53;
 const LEVELS = 4;
 const monthName = new Intl.DateTimeFormat(undefined, { month: 'short', timeZone: 'UTC' });
 
-/** A year of days, a column a week: the darker, the more. Each leads to the sessions of its day. */
+/** A year of days, a column a week: the darker, the more. Clicking one leads to its sessions, as filters of the sessions do. */
 export function HeatMap({ metric }: { metric: Metric }): ReactNode {
+  const navigate = useNavigate();
+  const openDay = ({ target }: MouseEvent): void => {
+    const { date } = (target as HTMLElement).dataset;
+    if (date !== undefined)
+      void navigate({ to: '/sessions', search: { from: date, to: date, subagents: 'include' } } as never);
+  };
   const today = toToday();
   const weekday = (new Date(`${today}T00:00:00Z`).getUTCDay() + 6) % 7;
   const start = addDays(today, -weekday - (WEEKS - 1) * 7);
@@ -46,8 +52,14 @@ export function HeatMap({ metric }: { metric: Metric }): ReactNode {
                   Math.floor((ranked.filter((other) => other < value).length / ranked.length) * LEVELS),
                 );
           return (
-            <div className="scroll-x heat-scroll" tabIndex={0} role="group" aria-label="Days of the last 12 months">
-              <div className="heat-map">
+            <div
+              className="scroll-x heat-scroll"
+              tabIndex={0}
+              role="img"
+              aria-label={`Days of the last 12 months: ${rows.length} with use`}
+            >
+              {/* biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: a shortcut; the filters of the sessions do the same */}
+              <div className="heat-map" onClick={openDay}>
                 {Array.from({ length: WEEKS }, (_, week) => (
                   <div key={week} className="heat-week">
                     <span className="muted heat-month">{toMonthLabel(addDays(start, week * 7))}</span>
@@ -61,17 +73,8 @@ export function HeatMap({ metric }: { metric: Metric }): ReactNode {
                           : `${formatCompact(toValue(date))} tokens`;
                       const title =
                         row === undefined ? `${date}: nothing` : `${date}: ${text}, ${row.sessions} sessions`;
-                      if (row === undefined) return <span key={date} className="heat-day heat-0" title={title} />;
-                      return (
-                        <Link
-                          key={date}
-                          className={`heat-day heat-${toLevel(toValue(date)) || 1}`}
-                          title={title}
-                          aria-label={title}
-                          to="/sessions"
-                          search={{ from: date, to: date } as never}
-                        />
-                      );
+                      const level = row === undefined ? 0 : toLevel(toValue(date)) || 1;
+                      return <span key={date} className={`heat-day heat-${level}`} title={title} data-date={date} />;
                     })}
                   </div>
                 ))}

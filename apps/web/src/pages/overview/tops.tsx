@@ -150,7 +150,7 @@ function TopTools({ query }: { query: Filter }): ReactNode {
                   Failed
                 </th>
                 <th scope="col" className="end">
-                  Mean time
+                  Mean
                 </th>
               </tr>
             </thead>

@@ -21,8 +21,6 @@ import { useTextMarks } from './use-text-marks.ts';
 
 const ESTIMATED_TURN_PX = 120;
 const OVERSCAN_TURNS = 4;
-/** Of the bar that stays at the top. */
-const BAR_PX = 116;
 
 /** The conversation, of which the part in sight is in the document; with jumps by keys, buttons, timeline, search and links. */
 export function Reader({
@@ -38,14 +36,21 @@ export function Reader({
   const [{ message, find = '' }, change] = useUrlState();
   const [selected, setSelected] = useState(-1);
   const list = useRef<HTMLDivElement>(null);
+  const bar = useRef<HTMLDivElement>(null);
   const [margin, setMargin] = useState(0);
-  useLayoutEffect(() => setMargin(list.current?.offsetTop ?? 0));
+  const [barHeight, setBarHeight] = useState(0);
+  useLayoutEffect(() => {
+    setMargin(list.current?.offsetTop ?? 0);
+    // What stays at the top covers what is scrolled to: itself, and on phones the menu above it.
+    if (bar.current !== null)
+      setBarHeight(bar.current.offsetHeight + (Number.parseFloat(getComputedStyle(bar.current).top) || 0));
+  });
   const virtual = useWindowVirtualizer({
     count: turns.length,
     estimateSize: () => ESTIMATED_TURN_PX,
     overscan: OVERSCAN_TURNS,
     scrollMargin: margin,
-    scrollPaddingStart: BAR_PX,
+    scrollPaddingStart: barHeight,
     getItemKey: (index) => turns[index]?.message.id ?? index,
   });
   const goTo = useCallback(
@@ -56,7 +61,7 @@ export function Reader({
     },
     [turns.length, virtual],
   );
-  useLinkedMessage(message, turns, goTo);
+  useLinkedMessage(message, conversation, goTo);
   const wanted = useDeferredValue(find.trim().toLowerCase());
   const found = useMemo(
     () => (wanted === '' ? [] : turns.flatMap((turn, index) => (containsText(turn, wanted) ? [index] : []))),
@@ -85,7 +90,7 @@ export function Reader({
   });
   return (
     <>
-      <div className="reader-bar">
+      <div className="reader-bar" ref={bar}>
         <Timeline turns={turns} current={selected} goTo={goTo} />
         <div className="row">
           <Jump label="prompt" keys={['[', ']']} jump={(direction) => jump(direction, isPrompt)} />
@@ -159,20 +164,27 @@ function findTurn(turns: readonly Turn[], from: number, direction: 1 | -1, match
   return -1;
 }
 
+const REPEATED_AFTER_MS = [100, 300, 800];
+
 /** Goes to the message that the address names, once it is there. */
-function useLinkedMessage(id: string | undefined, turns: readonly Turn[], goTo: (index: number) => void): void {
+function useLinkedMessage(
+  id: string | undefined,
+  { turns, isComplete }: Conversation,
+  goTo: (index: number) => void,
+): void {
   const done = useRef<string>(undefined);
+  const latest = useRef(goTo);
+  latest.current = goTo;
   useEffect(() => {
     if (id === undefined || done.current === id) return;
     // Messages that hold nothing but results stand with their calls: the one before has it.
     const index = turns.findLastIndex(({ message }) => message.id <= id);
-    if (index < 0 || (index === turns.length - 1 && turns[index]?.message.id !== id)) return;
+    if (index < 0 || (!isComplete && index === turns.length - 1 && turns[index]?.message.id !== id)) return;
     done.current = id;
     goTo(index);
-    // Heights are measured when turns come into the document: the place is only then exact.
-    const timer = setTimeout(() => goTo(index), 150);
-    return () => clearTimeout(timer);
-  }, [id, turns, goTo]);
+    // Heights are measured when turns come into the document: only then is the place exact.
+    for (const delayMs of REPEATED_AFTER_MS) setTimeout(() => latest.current(index), delayMs);
+  }, [id, turns, isComplete, goTo]);
 }
 
 function containsText({ steps }: Turn, wanted: string): boolean {

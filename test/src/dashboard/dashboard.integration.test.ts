@@ -1,0 +1,302 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
+import { provideDashboard } from '@recount/cli/dashboard';
+import type { SessionList, UsageReport } from '@recount/contract';
+import { indexWaitingSessions } from '@recount/ingest';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { BROWSER_FLAGS, findBrowser } from './browser.ts';
+import { toHostileTranscript } from './hostile-session.ts';
+
+const executablePath = findBrowser();
+const SAMPLES = join(import.meta.dirname, '../../../samples/claude-projects');
+const HOSTILE = 'hostile-session';
+const SESSION = 'eee65f53-e942-4ce5-b211-670eae679f02';
+const WAIT_MS = 60_000;
+const DESKTOP = { width: 1280, height: 800 };
+const PHONE = { width: 360, height: 740 };
+
+let directory: string;
+let api: TestApi;
+let browser: Browser;
+const contexts: BrowserContext[] = [];
+/** What pages asked for and said, to be looked at after each test. */
+let requests: string[] = [];
+let complaints: string[] = [];
+
+beforeAll(async () => {
+  if (executablePath === undefined) return;
+  directory = (await provideDashboard(() => undefined)) ?? '';
+  api = await createTestApi({ dashboardDirectory: directory });
+  for (const name of await readdir(SAMPLES, { recursive: true })) {
+    if (name.endsWith('.jsonl')) await api.upload(await readFile(join(SAMPLES, name)), { path: join(SAMPLES, name) });
+  }
+  await api.upload(toHostileTranscript(HOSTILE), { path: `/home/a/.claude/projects/-home-a/${HOSTILE}.jsonl` });
+  await api.work();
+  await indexWaitingSessions(api.database);
+  browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
+});
+afterAll(async () => {
+  await browser?.close();
+  await api?.close();
+});
+afterEach(async () => {
+  for (const context of contexts.splice(0)) await context.close();
+  const elsewhere = requests.filter((url) => !url.startsWith(api.url) && !/^(data|blob):/.test(url));
+  expect(elsewhere).toEqual([]);
+  expect(complaints).toEqual([]);
+  requests = [];
+  complaints = [];
+});
+
+/** A page of somebody who is signed in. */
+async function open(path: string, options: BrowserContextOptions = {}, isSignedIn = true): Promise<Page> {
+  const context = await browser.newContext({ viewport: DESKTOP, ...options });
+  contexts.push(context);
+  context.setDefaultTimeout(WAIT_MS);
+  if (isSignedIn)
+    await context.request.post(`${api.url}/v1/sign-in`, { headers: { authorization: `Bearer ${api.keys.admin}` } });
+  const page = await context.newPage();
+  page.on('request', (request) => requests.push(request.url()));
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (/Content Security Policy|Trusted ?Type/i.test(message.text())) complaints.push(message.text());
+  });
+  await page.goto(api.url + path);
+  await page.locator('h1').first().waitFor();
+  return page;
+}
+
+const ask = async <Answer>(path: string): Promise<Answer> => (await (await api.fetch(path)).json()) as Answer;
+
+const READY: Readonly<Record<string, string>> = {
+  '/': '.legend li',
+  '/?period=all&metric=tokens&by=project': '.legend li',
+  '/sessions?subagents=include': '.body [role=row]',
+  [`/sessions/${SESSION}`]: '.turn',
+  [`/sessions/${HOSTILE}`]: '.turn',
+  '/search?q=rounding': '.found',
+};
+
+describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
+  it('signs in with a key, remembers where one wanted to go, and signs out', async () => {
+    const page = await open('/sessions?agent=claude-code', {}, false);
+    await page.waitForURL(/\/sign-in\?next=/);
+    await page.fill('#key', 'rk_wrong');
+    await page.click('button[type=submit]');
+    await page.getByRole('alert').waitFor();
+    await page.fill('#key', api.keys.read);
+    await page.click('button[type=submit]');
+    await page.waitForURL(`${api.url}/sessions?agent=claude-code`);
+    await page.locator('.body [role=row]').first().waitFor();
+    expect(await page.evaluate('document.cookie')).toBe('');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.waitForURL(/\/sign-in/);
+    expect((await page.request.get(`${api.url}/v1/whoami`)).status()).toBe(401);
+  });
+
+  it('finds, opens and reads a session with the keyboard alone', async () => {
+    const page = await open('/sessions');
+    await page.locator('.body [role=row]').first().waitFor();
+    await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Search or go to' }).fill('one-cent');
+    await page.getByRole('option', { name: /Search for/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.goto(`${api.url}/sessions?prompt=Finance+says`);
+    await page.locator('.body [role=row]').first().waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(`${api.url}/sessions/${SESSION}`);
+    await page.locator('.turn').first().waitFor();
+    await page.keyboard.press(']');
+    await page.locator('.turn-prompt[data-selected=true]').waitFor();
+    await page.keyboard.press('j');
+    const selected = page.locator('.turn[data-selected=true]');
+    await selected.locator('.fold[data-open=false]').first().waitFor();
+    await page.keyboard.press('e');
+    await selected.locator('.fold[data-open=true] .result').first().waitFor();
+    await page.keyboard.press('n');
+    await page.locator('.turn[data-selected=true] .tool-failed').waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  });
+
+  it('shows calls with their results, edits as diffs, sub-agents in place, and the raw line', async () => {
+    const page = await open(`/sessions/${SESSION}`);
+    await page.getByRole('button', { name: 'Expand all' }).click();
+    // What is out of sight is not in the document: each is gone to.
+    const walkTo = async (selector: string): Promise<void> => {
+      await page.keyboard.press('g');
+      for (let turn = 0; turn < 20 && (await page.locator(selector).count()) === 0; turn++) {
+        await page.keyboard.press('j');
+        await page.waitForTimeout(100);
+      }
+      await page.locator(selector).first().waitFor();
+    };
+    for (const selector of ['.subagent .turn', '.diff .diff-added', '.terminal', '.result-failed'])
+      await walkTo(selector);
+    await page.locator('.turn[data-selected=true]').getByRole('button', { name: 'Raw' }).first().click();
+    await expect.poll(() => page.locator('.raw').textContent()).toContain('"sessionId"');
+  });
+
+  it('follows a search result to its message', async () => {
+    const page = await open('/search?q=rounding');
+    await page.locator('.found mark').first().waitFor();
+    await page.locator('.found', { hasText: 'Find one-cent' }).locator('.found-text').last().click();
+    await page.locator('.turn[data-selected=true]').waitFor();
+    expect(new URL(page.url()).searchParams.get('message')).toMatch(/^[0-9A-Z]{26}$/);
+  });
+
+  it.each(['America/Los_Angeles', 'UTC', 'Asia/Kolkata'])('shows the figures of the API in %s', async (timezoneId) => {
+    const page = await open('/?period=all&step=day', { timezoneId });
+    await page.locator('.legend li').first().waitFor();
+    const report = await ask<UsageReport>(`/v1/analytics/usage?time_zone=${timezoneId}&group_by=day`);
+    const { own, sessions } = report.totals;
+    const figures = await page
+      .locator('.totals data')
+      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+    expect(figures).toEqual([
+      own.cost_usd,
+      own.total_tokens,
+      own.tokens_out,
+      own.responses,
+      sessions,
+      own.cache_hit_ratio,
+    ]);
+    const byModel = await ask<UsageReport>('/v1/analytics/usage?group_by=model');
+    const legend = await page
+      .locator('.legend data')
+      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+    expect(legend).toEqual(byModel.rows.flatMap(({ own: { cost_usd: cost } }) => (cost === null ? [] : [cost])));
+    const days = await page
+      .locator('a.heat-day')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('title')?.slice(0, 10)));
+    const since = (await page.locator('.heat-day').first().getAttribute('title'))?.slice(0, 10) ?? '';
+    expect(days).toEqual(report.rows.flatMap(({ day }) => (day != null && day >= since ? [day] : [])));
+  });
+
+  it('shows of each session what the API says', async () => {
+    const page = await open('/sessions?subagents=include&columns=cost,messages,out');
+    const { sessions } = await ask<SessionList>('/v1/sessions?limit=200');
+    await expect.poll(() => page.locator('.body [role=row]').count()).toBe(sessions.length);
+    const shown = await page
+      .locator('.body [role=row]')
+      .evaluateAll((rows) =>
+        rows.map((row) => [...row.querySelectorAll('data')].map((each) => Number(each.getAttribute('value')))),
+      );
+    expect(shown).toEqual(
+      sessions.map(({ total_messages, tokens_out, cost_estimate_usd }) =>
+        [total_messages, tokens_out, cost_estimate_usd].filter((figure) => figure !== null),
+      ),
+    );
+  });
+
+  it('runs nothing of what transcripts hold, and asks nobody else', async () => {
+    for (const path of [
+      '/sessions',
+      '/search?q=script',
+      '/search?q=onerror&mode=substring',
+      '/?period=all&by=project',
+    ]) {
+      const page = await open(path);
+      await page.waitForLoadState('networkidle');
+      expect(await page.evaluate('window.hostile')).toBeUndefined();
+    }
+    const page = await open(`/sessions/${HOSTILE}`);
+    const title = await page.title();
+    await page.getByRole('button', { name: 'Expand all' }).click();
+    for (let turn = 0; turn < 14; turn++) {
+      await page.keyboard.press('j');
+      for (const button of await page.locator('button.more').all())
+        await button.click({ timeout: 2000 }).catch(() => undefined);
+      await page.locator('.turn b, .tool-name').first().hover();
+    }
+    await page.keyboard.press('G');
+    await page.waitForLoadState('networkidle');
+    expect(await page.evaluate('window.hostile')).toBeUndefined();
+    expect(await page.title()).toBe(title);
+    const links = await page
+      .locator('main a')
+      .evaluateAll((all) => all.map((each) => new URL(each.getAttribute('href') ?? '', 'http://a').protocol));
+    expect(links.filter((protocol) => !/^(https?|mailto):$/.test(protocol))).toEqual([]);
+    expect(
+      await page.locator('main iframe, main script, main style, main form[action], main img[src^=http]').count(),
+    ).toBe(0);
+    await expect.poll(() => page.locator('main').textContent()).toContain('⟨U+202E⟩');
+  });
+
+  it.each([
+    ['light', DESKTOP],
+    ['dark', DESKTOP],
+    ['light', PHONE],
+  ] as const)('has nothing that axe finds fault with: %s, %o', async (colorScheme, viewport) => {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    for (const [path, ready] of Object.entries(READY)) {
+      const page = await open(path, { colorScheme, viewport });
+      await page.locator(ready).first().waitFor();
+      await page.waitForLoadState('networkidle');
+      await page.evaluate(axe);
+      const { violations } = (await page.evaluate(
+        'axe.run({ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] })',
+      )) as {
+        violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
+      };
+      const found = violations.map(
+        ({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary}`,
+      );
+      expect(found, `${path} ${colorScheme}`).toEqual([]);
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
+      expect(overflow, `${path} is wider than its window`).toBeLessThanOrEqual(0);
+      await page.context().close();
+    }
+  });
+
+  it('keeps few rows of very many in the document', async () => {
+    const [session] = (await ask<SessionList>('/v1/sessions?limit=1')).sessions;
+    let count = 0;
+    const page = await open('/sign-in', {}, true);
+    await page.route('**/v1/sessions?*', async (route) => {
+      const sessions = Array.from({ length: 500 }, () => ({ ...session, session_id: `session-${count++}` }));
+      await route.fulfill({ json: { sessions, next_cursor: count < 2000 ? `c${count}` : null } });
+    });
+    await page.goto(`${api.url}/sessions`);
+    await page.locator('.body [role=row]').first().waitFor();
+    const table = page.locator('.data-table');
+    for (let step = 0; count < 2000 && step < 200; step++) {
+      await table.evaluate((element) => element.scrollBy(0, 3000));
+      await page.evaluate('new Promise(requestAnimationFrame)');
+    }
+    await expect.poll(async () => Number(await table.getAttribute('aria-rowcount'))).toBeGreaterThan(1500);
+    expect(await page.locator('.body [role=row]').count()).toBeLessThan(80);
+  });
+
+  it('loads little at first: files of a page, compressed', async () => {
+    interface Chunk {
+      file: string;
+      css?: string[];
+      imports?: string[];
+    }
+    const manifest = JSON.parse(await readFile(join(directory, '.vite/manifest.json'), 'utf8')) as Record<
+      string,
+      Chunk
+    >;
+    const collect = (name: string, files: Set<string>): Set<string> => {
+      const chunk = manifest[name];
+      if (chunk === undefined) throw new Error(`${name} is not in the manifest`);
+      for (const file of [chunk.file, ...(chunk.css ?? [])]) files.add(file);
+      for (const each of chunk.imports ?? []) collect(each, files);
+      return files;
+    };
+    for (const name of ['overview/overview', 'sessions/sessions', 'session/session', 'search/search']) {
+      const files = collect(`src/pages/${name}-page.tsx`, collect('index.html', new Set()));
+      let bytes = 0;
+      for (const file of files) {
+        const path = join(directory, file);
+        bytes += (await readFile(`${path}.gz`).catch(() => readFile(path))).length;
+      }
+      expect(bytes, name).toBeLessThan(150_000);
+    }
+  });
+});
