@@ -78,6 +78,7 @@ const READY: Readonly<Record<string, string>> = {
   [`/sessions/${SESSION}`]: '.turn',
   [`/sessions/${HOSTILE}`]: '.turn',
   '/search?q=rounding': '.found',
+  '/uploads': 'h1',
 };
 
 describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
@@ -171,7 +172,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
       .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
     expect(legend).toEqual(byModel.rows.flatMap(({ own: { cost_usd: cost } }) => (cost === null ? [] : [cost])));
     const days = await page
-      .locator('a.heat-day')
+      .locator('.heat-day:not(.heat-0)')
       .evaluateAll((all) => all.map((each) => each.getAttribute('title')?.slice(0, 10)));
     const since = (await page.locator('.heat-day').first().getAttribute('title'))?.slice(0, 10) ?? '';
     expect(days).toEqual(report.rows.flatMap(({ day }) => (day != null && day >= since ? [day] : [])));

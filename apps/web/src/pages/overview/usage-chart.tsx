@@ -211,7 +211,7 @@ function Legend({
             <span className={`swatch series-${index + 1}`} aria-hidden="true" />
             <Link
               to="/sessions"
-              search={(by === 'person' || name === '' ? {} : { [by]: name, subagents: 'include' }) as never}
+              search={(name === '' ? {} : { [by]: name, subagents: 'include' }) as never}
               title={name}
             >
               {toLabel(name, by)}

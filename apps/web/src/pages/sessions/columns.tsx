@@ -102,6 +102,8 @@ export const COLUMNS: readonly SessionColumn[] = [
     ),
     'cost_estimate_usd',
   ),
+  text('person', 'Person', '120px', ({ person }) => person),
+  text('machine', 'Machine', '120px', ({ machine }) => machine),
   text('uploader', 'Brought by', '120px', ({ uploader_key_id }) => uploader_key_id),
   text('version', 'Agent version', '104px', ({ agent_version }) => agent_version),
 ];

@@ -1,4 +1,3 @@
-import { Popover } from '@base-ui/react/popover';
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { PERIODS } from '../../format/period.ts';
@@ -15,12 +14,12 @@ const FIELDS = [
   ['project', 'Project', 'project'],
   ['branch', 'Branch', 'git_branch'],
   ['model', 'Model', 'model'],
+  ['person', 'Person', 'person'],
+  ['machine', 'Machine', 'machine'],
 ] as const;
 
 /** Filters that figures of other pages lead here with: shown where they are set, and can be taken away. */
 export const LINKED_FILTERS = [
-  ['person', 'Person'],
-  ['machine', 'Machine'],
   ['tool', 'Tool'],
   ['program', 'Program'],
   ['mcp_server', 'MCP server'],
@@ -154,19 +153,15 @@ function ColumnChoice({ columns, change }: { columns: string[]; change: Change }
     change({ columns: next.join(',') || 'title' }, { replace: true });
   };
   return (
-    <Popover.Root>
-      <Popover.Trigger className="column-button">Columns</Popover.Trigger>
-      <Popover.Portal>
-        <Popover.Positioner sideOffset={4} align="end" className="popover-positioner">
-          <Popover.Popup className="popover" aria-label="Columns">
-            {COLUMNS.slice(1).map(({ id, label }) => (
-              <label key={id} className="row">
-                <input type="checkbox" checked={columns.includes(id)} onChange={() => toggle(id)} /> {label}
-              </label>
-            ))}
-          </Popover.Popup>
-        </Popover.Positioner>
-      </Popover.Portal>
-    </Popover.Root>
+    <details className="columns">
+      <summary>Columns</summary>
+      <div className="popover" role="group" aria-label="Columns">
+        {COLUMNS.slice(1).map(({ id, label }) => (
+          <label key={id} className="row">
+            <input type="checkbox" checked={columns.includes(id)} onChange={() => toggle(id)} /> {label}
+          </label>
+        ))}
+      </div>
+    </details>
   );
 }

@@ -20,13 +20,15 @@ const toMoment = (date: string | undefined): string | undefined =>
   date === undefined ? undefined : new Date(`${date}T00:00:00`).toISOString();
 
 export function toSessionQuery(state: UrlState): SessionListQuery {
-  const { agent, project, branch, model, prompt, subagents = 'exclude' } = state;
+  const { agent, project, branch, model, person, machine, prompt, subagents = 'exclude' } = state;
   const { from, to } = readPeriod(state, 'all');
   return {
     ...(agent && { agent }),
     ...(project && { project }),
     ...(branch && { branch }),
     ...(model && { model }),
+    ...(person && { person }),
+    ...(machine && { machine }),
     ...(prompt && { prompt }),
     ...Object.fromEntries(LINKED_FILTERS.flatMap(([name]) => (state[name] ? [[name, state[name]]] : []))),
     ...(from && { from: toMoment(from) }),
