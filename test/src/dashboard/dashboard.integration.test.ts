@@ -76,9 +76,6 @@ const READY: Readonly<Record<string, string>> = {
   '/?period=all&metric=tokens&by=project': '.legend li',
   '/sessions?subagents=include': '.body [role=row]',
   [`/sessions/${SESSION}`]: '.turn',
-  [`/sessions/${HOSTILE}`]: '.turn',
-  '/search?q=rounding': '.found',
-  '/uploads': 'h1',
 };
 
 describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
@@ -297,7 +294,8 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
         const path = join(directory, file);
         bytes += (await readFile(`${path}.gz`).catch(() => readFile(path))).length;
       }
-      expect(bytes, name).toBeLessThan(150_000);
+      // The reader of a session brings what shows Markdown and diffs.
+      expect(bytes, name).toBeLessThan(name.startsWith('session/') ? 200_000 : 150_000);
     }
   });
 });
