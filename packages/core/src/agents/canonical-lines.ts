@@ -1,6 +1,7 @@
 import { readObject, readText } from '../records/fields.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
 import type { Format } from './agent.ts';
+import { parseJsonText } from './reader-kit.ts';
 
 /** The first line of a session that `packages/collect` has read from an agent's store. */
 export interface CanonicalHeader {
@@ -52,14 +53,9 @@ export function readCanonicalFile(line: JsonObject): CanonicalFile | undefined {
   return file === null || value === undefined ? undefined : { file, value };
 }
 
-/** The JSON object that a column holds as text. Undefined if it holds none. */
+/** The JSON value that a column holds as text, without characters that Postgres refuses. Undefined if it holds none. */
 export function readJsonColumn(value: JsonValue | undefined): JsonValue | undefined {
-  if (typeof value !== 'string') return value;
-  try {
-    return JSON.parse(value) as JsonValue;
-  } catch {
-    return undefined;
-  }
+  return typeof value === 'string' ? parseJsonText(value) : value;
 }
 
 /** The form in which an agent's sessions come from its store. */

@@ -1,8 +1,8 @@
-import { toStorableJson } from '../../lines/json-line.ts';
 import { toShellProgram } from '../../messages/tool-calls.ts';
 import { cutCharacters, isJsonObject, MAX_IDENTIFIER_LENGTH, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, ToolKind } from '../../rows.ts';
 import { newToolResult, newToolUse } from '../new-records.ts';
+import { parseJsonText } from '../reader-kit.ts';
 import type { ToolResult, ToolUse } from '../records.ts';
 
 /** Tools of Codex 0.40 to 0.160 by name. */
@@ -63,11 +63,7 @@ export function toToolName({ name, namespace }: JsonObject): string {
 /** The arguments, which most calls have as JSON in a string: as they are if they cannot be read. */
 export function toToolInput(value: JsonValue | undefined): JsonValue {
   if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value ?? null;
-  try {
-    return toStorableJson(JSON.parse(value) as JsonValue).value;
-  } catch {
-    return value;
-  }
+  return parseJsonText(value) ?? value;
 }
 
 export function describeToolUse(toolName: string, input: JsonValue, inputBytes: number): ToolUse {
