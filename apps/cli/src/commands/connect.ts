@@ -28,7 +28,7 @@ export function createConnectCommand(context: CliContext): Command {
     .option('--machine <name>', 'name of this machine in reports (default: its host name)')
     .option('--person <name>', 'whose sessions these are (default: the person of the key, else the user name here)')
     .option('--exclude <folder...>', 'working directories whose sessions are not sent, with all below them', [])
-    .option('--no-hooks', 'leave the agents’ settings alone: sessions are sent by `recount send` or `recount watch`')
+    .option('--no-hooks', 'leave the agents’ settings alone: sessions are sent by `recount send`, e.g. from cron')
     .option('--dry-run', 'show what would be changed and sent, and do nothing')
     .option('-y, --yes', 'change the agents’ settings without asking')
     .option('--json', 'print the state of the connection as JSON')
@@ -97,7 +97,7 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
     await writeConnection(context, { ...connection, hooks: [...known, ...planned] });
     await applyHooks(changes);
   } else if (options.hooks) {
-    note(context, 'The settings stay as they are: run `recount send`, or `recount watch`, to send what is new.');
+    note(context, 'The settings stay as they are: run `recount send`, e.g. from cron, to send what is new.');
   }
   startSender(context);
   print(context, `Connected to ${server} as ${connection.machine}, ${connection.person ?? 'nobody in particular'}.`);
@@ -158,7 +158,7 @@ function showPlan(
   for (const { file, before, after, problem } of changes) {
     note(context, '');
     if (problem !== undefined) {
-      note(context, `${file.path} stays as it is. ${problem}: add the hooks yourself, or use \`recount watch\`.`);
+      note(context, `${file.path} stays as it is. ${problem}: add the hooks yourself, or run \`recount send\` from cron.`);
     } else if (after === undefined) {
       note(context, `${file.path} has the hooks already.`);
     } else {
