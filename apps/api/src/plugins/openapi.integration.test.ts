@@ -99,6 +99,7 @@ describe('/openapi.json', () => {
       'get /v1/whoami',
       'head /v1/sessions/{session_id}/live',
       'head /v1/transcripts/{transcript_id}/raw',
+      'patch /v1/transcripts/{transcript_id}',
       'post /v1/sessions/{session_id}/live',
       'post /v1/sign-in',
       'post /v1/sign-in/link',
@@ -144,7 +145,7 @@ describe('/openapi.json', () => {
         expect(security).toBeUndefined();
       } else {
         expect(security, name).toEqual([{ apiKey: [] }]);
-        expect(description, name).toMatch(/Scope: `(ingest|read|admin)`/);
+        expect(description, name).toMatch(/Scope: `(any|ingest|read|admin)`/);
         expect(Object.keys(responses)).toEqual(expect.arrayContaining(['401', '403', '429', '500', '503']));
       }
     }
