@@ -164,7 +164,7 @@ describe('what fails tells nothing', () => {
     const authorization = `Bearer ${key}`;
     for (const path of [
       `/${CANARY}`,
-      `/v1/sessions/${CANARY}`,
+      `/v1/sessions/none-${CANARY}`,
       `/v1/sessions?cursor=${CANARY}`,
       `/v1/sessions?limit=${CANARY}`,
       `/v1/transcripts/${CANARY}/raw`,

@@ -76,6 +76,16 @@ const READY: Readonly<Record<string, string>> = {
   '/?period=all&metric=tokens&by=project': '.legend li',
   '/sessions?subagents=include': '.body [role=row]',
   [`/sessions/${SESSION}`]: '.turn',
+  '/tools?period=all': 'main h1',
+  '/files?period=all': 'main h1',
+  '/projects?period=all': 'main h1',
+  '/models?period=all': 'main h1',
+  '/subagents?period=all': 'main h1',
+  '/people?period=all': 'main h1',
+  '/insights?period=all': 'main h1',
+  '/uploads': 'main h1',
+  '/admin': 'main h1',
+  '/admin?view=settings': 'main h1',
 };
 
 describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {

@@ -100,7 +100,7 @@ describe('GET /v1/export', () => {
     expect(await count('session_id=first')).toBe(20);
     expect(await count(`project=${encodeURIComponent('/srv/c')}`)).toBe(10);
     expect(await count('git_branch=main&model=claude-sonnet-4-5')).toBe(20);
-    expect(await count('model=other')).toBe(0);
+    await expectProblem(await api.fetch('/v1/export/usage?model=other'), 422, 'unknown-name');
     expect(await count('subagents=only')).toBe(0);
     // One o'clock in Berlin.
     expect(await count('from=2026-01-02&time_zone=Europe/Berlin')).toBe(0);

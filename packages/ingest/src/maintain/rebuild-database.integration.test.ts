@@ -100,7 +100,11 @@ async function fill(): Promise<void> {
   await installation.receive(toTranscript('s', 5), { path: `/p/${PARENT}.jsonl` });
   await installation.receive(toTranscript('s', 6), { path: `/p/${PARENT}/subagents/agent-a1b2.jsonl` });
   const line = { type: 'user', uuid: 'u', message: { role: 'user', content: 'hello' } };
-  await installation.receive(`${JSON.stringify(line)}\n`, { sessionId: 'no-line-says-so', path: 'ä/b.jsonl' });
+  await installation.receive(`${JSON.stringify(line)}\n`, {
+    sessionId: 'no-line-says-so',
+    agent: 'claude-code',
+    path: 'ä/b.jsonl',
+  });
   const secret = { message: { role: 'user', content: `log in with ${TOKEN}` } };
   await installation.receive(toLine('secret', 0, secret) + toTranscript('secret', 4), { workspaceId: OTHER });
   await stream('claude-code', 'live', [

@@ -83,6 +83,7 @@ describe('repriceWorkspace', () => {
   it('mends history once a model has a price: entries, messages, ledger, roll-ups, sessions', async () => {
     await installation.receive(toAnswer(1, 'house-model-9') + toAnswer(2, 'claude-haiku-4-5'), {
       path: 'priced-later.jsonl',
+      agent: 'claude-code',
     });
     await installation.work();
     const [before] = await query(
@@ -122,7 +123,8 @@ describe('repriceWorkspace', () => {
 describe('repriceWorkspace, while a transcript is being ingested at the rates of before', () => {
   it.each(['by itself', 'in a group'])('prices that one as well, %s', async (way) => {
     const name = way === 'by itself' ? 'alone' : 'grouped';
-    const { transcript } = await installation.receive(toAnswer(7, 'house-model-9'), { path: `${name}.jsonl` });
+    const upload = { path: `${name}.jsonl`, agent: 'claude-code' };
+    const { transcript } = await installation.receive(toAnswer(7, 'house-model-9'), upload);
     const jobs = installation.jobs.splice(0);
     const { promise: isReading, resolve: notify } = Promise.withResolvers<void>();
     const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
