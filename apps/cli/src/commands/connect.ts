@@ -158,7 +158,10 @@ function showPlan(
   for (const { file, before, after, problem } of changes) {
     note(context, '');
     if (problem !== undefined) {
-      note(context, `${file.path} stays as it is. ${problem}: add the hooks yourself, or run \`recount send\` from cron.`);
+      note(
+        context,
+        `${file.path} stays as it is. ${problem}: add the hooks yourself, or run \`recount send\` from cron.`,
+      );
     } else if (after === undefined) {
       note(context, `${file.path} has the hooks already.`);
     } else {
