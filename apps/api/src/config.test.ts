@@ -76,4 +76,23 @@ describe('readApiConfig', () => {
   ])('refuses %j', (change) => {
     expect(() => readApiConfig({ ...required, ...change })).toThrow(ConfigError);
   });
+
+  it('names all that is wrong at once, and what is allowed', () => {
+    const environment = {
+      DATABASE_URL: ' ',
+      RECOUNT_RAW_STORE: '/srv/raw',
+      RECOUNT_PORT: '1.5',
+      RECOUNT_LOG_LEVEL: 'loud',
+    };
+    const message = [
+      'DATABASE_URL is not set. Name a Postgres, e.g. postgres://user:password@host:5432/recount, or run `recount up`, which brings one.',
+      'RECOUNT_LOG_LEVEL must be one of fatal, error, warn, info, debug, trace, silent, not "loud"',
+      'RECOUNT_PORT must be a whole number from 0 to 65535, not "1.5"',
+    ];
+    expect(() => readApiConfig(environment)).toThrow(message.join('\n'));
+  });
+
+  it('wants the secret of an access key', () => {
+    expect(() => readApiConfig({ ...required, S3_ACCESS_KEY_ID: 'a' })).toThrow('S3_SECRET_ACCESS_KEY is not set');
+  });
 });

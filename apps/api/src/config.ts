@@ -4,165 +4,124 @@ import { DEFAULT_MAX_TRANSCRIPT_BYTES } from '@recount/ingest';
 import {
   ConfigError,
   type Environment,
-  type MetricsConfig,
-  readInteger,
-  readMetricsConfig,
-  readServiceConfig,
-  readText,
-  type ServiceConfig,
+  integer,
+  metricsVariables,
+  port,
+  readEnvironment,
+  serviceVariables,
+  toMetricsConfig,
+  toServiceConfig,
 } from '@recount/service/config';
-import { isTracingWanted } from '@recount/service/telemetry';
-
-export interface LiveConfig {
-  /** Open streams of a workspace at once; further ones are asked to come back. */
-  maxOpenStreams: number;
-  maxStreamBytes: number;
-  /** A stream that is silent for so long is ended. */
-  idleTimeoutMs: number;
-  /** Events of a stream are kept for so long after its end. */
-  eventRetentionMs: number;
-  /** Readers of events of this process at once. */
-  maxReaders: number;
-  /** Between signs of life to a reader for whom there is nothing new. */
-  heartbeatMs: number;
-  /** A reader that takes nothing for so long is dropped. */
-  slowReaderTimeoutMs: number;
-}
+import { z } from 'zod';
 
 const HOUR_MS = 3_600_000;
 const MIB = 1024 ** 2;
+const GIB = 1024 ** 3;
+const TIB = 1024 ** 4;
 
-/** Throws ConfigError. */
-function readLiveConfig(environment: Environment): LiveConfig {
-  const read = (name: string, fallback: number, min: number, max: number): number =>
-    readInteger(environment, name, { fallback, min, max });
-  return {
-    maxOpenStreams: read('RECOUNT_LIVE_MAX_STREAMS', 100, 1, 100_000),
-    maxStreamBytes: read('RECOUNT_LIVE_MAX_STREAM_BYTES', 256 * MIB, 1024, 1024 ** 4),
-    idleTimeoutMs: read('RECOUNT_LIVE_IDLE_TIMEOUT_MS', HOUR_MS / 4, 1000, 24 * HOUR_MS),
-    eventRetentionMs: read('RECOUNT_LIVE_EVENT_RETENTION_MS', 24 * HOUR_MS, 0, 8760 * HOUR_MS),
-    maxReaders: read('RECOUNT_LIVE_MAX_READERS', 1000, 1, 100_000),
-    heartbeatMs: read('RECOUNT_LIVE_HEARTBEAT_MS', 15_000, 100, HOUR_MS),
-    slowReaderTimeoutMs: read('RECOUNT_LIVE_SLOW_READER_TIMEOUT_MS', 30_000, 100, HOUR_MS),
-  };
-}
-
-export interface SpaceConfig {
-  /** Free bytes of a disk below which it counts as low. */
-  lowBytes: number;
-  /** Free bytes of a disk below which uploads are refused. */
-  minFreeBytes: number;
-  /** Where the database's files are, if they are on this machine. */
-  databaseDirectory: string | undefined;
-}
-
-const DEFAULT_LOW_BYTES = 2 * 1024 ** 3;
-const DEFAULT_MIN_FREE_BYTES = 256 * 1024 ** 2;
-const MAX_BYTES = 1024 ** 5;
-
-/** Throws ConfigError. */
-function readSpaceConfig(environment: Environment): SpaceConfig {
-  const readBytes = (name: string, fallback: number): number =>
-    readInteger(environment, name, { fallback, min: 0, max: MAX_BYTES });
-  return {
-    lowBytes: readBytes('RECOUNT_LOW_SPACE_BYTES', DEFAULT_LOW_BYTES),
-    minFreeBytes: readBytes('RECOUNT_MIN_FREE_BYTES', DEFAULT_MIN_FREE_BYTES),
-    databaseDirectory: readText(environment, 'RECOUNT_DATABASE_DIRECTORY'),
-  };
-}
-
-export interface ApiConfig extends ServiceConfig {
-  live: LiveConfig;
-  /** Where the built dashboard lies. */
-  dashboardDirectory: string;
-  space: SpaceConfig;
-  host: string;
-  /** 0 takes any free port. */
-  port: number;
-  /** Open connections of this process, idle ones included; further ones are refused. */
-  maxClientConnections: number;
-  /** Decoded bytes of one upload. */
-  maxTranscriptBytes: number;
-  /** Uploads under way at once in this process; further ones are asked to come back. */
-  maxConcurrentUploads: number;
-  /** An upload that sends nothing for this long is given up. */
-  uploadIdleTimeoutMs: number;
-  /** An export whose reader takes nothing for this long is broken off. */
-  exportStallTimeoutMs: number;
-  /** Of one key, uploads apart: those are bounded by maxConcurrentUploads. */
-  maxRequestsPerMinute: number;
-  /** Of each statement that a report is made by. */
-  reportTimeoutMs: number;
-  /** Requests with a wrong key from one address; beyond it, keys not seen before are not even looked up. */
-  maxFailedKeysPerMinute: number;
-  /** Addresses or networks of proxies whose X-Forwarded-For is believed, separated by commas. */
-  trustProxy: string | undefined;
-  /** Where /metrics is served; undefined: nowhere. */
-  metrics: MetricsConfig | undefined;
-  /** Whether spans are sent to where the variables of OpenTelemetry say. */
-  isTraced: boolean;
-}
+/** Every variable that `recount api` reads. */
+export const apiEnvironment = z.object({
+  ...serviceVariables,
+  RECOUNT_HOST: z.string().default('127.0.0.1').describe('where the API listens'),
+  RECOUNT_PORT: port(7878).describe('where the API listens; 0: any free port'),
+  RECOUNT_MAX_CLIENT_CONNECTIONS: integer(4096, 1, 1_000_000).describe(
+    'open connections of one process, or fewer where file descriptors are',
+  ),
+  RECOUNT_MAX_TRANSCRIPT_BYTES: integer(DEFAULT_MAX_TRANSCRIPT_BYTES, 1024, TIB).describe('decoded size of one upload'),
+  RECOUNT_MAX_CONCURRENT_UPLOADS: integer(16, 1, 10_000).describe('further uploads get 429 with Retry-After'),
+  RECOUNT_UPLOAD_IDLE_TIMEOUT_MS: integer(60_000, 100, HOUR_MS).describe(
+    'an upload that is silent for this long is given up',
+  ),
+  RECOUNT_EXPORT_STALL_TIMEOUT_MS: integer(60_000, 100, HOUR_MS).describe(
+    'an export whose reader takes nothing for this long is broken off',
+  ),
+  RECOUNT_MAX_REQUESTS_PER_MINUTE: integer(60_000, 1, 10_000_000).describe('of one key, uploads apart'),
+  RECOUNT_REPORT_TIMEOUT_MS: integer(DEFAULT_REPORT_TIMEOUT_MS, 1, HOUR_MS).describe(
+    'a report of which a statement takes longer gets 503',
+  ),
+  RECOUNT_MAX_FAILED_KEYS_PER_MINUTE: integer(30, 1, 1_000_000).describe(
+    'wrong keys from one address; beyond, keys not seen before are not looked up',
+  ),
+  RECOUNT_TRUST_PROXY: z
+    .string()
+    .optional()
+    .describe('addresses or networks of proxies whose X-Forwarded-For is believed, separated by commas'),
+  RECOUNT_LIVE_MAX_STREAMS: integer(100, 1, 100_000).describe('open streams of a workspace; further ones get 429'),
+  RECOUNT_LIVE_MAX_STREAM_BYTES: integer(256 * MIB, 1024, TIB).describe('size of one stream'),
+  RECOUNT_LIVE_IDLE_TIMEOUT_MS: integer(HOUR_MS / 4, 1000, 24 * HOUR_MS).describe(
+    'a stream that is silent for this long is closed as aborted',
+  ),
+  RECOUNT_LIVE_EVENT_RETENTION_MS: integer(24 * HOUR_MS, 0, 8760 * HOUR_MS).describe(
+    'events are kept for this long after the end of their stream',
+  ),
+  RECOUNT_LIVE_MAX_READERS: integer(1000, 1, 100_000).describe(
+    'readers of events of one process; further ones get 429',
+  ),
+  RECOUNT_LIVE_HEARTBEAT_MS: integer(15_000, 100, HOUR_MS).describe(
+    'sign of life to readers for whom there is nothing new',
+  ),
+  RECOUNT_LIVE_SLOW_READER_TIMEOUT_MS: integer(30_000, 100, HOUR_MS).describe(
+    'a reader that takes nothing for this long is dropped',
+  ),
+  RECOUNT_METRICS_PORT: metricsVariables.port,
+  RECOUNT_METRICS_HOST: metricsVariables.host,
+  RECOUNT_LOW_SPACE_BYTES: integer(2 * GIB, 0, 1024 * TIB).describe(
+    'free bytes of a disk below which `/readyz` says `low`',
+  ),
+  RECOUNT_MIN_FREE_BYTES: integer(256 * MIB, 0, 1024 * TIB).describe(
+    'free bytes of a disk below which uploads are refused',
+  ),
+  RECOUNT_DATABASE_DIRECTORY: z
+    .string()
+    .optional()
+    .describe('data directory of a PostgreSQL on this machine; `recount up` sets it'),
+  RECOUNT_DASHBOARD_DIRECTORY: z.string().optional().describe('a built dashboard; else that of the checkout'),
+});
 
 /** Of a clone, once it is built. */
 const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../web/dist', import.meta.url));
-const MAX_TRANSCRIPT_BYTES_LIMIT = 1024 ** 4;
+
+/** What each setting means stands in `apiEnvironment`. */
+export type ApiConfig = ReturnType<typeof readApiConfig>;
+export type LiveConfig = ApiConfig['live'];
+export type SpaceConfig = ApiConfig['space'];
 
 /** Throws ConfigError. */
-export function readApiConfig(environment: Environment): ApiConfig {
-  if (readText(environment, 'RECOUNT_METRICS_PUBLIC') === 'true') {
+export function readApiConfig(environment: Environment) {
+  if (environment.RECOUNT_METRICS_PUBLIC === 'true') {
     throw new ConfigError(
       'RECOUNT_METRICS_PUBLIC is no more: /metrics has a port of its own. Set RECOUNT_METRICS_PORT, and have Prometheus ask there.',
     );
   }
+  const read = readEnvironment(apiEnvironment, environment);
   return {
-    ...readServiceConfig(environment),
-    host: readText(environment, 'RECOUNT_HOST', '127.0.0.1'),
-    port: readInteger(environment, 'RECOUNT_PORT', { fallback: 7878, min: 0, max: 65_535 }),
-    maxClientConnections: readInteger(environment, 'RECOUNT_MAX_CLIENT_CONNECTIONS', {
-      fallback: 4096,
-      min: 1,
-      max: 1_000_000,
-    }),
-    maxTranscriptBytes: readInteger(environment, 'RECOUNT_MAX_TRANSCRIPT_BYTES', {
-      fallback: DEFAULT_MAX_TRANSCRIPT_BYTES,
-      min: 1024,
-      max: MAX_TRANSCRIPT_BYTES_LIMIT,
-    }),
-    maxConcurrentUploads: readInteger(environment, 'RECOUNT_MAX_CONCURRENT_UPLOADS', {
-      fallback: 16,
-      min: 1,
-      max: 10_000,
-    }),
-    uploadIdleTimeoutMs: readInteger(environment, 'RECOUNT_UPLOAD_IDLE_TIMEOUT_MS', {
-      fallback: 60_000,
-      min: 100,
-      max: 3_600_000,
-    }),
-    exportStallTimeoutMs: readInteger(environment, 'RECOUNT_EXPORT_STALL_TIMEOUT_MS', {
-      fallback: 60_000,
-      min: 100,
-      max: 3_600_000,
-    }),
-    maxRequestsPerMinute: readInteger(environment, 'RECOUNT_MAX_REQUESTS_PER_MINUTE', {
-      fallback: 60_000,
-      min: 1,
-      max: 10_000_000,
-    }),
-    reportTimeoutMs: readInteger(environment, 'RECOUNT_REPORT_TIMEOUT_MS', {
-      fallback: DEFAULT_REPORT_TIMEOUT_MS,
-      min: 1,
-      max: 3_600_000,
-    }),
-    maxFailedKeysPerMinute: readInteger(environment, 'RECOUNT_MAX_FAILED_KEYS_PER_MINUTE', {
-      fallback: 30,
-      min: 1,
-      max: 1_000_000,
-    }),
-    trustProxy: readText(environment, 'RECOUNT_TRUST_PROXY'),
-    metrics: readMetricsConfig(environment, 'RECOUNT_METRICS'),
-    isTraced: isTracingWanted(environment),
-    live: readLiveConfig(environment),
-    dashboardDirectory: readText(environment, 'RECOUNT_DASHBOARD_DIRECTORY', DASHBOARD_DIRECTORY),
-    space: readSpaceConfig(environment),
+    ...toServiceConfig(read),
+    host: read.RECOUNT_HOST,
+    port: read.RECOUNT_PORT,
+    maxClientConnections: read.RECOUNT_MAX_CLIENT_CONNECTIONS,
+    maxTranscriptBytes: read.RECOUNT_MAX_TRANSCRIPT_BYTES,
+    maxConcurrentUploads: read.RECOUNT_MAX_CONCURRENT_UPLOADS,
+    uploadIdleTimeoutMs: read.RECOUNT_UPLOAD_IDLE_TIMEOUT_MS,
+    exportStallTimeoutMs: read.RECOUNT_EXPORT_STALL_TIMEOUT_MS,
+    maxRequestsPerMinute: read.RECOUNT_MAX_REQUESTS_PER_MINUTE,
+    reportTimeoutMs: read.RECOUNT_REPORT_TIMEOUT_MS,
+    maxFailedKeysPerMinute: read.RECOUNT_MAX_FAILED_KEYS_PER_MINUTE,
+    trustProxy: read.RECOUNT_TRUST_PROXY,
+    metrics: toMetricsConfig(read.RECOUNT_METRICS_HOST, read.RECOUNT_METRICS_PORT),
+    live: {
+      maxOpenStreams: read.RECOUNT_LIVE_MAX_STREAMS,
+      maxStreamBytes: read.RECOUNT_LIVE_MAX_STREAM_BYTES,
+      idleTimeoutMs: read.RECOUNT_LIVE_IDLE_TIMEOUT_MS,
+      eventRetentionMs: read.RECOUNT_LIVE_EVENT_RETENTION_MS,
+      maxReaders: read.RECOUNT_LIVE_MAX_READERS,
+      heartbeatMs: read.RECOUNT_LIVE_HEARTBEAT_MS,
+      slowReaderTimeoutMs: read.RECOUNT_LIVE_SLOW_READER_TIMEOUT_MS,
+    },
+    dashboardDirectory: read.RECOUNT_DASHBOARD_DIRECTORY ?? DASHBOARD_DIRECTORY,
+    space: {
+      lowBytes: read.RECOUNT_LOW_SPACE_BYTES,
+      minFreeBytes: read.RECOUNT_MIN_FREE_BYTES,
+      databaseDirectory: read.RECOUNT_DATABASE_DIRECTORY,
+    },
   };
 }

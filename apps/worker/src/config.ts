@@ -1,37 +1,35 @@
 import {
   type Environment,
-  type MetricsConfig,
-  readInteger,
-  readMetricsConfig,
-  readServiceConfig,
-  type ServiceConfig,
+  integer,
+  metricsVariables,
+  readEnvironment,
+  serviceVariables,
+  toMetricsConfig,
+  toServiceConfig,
 } from '@recount/service/config';
-import { isTracingWanted } from '@recount/service/telemetry';
+import { z } from 'zod';
 
-export interface WorkerConfig extends ServiceConfig {
-  /** Transcripts ingested at once by this process. */
-  concurrency: number;
-  /** Longer lines are skipped with an error. */
-  maxLineBytes: number;
-  /** Where /metrics is served; undefined: nowhere. */
-  metrics: MetricsConfig | undefined;
-  /** Whether spans are sent to where the variables of OpenTelemetry say. */
-  isTraced: boolean;
-}
+const MIB = 1024 ** 2;
 
-const DEFAULT_MAX_LINE_BYTES = 64 * 1024 * 1024;
+/** Every variable that `recount worker` reads. */
+export const workerEnvironment = z.object({
+  ...serviceVariables,
+  RECOUNT_WORKER_CONCURRENCY: integer(2, 1, 64).describe('transcripts, and groups of small ones, ingested at once'),
+  RECOUNT_MAX_LINE_BYTES: integer(64 * MIB, 1024, 256 * MIB).describe('longer lines are skipped with an error'),
+  RECOUNT_WORKER_METRICS_PORT: metricsVariables.port,
+  RECOUNT_WORKER_METRICS_HOST: metricsVariables.host,
+});
+
+export type WorkerConfig = ReturnType<typeof readWorkerConfig>;
 
 /** Throws ConfigError. */
-export function readWorkerConfig(environment: Environment): WorkerConfig {
+export function readWorkerConfig(environment: Environment) {
+  const read = readEnvironment(workerEnvironment, environment);
   return {
-    ...readServiceConfig(environment),
-    concurrency: readInteger(environment, 'RECOUNT_WORKER_CONCURRENCY', { fallback: 2, min: 1, max: 64 }),
-    maxLineBytes: readInteger(environment, 'RECOUNT_MAX_LINE_BYTES', {
-      fallback: DEFAULT_MAX_LINE_BYTES,
-      min: 1024,
-      max: 256 * 1024 * 1024,
-    }),
-    metrics: readMetricsConfig(environment, 'RECOUNT_WORKER_METRICS'),
-    isTraced: isTracingWanted(environment),
+    ...toServiceConfig(read),
+    /** Transcripts ingested at once by this process. */
+    concurrency: read.RECOUNT_WORKER_CONCURRENCY,
+    maxLineBytes: read.RECOUNT_MAX_LINE_BYTES,
+    metrics: toMetricsConfig(read.RECOUNT_WORKER_METRICS_HOST, read.RECOUNT_WORKER_METRICS_PORT),
   };
 }

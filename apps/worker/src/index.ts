@@ -1,2 +1,2 @@
-export { readWorkerConfig, type WorkerConfig } from './config.ts';
+export { readWorkerConfig, type WorkerConfig, workerEnvironment } from './config.ts';
 export { type RunningWorker, startWorker } from './start-worker.ts';

@@ -1,4 +1,3 @@
-import { requireText } from '@recount/service/config';
 import { Command } from 'commander';
 import { type CliContext, note } from '../cli-context.ts';
 
@@ -14,11 +13,12 @@ Example:
   $ DATABASE_URL=postgres://localhost/recount recount migrate`,
     )
     .action(async () => {
-      const databaseUrl = requireText(context.environment, 'DATABASE_URL', 'It names the database to migrate.');
-      const [{ migrateDatabase }, { migrateQueue }] = await Promise.all([
+      const [{ migrateDatabase }, { migrateQueue }, { readDatabaseUrl }] = await Promise.all([
         import('@recount/db'),
         import('@recount/ingest/queue'),
+        import('@recount/service/config'),
       ]);
+      const databaseUrl = readDatabaseUrl(context.environment);
       await migrateDatabase(databaseUrl);
       await migrateQueue(databaseUrl);
       note(context, 'The database has the schema of this version.');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countTranscriptsByStatus, listSessions } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
-import { LOG_LEVELS, readChoice } from '@recount/service/config';
+import { readLogLevel } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { formatReport } from '../backfill/format-report.ts';
 import { type CliContext, note, PROJECT_DIRECTORY, print } from '../cli-context.ts';
@@ -37,7 +37,7 @@ export async function runInstallation(
   const signal = AbortSignal.any([context.listenForInterruption(), failure.signal]);
   const onGiveUp = (error: Error): void => failure.abort(error);
   context.outlivesReader = !options.isOnce;
-  const level = readChoice(context.environment, 'RECOUNT_LOG_LEVEL', LOG_LEVELS, 'info');
+  const level = readLogLevel(context.environment);
   // What breaks while everything is being ended is no news.
   const onWarning = (line: string): void => (signal.aborted ? undefined : note(context, `warning: ${line}`));
   const log = createLocalLog(directory.log, level, onWarning);

@@ -1,1 +1,9 @@
+export {
+  ConfigError,
+  choice,
+  type Environment,
+  integer,
+  port,
+  readEnvironment,
+} from './environment.ts';
 export * from './service-config.ts';

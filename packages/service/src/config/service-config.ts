@@ -1,136 +1,131 @@
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { z } from 'zod';
+import { isTracingWanted } from '../telemetry/tracing.ts';
+import { ConfigError, choice, type Environment, integer, port, readEnvironment, requiredText } from './environment.ts';
 
-/** A setting is missing or not what it should be; the message says which and what to do. */
-export class ConfigError extends Error {
-  override name = 'ConfigError';
-}
+/** The variables of a store that may be S3. What is left out comes from the AWS SDK's own chain. */
+const s3Variables = {
+  S3_ENDPOINT: z.string().optional().describe('URL of an S3 server other than AWS'),
+  S3_REGION: z.string().optional().describe('region of the bucket'),
+  AWS_REGION: z.string().optional().describe('region of the bucket where `S3_REGION` is not set'),
+  S3_ACCESS_KEY_ID: z.string().optional().describe("without it, the AWS SDK's own chain: environment, profile, role"),
+  S3_SECRET_ACCESS_KEY: z.string().optional().describe('goes with `S3_ACCESS_KEY_ID`'),
+  S3_FORCE_PATH_STYLE: choice(['true', 'false'])
+    .optional()
+    .describe('bucket in the path, not in the host name; so by itself where `S3_ENDPOINT` is set'),
+  S3_ENCRYPTION: choice(['AES256', 'aws:kms']).optional().describe("else the bucket's own setting counts"),
+};
 
-/** A setting's text; an empty one counts as not set. Throws ConfigError where it is required and not set. */
-export function readText(environment: Environment, name: string): string | undefined;
-export function readText(environment: Environment, name: string, fallback: string): string;
-export function readText(environment: Environment, name: string, fallback?: string): string | undefined {
-  const value = environment[name]?.trim();
-  return value === undefined || value === '' ? fallback : value;
-}
+const rawStoreVariables = {
+  RECOUNT_RAW_STORE: requiredText('Name a folder, or s3://bucket/prefix.').describe(
+    '`s3://bucket/prefix`, or a folder (one machine, or a shared file system)',
+  ),
+  ...s3Variables,
+};
 
-export function requireText(environment: Environment, name: string, hint: string): string {
-  const value = readText(environment, name);
-  if (value === undefined) throw new ConfigError(`${name} is not set. ${hint}`);
-  return value;
-}
+const logVariables = {
+  RECOUNT_LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('what is logged'),
+};
 
-/** A whole number from `min` to `max`. Throws ConfigError for anything else. */
-export function readInteger(
-  environment: Environment,
-  name: string,
-  { fallback, min, max }: { fallback: number; min: number; max: number },
-): number {
-  const text = readText(environment, name);
-  if (text === undefined) return fallback;
-  const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < min || value > max) {
-    throw new ConfigError(`${name} must be a whole number from ${min} to ${max}, not "${text}"`);
-  }
-  return value;
-}
+const databaseVariables = {
+  DATABASE_URL: requiredText(
+    'Name a Postgres, e.g. postgres://user:password@host:5432/recount, or run `recount up`, which brings one.',
+  ).describe('`postgres://user:password@host:port/database`; PostgreSQL 15 or later'),
+};
 
-/** One of a few words. Throws ConfigError for anything else. */
-export function readChoice<Choice extends string>(
-  environment: Environment,
-  name: string,
-  choices: readonly Choice[],
-  fallback: Choice,
-): Choice {
-  const text = readText(environment, name, fallback);
-  const choice = choices.find((candidate) => candidate === text);
-  if (choice === undefined) throw new ConfigError(`${name} must be one of ${choices.join(', ')}, not "${text}"`);
-  return choice;
-}
+/** The variables that API and worker share. */
+export const serviceVariables = {
+  ...databaseVariables,
+  ...rawStoreVariables,
+  ...logVariables,
+  RECOUNT_SHUTDOWN_GRACE_MS: integer(30_000, 0, 3_600_000).describe('how long SIGTERM waits for work under way'),
+  RECOUNT_DATABASE_CONNECTIONS: integer(10, 1, 1000).describe("pool of one process, beside the queue's few"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().describe('where spans are sent to (OTLP over HTTP, JSON)'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional().describe('as before, for traces alone'),
+  OTEL_TRACES_EXPORTER: z.string().optional().describe('`none`: no spans'),
+  OTEL_SDK_DISABLED: z.string().optional().describe('`true`: no spans'),
+};
 
-export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-type LogLevel = (typeof LOG_LEVELS)[number];
-
-export interface RawStoreConfig {
-  /** `s3://bucket[/prefix]`, or a folder. */
-  location: string;
-  s3: {
-    endpoint?: string;
-    region?: string;
-    forcePathStyle?: boolean;
-    credentials?: { accessKeyId: string; secretAccessKey: string };
-    serverSideEncryption?: 'AES256' | 'aws:kms';
-  };
-}
+const serviceEnvironment = z.object(serviceVariables);
 
 /** What API and worker both need. */
-export interface ServiceConfig {
-  databaseUrl: string;
-  rawStore: RawStoreConfig;
-  logLevel: LogLevel;
-  /** How long SIGTERM waits for work under way. */
-  shutdownGraceMs: number;
-  /** Connections to Postgres, beside the queue's few. */
-  maxConnections: number;
-}
+export type ServiceConfig = ReturnType<typeof toServiceConfig>;
 
-/** Reads the settings that docs/operations.md lists. Throws ConfigError. */
-export function readServiceConfig(environment: Environment): ServiceConfig {
+/** Throws ConfigError where S3's credentials are not whole. */
+export function toServiceConfig(environment: z.output<typeof serviceEnvironment>) {
   return {
-    databaseUrl: requireText(
-      environment,
-      'DATABASE_URL',
-      'Name a Postgres, e.g. postgres://user:password@host:5432/recount, or run `recount up`, which brings one.',
-    ),
-    rawStore: readRawStoreConfig(environment),
-    logLevel: readChoice(environment, 'RECOUNT_LOG_LEVEL', LOG_LEVELS, 'info'),
-    shutdownGraceMs: readInteger(environment, 'RECOUNT_SHUTDOWN_GRACE_MS', {
-      fallback: 30_000,
-      min: 0,
-      max: 3_600_000,
-    }),
-    maxConnections: readInteger(environment, 'RECOUNT_DATABASE_CONNECTIONS', { fallback: 10, min: 1, max: 1000 }),
+    databaseUrl: environment.DATABASE_URL,
+    rawStore: toRawStoreConfig(environment),
+    logLevel: environment.RECOUNT_LOG_LEVEL,
+    /** How long SIGTERM waits for work under way. */
+    shutdownGraceMs: environment.RECOUNT_SHUTDOWN_GRACE_MS,
+    /** Connections to Postgres, beside the queue's few. */
+    maxConnections: environment.RECOUNT_DATABASE_CONNECTIONS,
+    /** Whether spans are sent to where the variables of OpenTelemetry say. */
+    isTraced: isTracingWanted(environment),
   };
 }
 
-/** Where figures of all workspaces are served, to whoever reaches the port: for operators, not for tenants. */
-export interface MetricsConfig {
-  host: string;
-  port: number;
+/** Throws ConfigError. */
+export function readServiceConfig(environment: Environment): ServiceConfig {
+  return toServiceConfig(readEnvironment(serviceEnvironment, environment));
 }
 
-/** Undefined, which is the default: nowhere. Throws ConfigError. */
-export function readMetricsConfig(
-  environment: Environment,
-  prefix: 'RECOUNT_METRICS' | 'RECOUNT_WORKER_METRICS',
-): MetricsConfig | undefined {
-  const port = readInteger(environment, `${prefix}_PORT`, { fallback: 0, min: 0, max: 65_535 });
-  return port === 0 ? undefined : { host: readText(environment, `${prefix}_HOST`, '127.0.0.1'), port };
+export type RawStoreConfig = ReturnType<typeof toRawStoreConfig>;
+
+const rawStoreEnvironment = z.object(rawStoreVariables);
+
+function toRawStoreConfig(environment: z.output<typeof rawStoreEnvironment>) {
+  /** `s3://bucket[/prefix]`, or a folder. */
+  return { location: environment.RECOUNT_RAW_STORE, s3: toS3Config(environment) };
 }
 
 /** Throws ConfigError. */
 export function readRawStoreConfig(environment: Environment): RawStoreConfig {
-  return {
-    location: requireText(environment, 'RECOUNT_RAW_STORE', 'Name a folder, or s3://bucket/prefix.'),
-    s3: readS3Config(environment),
-  };
+  return toRawStoreConfig(readEnvironment(rawStoreEnvironment, environment));
 }
 
-/** Credentials left out come from the AWS SDK's own chain: environment, profile, instance role. Throws ConfigError. */
-export function readS3Config(environment: Environment): RawStoreConfig['s3'] {
-  const endpoint = readText(environment, 'S3_ENDPOINT');
-  const region = readText(environment, 'S3_REGION') ?? readText(environment, 'AWS_REGION');
-  const pathStyle = readChoice(environment, 'S3_FORCE_PATH_STYLE', ['true', 'false'], endpoint ? 'true' : 'false');
-  const encryption = readChoice(environment, 'S3_ENCRYPTION', ['', 'AES256', 'aws:kms'], '');
-  const accessKeyId = readText(environment, 'S3_ACCESS_KEY_ID');
-  const credentials = accessKeyId !== undefined && {
-    accessKeyId,
-    secretAccessKey: requireText(environment, 'S3_SECRET_ACCESS_KEY', 'It goes with S3_ACCESS_KEY_ID.'),
-  };
+const s3Environment = z.object(s3Variables);
+
+function toS3Config(environment: z.output<typeof s3Environment>) {
+  const { S3_ENDPOINT: endpoint, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = environment;
+  const region = environment.S3_REGION ?? environment.AWS_REGION;
+  if (accessKeyId !== undefined && secretAccessKey === undefined) {
+    throw new ConfigError('S3_SECRET_ACCESS_KEY is not set. It goes with S3_ACCESS_KEY_ID.');
+  }
   return {
     ...(endpoint !== undefined && { endpoint }),
     ...(region !== undefined && { region }),
-    forcePathStyle: pathStyle === 'true',
-    ...(credentials && { credentials }),
-    ...(encryption !== '' && { serverSideEncryption: encryption }),
+    forcePathStyle: (environment.S3_FORCE_PATH_STYLE ?? String(endpoint !== undefined)) === 'true',
+    ...(accessKeyId !== undefined &&
+      secretAccessKey !== undefined && { credentials: { accessKeyId, secretAccessKey } }),
+    ...(environment.S3_ENCRYPTION !== undefined && { serverSideEncryption: environment.S3_ENCRYPTION }),
   };
+}
+
+/** Throws ConfigError. */
+export function readS3Config(environment: Environment): RawStoreConfig['s3'] {
+  return toS3Config(readEnvironment(s3Environment, environment));
+}
+
+/** For what has no other setting. Throws ConfigError. */
+export function readLogLevel(environment: Environment): ServiceConfig['logLevel'] {
+  return readEnvironment(z.object(logVariables), environment).RECOUNT_LOG_LEVEL;
+}
+
+/** For what needs the database alone. Throws ConfigError. */
+export function readDatabaseUrl(environment: Environment): string {
+  return readEnvironment(z.object(databaseVariables), environment).DATABASE_URL;
+}
+
+/** The variables of where figures of all workspaces are served, to whoever reaches the port: for operators, not for tenants. */
+export const metricsVariables = {
+  port: port(0).describe('where /metrics is served, without a key: figures of all workspaces; 0: nowhere'),
+  host: z.string().default('127.0.0.1').describe('on which address /metrics is served'),
+};
+
+/** Undefined: nowhere. */
+export function toMetricsConfig(host: string, port: number): { host: string; port: number } | undefined {
+  return port === 0 ? undefined : { host, port };
 }

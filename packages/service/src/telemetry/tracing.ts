@@ -14,10 +14,15 @@ export const noTracing: Tracing = {
   close: async () => undefined,
 };
 
-type Environment = Readonly<Record<string, string | undefined>>;
+/** The standard variables of OpenTelemetry that say whether and where spans are sent to. */
+export interface TracingEnvironment {
+  OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined;
+  OTEL_SDK_DISABLED?: string | undefined;
+  OTEL_TRACES_EXPORTER?: string | undefined;
+}
 
-/** Whether the standard variables of OpenTelemetry name a place to send spans to. */
-export function isTracingWanted(environment: Environment): boolean {
+export function isTracingWanted(environment: TracingEnvironment): boolean {
   const { OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT } = environment;
   const isOff = environment.OTEL_SDK_DISABLED === 'true' || environment.OTEL_TRACES_EXPORTER === 'none';
   return !isOff && Boolean(OTEL_EXPORTER_OTLP_ENDPOINT || OTEL_EXPORTER_OTLP_TRACES_ENDPOINT);
