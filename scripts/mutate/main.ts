@@ -23,9 +23,9 @@ ${MIN_SCORE * 100} % of the changes are noticed.
 `;
 
 async function runSql(root: string, target: SqlTarget, seed: number, rate: number, minutes: number): Promise<Score> {
-  const sources = await Promise.all(target.files.map((file) => readFile(join(root, file), 'utf8')));
-  const mutants = target.files.flatMap((file, index) =>
-    listSqlMutants(sources[index] ?? '').map((mutant) => ({ file, ...mutant })),
+  const sources = await Promise.all(target.files.map(({ file }) => readFile(join(root, file), 'utf8')));
+  const mutants = target.files.flatMap(({ file, tests }, index) =>
+    listSqlMutants(sources[index] ?? '').map((mutant) => ({ file, tests, ...mutant })),
   );
   const toText = ({ file, line, start, original, replacement }: (typeof mutants)[number]) =>
     `${file}:${line} (${start}) ${JSON.stringify(original)} -> ${JSON.stringify(replacement)}`;
@@ -33,11 +33,11 @@ async function runSql(root: string, target: SqlTarget, seed: number, rate: numbe
   const score: Score = { killed: 0, survivors: [] };
   await runSqlMutants(sampled, {
     root,
-    tests: target.tests,
     maxMs: minutes * 60_000,
     onVerdict: (mutant, verdict) => {
       if (verdict === 'killed') score.killed += 1;
       else score.survivors.push(toText(mutant));
+      console.log(`${verdict.padEnd(8)} ${toText(mutant)}`);
     },
   });
   return score;

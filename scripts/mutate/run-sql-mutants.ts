@@ -2,10 +2,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createVitest, type Vitest } from 'vitest/node';
 import type { SqlMutant } from './sql-mutants.ts';
+import type { SqlTest } from './targets.ts';
 
 export interface FileMutant extends SqlMutant {
   /** Relative to the root. */
   file: string;
+  tests: readonly SqlTest[];
 }
 
 export type Verdict = 'killed' | 'survived';
@@ -13,16 +15,14 @@ export type Verdict = 'killed' | 'survived';
 export interface SqlRunOptions {
   /** A copy of the repository, whose files are changed. */
   root: string;
-  /** Test files of the project `integration`, relative to the root; those that catch most come first. */
-  tests: readonly string[];
   /** No mutant is begun so long after the tests have passed without one. */
   maxMs: number;
   onVerdict: (mutant: FileMutant, verdict: Verdict) => void;
 }
 
-/** Runs the tests against each mutant in turn, in one vitest whose test server stays up. */
+/** Runs its tests against each mutant in turn, in one vitest whose test server stays up. */
 export async function runSqlMutants(mutants: readonly FileMutant[], options: SqlRunOptions): Promise<void> {
-  const { root, tests, maxMs, onVerdict } = options;
+  const { root, maxMs, onVerdict } = options;
   const vitest = await createVitest('test', {
     root,
     config: join(root, 'vitest.config.ts'),
@@ -35,7 +35,8 @@ export async function runSqlMutants(mutants: readonly FileMutant[], options: Sql
   });
   try {
     await vitest.standalone();
-    if (!(await passes(vitest, root, tests))) throw new Error(`Tests fail without a mutant: ${tests.join(', ')}`);
+    const tests = [...new Set(mutants.flatMap((mutant) => mutant.tests))];
+    if (!(await passes(vitest, root, tests))) throw new Error('Tests fail without a mutant');
     const deadlineMs = performance.now() + maxMs;
     for (const mutant of mutants) {
       if (performance.now() > deadlineMs) return;
@@ -45,7 +46,7 @@ export async function runSqlMutants(mutants: readonly FileMutant[], options: Sql
       await writeFile(path, source.slice(0, mutant.start) + mutant.replacement + source.slice(end));
       vitest.invalidateFile(path);
       try {
-        onVerdict(mutant, (await passes(vitest, root, tests)) ? 'survived' : 'killed');
+        onVerdict(mutant, (await passes(vitest, root, mutant.tests)) ? 'survived' : 'killed');
       } finally {
         await writeFile(path, source);
         vitest.invalidateFile(path);
@@ -57,13 +58,17 @@ export async function runSqlMutants(mutants: readonly FileMutant[], options: Sql
 }
 
 /** One test file after the other, until one fails. */
-async function passes(vitest: Vitest, root: string, tests: readonly string[]): Promise<boolean> {
-  for (const test of tests) {
-    const specifications = vitest.getModuleSpecifications(join(root, test));
-    if (specifications.length === 0) throw new Error(`No test file: ${test}`);
+async function passes(vitest: Vitest, root: string, tests: readonly SqlTest[]): Promise<boolean> {
+  for (const { file, names } of tests) {
+    const specifications = vitest.getModuleSpecifications(join(root, file));
+    if (specifications.length === 0) throw new Error(`No test file: ${file}`);
     vitest.state.filesMap.clear();
+    if (names === undefined) vitest.resetGlobalTestNamePattern();
+    else vitest.setGlobalTestNamePattern(names);
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications, true);
-    const isWhole = testModules.length > 0 && testModules.every((module) => module.ok());
+    const results = testModules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
+    if (results.every((state) => state === 'skipped')) throw new Error(`No test ran of ${file}, ${names}`);
+    const isWhole = testModules.every((module) => module.ok());
     if (!isWhole || unhandledErrors.length > 0) return false;
   }
   return true;

@@ -19,26 +19,16 @@ export async function runStryker(
   target: StrykerTarget,
   sample: Omit<SampleOptions, 'root' | 'only'>,
 ): Promise<Score> {
-  const exclude = ['**/node_modules/**', '**/*.integration.test.ts'];
-  const first = await runOnce(
-    root,
-    runCommand,
-    target,
-    { include: target.tests, exclude: [...exclude, ...target.slowTests] },
-    { root, ...sample },
-  );
+  const slow = target.slowTests.map((file) => `${target.folder}/**/${file}`);
+  const exclude = ['**/node_modules/**', ...(target.needsDatabase ? [] : ['**/*.integration.test.ts'])];
+  const quick = { include: [`${target.folder}/**/*.test.ts`], exclude: [...exclude, ...slow] };
+  const first = await runOnce(root, runCommand, target, quick, { root, ...sample });
   if (target.slowTests.length === 0 || first.survivors.length === 0) return first;
   const count = first.killed + first.survivors.length;
   console.log(`${target.name}: ${first.killed} of ${count} noticed by the quick tests; the slow ones try the others:`);
   for (const survivor of first.survivors) console.log(`  slow?  ${survivor}`);
   const again = { root, ...sample, only: first.survivors };
-  const second = await runOnce(
-    root,
-    runCommand,
-    target,
-    { include: target.slowTests.map((glob) => glob.replace('**/', `packages/${target.name}/src/**/`)), exclude },
-    again,
-  );
+  const second = await runOnce(root, runCommand, target, { include: slow, exclude }, again);
   return { killed: first.killed + second.killed, survivors: second.survivors };
 }
 
@@ -51,26 +41,36 @@ async function runOnce(
 ): Promise<Score> {
   const configFile = 'vitest.mutate.config.ts';
   const reportFile = join(root, 'mutation-report.json');
-  const settings = JSON.stringify({ test: { ...tests, testTimeout: 600_000 } });
-  await writeFile(join(root, configFile), `export default ${settings};\n`);
+  const settings = JSON.stringify({
+    test: {
+      ...tests,
+      testTimeout: 600_000,
+      hookTimeout: 600_000,
+      // A worker loads each module once for all test files.
+      isolate: false,
+      setupFiles: ['./test/src/wait-patiently.ts', './test/src/report-first-counterexample.ts'],
+      ...(target.needsDatabase && { globalSetup: ['./test/src/postgres-global-setup.ts'] }),
+    },
+  });
+  await writeFile(join(root, configFile), toConfig(settings));
   const options = {
     testRunner: 'vitest',
     vitest: { configFile, related: false },
     plugins: ['@stryker-mutator/vitest-runner', join(import.meta.dirname, 'sample-checker.ts')],
     checkers: ['sample'],
     sample,
-    mutate: [...target.mutate, '!**/*.test.ts', '!**/testing/**'],
+    mutate: [`${target.folder}/**/*.ts`, '!**/*.test.ts', '!**/testing/**'],
     // The root is a sandbox already.
     inPlace: true,
     coverageAnalysis: 'perTest',
     // A mutant in a constant is in force before any test begins: to try it, all tests must be loaded again.
     ignoreStatic: true,
     concurrency: 1,
-    timeoutMS: 5000,
-    timeoutFactor: 2,
+    timeoutMS: 60_000,
+    timeoutFactor: 4,
     dryRunTimeoutMinutes: 30,
     disableTypeChecks: false,
-    reporters: ['json'],
+    reporters: ['json', 'progress-append-only'],
     jsonReporter: { fileName: reportFile },
     warnings: { unknownOptions: false },
   };
@@ -87,6 +87,19 @@ async function runOnce(
     survivors: count('Survived', 'NoCoverage').map(({ key }) => key),
   };
 }
+
+/** With the test files that took least before, or are smallest, first: most mutants are noticed by these as well. */
+const toConfig = (settings: string): string => `
+import { BaseSequencer } from 'vitest/node';
+
+class QuickestFirst extends BaseSequencer {
+  async sort(files) {
+    return (await super.sort(files)).reverse();
+  }
+}
+const { test } = ${settings};
+export default { test: { ...test, sequence: { sequencer: QuickestFirst } } };
+`;
 
 /** Reports count lines and columns from 1, and checkers from 0. */
 function toZeroBased<Place extends Parameters<typeof toMutantKey>[1]>(file: string, mutant: Place): Place {

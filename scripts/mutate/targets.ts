@@ -1,19 +1,30 @@
 export interface StrykerTarget {
   name: string;
   kind: 'stryker';
-  /** Globs of the files that are changed; tests and test helpers are left out. */
-  mutate: readonly string[];
-  tests: readonly string[];
-  /** Tests that take seconds each, tried only on what the others let live. */
+  /** All of its files are changed; tests and test helpers are left out. */
+  folder: string;
+  /** Integration tests are among those of its folder only if `needsDatabase`. */
+  needsDatabase: boolean;
+  /** File names of tests that take seconds each, tried only on what the others let live. */
   slowTests: readonly string[];
 }
 
 export interface SqlTarget {
   name: string;
   kind: 'sql';
-  files: readonly string[];
-  /** Files of the project `integration`, the ones that catch most first. */
-  tests: readonly string[];
+  files: readonly SqlFile[];
+}
+
+export interface SqlFile {
+  file: string;
+  /** Those that reach its statements, the ones that catch most first. */
+  tests: readonly SqlTest[];
+}
+
+/** A file of the project `integration`, or only its tests with such names. */
+export interface SqlTest {
+  file: string;
+  names?: RegExp;
 }
 
 export type Target = StrykerTarget | SqlTarget;
@@ -22,56 +33,77 @@ const toUnitTarget = (
   name: string,
   slowTests: readonly string[] = [],
   folder = `packages/${name}/src`,
-): StrykerTarget => ({
-  name,
-  kind: 'stryker',
-  mutate: [`${folder}/**/*.ts`],
-  tests: [`${folder}/**/*.test.ts`],
-  slowTests,
+): StrykerTarget => ({ name, kind: 'stryker', folder, needsDatabase: false, slowTests });
+
+const toTest = (path: string): SqlTest => ({ file: `packages/${path}.integration.test.ts` });
+
+const GROWN_ROLLUPS = ['grown-rollups', 'fleet-totals'].map((file) => toTest(`ingest/src/process/${file}`));
+const LEDGER_TESTS = [
+  toTest('db/src/sessions/settle-sessions'),
+  toTest('ingest/src/process/grown-transcript'),
+  ...GROWN_ROLLUPS,
+  toTest('ingest/src/process/forged-copies'),
+];
+
+const toReport = (report: string, names: RegExp, own: readonly string[] = []): SqlFile => ({
+  file: `packages/db/src/reports/read-${report}-report.ts`,
+  tests: [
+    ...own.map((file) => toTest(`db/src/reports/${file}`)),
+    { ...toTest('db/src/reports/reports'), names },
+    toTest('db/src/reports/unknown-costs'),
+  ],
 });
 
 export const TARGETS: readonly Target[] = [
   toUnitTarget('core', [
-    '**/hostile-*.test.ts',
-    '**/*.properties.test.ts',
-    '**/resume.test.ts',
-    '**/line-splitter.test.ts',
-    '**/stream-transcript.test.ts',
-    '**/active-time.test.ts',
-    '**/response-window.test.ts',
+    'hostile-*.test.ts',
+    '*.properties.test.ts',
+    'resume.test.ts',
+    'line-splitter.test.ts',
+    'stream-transcript.test.ts',
+    'active-time.test.ts',
+    'response-window.test.ts',
   ]),
   toUnitTarget('prices'),
   toUnitTarget('redaction', [], 'packages/ingest/src/redaction'),
   toUnitTarget('contract'),
   {
+    name: 'process',
+    kind: 'stryker',
+    folder: 'packages/ingest/src/process',
+    needsDatabase: true,
+    slowTests: ['fleet-totals', 'forged-copies', 'grown-rollups', 'grown-transcript'].map(
+      (file) => `${file}.integration.test.ts`,
+    ),
+  },
+  {
     name: 'ledger',
     kind: 'sql',
-    files: ['ledger-definition', 'settle-usage-ledger', 'replaced-usage', 'touched-quarters'].map(
-      (file) => `packages/db/src/usage/${file}.ts`,
-    ),
-    tests: [
-      'packages/db/src/sessions/settle-sessions.integration.test.ts',
-      'packages/ingest/src/process/grown-transcript.integration.test.ts',
-      'packages/ingest/src/process/grown-rollups.integration.test.ts',
-      'packages/ingest/src/process/fleet-totals.integration.test.ts',
+    files: [
+      ...['ledger-definition', 'settle-usage-ledger', 'replaced-usage'].map((file) => ({
+        file: `packages/db/src/usage/${file}.ts`,
+        tests: LEDGER_TESTS,
+      })),
+      { file: 'packages/db/src/usage/touched-quarters.ts', tests: GROWN_ROLLUPS },
     ],
   },
   {
     name: 'queue',
     kind: 'sql',
-    files: ['queues', 'job-queue'].map((file) => `packages/ingest/src/queue/${file}.ts`),
-    tests: ['grant-attempt', 'find-pending', 'queues', 'job-queue'].map(
-      (file) => `packages/ingest/src/queue/${file}.integration.test.ts`,
-    ),
+    files: ['queues', 'job-queue'].map((file) => ({
+      file: `packages/ingest/src/queue/${file}.ts`,
+      tests: ['grant-attempt', 'find-pending', 'queues', 'job-queue'].map((test) => toTest(`ingest/src/queue/${test}`)),
+    })),
   },
   {
     name: 'reports',
     kind: 'sql',
-    files: ['subagents', 'reconciliation', 'pull-requests', 'blocks', 'sessions'].map(
-      (report) => `packages/db/src/reports/read-${report}-report.ts`,
-    ),
-    tests: ['reports', 'read-reconciliation-report', 'read-blocks-report'].map(
-      (file) => `packages/db/src/reports/${file}.integration.test.ts`,
-    ),
+    files: [
+      toReport('subagents', /sub-agents/),
+      toReport('reconciliation', /reconciliation/, ['read-reconciliation-report']),
+      toReport('pull-requests', /pull requests/),
+      toReport('blocks', /blocks/, ['read-blocks-report']),
+      toReport('sessions', /sessions/),
+    ],
   },
 ];

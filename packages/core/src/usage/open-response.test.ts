@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { isUniqueId, toAdvisorKey, toResponseKey } from './open-response.ts';
+import {
+  createOpenResponse,
+  isUniqueId,
+  joinProgress,
+  type OpenResponse,
+  toAdvisorKey,
+  toResponseKey,
+} from './open-response.ts';
+import { NO_USAGE } from './usage.ts';
 
 const key = (fields: { responseId?: string; requestId?: string; uuid?: string }, sessionId = 's', lineNumber = 7) =>
   toResponseKey({ responseId: null, requestId: null, uuid: null, ...fields }, sessionId, lineNumber);
@@ -33,5 +41,52 @@ describe('isUniqueId', () => {
     expect(isUniqueId('cdf86093-cd0a-4d80-934d-40a735cb3b57')).toBe(true);
     expect(isUniqueId('x'.repeat(20))).toBe(true);
     expect(isUniqueId('x'.repeat(19))).toBe(false);
+  });
+});
+
+describe('joinProgress', () => {
+  const toResponse = (source: 'message' | 'progress', known: Partial<OpenResponse>, facts = {}): OpenResponse => ({
+    ...createOpenResponse({
+      ...{ key: 'k', source, sessionId: 's', messageRowId: null, isSubagent: false, gitBranch: null },
+      ...{ agentVersion: null, isMarkedCopy: false, isSynthetic: false },
+      facts: {
+        ...{ provider_message_id: 'k', request_id: null, model: null, timestamp: null, agent_id: null },
+        ...{ stop_reason: null, line_number: 1, ...facts },
+      },
+    }),
+    ...known,
+  });
+  const toUsage = (outputTokens: number, inputTokens: number) => ({ ...NO_USAGE, outputTokens, inputTokens });
+  const advisors = [{ model: 'a', usage: toUsage(1, 1) }];
+
+  it('takes the progress line alone where the message has no usage', () => {
+    const progress = toResponse('progress', { usage: toUsage(1, 5) });
+    expect(joinProgress(toResponse('message', { contentBytes: 9 }), progress)).toBe(progress);
+  });
+
+  it('takes the figures of the one with more output, and the message’s of two with as much', () => {
+    const message = toResponse('message', { usage: toUsage(7, 1) });
+    const join = (outputTokens: number) =>
+      joinProgress(message, toResponse('progress', { usage: toUsage(outputTokens, 2), advisors }));
+    expect(join(6)).toMatchObject({ source: 'message', usage: toUsage(7, 1), advisors: [] });
+    expect(join(7)).toMatchObject({ source: 'message', usage: toUsage(7, 1), advisors: [] });
+    expect(join(8)).toMatchObject({ source: 'message', usage: toUsage(8, 2), advisors });
+    expect(joinProgress(message, toResponse('progress', {}))).toMatchObject({ usage: toUsage(7, 1) });
+  });
+
+  it('takes what the message does not say from the progress line', () => {
+    const progress = toResponse(
+      'progress',
+      { usage: toUsage(1, 1), contentBytes: 9, isSynthetic: true },
+      { model: 'p', stop_reason: 'end' },
+    );
+    const usage = toUsage(7, 1);
+    expect(joinProgress(toResponse('message', { usage, contentBytes: 4 }), progress)).toMatchObject({
+      ...{ facts: { model: 'p', stop_reason: 'end' }, isSynthetic: true, contentBytes: 9 },
+    });
+    const message = toResponse('message', { usage, contentBytes: 10 }, { model: 'm', stop_reason: 'tool_use' });
+    expect(joinProgress(message, progress)).toMatchObject({
+      ...{ facts: { model: 'm', stop_reason: 'tool_use' }, isSynthetic: false, contentBytes: 10 },
+    });
   });
 });

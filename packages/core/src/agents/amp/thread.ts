@@ -154,7 +154,12 @@ export function createAmpThreadReader(
       const message = readObject(line.messages);
       if (message !== undefined) return { type: readText(message.role) ?? 'message', ...readMessage(message) };
       const [type = 'member'] = Object.keys(line);
-      return { type: readType(type) ?? 'member', timestampMs: kit.toTimeMs(line.created), records: readMember(line) };
+      const records = readMember(line);
+      return {
+        type: readType(type) ?? 'member',
+        timestampMs: 'created' in line ? state.startedAtMs : undefined,
+        records,
+      };
     },
   };
 }

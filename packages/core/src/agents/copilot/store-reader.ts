@@ -1,5 +1,4 @@
 import { cutCharacters, readText } from '../../records/fields.ts';
-import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow } from '../canonical-lines.ts';
@@ -94,7 +93,7 @@ export function createCopilotStoreReader(
       }
       const row = readCanonicalRow(line);
       if (row !== undefined) {
-        const timestampMs = parseTimestampMs(toUtc(row.row.created_at ?? row.row.timestamp));
+        const timestampMs = kit.toTimeMs(toUtc(row.row.created_at ?? row.row.timestamp));
         const unknown = { kind: 'unknown', type: row.table, name: row.table } as const;
         return { type: row.table, timestampMs, records: readRow(row, timestampMs) ?? [unknown] };
       }

@@ -86,7 +86,8 @@ export function createPiReader(
       case 'toolResult': {
         const { toolCallId: id, content, isError } = message;
         const result = { id, content: toApiContent(content), isError: isError === true };
-        return [kit.toToolResultMessage(result, entry), ...toNestedUsage(message, line, `tool/${readText(id) ?? ''}`)];
+        const usage = toNestedUsage(message, line, `tool/${readText(id) ?? ''}`, entry);
+        return [kit.toToolResultMessage(result, entry), ...usage];
       }
       case 'bashExecution': {
         const text = `! ${readText(message.command) ?? ''}\n${readText(message.output) ?? ''}`;
@@ -125,7 +126,7 @@ export function createPiReader(
       return kit.toToolUseBlocks({ id: call.id, name: call.name, input: call.arguments });
     });
     const provider = kit.toId(message.provider);
-    const response = toResponse(readObject(message.usage), message, line);
+    const response = toResponse(readObject(message.usage), message, line, entry);
     const metadata = provider === null ? {} : { provider };
     const records: TranscriptRecord[] = [
       newMessage('assistant', { ...entry, ...response, model, stopReason, metadata, blocks }),
@@ -138,9 +139,14 @@ export function createPiReader(
   };
 
   /** What an entry says about an API response that it carries. */
-  const toResponse = (usage: JsonObject | undefined, message: JsonObject, line: JsonObject, name?: string) => {
+  const toResponse = (
+    usage: JsonObject | undefined,
+    message: JsonObject,
+    line: JsonObject,
+    { timestampMs }: Entry,
+    name?: string,
+  ) => {
     const counted = usage && toPiUsage(usage, kit);
-    const timestampMs = kit.toTimeMs(line.timestamp ?? message.timestamp);
     const { forkedAtMs } = state;
     return {
       responseId: counted === undefined ? null : toResponseId(message, line, counted, name),
@@ -151,10 +157,10 @@ export function createPiReader(
   };
 
   /** Of a model that a tool or a compaction called: it is no message of the session. */
-  const toNestedUsage = (source: JsonObject, line: JsonObject, name: string): TranscriptRecord[] => {
-    const response = toResponse(readObject(source.usage), source, line, name);
+  const toNestedUsage = (source: JsonObject, line: JsonObject, name: string, entry: Entry): TranscriptRecord[] => {
+    const response = toResponse(readObject(source.usage), source, line, entry, name);
     if (response.usage === undefined) return [];
-    const timestampMs = kit.toTimeMs(line.timestamp);
+    const { timestampMs } = entry;
     return [
       newUsageRecord({ ...response, usage: response.usage, timestampMs, model: state.model, stopReason: 'stop' }),
     ];
@@ -168,7 +174,7 @@ export function createPiReader(
       const event = { kind: 'compaction', name, details: tokens > 0 ? { preTokens: tokens } : {} } as const;
       records.unshift(kit.toEvent(event, toIdentity(line), entry.timestampMs, entry));
     }
-    return [...records, ...toNestedUsage(line, line, String(line.type))];
+    return [...records, ...toNestedUsage(line, line, String(line.type), entry)];
   };
 
   const readEntry = (type: string, line: JsonObject, entry: Entry): TranscriptRecord[] | undefined => {

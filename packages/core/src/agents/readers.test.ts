@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../rows.ts';
+import type { ReaderContext } from './agent.ts';
+import { createTranscriptReader, READABLE_FORMATS } from './registry.ts';
+
+/**
+ * `<agent>/<format>.records.txt`: lines of the format as they stand in transcripts, each beginning with `{`, and below each what is
+ * made of it. A line that is added gets its part by `vitest -u`, which is then to be read.
+ */
+const SUFFIX = '.records.txt';
+const FILES = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith(SUFFIX))
+  .sort();
+
+/** Nothing is left of what is no more than the default of a record. */
+function withoutDefaults(key: string, value: unknown): unknown {
+  if (value === null || value === false || value === '') return undefined;
+  if (value === 0 && /(Tokens|Requests|Count|[bB]ytes)$/.test(key)) return undefined;
+  if (typeof value === 'object' && Object.keys(value).length === 0) return undefined;
+  // The line's own block: it stands above.
+  if (typeof value === 'object' && key === 'source') return undefined;
+  return value;
+}
+
+/** Every line, the formats that it may be of (`=`), what is reported (`!`), its type and time, and what is read (`-`). */
+function readAll(format: string, lines: readonly JsonObject[], reopens: boolean): string {
+  const said: string[] = [];
+  const context: ReaderContext = {
+    sessionId: 'uploaded',
+    maxInlineContentBytes: 1000,
+    report: (code, severity, error, count = 1) => said.push(`  ! ${severity} ${code} × ${count}: ${error}`),
+  };
+  let reader = createTranscriptReader(format, context);
+  for (const [index, line] of lines.entries()) {
+    said.push(JSON.stringify(line));
+    const sure = READABLE_FORMATS.map((known) => [known.format.id, known.format.detect(line)] as const);
+    said.push(...sure.filter(([, confidence]) => confidence > 0).map(([id, confidence]) => `  = ${id} ${confidence}`));
+    if (reopens) reader = createTranscriptReader(format, context, structuredClone(reader.state));
+    const place = { lineNumber: index + 1, byteOffset: 0, byteLength: 1, arrivalMs: undefined, isAscii: false };
+    const { type, timestampMs, records } = reader.read(line, place);
+    said.push(`  ${type}${timestampMs === undefined ? '' : ` ${new Date(timestampMs).toISOString()}`}`);
+    said.push(...records.map((record) => `  - ${JSON.stringify(record, withoutDefaults)}`));
+  }
+  return `${said.join('\n')}\n`;
+}
+
+describe('the lines that agents write', () => {
+  it.each(FILES)('%s', async (path) => {
+    const format = basename(path, SUFFIX);
+    const file = join(import.meta.dirname, path);
+    const lines = readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('{'));
+    const values = lines.map((line) => JSON.parse(line) as JsonObject);
+    expect(values.length).toBeGreaterThan(0);
+    const records = readAll(format, values, false);
+    // What a reader remembers is all in its state.
+    expect(readAll(format, values, true)).toBe(records);
+    await expect(records).toMatchFileSnapshot(file);
+  });
+});
