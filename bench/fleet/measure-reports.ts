@@ -9,6 +9,7 @@ import {
   readCaveats,
   readCompactionsReport,
   readFilesReport,
+  readFindingsReport,
   readMcpServersReport,
   readModelsReport,
   readPermissionDenialsReport,
@@ -37,6 +38,7 @@ type Read = (database: Database, filter: ReportFilter) => Promise<unknown>;
 
 const RUNS = 7;
 const limit = 1000;
+const FINDING_THRESHOLDS = { minResultBytes: 40_000, minSessionCostUsd: 10, nowMs: Date.now() };
 
 const readUsageBy =
   (...groupBy: ReportKey[]): Read =>
@@ -68,6 +70,7 @@ const REPORTS: Record<string, Read> = {
   'api-errors': (database, filter) => readApiErrorsReport(database, filter, { limit }),
   'permission-denials': (database, filter) => readPermissionDenialsReport(database, filter, { limit }),
   'pull-requests': (database, filter) => readPullRequestsReport(database, filter, { limit }),
+  findings: (database, filter) => readFindingsReport(database, filter, { limit, ...FINDING_THRESHOLDS }),
   blocks: (database, filter) => readBlocksReport(database, filter, { limit }),
   reconciliation: (database, filter) => readReconciliationReport(database, filter, { limit }),
 };

@@ -18,3 +18,14 @@ export const SESSION_KEYS = [...TIMES, ...OF_SESSION] as const;
 export const EVENT_KEYS = [...SESSION_KEYS, 'session'] as const;
 export const USAGE_KEYS = [...TIMES, 'model', ...OF_SESSION, 'session'] as const;
 export const CALL_KEYS = [...USAGE_KEYS, 'tool', 'tool_kind'] as const;
+
+export const FINDING_KINDS = [
+  'repeated-call',
+  'repeated-error',
+  'repeated-read',
+  'large-result',
+  'cold-cache',
+  'unfinished-session',
+  'expensive-session',
+] as const;
+export type FindingKind = (typeof FINDING_KINDS)[number];

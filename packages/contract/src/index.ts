@@ -9,6 +9,7 @@ export {
   nextCursorField,
   pageQueryFields,
 } from './fields.ts';
+export * from './finding-reports.ts';
 export * from './health.ts';
 export * from './live.ts';
 export * from './messages.ts';

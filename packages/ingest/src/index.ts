@@ -41,6 +41,7 @@ export {
   type PriceSettingsChange,
   readPriceSettings,
   readWorkspacePrices,
+  readModelComparison,
 } from './prices/workspace-prices.ts';
 export { toFailureReason } from './process/failure-reason.ts';
 export { handleDeadLetter, handleGroup, handleJob, type JobReport } from './process/handle-job.ts';

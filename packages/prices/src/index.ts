@@ -1,8 +1,9 @@
 export type { ComparedClass, PriceComparison, RateDifference } from './compare-lite-llm.ts';
 export { compareWithLiteLlm } from './compare-lite-llm.ts';
 export type { ListedModel } from './list-prices.ts';
-export { listKnownModels } from './list-prices.ts';
+export { listKnownModels, listRequestSizes } from './list-prices.ts';
 export type { ModelMaker } from './model-name.ts';
+export { findModelMaker } from './model-name.ts';
 export type { AppliedRates, ModelPriceTable, Multipliers } from './model-price-table.ts';
 export { createListPrices, createPriceTable } from './model-price-table.ts';
 export type { PriceOverrideIssue } from './parse-price-overrides.ts';

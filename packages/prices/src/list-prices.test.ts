@@ -1,6 +1,6 @@
 import { findProvider } from '@pydantic/genai-prices';
 import { describe, expect, it } from 'vitest';
-import { findListedModel, listKnownModels, toRatePeriods } from './list-prices.ts';
+import { findListedModel, listKnownModels, listRequestSizes, toRatePeriods } from './list-prices.ts';
 import { parseModelName } from './model-name.ts';
 import { createListPrices } from './model-price-table.ts';
 import { createUsage } from './testing/usage.ts';
@@ -96,6 +96,20 @@ describe('listKnownModels', () => {
     const byMaker = Map.groupBy(known, ({ maker }) => maker);
     expect([...byMaker.keys()]).toEqual(['anthropic', 'openai', 'google']);
     expect(byMaker.get('anthropic')?.length).toBeGreaterThanOrEqual(20);
+  });
+});
+
+describe('listRequestSizes', () => {
+  it('has every size at which rates change, of the list and of overrides, once and rising', () => {
+    const longContext = { inputUsdPerMillion: 1, outputUsdPerMillion: 2 };
+    const override = { model: 'a', ...longContext };
+    const sizes = listRequestSizes([
+      { ...override, longContext: { ...longContext, thresholdTokens: 50_000 } },
+      { ...override, longContext: { ...longContext, thresholdTokens: 200_000 } },
+    ]);
+    expect(sizes).toEqual([...new Set(sizes)].sort((a, b) => a - b));
+    expect(sizes.slice(0, 1)).toEqual([50_000]);
+    expect(sizes).toContain(200_000);
   });
 });
 

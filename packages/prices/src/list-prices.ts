@@ -1,5 +1,6 @@
 import { calcPrice, findProvider, type MatchLogic, type ModelInfo, type ModelPrice } from '@pydantic/genai-prices';
 import { type ModelMaker, type ModelName, parseModelName } from './model-name.ts';
+import { type PriceOverride, toOverrideBands } from './price-overrides.ts';
 import type { RateBand, RatePeriod, Rates } from './rates.ts';
 import { addLongContextBand } from './vendor-rules.ts';
 
@@ -39,6 +40,13 @@ export function listKnownModels(): ListedModel[] {
       return listed?.model === model.id ? [listed] : [];
     }),
   );
+}
+
+/** Sizes of requests, in tokens of input, above which any model of the list or of the overrides has other rates; rising. */
+export function listRequestSizes(overrides: readonly PriceOverride[]): number[] {
+  const listed = listKnownModels().flatMap(({ periods }) => periods.flatMap(({ bands }) => bands));
+  const sizes = [...listed, ...overrides.flatMap(toOverrideBands)].map(({ overInputTokens }) => overInputTokens);
+  return [...new Set(sizes)].filter((size) => size >= 0).sort((a, b) => a - b);
 }
 
 function toSpelledOutNames(match: MatchLogic): string[] {

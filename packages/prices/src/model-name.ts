@@ -43,6 +43,9 @@ export function parseModelName(model: string): ModelName | undefined {
   };
 }
 
+/** Who made a model, by its name; undefined for makers that are not known. */
+export const findModelMaker = (model: string): ModelMaker | undefined => parseModelName(model)?.maker;
+
 function toMaker(name: string): ModelMaker | undefined {
   if (name.startsWith('claude-')) return 'anthropic';
   if (name.startsWith('gemini-')) return 'google';

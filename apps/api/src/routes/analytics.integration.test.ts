@@ -3,7 +3,9 @@ import {
   blocksReportSchema,
   compactionsReportSchema,
   filesReportSchema,
+  findingsReportSchema,
   mcpServersReportSchema,
+  modelChoiceReportSchema,
   modelsReportSchema,
   permissionDenialsReportSchema,
   programsReportSchema,
@@ -39,6 +41,8 @@ const REPORTS: Record<string, z.ZodType> = {
   compactions: compactionsReportSchema,
   'api-errors': apiErrorsReportSchema,
   'pull-requests': pullRequestsReportSchema,
+  findings: findingsReportSchema,
+  'model-choice': modelChoiceReportSchema,
 };
 
 const WRONG_QUERIES = [

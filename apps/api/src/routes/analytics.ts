@@ -9,8 +9,12 @@ import {
   disagreementsReportSchema,
   filesReportQuerySchema,
   filesReportSchema,
+  findingsReportQuerySchema,
+  findingsReportSchema,
   mcpServersReportQuerySchema,
   mcpServersReportSchema,
+  modelChoiceReportQuerySchema,
+  modelChoiceReportSchema,
   modelsReportQuerySchema,
   modelsReportSchema,
   permissionDenialsReportQuerySchema,
@@ -39,7 +43,9 @@ import {
   readCompactionsReport,
   readDisagreementsReport,
   readFilesReport,
+  readFindingsReport,
   readMcpServersReport,
+  readModelChoiceReport,
   readModelsReport,
   readPermissionDenialsReport,
   readProgramsReport,
@@ -51,6 +57,7 @@ import {
   readToolsReport,
   readUsageReport,
 } from '@recount/db';
+import { readModelComparison } from '@recount/ingest';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { createReportRoutes, type ReportDependencies } from './analytics-report.ts';
 
@@ -61,6 +68,7 @@ export function addAnalyticsRoutes(app: ApiApp, deps: Deps): void {
   addUsageReports(app, deps);
   addToolReports(app, deps);
   addEventReports(app, deps);
+  addFindingReports(app, deps);
 }
 
 function addUsageReports(app: ApiApp, deps: Deps): void {
@@ -129,4 +137,22 @@ function addEventReports(app: ApiApp, deps: Deps): void {
     readApiErrorsReport(snapshot, filter, { groupBy: group_by, limit }),
   );
   addReport('pull-requests', pullRequestsReportQuerySchema, pullRequestsReportSchema, readPullRequestsReport);
+}
+
+function addFindingReports(app: ApiApp, deps: Deps): void {
+  const addReport = createReportRoutes(app, deps);
+  const { now = Date.now } = deps;
+
+  addReport('findings', findingsReportQuerySchema, findingsReportSchema, (snapshot, filter, query) => {
+    const { kind, limit, min_result_bytes: minResultBytes, min_session_cost_usd: minSessionCostUsd } = query;
+    return readFindingsReport(snapshot, filter, { kind, limit, minResultBytes, minSessionCostUsd, nowMs: now() });
+  });
+
+  addReport(
+    'model-choice',
+    modelChoiceReportQuerySchema,
+    modelChoiceReportSchema,
+    async (snapshot, filter, { limit }) =>
+      await readModelChoiceReport(snapshot, filter, { limit }, await readModelComparison(snapshot, filter.workspaceId)),
+  );
 }

@@ -74,6 +74,8 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/analytics/compactions': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/api-errors': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/pull-requests': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/findings': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/analytics/model-choice': [401, 401, 401, 401, 403, 200, 200, 200],
   'DELETE /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 403, 403, 204, 404],
   'DELETE /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 403, 204, 404],
 };

@@ -10,7 +10,9 @@ export {
 } from './read-disagreements-report.ts';
 export type { DurationFigures } from './read-durations.ts';
 export * from './read-files-report.ts';
+export * from './read-findings-report.ts';
 export * from './read-mcp-servers-report.ts';
+export * from './read-model-choice-report.ts';
 export * from './read-models-report.ts';
 export * from './read-permission-denials-report.ts';
 export * from './read-programs-report.ts';

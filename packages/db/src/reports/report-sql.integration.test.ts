@@ -13,6 +13,7 @@ import {
   readCompactionsReport,
   readDisagreementsReport,
   readFilesReport,
+  readFindingsReport,
   readMcpServersReport,
   readModelsReport,
   readPermissionDenialsReport,
@@ -30,6 +31,7 @@ import {
 
 const limit = 50;
 const idleThresholdMs = 300_000;
+const thresholds = { minResultBytes: 40_000, minSessionCostUsd: 10, nowMs: Date.UTC(2026, 5) };
 const groupBy: ReportKey[] = ['day'];
 
 type Read = (database: Database, filter: ReportFilter) => Promise<unknown>;
@@ -49,6 +51,7 @@ const REPORTS: Record<string, Read> = {
   'api-errors': (database, filter) => readApiErrorsReport(database, filter, { limit }),
   'permission-denials': (database, filter) => readPermissionDenialsReport(database, filter, { limit }),
   'pull-requests': (database, filter) => readPullRequestsReport(database, filter, { limit }),
+  findings: (database, filter) => readFindingsReport(database, filter, { limit, ...thresholds }),
   blocks: (database, filter) => readBlocksReport(database, filter, { limit }),
   reconciliation: (database, filter) => readReconciliationReport(database, filter, { limit }),
   disagreements: (database, filter) => readDisagreementsReport(database, filter, { limit }),

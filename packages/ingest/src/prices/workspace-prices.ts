@@ -4,6 +4,7 @@ import {
   type DatabasePool,
   findCurrencyLabel,
   listPriceOverrides,
+  type ModelComparison,
   replaceWorkspacePrices,
 } from '@recount/db';
 import type { ModelPriceTable, PriceOverride } from '@recount/prices';
@@ -26,6 +27,18 @@ export async function readWorkspaceOverrides(database: Database, workspaceId: st
   const parsed = parsePriceOverrides(await listPriceOverrides(database, workspaceId));
   if ('issues' in parsed) throw new Error(`The workspace's rates are not valid: ${parsed.issues[0]?.message}`);
   return parsed.overrides;
+}
+
+/** How the models of a workspace compare, by its prices. */
+export async function readModelComparison(database: Database, workspaceId: string): Promise<ModelComparison> {
+  const { findModelMaker, listRequestSizes } = await import('@recount/prices');
+  const overrides = await readWorkspaceOverrides(database, workspaceId);
+  return {
+    prices: await readWorkspacePrices(database, workspaceId),
+    requestSizes: listRequestSizes(overrides),
+    isComparable: (model, other) =>
+      findModelMaker(model) !== undefined && findModelMaker(model) === findModelMaker(other),
+  };
 }
 
 /** How a workspace prices what it uses. */

@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { FINDING_KINDS } from './choices.ts';
+import { countField, sessionIdField, timestampField } from './fields.ts';
+import { milliseconds, name, querySchema, reportSchema } from './report-shape.ts';
+import { costField, knownCostField } from './usage-figures.ts';
+
+const MAX_RESULT_BYTES = 1_000_000_000;
+const MAX_SESSION_COST_USD = 1_000_000;
+
+export const findingsReportQuerySchema = querySchema({
+  kind: z.enum(FINDING_KINDS).optional().describe('Findings of this kind alone; left out: of all'),
+  min_result_bytes: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_RESULT_BYTES)
+    .default(40_000)
+    .describe('Of `large-result`: bytes of a tool result’s text from which it is one; 40,000 are about 10,000 tokens'),
+  min_session_cost_usd: z.coerce
+    .number()
+    .min(0)
+    .max(MAX_SESSION_COST_USD)
+    .default(10)
+    .describe('Of `expensive-session`: own cost from which a session is one'),
+});
+
+const findingFields = {
+  kind: z
+    .enum(FINDING_KINDS)
+    .describe(
+      [
+        '`repeated-call`: a tool called with the same input three times in a row, or more often.',
+        '`repeated-error`: calls of a tool that failed with the same error three times in a row, or more often.',
+        '`repeated-read`: the same part of a file read three times or more in a session, without an edit of it in between.',
+        '`large-result`: a tool result of `min_result_bytes` or more.',
+        '`cold-cache`: a response after a pause in which the cache had expired, so that it was written again.',
+        '`unfinished-session`: its last prompt has no answer, or its last tool call no result, for an hour.',
+        '`expensive-session`: its own cost is `min_session_cost_usd` or more.',
+      ].join(' '),
+    ),
+  times: countField.describe('Calls, failures or reads; 1 for other kinds'),
+  estimated_tokens: countField.describe(
+    'What the results brought into the context, of repeats without the first: a quarter of their bytes; 0 for other kinds',
+  ),
+  tokens: countField.describe(
+    '`cold-cache`: tokens written to the cache again. Sessions: all their own tokens. 0 for other kinds',
+  ),
+  cost_usd: costField
+    .nullable()
+    .describe(
+      'Repeats: of the responses that made a call again, each response once. `cold-cache`: what writing cost more than reading would have. Sessions: their own. Null where no price is known, and for `large-result`, whose cost cannot be told from that of the rest of the context',
+    ),
+};
+
+const kindFigures = { ...findingFields, findings: countField, sessions: countField };
+
+export const findingsReportSchema = reportSchema(
+  'Findings',
+  'Where money goes without effect, each finding with its place; the most expensive first, then those with most tokens. Something can be a finding of two kinds: kinds do not add up',
+  {
+    ...findingFields,
+    session_id: sessionIdField,
+    title: name,
+    project: name,
+    timestamp: timestampField.nullable().describe('Of the first call, of the response after the pause, of the session'),
+    message_id: name.describe('Message where it begins; null for sessions, and where a response has no message'),
+    line_number: countField.nullable().describe('Line of the session’s transcript where it begins'),
+    tool: name,
+    subject: name.describe('File, program or model that it is about'),
+    pause_ms: milliseconds.describe('Of `cold-cache`'),
+  },
+  { findings: countField },
+  { kinds: z.array(z.object(kindFigures).meta({ id: 'FindingKindFigures' })).describe('Of all findings, by kind') },
+);
+
+export const modelChoiceReportQuerySchema = querySchema({});
+
+const choiceFields = {
+  responses: countField.describe('That have a price with both models'),
+  total_tokens: countField,
+  cost_usd: knownCostField.describe('Of these responses'),
+  cheaper_cost_usd: costField
+    .nullable()
+    .describe('Of the same tokens, at the rates that the cheaper model had then; null where there is none'),
+};
+
+export const modelChoiceReportSchema = reportSchema(
+  'ModelChoice',
+  'What the tokens of each model would have cost on the next cheaper one of the same maker that is in use; the largest difference first. Another model would have needed other tokens: this compares prices, not results',
+  {
+    model: z.string(),
+    cheaper_model: name.describe('Null where none in use is cheaper'),
+    sessions: countField,
+    ...choiceFields,
+  },
+  choiceFields,
+);
+
+export type FindingsReport = z.infer<typeof findingsReportSchema>;
+export type ModelChoiceReport = z.infer<typeof modelChoiceReportSchema>;

@@ -1,0 +1,148 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import { FINDING_QUERIES, type FindingKind, type FindingThresholds } from './finding-kinds.ts';
+import { SESSION_TITLE } from './read-sessions-report.ts';
+import type { ReportFilter } from './report-filter.ts';
+import type { ReportPage, ReportRows } from './report-groups.ts';
+import { toTokenEstimate } from './tool-call-figures.ts';
+
+interface FindingFigures {
+  kind: FindingKind;
+  times: number;
+  estimated_tokens: number;
+  tokens: number;
+  /** Null where no price is known, or where the kind has none. */
+  cost_usd: number | null;
+}
+
+export interface Finding extends FindingFigures {
+  session_id: string;
+  title: string | null;
+  project: string | null;
+  /** ISO 8601. */
+  timestamp: string | null;
+  message_id: string | null;
+  line_number: number | null;
+  tool: string | null;
+  subject: string | null;
+  pause_ms: number | null;
+}
+
+/** Of all findings of a kind. */
+export interface FindingKindFigures extends FindingFigures {
+  findings: number;
+  sessions: number;
+}
+
+export interface FindingsPage extends Pick<ReportPage, 'limit'>, FindingThresholds {
+  /** Left out: all kinds. */
+  kind?: FindingKind | undefined;
+}
+
+interface Row extends Record<string, unknown> {
+  session_id: string;
+  title: string | null;
+  project: string | null;
+  at_ms: number | null;
+  message_id: string | null;
+  line_number: number | null;
+  tool: string | null;
+  subject: string | null;
+  times: number;
+  output_bytes: number;
+  tokens: number;
+  pause_ms: number | null;
+  cost: number | null;
+  findings: number;
+  sessions: number;
+}
+
+const ALL_KINDS = Object.keys(FINDING_QUERIES) as FindingKind[];
+
+/** Findings of all kinds or of one, the most expensive first. They overlap: only figures of one kind add up. */
+export async function readFindingsReport(
+  database: Database,
+  filter: ReportFilter,
+  { kind, limit, ...thresholds }: FindingsPage,
+): Promise<ReportRows<Finding, { findings: number }> & { kinds: FindingKindFigures[] }> {
+  const rows: Finding[] = [];
+  const kinds: FindingKindFigures[] = [];
+  for (const each of kind === undefined ? ALL_KINDS : [kind]) {
+    const found = await readKind(database, filter, each, limit, thresholds);
+    rows.push(...found.rows);
+    kinds.push(found.figures);
+  }
+  const findings = kinds.reduce((sum, figures) => sum + figures.findings, 0);
+  const first = rows.sort(compareFindings).slice(0, limit);
+  return { rows: first, totals: { findings }, truncated: findings > first.length, kinds };
+}
+
+const compareFindings = (a: Finding, b: Finding): number =>
+  (b.cost_usd ?? -1) - (a.cost_usd ?? -1) || b.tokens + b.estimated_tokens - (a.tokens + a.estimated_tokens);
+
+/** One statement: a row with what all findings come to, in which each response counts once, then the first of them. */
+async function readKind(
+  database: Database,
+  filter: ReportFilter,
+  kind: FindingKind,
+  limit: number,
+  thresholds: FindingThresholds,
+): Promise<{ rows: Finding[]; figures: FindingKindFigures }> {
+  const { rows } = await database.execute<Row>(sql`
+    WITH ${FINDING_QUERIES[kind](filter, thresholds)},
+    response_cost AS MATERIALIZED (
+      SELECT r.session_id, r.response_key, l.agent, l.cost_usd
+      FROM (SELECT DISTINCT session_id, unnest(response_keys) AS response_key FROM found) AS r
+      JOIN recount.sessions AS s ON s.workspace_id = ${filter.workspaceId} AND s.session_id = r.session_id
+      JOIN LATERAL (
+        SELECT l.agent, l.cost_usd FROM recount.usage_ledger AS l
+        WHERE l.workspace_id = ${filter.workspaceId} AND l.agent = s.agent AND l.response_key = r.response_key
+        OFFSET 0
+      ) AS l ON true
+    ), priced AS MATERIALIZED (
+      SELECT found.*, coalesce(cost, (
+          SELECT sum(c.cost_usd) FROM response_cost AS c
+          WHERE c.session_id = found.session_id AND c.response_key = ANY(found.response_keys)
+        )) AS finding_cost
+      FROM found
+    )
+    SELECT NULL AS session_id, NULL AS title, NULL AS project, NULL::float8 AS at_ms, NULL AS message_id,
+      NULL::float8 AS line_number, NULL AS tool, NULL AS subject, coalesce(sum(times), 0)::float8 AS times,
+      coalesce(sum(output_bytes), 0)::float8 AS output_bytes, coalesce(sum(tokens), 0)::float8 AS tokens,
+      NULL::float8 AS pause_ms, coalesce(sum(cost), (
+        SELECT sum(cost_usd) FROM (SELECT DISTINCT agent, response_key, cost_usd FROM response_cost) AS once
+      ))::float8 AS cost, count(*)::float8 AS findings, count(DISTINCT session_id)::float8 AS sessions
+    FROM found
+    UNION ALL (
+      SELECT p.session_id, ${SESSION_TITLE}, f.project, extract(epoch FROM p."timestamp")::float8 * 1000, p.message_id,
+        p.line_number, p.tool, p.subject, p.times, coalesce(p.output_bytes, 0)::float8 AS output_bytes, p.tokens::float8 AS tokens,
+        p.pause_ms, p.finding_cost::float8 AS cost, 1, 1
+      FROM priced AS p JOIN recount.sessions AS f ON f.workspace_id = ${filter.workspaceId} AND f.session_id = p.session_id
+      ORDER BY cost DESC NULLS LAST, tokens DESC, output_bytes DESC, p.session_id, p.line_number LIMIT ${limit}
+    )`);
+  const [total, ...found] = rows;
+  if (total === undefined) throw new Error('An aggregate without a row');
+  return {
+    rows: found.map((row) => ({
+      ...toFigures(kind, row),
+      session_id: row.session_id,
+      title: row.title,
+      project: row.project,
+      timestamp: row.at_ms === null ? null : new Date(row.at_ms).toISOString(),
+      message_id: row.message_id,
+      line_number: row.line_number,
+      tool: row.tool,
+      subject: row.subject,
+      pause_ms: row.pause_ms,
+    })),
+    figures: { ...toFigures(kind, total), findings: total.findings, sessions: total.sessions },
+  };
+}
+
+const toFigures = (kind: FindingKind, { times, output_bytes, tokens, cost }: Row): FindingFigures => ({
+  kind,
+  times,
+  estimated_tokens: toTokenEstimate(output_bytes),
+  tokens,
+  cost_usd: cost,
+});
