@@ -6,7 +6,7 @@ import type { ReaderContext } from './agent.ts';
 import { createTranscriptReader, READABLE_FORMATS } from './registry.ts';
 
 /**
- * `<agent>/<format>.records.txt`: lines of the format as they stand in transcripts, each beginning with `{`, and below each what is
+ * `<agent>/<format>[.<what it shows>].records.txt`: lines of the format as they stand in transcripts, each beginning with `{`, and below each what is
  * made of it. A line that is added gets its part by `vitest -u`, which is then to be read.
  */
 const SUFFIX = '.records.txt';
@@ -48,7 +48,7 @@ function readAll(format: string, lines: readonly JsonObject[], reopens: boolean)
 
 describe('the lines that agents write', () => {
   it.each(FILES)('%s', async (path) => {
-    const format = basename(path, SUFFIX);
+    const [format = ''] = basename(path).split('.');
     const file = join(import.meta.dirname, path);
     const lines = readFileSync(file, 'utf8')
       .split('\n')
