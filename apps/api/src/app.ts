@@ -24,6 +24,7 @@ import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
 import { addSearchRoutes } from './routes/search.ts';
 import { addSessionDeletion, addSessionRoutes } from './routes/sessions.ts';
 import { addSettingsRoutes } from './routes/settings.ts';
+import { addDocumentRoutes, addShareRoutes } from './routes/shares.ts';
 import { addSignInRoutes } from './routes/sign-in.ts';
 import { addTranscriptChanges, addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
@@ -102,6 +103,8 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   addRawTranscriptRoutes(app, deps);
   addSessionRoutes(app, deps);
   addSessionDeletion(app, deps);
+  addDocumentRoutes(app, deps);
+  await addShareRoutes(app, deps);
   addAnalyticsRoutes(app, { ...deps, reportTimeoutMs: config.reportTimeoutMs });
   addSearchRoutes(app, deps);
   addExportRoutes(app, deps, config);

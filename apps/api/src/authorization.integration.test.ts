@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import type { UploadReceipt } from '@recount/contract';
-import { createApiKey, revokeApiKey } from '@recount/db';
+import { createApiKey, createShare, revokeApiKey } from '@recount/db';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApiApp } from './app.ts';
@@ -31,11 +32,26 @@ beforeAll(async () => {
   for (const [index, route] of routes.entries()) {
     const sessionId = `private-session-${index}`;
     const receipt = (await (await api.upload(toTranscript(sessionId, 4))).json()) as UploadReceipt;
-    parameters.set(route, { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0' });
+    const link = /\{(share_id|token)\}/.test(route) ? await createLink(sessionId) : {};
+    parameters.set(route, { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0', ...link });
   }
   await api.work();
 });
 afterAll(() => api.close());
+
+async function createLink(sessionId: string): Promise<{ share_id: string; token: string }> {
+  const { share, token } = await createShare(api.database.database, {
+    workspaceId: HOME_WORKSPACE,
+    sessionId,
+    page: gzipSync('<p>shared</p>'),
+    fromLine: null,
+    toLine: null,
+    isSanitized: false,
+    expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+    actor: 'system',
+  });
+  return { share_id: share.id, token };
+}
 
 async function createAuthorizations({ database: { database }, keys }: TestApi): Promise<typeof authorizations> {
   const scopes = ['admin' as const];

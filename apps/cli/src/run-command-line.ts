@@ -28,6 +28,7 @@ import { createSearchCommand } from './commands/search.ts';
 import { createSendCommand } from './commands/send.ts';
 import { createSessionsCommand } from './commands/sessions.ts';
 import { createSettingsCommand } from './commands/settings.ts';
+import { createShareCommand } from './commands/share.ts';
 import { createShowCommand, createWhyCommand } from './commands/show.ts';
 import { createSqlCommand } from './commands/sql.ts';
 import { createTailCommand } from './commands/tail.ts';
@@ -108,6 +109,7 @@ function createProgram(context: CliContext): Command {
     createWhyCommand(context),
     createReportCommand(context),
     createExportCommand(context),
+    createShareCommand(context),
     createPricesCommand(context),
     createSearchCommand(context),
     createParseCommand(context),

@@ -19,6 +19,7 @@ export * from './search.ts';
 export * from './session-costs.ts';
 export * from './session-reports.ts';
 export * from './sessions.ts';
+export * from './shares.ts';
 export * from './sign-in.ts';
 export * from './tool-reports.ts';
 export * from './transcripts.ts';

@@ -50,6 +50,7 @@ export * from './sessions/read-sessions.ts';
 export * from './sessions/resolve-names.ts';
 export { readSessionErrors, type SessionErrors } from './sessions/session-errors.ts';
 export * from './sessions/settle-sessions.ts';
+export * from './shares/shares.ts';
 export * from './transcripts/checkpoints.ts';
 export * from './transcripts/complete-origin.ts';
 export * from './transcripts/delete-transcript.ts';

@@ -9,7 +9,7 @@ import { DASHBOARD_CONTENT_SECURITY_POLICY } from './security-headers.ts';
 const PAGE = 'index.html';
 const YEAR_SECONDS = 365 * 24 * 60 * 60;
 /** Below these, what is not there is not found, also for browsers. */
-const NO_PAGES = /^\/(v1|docs|assets|healthz|readyz|openapi\.json)(\/|$)/;
+const NO_PAGES = /^\/(v1|shared|docs|assets|healthz|readyz|openapi\.json)(\/|$)/;
 
 /**
  * The files of the built dashboard, and its page for every other path that a browser opens: the page itself knows which of

@@ -1,4 +1,3 @@
-import { findReadableFormat } from '@recount/core';
 import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import {
@@ -8,6 +7,7 @@ import {
   sessionDetailSchema,
   toProblemSlug,
 } from '@recount/contract';
+import { findReadableFormat } from '@recount/core';
 import { createDatabasePool } from '@recount/db';
 import { tendLiveStreams } from '@recount/ingest';
 import { pino } from 'pino';

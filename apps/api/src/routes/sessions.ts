@@ -222,7 +222,7 @@ export function addSessionDeletion(app: ApiApp, deps: Pick<ApiDependencies, 'dat
  * Returns the session with this id, or the only one whose id begins with it. Throws ProblemError `not-found`, and
  * UnresolvedNameError for the beginning of several ids.
  */
-async function requireSession(database: Database, workspaceId: string, name: string): Promise<SessionRow> {
+export async function requireSession(database: Database, workspaceId: string, name: string): Promise<SessionRow> {
   const found = await findSession(database, workspaceId, name);
   if (found !== undefined) return found;
   try {
@@ -240,7 +240,7 @@ async function requireSession(database: Database, workspaceId: string, name: str
  * Throws ProblemError `not-found` for a transcript of another session, `no-rows` for one that is not ingested, `expired`
  * for one whose messages retention has deleted.
  */
-async function requireRows(database: Database, session: SessionRow, transcriptId: string): Promise<string> {
+export async function requireRows(database: Database, session: SessionRow, transcriptId: string): Promise<string> {
   const transcript = await requireTranscript(database, session.workspace_id, transcriptId);
   if (transcript.session_id !== session.session_id) {
     throw new ProblemError('not-found', 'The session has no such transcript');

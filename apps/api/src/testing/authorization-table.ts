@@ -37,6 +37,11 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/messages': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/costs': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/sessions/{session_id}/document': [401, 401, 401, 401, 403, 200, 200, 404],
+  'POST /v1/sessions/{session_id}/share': [401, 401, 401, 401, 403, 403, 201, 404],
+  'GET /v1/shares': [401, 401, 401, 401, 403, 200, 200, 200],
+  'DELETE /v1/shares/{share_id}': [401, 401, 401, 401, 403, 403, 204, 404],
+  'GET /shared/{token}': [200, 200, 200, 200, 200, 200, 200, 200],
   'GET /v1/sessions/{session_id}/subagents': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/events': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/checkpoints': [401, 401, 401, 401, 403, 200, 200, 404],
@@ -84,6 +89,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
 export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => string>> = {
   'POST /v1/sessions/{session_id}/live': (uniqueName) => `{"type":"user","session_id":"${uniqueName}"}\n`,
   'POST /v1/transcripts': (uniqueName) => `{"type":"user","sessionId":"${uniqueName}"}\n`,
+  'POST /v1/sessions/{session_id}/share': () => '{}',
   'PUT /v1/prices': () => '{}',
   'PUT /v1/settings': () => '{}',
 };

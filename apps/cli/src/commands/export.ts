@@ -2,30 +2,49 @@ import { open, rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { PassThrough, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { DocumentFormat } from '@recount/contract';
 import { Argument, Command, Option } from 'commander';
 import { type CliContext, note } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
-import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
+import { addFilterOptions, type FilterOptions, toFilterQuery, toTimeZone } from '../report/report-query.ts';
+import { type LineRange, parseLineRange } from './share.ts';
 
 const DATASETS = ['usage', 'messages', 'sessions'] as const;
 const FORMATS = ['csv', 'ndjson', 'parquet'] as const;
+const DOCUMENT_FORMATS = ['html', 'markdown', 'json'] as const satisfies readonly DocumentFormat[];
 
-interface ExportOptions extends FilterOptions, ApiOptions {
+interface ExportCommandOptions extends FilterOptions, ApiOptions {
   workspace: string;
-  format: (typeof FORMATS)[number];
+  format?: (typeof FORMATS)[number] | (typeof DOCUMENT_FORMATS)[number];
   output?: string;
+  lines?: LineRange;
+  sanitize?: boolean;
+  redact: boolean;
 }
+
+type ExportOptions = ExportCommandOptions & { format: (typeof FORMATS)[number] };
 
 type Dataset = (typeof DATASETS)[number];
 
 export function createExportCommand(context: CliContext): Command {
   return addFilterOptions(
     new Command('export')
-      .description('Write API responses, messages or sessions to a file, all columns of all rows')
-      .addArgument(new Argument('<dataset>', 'what to export').choices(DATASETS))
-      .addOption(new Option('--format <format>', 'what the file is to be').choices(FORMATS).default('csv'))
-      .option('-o, --output <file>', 'file to write; default: stdout'),
+      .description(
+        'Write API responses, messages or sessions to a file, all columns of all rows; or one session to read',
+      )
+      .addArgument(new Argument('<dataset>', 'what to export').choices([...DATASETS, 'session']))
+      .argument('[session]', 'with session: its id, or the beginning of it')
+      .addOption(
+        new Option('--format <format>', 'what the file is to be (default: csv; of a session html)').choices([
+          ...FORMATS,
+          ...DOCUMENT_FORMATS,
+        ]),
+      )
+      .option('-o, --output <file>', 'file to write; default: stdout')
+      .option('--lines <range>', 'of a session, only these lines of its transcript: 10-80, 10-', parseLineRange)
+      .option('--sanitize', 'of a session, only the structure: no texts, paths and names')
+      .option('--no-redact', 'of a session, leave secrets where they are'),
   )
     .addHelpText(
       'after',
@@ -35,9 +54,47 @@ Rows are streamed: nothing is held in memory. A file is there only when it is co
 Examples:
   $ recount export usage --from 2026-03-01 -o march.csv
   $ recount export messages --format parquet -o messages.parquet
-  $ recount export sessions --format ndjson | jq -c 'select(.own_cost_usd > 5)'`,
+  $ recount export sessions --format ndjson | jq -c 'select(.own_cost_usd > 5)'
+  $ recount export session 0fae0449 -o session.html
+  $ recount export session 0fae0449 --format markdown > session.md
+
+A session as HTML is one file that needs nothing else and runs nothing. Its secrets are replaced by [REDACTED:<rule>].`,
     )
-    .action((dataset: Dataset, options: ExportOptions) => exportRows(context, dataset, options));
+    .action((dataset: Dataset | 'session', session: string | undefined, options: ExportCommandOptions) => {
+      if (dataset === 'session') return exportSession(context, session, options);
+      const format = FORMATS.find((each) => each === (options.format ?? 'csv'));
+      if (format === undefined)
+        throw new UsageError(`Rows are ${FORMATS.join(', ')}; only a session is ${options.format}.`);
+      if (session !== undefined) throw new UsageError(`Give ${dataset} without a session, or --session.`);
+      return exportRows(context, dataset, { ...options, format });
+    });
+}
+
+async function exportSession(
+  context: CliContext,
+  name: string | undefined,
+  options: ExportCommandOptions,
+): Promise<void> {
+  if (name === undefined) throw new UsageError('Give the session: recount export session 0fae0449');
+  const format = DOCUMENT_FORMATS.find((each) => each === (options.format ?? 'html'));
+  if (format === undefined) throw new UsageError(`A session is ${DOCUMENT_FORMATS.join(', ')}, not ${options.format}.`);
+  const [{ withReadingClient }, { readDocument, readSession }] = await Promise.all([
+    import('../connection/reading-client.ts'),
+    import('../show/read-session.ts'),
+  ]);
+  const document = await withReadingClient(context, options, async (client) =>
+    readDocument(client, await readSession(client, name), {
+      format,
+      ...options.lines,
+      redact: options.redact ? 'true' : 'false',
+      sanitize: options.sanitize ? 'true' : 'false',
+      subagents: options.subagents === false ? 'false' : 'true',
+      time_zone: toTimeZone(options),
+    }),
+  );
+  await writeOutput(context, options.output, async (output) =>
+    pipeline([document], output, { end: output !== context.stdout }),
+  );
 }
 
 async function exportRows(context: CliContext, dataset: Dataset, options: ExportOptions): Promise<void> {
@@ -46,12 +103,21 @@ async function exportRows(context: CliContext, dataset: Dataset, options: Export
     throw new UsageError('Parquet is not for a terminal: give a file with -o.');
   }
   const signal = context.listenForInterruption();
-  if (output === undefined) return await writeRows(context, dataset, options, context.stdout, signal);
+  await writeOutput(context, output, (file) => writeRows(context, dataset, options, file, signal));
+}
+
+/** To stdout, or to a file that is there only when it is complete. */
+async function writeOutput(
+  context: CliContext,
+  output: string | undefined,
+  write: (output: Writable) => Promise<void>,
+): Promise<void> {
+  if (output === undefined) return await write(context.stdout);
   const path = resolve(context.workingDirectory, output);
   const unfinished = `${path}.unfinished`;
   try {
     const file = await open(unfinished, 'w');
-    await writeRows(context, dataset, options, file.createWriteStream(), signal);
+    await write(file.createWriteStream());
     await rename(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true });

@@ -98,15 +98,21 @@ async function showConversation(
   session: SessionDetail,
   options: ShowCommandOptions,
 ): Promise<void> {
-  const [{ loadSession }, { formatConversation, formatMarkdown }] = await Promise.all([
+  const timeZone = toTimeZone(options);
+  if (options.markdown) {
+    const { readDocument } = await import('../show/read-session.ts');
+    const request = { format: 'markdown', time_zone: timeZone, redact: 'false' } as const;
+    const subagents = String(options.subagents) as 'true' | 'false';
+    context.stdout.write(await readDocument(client, session, { ...request, subagents }));
+    return;
+  }
+  const [{ loadSession }, { formatConversation }] = await Promise.all([
     import('../show/read-session.ts'),
     import('../show/format-conversation.ts'),
   ]);
   const signal = context.listenForInterruption();
   const loaded = await loadSession(client, session, { hasSubagents: options.subagents, signal });
   if (options.json) return print(context, JSON.stringify(loaded, null, 2));
-  const timeZone = toTimeZone(options);
-  if (options.markdown) return print(context, formatMarkdown(loaded, { timeZone }));
   const width = Math.min(
     toPrintWidth(context.stdout),
     context.stdout.isTTY ? toPrintWidth(context.stdout) : DEFAULT_WIDTH,

@@ -25,7 +25,7 @@ export interface ApiRequest {
 
 export interface ApiClient {
   place: ApiPlace;
-  /** The answer's JSON; undefined for 404. Rejects with a BackfillTargetError for any other answer that is no success. */
+  /** The answer's JSON, or its text where it is one; undefined for 404. Rejects with a BackfillTargetError for any other answer that is no success. */
   request<Answer>(path: string, request?: ApiRequest): Promise<Answer | undefined>;
 }
 
@@ -86,11 +86,13 @@ function toReason(error: unknown): string {
   return code ?? message;
 }
 
-/** The JSON of an answer, undefined for 404. Throws UsageError for a wrong parameter or name, else BackfillTargetError. */
+/** The JSON of an answer, or its text where it is one; undefined for 404. Throws UsageError for a wrong parameter or name, else BackfillTargetError. */
 export function readAnswer({ status, headers, text }: HttpAnswer, url: string): unknown {
   const type = headers['content-type']?.split(';')[0]?.trim();
   if (status === 204) return null;
-  if (status >= 200 && status < 300 && type === 'application/json') return JSON.parse(text);
+  const isSuccess = status >= 200 && status < 300;
+  if (isSuccess && type === 'application/json') return JSON.parse(text);
+  if (isSuccess && (type === 'text/html' || type === 'text/markdown')) return text;
   const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
   // A wrong name comes with names that may be meant.
   if (status === 404 && problem?.candidates !== undefined) throw new UsageError(problem.detail);

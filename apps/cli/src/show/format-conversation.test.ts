@@ -1,6 +1,6 @@
 import type { ContentBlock, Message, Session } from '@recount/contract';
 import { describe, expect, it } from 'vitest';
-import { formatConversation, formatMarkdown } from './format-conversation.ts';
+import { formatConversation } from './format-conversation.ts';
 import type { LoadedSession } from './read-session.ts';
 
 const block = (fields: Partial<ContentBlock>) => ({
@@ -178,12 +178,4 @@ describe('formatConversation', () => {
       expect(text.length).toBeLessThanOrEqual(46);
     }
   });
-});
-
-it('writes Markdown whose fences hold', () => {
-  const text = formatMarkdown(loaded, options);
-  expect(text).toContain('# Fix');
-  expect(text).toContain('```diff\n- same\n- old');
-  expect(text).toContain('**Bash** (failed)');
-  expect(text).toContain('# Sub-agent: Explore');
 });

@@ -1,5 +1,5 @@
-import type { Message, MessageList, Session, SessionDetail, SessionList } from '@recount/contract';
-import { UsageError } from '../cli-error.ts';
+import type { DocumentQuery, Message, MessageList, Session, SessionDetail, SessionList } from '@recount/contract';
+import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 
 /** A session with its messages, and those of its sub-agents. */
@@ -50,4 +50,16 @@ export async function loadSession(
     }
   }
   return { session, messages, isCut: cursor !== undefined, subagents };
+}
+
+/** The session as one HTML, Markdown or JSON document. */
+export async function readDocument(
+  client: ApiClient,
+  { session_id: id }: Pick<Session, 'session_id'>,
+  query: DocumentQuery,
+): Promise<string> {
+  const path = `/v1/sessions/${encodeURIComponent(id)}/document`;
+  const document = await client.request<unknown>(path, { query: query as Record<string, string | undefined> });
+  if (document === undefined) throw new CliError(`${client.place.url} makes no documents: is it of an older version?`);
+  return typeof document === 'string' ? document : `${JSON.stringify(document, null, 2)}\n`;
 }

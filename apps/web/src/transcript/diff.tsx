@@ -1,6 +1,6 @@
+import { toVisible } from '@recount/contract/conversation';
 import { diffLines } from 'diff';
 import { memo, type ReactNode } from 'react';
-import { toVisible } from './visible-text.ts';
 
 interface DiffLine {
   sign: '+' | '-' | ' ';

@@ -1,7 +1,7 @@
+import { toVisible } from '@recount/contract/conversation';
 import type { ReactNode } from 'react';
-import { useExpanded } from './expansion.ts';
-import { toVisible } from './visible-text.ts';
 import { parseAnsi } from './ansi.ts';
+import { useExpanded } from './expansion.ts';
 
 /** A line that opens what is below it. */
 export function Fold({

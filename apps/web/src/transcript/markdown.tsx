@@ -1,7 +1,7 @@
+import { toVisible } from '@recount/contract/conversation';
 import { lexer, type Token, type Tokens } from 'marked';
 import { createElement, Fragment, memo, type ReactNode } from 'react';
 import { Code } from './code.tsx';
-import { toVisible } from './visible-text.ts';
 
 /** A longer text is shown as it is: nobody reads it formatted, and a hostile one could take long. */
 const MAX_FORMATTED_LENGTH = 100_000;

@@ -1,10 +1,10 @@
+import { toVisible } from '@recount/contract/conversation';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { request, toUrl } from '../api/client.ts';
 import { formatBytes } from '../format/values.ts';
 import { Modal } from '../ui/modal.tsx';
 import { Answered } from '../ui/states.tsx';
-import { toVisible } from './visible-text.ts';
 
 /** Where a line stands in the raw bytes. */
 export interface LinePlace {

@@ -1,15 +1,14 @@
 import type { ContentBlock } from '@recount/contract';
-import { describeToolInput, type ToolStep, toEdits } from '@recount/contract/conversation';
+import { describeToolInput, type ToolStep, toEdits, toVisible } from '@recount/contract/conversation';
 import { type ReactNode, useContext } from 'react';
 import { formatBytes, formatDuration } from '../format/values.ts';
 import { Code } from './code.tsx';
 import { Diff, toDiffLines } from './diff.tsx';
+import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain, Terminal } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
-import { TranscriptContext } from './transcript-context.ts';
-import { toVisible } from './visible-text.ts';
 import { TranscriptImage, useRawLine } from './raw-line.tsx';
-import { useExpanded } from './expansion.ts';
+import { TranscriptContext } from './transcript-context.ts';
 
 const SHOWN_LINES = 14;
 const SHOWN_DIFF_LINES = 24;

@@ -1,5 +1,6 @@
 import type { ContentBlock } from '@recount/contract';
 import type { Step, Turn } from '@recount/contract/conversation';
+import { toVisible } from '@recount/contract/conversation';
 import { memo, type ReactNode, useContext, useState } from 'react';
 import { formatClock, formatCompact, formatFullTime, formatMoney, toShortModel } from '../format/values.ts';
 import { useExpanded } from './expansion.ts';
@@ -8,7 +9,6 @@ import { Markdown } from './markdown.tsx';
 import { RawLine, TranscriptImage } from './raw-line.tsx';
 import { Result, ToolCall } from './tool-step.tsx';
 import { TranscriptContext } from './transcript-context.ts';
-import { toVisible } from './visible-text.ts';
 
 const PROMPT_LINES = 40;
 

@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { and, eq, inArray, isNotNull, sql } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
 import { searchDocuments, searchIndexState } from '../search/schema.ts';
+import { deleteShares } from '../shares/shares.ts';
 import { deleteTranscriptRows } from '../transcripts/delete-transcript.ts';
 import { isExpiredSession } from '../transcripts/list-expired.ts';
 import { sessions, transcriptCheckpoints, transcripts } from '../transcripts/schema.ts';
@@ -20,6 +21,7 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
     .delete(transcripts)
     .where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.session_id, sessionId)))
     .returning({ row_set_id: transcripts.row_set_id, object_key: transcripts.object_key });
+  await deleteShares(transaction, workspaceId, sessionId);
   const removedRowSetIds = deleted.flatMap(({ row_set_id }) => row_set_id ?? []);
   await deleteTranscriptRows(transaction, workspaceId, removedRowSetIds);
   await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
@@ -28,7 +30,7 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
 
 /**
  * Deletes what was said in a session whose last activity is before that time: messages, content blocks, search documents,
- * issues, its title and first prompt. Its figures, usage, tool calls and events stay, so that no total of the past
+ * issues, its title and first prompt, links to it. Its figures, usage, tool calls and events stay, so that no total of the past
  * changes. False where there is nothing to delete (any more). Fails with SQLSTATE 55P03 where the session is busy for 5 s.
  */
 export async function deleteSessionTexts(
@@ -64,6 +66,7 @@ export async function deleteSessionTexts(
       .delete(table)
       .where(and(eq(table.workspace_id, workspaceId), inArray(table.row_set_id, rowSetIds)));
   }
+  await deleteShares(transaction, workspaceId, sessionId);
   await transaction
     .update(sessions)
     .set({ initial_prompt: null, title: null })

@@ -3,6 +3,7 @@ import { and, eq, inArray, isNull, sql } from '../drizzle.cjs';
 import { contentBlocks, ingestIssues, transcriptMessages } from '../messages/schema.ts';
 import { lockSession } from '../sessions/lock-sessions.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
+import { deleteShares } from '../shares/shares.ts';
 import { sessionEvents } from '../usage/schema.ts';
 import { findTranscript } from './read-transcripts.ts';
 import { type TranscriptRow, transcriptCheckpoints, transcripts } from './schema.ts';
@@ -46,6 +47,7 @@ export async function deleteTranscript(
   const transcript = await findTranscript(transaction, workspaceId, id);
   if (transcript === undefined) return undefined;
   await transaction.delete(transcripts).where(and(eq(transcripts.workspace_id, workspaceId), eq(transcripts.id, id)));
+  await deleteShares(transaction, workspaceId, sessionId);
   const queuedIds = await releaseSuperseded(transaction, transcript);
   const removedRowSetIds = transcript.row_set_id === null ? [] : [transcript.row_set_id];
   await deleteTranscriptRows(transaction, workspaceId, removedRowSetIds);

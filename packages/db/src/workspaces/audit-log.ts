@@ -19,6 +19,8 @@ const AUDIT_ACTIONS = [
   'session.delete',
   'session.expire',
   'settings.change',
+  'share.create',
+  'share.revoke',
   'transcript.requeue',
   'usage.rebuild',
   'usage.reprice',

@@ -1,12 +1,12 @@
 import './search.css';
 import type { SearchResult, SearchResultList } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { get, type Query } from '../../api/client.ts';
 import { readPeriod } from '../../format/period.ts';
 import { TIME_ZONE, toShortPath } from '../../format/values.ts';
-import { toVisible } from '../../transcript/visible-text.ts';
 import { Choice } from '../../ui/choice.tsx';
 import { Time } from '../../ui/figures.tsx';
 import { PeriodPicker } from '../../ui/period-picker.tsx';

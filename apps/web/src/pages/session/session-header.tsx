@@ -1,10 +1,10 @@
 import type { Session, SessionDetail } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { toUrl } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, toShortModel } from '../../format/values.ts';
-import { toUrl } from '../../api/client.ts';
-import { toVisible } from '../../transcript/visible-text.ts';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
 import { toTitle } from '../sessions/columns.tsx';
 

@@ -1,5 +1,5 @@
 import type { Turn } from '@recount/contract/conversation';
-import { memo, type MouseEvent, type ReactNode, useEffect, useRef } from 'react';
+import { type MouseEvent, memo, type ReactNode, useEffect, useRef } from 'react';
 import { formatCompact } from '../../format/values.ts';
 import { hasError, toContextTokens } from '../../transcript/turn.tsx';
 

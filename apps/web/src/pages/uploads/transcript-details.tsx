@@ -1,4 +1,5 @@
 import type { Issue, Transcript } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -6,7 +7,6 @@ import { request, toUrl } from '../../api/client.ts';
 import { queryClient, useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, formatCount, formatCounted } from '../../format/values.ts';
 import { useRawLine } from '../../transcript/raw-line.tsx';
-import { toVisible } from '../../transcript/visible-text.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';

@@ -1,0 +1,58 @@
+import { type Session, type Turn, toVisible } from '@recount/contract';
+
+export interface DocumentLayout {
+  /** IANA name. */
+  timeZone: string;
+  currencyLabel: string;
+}
+
+/** Title of a document, and what is known of its session. */
+export function toDocumentHeading(
+  session: Session,
+  { timeZone, currencyLabel }: DocumentLayout,
+): { title: string; facts: string[] } {
+  const tokens = session.tokens_in + session.tokens_out + session.cache_read + session.cache_write;
+  const facts = [
+    session.agent,
+    session.models.join(', '),
+    session.project ?? '',
+    formatTime(session.first_timestamp, timeZone),
+    `${session.total_messages.toLocaleString('en-US')} messages`,
+    `${tokens.toLocaleString('en-US')} tokens`,
+    formatCost(session.cost_estimate_usd, currencyLabel),
+  ];
+  const title = session.title ?? session.initial_prompt ?? session.session_id;
+  return { title: toLine(title).slice(0, MAX_TITLE_LENGTH), facts: facts.filter(Boolean).map(toLine) };
+}
+
+const MAX_TITLE_LENGTH = 200;
+
+const NAMES: Readonly<Record<Turn['kind'], string>> = {
+  prompt: 'You',
+  answer: 'Agent',
+  context: 'Context',
+  system: 'System',
+};
+
+/** Who speaks, when, at what cost. */
+export function toTurnHeading({ kind, message }: Turn, { timeZone, currencyLabel }: DocumentLayout): string {
+  const name = kind === 'answer' ? (message.model ?? NAMES.answer) : NAMES[kind];
+  const cost = message.cost_usd === null ? '' : formatCost(message.cost_usd, currencyLabel);
+  return [name, formatTime(message.timestamp, timeZone), cost, `line ${message.line_number}`]
+    .filter(Boolean)
+    .map(toLine)
+    .join(' · ');
+}
+
+const toLine = (text: string): string => toVisible(text.replace(/\s+/g, ' ').trim());
+
+function formatTime(timestamp: string | null, timeZone: string): string {
+  if (timestamp === null) return '';
+  const options = { timeZone, dateStyle: 'short', timeStyle: 'short' } as const;
+  return `${new Intl.DateTimeFormat('sv-SE', options).format(new Date(timestamp))} ${timeZone}`;
+}
+
+function formatCost(cost: number | null, currencyLabel: string): string {
+  if (cost === null) return 'unpriced';
+  return `${cost.toFixed(Math.abs(cost) < 1 ? 4 : 2)} ${currencyLabel}`;
+}

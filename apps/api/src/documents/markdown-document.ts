@@ -1,0 +1,64 @@
+import { describeToolInput, type Step, toConversation, toEdits, toVisible } from '@recount/contract';
+import { lexer, walkTokens } from 'marked';
+import { type DocumentLayout, toDocumentHeading, toTurnHeading } from './document-words.ts';
+import type { SessionDocument } from './session-document.ts';
+
+/** The conversation as Markdown that renders on a forge; texts of tools stand in fences that they cannot leave. */
+export function formatMarkdownDocument(document: SessionDocument, layout: DocumentLayout): string {
+  const { title, facts } = toDocumentHeading(document.session, layout);
+  const turns = toConversation(document.messages).map((turn) =>
+    [`## ${escapeLine(toTurnHeading(turn, layout))}`, ...turn.steps.map(toMarkdownStep)].filter(Boolean).join('\n\n'),
+  );
+  const children = document.subagents.map((child) =>
+    formatMarkdownDocument(child, layout).replace(/^# /, '# Sub-agent: '),
+  );
+  const end = document.isCut ? ['*More messages than a document holds: the rest is left out.*'] : [];
+  return [`# ${escapeLine(title)}`, escapeLine(facts.join(' · ')), ...turns, ...end, ...children].join('\n\n');
+}
+
+/** A heading's text: nothing in it is markup. */
+const escapeLine = (text: string): string => text.replace(/[\\`*_[\]<>#|~]/g, '\\$&');
+
+function toMarkdownStep(step: Step): string {
+  switch (step.kind) {
+    case 'text':
+      return escapeTags(toVisible(step.block.content_text ?? ''));
+    case 'thinking':
+      return escapeTags(toVisible(step.block.thinking_text ?? '')).replace(/^/gm, '> ');
+    case 'result':
+      return toFence(step.block.result_text ?? '');
+    case 'other':
+      return `*${step.block.block_type}*`;
+    case 'tool': {
+      const { use, result } = step;
+      const edits = use.tool_kind === 'edit' ? toEdits(use.tool_input) : [];
+      const diff = edits
+        .map(({ before, after }) => [prefix(before, '- '), prefix(after, '+ ')].filter(Boolean).join('\n'))
+        .join('\n');
+      const heading = `**${escapeLine(toVisible(use.tool_name ?? 'tool'))}**${result?.is_error === true ? ' (failed)' : ''}`;
+      const input = diff === '' ? toFence(describeToolInput(use.tool_input)) : toFence(diff, 'diff');
+      return [heading, input, toFence(result?.result_text ?? '')].filter(Boolean).join('\n\n');
+    }
+  }
+}
+
+const prefix = (text: string, sign: string): string => (text === '' ? '' : text.replace(/^/gm, sign));
+
+/** HTML in a transcript is text, also where Markdown may hold HTML. */
+function escapeTags(text: string): string {
+  const found = new Set<string>();
+  walkTokens(lexer(text), ({ type, raw }) => {
+    if (type === 'html') found.add(raw);
+  });
+  let escaped = text;
+  for (const raw of found) escaped = escaped.replaceAll(raw, raw.replaceAll('<', '&lt;'));
+  return escaped;
+}
+
+function toFence(text: string, language = ''): string {
+  if (text === '') return '';
+  const visible = toVisible(text);
+  const longest = Math.max(2, ...(visible.match(/`+/g) ?? []).map((run) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${visible.replace(/\n$/, '')}\n${fence}`;
+}

@@ -1,0 +1,139 @@
+import type { Message, Session } from '@recount/contract';
+import { type Database, findTranscript } from '@recount/db';
+import { createTranscriptRedactor } from '@recount/ingest/redaction';
+import { listMessagePage, listSessionPage } from '../paging/pages.ts';
+
+/** A session with its messages, and those of its sub-agents: what HTML, Markdown and JSON are made of. */
+export interface SessionDocument {
+  session: Session;
+  messages: Message[];
+  /** Whether there is more than a document holds. */
+  isCut: boolean;
+  subagents: SessionDocument[];
+}
+
+export interface DocumentRequest {
+  workspaceId: string;
+  session: Session;
+  /** Of the transcript whose messages are shown. */
+  rowSetId: string;
+  /** Lines of the transcript, from 1, both included; undefined: from the beginning, to the end. */
+  fromLine?: number | undefined;
+  toLine?: number | undefined;
+  /** Whole, and only where there is no range. */
+  hasSubagents: boolean;
+}
+
+/** A document is held in memory: beyond these, the rest of it is left out, and it says so. */
+const MAX_MESSAGES = 20_000;
+const MAX_TEXT_LENGTH = 16 * 1024 * 1024;
+const MAX_SUBAGENTS = 50;
+const PAGE_LIMIT = 200;
+
+/** Reads a session as it is in the database: `redactDocument` takes out what is nobody else's business. */
+export async function loadSessionDocument(database: Database, request: DocumentRequest): Promise<SessionDocument> {
+  const { workspaceId, session, fromLine, toLine } = request;
+  const budget = { messages: MAX_MESSAGES, textLength: MAX_TEXT_LENGTH };
+  const isRange = fromLine !== undefined || toLine !== undefined;
+  const document: SessionDocument = {
+    // Title and first prompt would tell of lines that are left out.
+    session: isRange ? { ...session, title: null, initial_prompt: null } : session,
+    ...(await loadMessages(database, request, budget)),
+    subagents: [],
+  };
+  if (!request.hasSubagents || isRange) return document;
+  const page = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS } as const;
+  const { sessions } = await listSessionPage(database, workspaceId, { parentSessionId: session.session_id }, page);
+  for (const child of sessions) {
+    // Whatever transcripts claim: a session is no sub-agent of itself.
+    if (child.session_id === session.session_id) continue;
+    const transcript = await findTranscript(database, workspaceId, child.primary_transcript_id);
+    if (transcript?.row_set_id == null) continue;
+    const loaded = await loadMessages(database, { workspaceId, rowSetId: transcript.row_set_id }, budget);
+    document.subagents.push({ session: child, ...loaded, subagents: [] });
+  }
+  return document;
+}
+
+async function loadMessages(
+  database: Database,
+  {
+    workspaceId,
+    rowSetId,
+    fromLine = 1,
+    toLine = Number.POSITIVE_INFINITY,
+  }: Pick<DocumentRequest, 'workspaceId' | 'rowSetId' | 'fromLine' | 'toLine'>,
+  budget: { messages: number; textLength: number },
+): Promise<Pick<SessionDocument, 'messages' | 'isCut'>> {
+  const messages: Message[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await listMessagePage(database, { workspaceId, rowSetId }, { limit: PAGE_LIMIT, cursor });
+    for (const message of page.messages) {
+      if (message.line_number < fromLine || message.line_number > toLine) continue;
+      budget.messages -= 1;
+      budget.textLength -= JSON.stringify(message.content_blocks).length;
+      if (budget.messages < 0 || budget.textLength < 0) return { messages, isCut: true };
+      messages.push(message);
+    }
+    cursor = page.next_cursor ?? undefined;
+  } while (cursor !== undefined);
+  return { messages, isCut: false };
+}
+
+/** Secrets that were taken out, by rule. */
+export type RedactionCounts = Record<string, number>;
+
+/** The document with its secrets replaced by `[REDACTED:<rule>]`, wherever in it they stand. */
+export async function redactDocument(
+  document: SessionDocument,
+): Promise<{ document: SessionDocument; counts: RedactionCounts }> {
+  const counts: RedactionCounts = {};
+  const redactor = createTranscriptRedactor({
+    maxLineBytes: Number.POSITIVE_INFINITY,
+    onFinding: ({ rule, count }) => {
+      counts[rule] = (counts[rule] ?? 0) + count;
+    },
+  });
+  const redact = async <Value>(value: Value): Promise<Value> =>
+    JSON.parse(Buffer.from(await redactor.push(Buffer.from(`${JSON.stringify(value)}\n`))).toString());
+  const redactAll = async ({ session, messages, subagents, isCut }: SessionDocument): Promise<SessionDocument> => ({
+    isCut,
+    session: await redact(session),
+    messages: messages.length === 0 ? [] : await redact(messages),
+    subagents: await Promise.all(subagents.map(redactAll)),
+  });
+  return { document: await redactAll(document), counts };
+}
+
+/** The document's structure alone: who spoke when, tools by name, sizes, models and figures; texts, paths and names are gone. */
+export function sanitizeDocument({ session, messages, isCut, subagents }: SessionDocument): SessionDocument {
+  return {
+    isCut,
+    session: {
+      ...session,
+      title: null,
+      initial_prompt: null,
+      project: null,
+      git_branch: null,
+      machine: null,
+      person: null,
+    },
+    messages: messages.map((message) => ({
+      ...message,
+      metadata: {},
+      content_blocks: message.content_blocks.map((block) => ({
+        ...block,
+        metadata: {},
+        content_text: toSize(block.content_text),
+        thinking_text: toSize(block.thinking_text),
+        result_text: toSize(block.result_text),
+        tool_input: null,
+      })),
+    })),
+    subagents: subagents.map(sanitizeDocument),
+  };
+}
+
+const toSize = (text: string | null): string | null =>
+  text === null ? null : `[${text.split(/\s+/).filter(Boolean).length.toLocaleString('en-US')} words]`;

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { NewShare, ShareList } from '@recount/contract';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestApi, type TestApi } from '../testing/test-api.ts';
+
+let api: TestApi;
+const sessionId = randomUUID();
+const SECRET = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
+const LINES = ['Say <b>hello</b>', `use ${SECRET}`, 'and goodbye'];
+
+beforeAll(async () => {
+  api = await createTestApi();
+  const lines = LINES.map((content, index) => ({
+    type: 'user',
+    sessionId,
+    uuid: `u${index}`,
+    timestamp: `2026-03-02T10:0${index}:00.000Z`,
+    message: { role: 'user', content },
+  }));
+  await api.upload(lines.map((line) => JSON.stringify(line)).join('\n'));
+  await api.work();
+});
+afterAll(() => api.close());
+
+async function share(body: Record<string, unknown> = {}): Promise<NewShare> {
+  const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const response = await api.fetch(`/v1/sessions/${sessionId}/share`, init);
+  expect(response.status).toBe(201);
+  return (await response.json()) as NewShare;
+}
+
+/** As somebody without a key. */
+const open = (path: string): Promise<Response> => fetch(api.url + path);
+
+it('makes a document of a session, in every format', async () => {
+  const read = async (query: string): Promise<string> =>
+    await (await api.fetch(`/v1/sessions/${sessionId}/document?${query}`)).text();
+  const html = await read('');
+  expect(html).toContain('Say &lt;b&gt;hello&lt;/b&gt;');
+  expect(html).toContain('use [REDACTED:github]');
+  expect(await read('redact=false&format=markdown')).toContain(`use ${SECRET}`);
+  expect(await read('from_line=3&to_line=3')).not.toContain('hello&lt;/b');
+  const json = JSON.parse(await read('format=json'));
+  expect(json).toMatchObject({ session: { session_id: sessionId }, isCut: false, subagents: [] });
+  expect(json.messages).toHaveLength(3);
+  expect(JSON.stringify(json)).not.toContain('workspace_id');
+});
+
+it('shows what was shared to whoever has the link, until it is revoked', async () => {
+  const { path, redactions, ...made } = await share({ to_line: 2 });
+  expect(redactions.github).toBeGreaterThan(0);
+  const page = await open(path);
+  expect(page.status).toBe(200);
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(page.headers.get('cache-control')).toBe('no-store');
+  const html = await page.text();
+  expect(html).toContain('use [REDACTED:github]');
+  expect(html).not.toContain('goodbye');
+
+  const [, workspaceId, id, secret] = /^\/shared\/(\w+)-(\w+)-(.+)$/.exec(path) ?? [];
+  for (const wrong of [`${workspaceId}-${id}-${'A'.repeat(43)}`, `${id}-${id}-${secret}`, 'nothing', '%00']) {
+    expect((await open(`/shared/${wrong}`)).status).toBe(404);
+  }
+  const listed = (await (await api.fetch(`/v1/shares?session_id=${sessionId}`)).json()) as ShareList;
+  expect(listed.shares).toMatchObject([{ id: made.id, session_id: sessionId, to_line: 2, opened_count: 1 }]);
+  expect(JSON.stringify(listed)).not.toContain(secret);
+  const other = await fetch(`${api.url}/v1/shares`, { headers: { authorization: `Bearer ${api.keys.other}` } });
+  expect(await other.json()).toEqual({ shares: [], next_cursor: null });
+
+  expect((await api.fetch(`/v1/shares/${made.id}`, { method: 'DELETE' })).status).toBe(204);
+  expect((await api.fetch(`/v1/shares/${made.id}`, { method: 'DELETE' })).status).toBe(404);
+  expect((await open(path)).status).toBe(404);
+  const { rows } = await api.database.pool.query('SELECT page FROM recount.session_shares WHERE id = $1', [made.id]);
+  expect(rows).toEqual([{ page: null }]);
+  const audit = (await (await api.fetch(`/v1/audit?subject=${made.id}`)).json()) as { entries: { action: string }[] };
+  expect(audit.entries.map(({ action }) => action)).toEqual(['share.revoke', 'share.create']);
+});
+
+it('ends with its time, and with its session', async () => {
+  const expired = await share({ expires_in_days: 1 });
+  await api.database.pool.query(
+    "UPDATE recount.session_shares SET expires_at = now() - interval '1 second' WHERE id = $1",
+    [expired.id],
+  );
+  expect((await open(expired.path)).status).toBe(404);
+  const { path } = await share();
+  const { rows } = await api.database.pool.query('SELECT page FROM recount.session_shares WHERE id = $1', [expired.id]);
+  expect(rows).toEqual([{ page: null }]);
+  expect((await open(path)).status).toBe(200);
+  expect((await api.fetch(`/v1/sessions/${sessionId}`, { method: 'DELETE' })).status).toBe(204);
+  expect((await open(path)).status).toBe(404);
+  expect((await (await api.fetch('/v1/shares')).json()) as ShareList).toEqual({ shares: [], next_cursor: null });
+});

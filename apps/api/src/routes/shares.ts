@@ -1,0 +1,273 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import {
+  type DocumentFormat,
+  type DocumentQuery,
+  documentQuerySchema,
+  newShareSchema,
+  sessionDocumentSchema,
+  sessionParamsSchema,
+  shareListQuerySchema,
+  shareListSchema,
+  shareRequestSchema,
+} from '@recount/contract';
+import {
+  createShare,
+  findCurrencyLabel,
+  listShares,
+  openShare,
+  revokeShare,
+  type SessionRow,
+  type ShareRow,
+} from '@recount/db';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { DOCUMENT_CONTENT_SECURITY_POLICY, formatHtmlDocument } from '../documents/html-document.ts';
+import { formatMarkdownDocument } from '../documents/markdown-document.ts';
+import {
+  loadSessionDocument,
+  type RedactionCounts,
+  redactDocument,
+  type SessionDocument,
+  sanitizeDocument,
+} from '../documents/session-document.ts';
+import { toAttachment } from '../http/download-headers.ts';
+import { addErrorCounts, parseCursor, toCursor } from '../paging/pages.ts';
+import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse, toResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+import { requireRows, requireSession } from './sessions.ts';
+
+type Deps = Pick<ApiDependencies, 'database'>;
+
+/** Documents are made in memory, of at most about 100 MB each. */
+const MAX_CONCURRENT_DOCUMENTS = 2;
+const MAX_BODY_BYTES = 16 * 1024;
+const DAY_MS = 86_400_000;
+
+const MEDIA_TYPES: Readonly<Record<DocumentFormat, { mediaType: string; extension: string }>> = {
+  html: { mediaType: 'text/html; charset=utf-8', extension: '.html' },
+  markdown: { mediaType: 'text/markdown; charset=utf-8', extension: '.md' },
+  json: { mediaType: 'application/json; charset=utf-8', extension: '.json' },
+};
+
+const shareCursorSchema = z.strictObject({ share: z.string().max(100) });
+const notFound = problemResponse('The workspace has no such session');
+
+/** A session as one file: for reading, for a review before it is shared, or to be kept. */
+export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
+  const readDocument = createDocumentReader(deps);
+  app.get(
+    '/v1/sessions/:session_id/document',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getSessionDocument',
+        summary: 'Read a session as one document',
+        description:
+          'HTML that needs nothing else and runs nothing, Markdown, or JSON. Secrets are replaced unless told otherwise.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        querystring: documentQuerySchema,
+        response: { 200: toResponse('The document', 'text/html', z.string()), 404: notFound },
+      },
+    },
+    async (request, reply) => {
+      const workspaceId = workspaceOf(request);
+      const { format, time_zone: timeZone } = request.query;
+      const { document, session } = await readDocument(workspaceId, request.params.session_id, request.query);
+      const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
+      const { mediaType, extension } = MEDIA_TYPES[format];
+      if (format === 'html') reply.header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY);
+      reply.type(mediaType).header('content-disposition', toAttachment(session.session_id, extension));
+      return reply.serializer(asIs).send(render(format, document, layout));
+    },
+  );
+}
+
+const asIs = (text: unknown): string => text as string;
+
+/** Links that show a session to whoever has them, until they end. */
+export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> {
+  const { database } = deps.database;
+  const readDocument = createDocumentReader(deps);
+
+  await parent.register(async (scope) => {
+    const app = scope as ApiApp;
+    app.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
+      app.getDefaultJsonParser('error', 'error'),
+    );
+    app.post(
+      '/v1/sessions/:session_id/share',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'shareSession',
+          summary: 'Share a session by a link',
+          description:
+            'Whoever has the link reads the session as it is now, with its secrets replaced, without a key, until the link ends or is revoked. `GET …/document` shows what they will see.',
+          tags: ['sessions'],
+          params: sessionParamsSchema,
+          body: shareRequestSchema,
+          response: { 201: newShareSchema, 404: notFound },
+        },
+      },
+      async (request, reply) => {
+        const workspaceId = workspaceOf(request);
+        const { expires_in_days: days, sanitize, subagents, from_line, to_line, time_zone: timeZone } = request.body;
+        const options = { redact: true, sanitize, subagents, from_line, to_line };
+        const { document, counts, session } = await readDocument(workspaceId, request.params.session_id, options);
+        const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
+        const { share, token } = await deps.database.withTransaction((transaction) =>
+          createShare(transaction, {
+            workspaceId,
+            sessionId: session.session_id,
+            page: gzipSync(formatHtmlDocument(document, layout)),
+            fromLine: from_line ?? null,
+            toLine: to_line ?? null,
+            isSanitized: sanitize,
+            expiresAt: new Date(Date.now() + days * DAY_MS).toISOString(),
+            actor: actorOf(request),
+          }),
+        );
+        return reply.code(201).send({ ...toAnswer(share), path: `/shared/${token}`, redactions: counts });
+      },
+    );
+  });
+
+  parent.get(
+    '/v1/shares',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listShares',
+        summary: 'List links to sessions',
+        tags: ['sessions'],
+        querystring: shareListQuerySchema,
+        response: { 200: shareListSchema },
+      },
+    },
+    async (request) => {
+      const { session_id: sessionId, limit, cursor } = request.query;
+      const beforeId = parseCursor(shareCursorSchema, cursor)?.share;
+      const rows = await listShares(database, workspaceOf(request), { sessionId, beforeId, limit: limit + 1 });
+      const shares = rows.slice(0, limit).map(toAnswer);
+      const last = rows.length > limit ? shares.at(-1) : undefined;
+      return { shares, next_cursor: last === undefined ? null : toCursor({ share: last.id }) };
+    },
+  );
+
+  parent.delete(
+    '/v1/shares/:share_id',
+    {
+      config: { scope: 'admin' },
+      schema: {
+        operationId: 'revokeShare',
+        summary: 'Revoke a link to a session',
+        description: 'It leads nowhere from now on, and the page behind it is deleted.',
+        tags: ['sessions'],
+        params: z.object({ share_id: z.string().max(100) }),
+        response: {
+          204: z.undefined().describe('Revoked'),
+          404: problemResponse('The workspace has no such link, or it is revoked already'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { share_id: id } = request.params;
+      const isRevoked = await deps.database.withTransaction((transaction) =>
+        revokeShare(transaction, workspaceOf(request), id, actorOf(request)),
+      );
+      if (!isRevoked) throw new ProblemError('not-found', 'There is no such link, or it is revoked already');
+      return reply.code(204).send();
+    },
+  );
+
+  parent.get(
+    '/shared/:token',
+    {
+      schema: {
+        operationId: 'openShare',
+        summary: 'Read a shared session',
+        description: 'Needs no key. Unknown, revoked and expired links answer alike.',
+        tags: ['sessions'],
+        params: z.object({ token: z.string().max(200) }),
+        response: {
+          200: toResponse('The page', 'text/html', z.string()),
+          404: problemResponse('The link is unknown, or has ended'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const page = await openShare(database, request.params.token);
+      if (page === undefined) throw new ProblemError('not-found', 'The link is unknown, or has ended');
+      return sendPage(reply, page);
+    },
+  );
+}
+
+function sendPage(reply: FastifyReply, page: Uint8Array): FastifyReply {
+  return reply
+    .type(MEDIA_TYPES.html.mediaType)
+    .header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY)
+    .header('cache-control', 'no-store')
+    .header('x-robots-tag', 'noindex')
+    .serializer(asIs)
+    .send(gunzipSync(page).toString());
+}
+
+type WantedDocument = Omit<z.output<typeof documentQuerySchema>, 'format' | 'time_zone'>;
+
+/** Reads a session and takes out what is not to be seen. Throws ProblemError. */
+function createDocumentReader({ database }: Deps) {
+  let underWay = 0;
+  return async (
+    workspaceId: string,
+    name: string,
+    { redact, sanitize, subagents: hasSubagents, from_line: fromLine, to_line: toLine }: WantedDocument,
+  ): Promise<{ document: SessionDocument; counts: RedactionCounts; session: SessionRow }> => {
+    if (underWay >= MAX_CONCURRENT_DOCUMENTS) {
+      const detail = `At most ${MAX_CONCURRENT_DOCUMENTS} documents at once; try again`;
+      throw new ProblemError('too-many-exports', detail, { headers: { 'retry-after': '5' } });
+    }
+    underWay++;
+    try {
+      const { loaded, session } = await database.withSnapshot(async (snapshot) => {
+        const session = await requireSession(snapshot, workspaceId, name);
+        const rowSetId = await requireRows(snapshot, session, session.primary_transcript_id);
+        const [counted] = await addErrorCounts(snapshot, workspaceId, [session]);
+        if (counted === undefined) throw new Error('A session has no answer');
+        const request = { workspaceId, session: counted, rowSetId, fromLine, toLine, hasSubagents };
+        return { session, loaded: await loadSessionDocument(snapshot, request) };
+      });
+      const kept = sanitize ? sanitizeDocument(loaded) : loaded;
+      if (!redact) return { document: kept, counts: {}, session };
+      return { ...(await redactDocument(kept)), session };
+    } finally {
+      underWay--;
+    }
+  };
+}
+
+function render(
+  format: NonNullable<DocumentQuery['format']>,
+  document: SessionDocument,
+  layout: Parameters<typeof formatHtmlDocument>[1],
+): string {
+  switch (format) {
+    case 'html':
+      return formatHtmlDocument(document, layout);
+    case 'markdown':
+      return `${formatMarkdownDocument(document, layout)}\n`;
+    case 'json':
+      return `${JSON.stringify(sessionDocumentSchema.parse(document), null, 2)}\n`;
+  }
+}
+
+async function readCurrencyLabel({ database }: Deps, workspaceId: string): Promise<string> {
+  return (await findCurrencyLabel(database.database, workspaceId)) ?? 'USD';
+}
+
+const toAnswer = ({ workspace_id: _workspaceId, ...share }: ShareRow) => share;

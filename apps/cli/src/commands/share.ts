@@ -1,0 +1,199 @@
+import { resolve } from 'node:path';
+import type { NewShare, Share, ShareList, ShareRequest } from '@recount/contract';
+import { Command, InvalidArgumentError } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError, UsageError } from '../cli-error.ts';
+import type { ApiClient } from '../connection/api-client.ts';
+import type { ApiOptions } from '../connection/find-api.ts';
+import { parseTimeSpan } from '../option-values.ts';
+import { addPlaceOptions, addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
+import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { toSingleLine } from '../terminal/text-width.ts';
+
+interface PlaceOptions extends ApiOptions {
+  workspace: string;
+  tz?: string;
+  utc?: boolean;
+  json?: boolean;
+}
+
+interface ShareOptions extends PlaceOptions {
+  /** Milliseconds. */
+  expires?: number;
+  lines?: LineRange;
+  sanitize?: boolean;
+  subagents: boolean;
+  preview?: string;
+  yes?: boolean;
+}
+
+export interface LineRange {
+  from_line: number;
+  to_line?: number;
+}
+
+const DAY_MS = 86_400_000;
+const LIST_LIMIT = 200;
+
+export function createShareCommand(context: CliContext): Command {
+  const share = new Command('share')
+    .description('Share a session by a link that anyone can open, until it ends')
+    .addHelpText(
+      'after',
+      `
+The link shows the session as it is now, its secrets replaced by [REDACTED:<rule>]. Look at it first with --preview.
+Sharing and revoking need the scope admin; both are in \`recount audit\`.
+
+Examples:
+  $ recount share 0fae0449 --preview review.html
+  $ recount share 0fae0449 --expires 7d --lines 10-80
+  $ recount share 0fae0449 --sanitize
+  $ recount share list
+  $ recount share revoke 01JCZ8Q4M2V7T3N5R9W0XYABCD`,
+    );
+  addPlaceOptions(
+    addTimeZoneOptions(
+      share
+        .command('create', { isDefault: true })
+        .description('Make a link to a session; it is printed, this once')
+        .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
+        .option(
+          '--expires <span>',
+          'how long the link leads there: 12h, 7d (default: 30d; at most 365d)',
+          parseTimeSpan,
+        )
+        .option('--lines <range>', 'only these lines of the transcript: 10-80, 10-', parseLineRange)
+        .option('--sanitize', 'only the structure: tools by name, sizes, figures; no texts, paths and names')
+        .option('--no-subagents', 'leave out the conversations of sub-agents')
+        .option('--preview <file>', 'write the page to a file, and share nothing')
+        .option('--yes', 'share without asking')
+        .option('--json', 'print JSON'),
+    ),
+  ).action((session: string, options: ShareOptions) => shareSession(context, session, options));
+  addPlaceOptions(
+    addTimeZoneOptions(
+      share.command('list').description('List links, ended ones included').option('--json', 'print JSON'),
+    ),
+  ).action((options: PlaceOptions) => listShares(context, options));
+  addPlaceOptions(
+    share
+      .command('revoke')
+      .description('End a link: it leads nowhere from now on, and its page is deleted')
+      .argument('<id>', 'id of the link, as `recount share list` shows it'),
+  ).action((id: string, options: PlaceOptions) => revokeShare(context, id, options));
+  return share;
+}
+
+export function parseLineRange(text: string): LineRange {
+  const [, first, dash, last = ''] = /^(\d{1,9})(-(\d{1,9})?)?$/.exec(text) ?? [];
+  const from = Number(first);
+  const to = dash === undefined ? from : last.length > 1 ? Number(last) : undefined;
+  if (first === undefined || from < 1 || (to !== undefined && to < from)) {
+    throw new InvalidArgumentError('Give lines such as 12, 10-80 or 10-.');
+  }
+  return { from_line: from, ...(to !== undefined && { to_line: to }) };
+}
+
+async function shareSession(context: CliContext, name: string, options: ShareOptions): Promise<void> {
+  const [{ withReadingClient }, { readDocument, readSession }, { confirm }] = await Promise.all([
+    import('../connection/reading-client.ts'),
+    import('../show/read-session.ts'),
+    import('../terminal/confirm.ts'),
+  ]);
+  const { lines, sanitize = false, subagents } = options;
+  const time_zone = toTimeZone(options);
+  await withReadingClient(context, options, async (client) => {
+    const session = await readSession(client, name);
+    if (options.preview !== undefined) {
+      const query = { ...lines, sanitize: toFlag(sanitize), subagents: toFlag(subagents), time_zone };
+      return await writePreview(context, options.preview, await readDocument(client, session, query));
+    }
+    const title = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id).slice(0, 100);
+    note(context, `${title}\n${formatCount(session.total_messages)} messages; whoever has the link can read them.`);
+    if (!(await confirm(context, 'Share this?', options.yes ?? false))) return note(context, 'Nothing is shared.');
+    const request: ShareRequest = {
+      ...lines,
+      sanitize,
+      subagents,
+      time_zone,
+      ...(options.expires !== undefined && { expires_in_days: options.expires / DAY_MS }),
+    };
+    const path = `/v1/sessions/${encodeURIComponent(session.session_id)}/share`;
+    const made = await client.request<NewShare>(path, { method: 'POST', json: request });
+    if (made === undefined)
+      throw new CliError('Only a server shares: start one with `npm start`, or name one with --server.');
+    printLink(context, client, made, options);
+  });
+}
+
+const toFlag = (value: boolean): 'true' | 'false' => (value ? 'true' : 'false');
+
+function printLink(context: CliContext, client: ApiClient, made: NewShare, options: PlaceOptions): void {
+  const url = `${client.place.url}${made.path}`;
+  if (options.json) {
+    print(context, JSON.stringify({ ...made, url }, null, 2));
+    return;
+  }
+  const secrets = Object.values(made.redactions).reduce((sum, count) => sum + count, 0);
+  const taken = secrets === 0 ? 'No secrets were found in it' : `${formatCount(secrets)} secrets were taken out of it`;
+  note(
+    context,
+    `${taken}. The link ends ${formatTimestamp(made.expires_at, toTimeZone(options))}; it is shown this once:`,
+  );
+  print(context, url);
+  note(context, `\`recount share revoke ${made.id}\` ends it now.`);
+}
+
+async function writePreview(context: CliContext, file: string, page: string): Promise<void> {
+  const { writeFile } = await import('node:fs/promises');
+  await writeFile(resolve(context.workingDirectory, file), page);
+  note(context, `${file} shows what the link would show. Nothing is shared.`);
+}
+
+async function listShares(context: CliContext, options: PlaceOptions): Promise<void> {
+  const { withReadingClient } = await import('../connection/reading-client.ts');
+  const list = await withReadingClient(context, options, (client) =>
+    client.request<ShareList>('/v1/shares', { query: { limit: LIST_LIMIT } }),
+  );
+  if (list === undefined) throw new CliError('Only a server knows its links: start one, or name one with --server.');
+  if (options.json) return print(context, JSON.stringify(list, null, 2));
+  for (const line of formatShares(list, toTimeZone(options), toPrintWidth(context.stdout))) print(context, line);
+  if (list.next_cursor !== null) note(context, `Only the latest ${LIST_LIMIT}; the API has the others.`);
+}
+
+function formatShares({ shares }: ShareList, timeZone: string, maxWidth: number): string[] {
+  if (shares.length === 0) return ['No links.'];
+  const columns: TableColumn[] = [
+    { header: 'ID' },
+    { header: 'SESSION', minWidth: 8 },
+    { header: 'STATE' },
+    { header: 'ENDS' },
+    { header: 'OPENED', align: 'right' },
+    { header: 'SHARED BY', isOptional: true },
+  ];
+  const rows = shares.map((share) => [
+    share.id,
+    toSingleLine(share.session_id),
+    toState(share),
+    formatTimestamp(share.revoked_at ?? share.expires_at, timeZone),
+    formatCount(share.opened_count),
+    toSingleLine(share.actor),
+  ]);
+  return formatTable(columns, rows, maxWidth);
+}
+
+function toState({ revoked_at: revoked, expires_at: expires }: Share): string {
+  if (revoked !== null) return 'revoked';
+  return Date.parse(expires) <= Date.now() ? 'ended' : 'open';
+}
+
+async function revokeShare(context: CliContext, id: string, options: PlaceOptions): Promise<void> {
+  const { withReadingClient } = await import('../connection/reading-client.ts');
+  const answer = await withReadingClient(context, options, (client) =>
+    client.request(`/v1/shares/${encodeURIComponent(id)}`, { method: 'DELETE' }),
+  );
+  if (answer === undefined) throw new UsageError(`There is no link ${id}, or it is revoked already.`);
+  note(context, `The link ${id} leads nowhere any more.`);
+}

@@ -1,0 +1,140 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { ulid } from 'ulid';
+import type { Database } from '../database/database.ts';
+import { and, desc, eq, getTableColumns, gt, isNotNull, isNull, lte, or, sql } from '../drizzle.cjs';
+import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
+import { sessionShares } from './schema.ts';
+
+export interface NewShare {
+  workspaceId: string;
+  sessionId: string;
+  /** gzip of the page. */
+  page: Uint8Array;
+  fromLine: number | null;
+  toLine: number | null;
+  isSanitized: boolean;
+  /** ISO 8601. */
+  expiresAt: string;
+  actor: Actor;
+}
+
+/** A share without its page and its secret. */
+export type ShareRow = Omit<typeof sessionShares.$inferSelect, 'page' | 'secret_hash'>;
+
+const SECRET_BYTES = 32;
+const TOKEN_PATTERN = /^([0-9A-HJKMNP-TV-Z]{26})-([0-9A-HJKMNP-TV-Z]{26})-([A-Za-z0-9_-]{43})$/;
+
+const { page: _page, secret_hash: _secretHash, ...SHARE_COLUMNS } = getTableColumns(sessionShares);
+
+/**
+ * Stores a page behind a link and notes it in the audit log. `token` is what the link ends with: `<workspace>-<id>-<secret>`,
+ * of whose 256 random bits only the hash is kept.
+ */
+export async function createShare(
+  transaction: Database,
+  { workspaceId, sessionId, page, fromLine, toLine, isSanitized, expiresAt, actor }: NewShare,
+): Promise<{ share: ShareRow; token: string }> {
+  await dropEndedPages(transaction, workspaceId);
+  const id = ulid();
+  const secret = randomBytes(SECRET_BYTES).toString('base64url');
+  const [share] = await transaction
+    .insert(sessionShares)
+    .values({
+      workspace_id: workspaceId,
+      id,
+      session_id: sessionId,
+      secret_hash: hashSecret(secret),
+      page,
+      from_line: fromLine,
+      to_line: toLine,
+      is_sanitized: isSanitized,
+      actor,
+      expires_at: expiresAt,
+    })
+    .returning(SHARE_COLUMNS);
+  if (share === undefined) throw new Error('A share was inserted without a row');
+  const details = { expires_at: expiresAt, from_line: fromLine, to_line: toLine, is_sanitized: isSanitized };
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'share.create', subjects: [id, sessionId], details });
+  return { share, token: `${workspaceId}-${id}-${secret}` };
+}
+
+/** A page of a workspace's shares, ended ones included, the latest first. */
+export async function listShares(
+  database: Database,
+  workspaceId: string,
+  { sessionId, beforeId, limit }: { sessionId?: string | undefined; beforeId?: string | undefined; limit: number },
+): Promise<ShareRow[]> {
+  return await database
+    .select(SHARE_COLUMNS)
+    .from(sessionShares)
+    .where(
+      and(
+        eq(sessionShares.workspace_id, workspaceId),
+        sessionId === undefined ? undefined : eq(sessionShares.session_id, sessionId),
+        beforeId === undefined ? undefined : sql`${sessionShares.id} < ${beforeId}`,
+      ),
+    )
+    .orderBy(desc(sessionShares.id))
+    .limit(limit);
+}
+
+/** Ends a link and deletes its page. False where the workspace has no such link, or it has been revoked. */
+export async function revokeShare(
+  transaction: Database,
+  workspaceId: string,
+  id: string,
+  actor: Actor,
+): Promise<boolean> {
+  const [revoked] = await transaction
+    .update(sessionShares)
+    .set({ revoked_at: sql`now()`, page: null })
+    .where(and(eq(sessionShares.workspace_id, workspaceId), eq(sessionShares.id, id), isNull(sessionShares.revoked_at)))
+    .returning({ sessionId: sessionShares.session_id });
+  if (revoked === undefined) return false;
+  const subjects = [id, revoked.sessionId];
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'share.revoke', subjects });
+  return true;
+}
+
+/** The page (gzip) that a link leads to, counted as opened; undefined for unknown, revoked and expired links alike. */
+export async function openShare(database: Database, token: string): Promise<Uint8Array | undefined> {
+  const [, workspaceId, id, secret] = TOKEN_PATTERN.exec(token) ?? [];
+  if (workspaceId === undefined || id === undefined || secret === undefined) return undefined;
+  const [opened] = await database
+    .update(sessionShares)
+    .set({ opened_count: sql`${sessionShares.opened_count} + 1`, last_opened_at: sql`now()` })
+    .where(
+      and(
+        eq(sessionShares.workspace_id, workspaceId),
+        eq(sessionShares.id, id),
+        eq(sessionShares.secret_hash, hashSecret(secret)),
+        isNull(sessionShares.revoked_at),
+        gt(sessionShares.expires_at, sql`now()`),
+      ),
+    )
+    .returning({ page: sessionShares.page });
+  return opened?.page ?? undefined;
+}
+
+/** Deletes the links to a session: what they show is the session's. */
+export async function deleteShares(transaction: Database, workspaceId: string, sessionId: string): Promise<void> {
+  await transaction
+    .delete(sessionShares)
+    .where(and(eq(sessionShares.workspace_id, workspaceId), eq(sessionShares.session_id, sessionId)));
+}
+
+/** Deletes the pages of links that have ended; who shared what until when stays. */
+export async function dropEndedPages(database: Database, workspaceId: string): Promise<void> {
+  await database
+    .update(sessionShares)
+    .set({ page: null })
+    .where(
+      and(
+        eq(sessionShares.workspace_id, workspaceId),
+        isNotNull(sessionShares.page),
+        or(isNotNull(sessionShares.revoked_at), lte(sessionShares.expires_at, sql`now()`)),
+      ),
+    );
+}
+
+const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
