@@ -8,6 +8,7 @@ export type IssueCode =
   | 'missing_type'
   | 'unknown_line_type'
   | 'line_too_long'
+  | 'line_cut'
   | 'too_many_blocks'
   | 'glued_objects'
   | 'byte_order_mark'

@@ -1,3 +1,4 @@
+import type { LongLines } from './lines/line-buffer.ts';
 import { flatDefaultPrices, type PriceTable } from './pricing/price-table.ts';
 
 /** Up to `endOffset` bytes of a stream had been received at `timeMs`. */
@@ -21,8 +22,13 @@ export interface ParseOptions {
   format?: string | undefined;
   /** Longer texts and tool inputs are cut in the rows, in bytes of UTF-8. Default 262,144. */
   maxInlineContentBytes?: number | undefined;
-  /** Longer lines are skipped with an error, without being held. Default 5 MiB. */
+  /** Longer lines are not held. Default 5 MiB. */
   maxLineBytes?: number | undefined;
+  /**
+   * `skip` (default): longer lines are skipped with an error. `cut`: they are read, of whatever length, with their long texts cut
+   * while they stream past, and elements left out where they have hundreds of thousands.
+   */
+  longLines?: LongLines | undefined;
   /** Called for each error, in the order of the lines, as it is found; not for warnings. */
   onLineError?: ((lineNumber: number, error: string) => void) | undefined;
   /** Ends the parse soon; the result then holds what was read so far. */
@@ -67,6 +73,7 @@ export function resolveOptions(options: ParseOptions): {
   format: string;
   maxInlineContentBytes: number;
   maxLineBytes: number;
+  longLines: LongLines;
   usageFrom: 'first' | 'final';
   isUsageOnly: boolean;
   prices: PriceTable;
@@ -78,6 +85,7 @@ export function resolveOptions(options: ParseOptions): {
     format: options.format ?? DEFAULT_FORMAT,
     maxInlineContentBytes: options.maxInlineContentBytes ?? DEFAULT_MAX_INLINE_CONTENT_BYTES,
     maxLineBytes: options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES,
+    longLines: options.longLines ?? 'skip',
     usageFrom: options.usageFrom ?? 'final',
     isUsageOnly: options.isUsageOnly ?? false,
     prices: options.prices ?? flatDefaultPrices,

@@ -627,6 +627,122 @@ describe('rule 10: long lines', () => {
     expect(metadata.lineCount).toBe(3);
   });
 
+  describe('that are to be cut', () => {
+    const GIANT_BYTES = 12 * 1024 * 1024;
+    const options = { longLines: 'cut' } as const;
+    const usage = {
+      input_tokens: 10,
+      cached_input_tokens: 4,
+      output_tokens: 7,
+      reasoning_output_tokens: 2,
+      total_tokens: 17,
+    };
+    const TEXT = '<text>';
+
+    /** The lines with a text or a list of that many bytes in place of TEXT. */
+    async function* grow(lines: string, filler: string): AsyncGenerator<Buffer> {
+      const [before = '', after = ''] = lines.split(TEXT);
+      yield Buffer.from(before);
+      const chunk = Buffer.from(filler.repeat(Math.ceil(65_536 / filler.length)));
+      for (let bytes = 0; bytes < GIANT_BYTES; bytes += chunk.length) yield chunk;
+      yield Buffer.from(after);
+    }
+
+    it.each([
+      ['a text', TEXT, 'x\\n\\"é'],
+      ['many elements', `"},${TEXT}{"type":"text","text":"`, '{"type":"text","text":"x"},'],
+      ['what is nested', `"},{"type":"text","text":"y","nested":[${TEXT}0]},{"type":"text","text":"`, '[{"a":[1]}],'],
+    ])('count their usage: %s', async (_name, content, filler) => {
+      const line = assistantLine('msg_1', [{ type: 'text', text: content }], {
+        usage: toUsageFields(10, 40, 5, 7),
+        stop_reason: 'end_turn',
+      });
+      const json = toJsonl(line, userLine('after')).replaceAll('\\"', '"');
+      const { messages, apiResponses, errors, warnings, metadata } = await parseTranscript(
+        's',
+        grow(json, filler),
+        options,
+      );
+      expect(messages.map(({ line_number, message_type }) => [line_number, message_type])).toEqual([
+        [1, 'assistant'],
+        [2, 'user'],
+      ]);
+      expect(apiResponses).toMatchObject([{ tokens_in: 10, tokens_out: 40, cache_read: 5, cache_write: 7 }]);
+      const issues = [...errors, ...warnings].filter(({ code }) => code !== 'too_many_blocks');
+      expect(issues.map(({ code, lineNumber, byteOffset }) => [code, lineNumber, byteOffset])).toEqual([
+        ['line_cut', 1, 0],
+      ]);
+      const byteLength = messages[0]?.byte_length ?? 0;
+      expect(byteLength).toBeGreaterThan(GIANT_BYTES);
+      expect(issues[0]?.error).toContain(`Line of ${byteLength} bytes`);
+      expect(metadata.byteLength).toBeGreaterThan(byteLength);
+    });
+
+    it('hold the beginning of a long text in their rows, with the length of the whole', async () => {
+      const { contentBlocks } = await parseTranscript('s', grow(toJsonl(userLine(TEXT)), '\\n'), options);
+      expect(contentBlocks[0]?.content_text).toBe('\n'.repeat(262_144));
+      expect(contentBlocks[0]?.metadata).toEqual({ truncated: true, original_byte_length: GIANT_BYTES / 2 });
+    });
+
+    it('say how large an image was', async () => {
+      const source = { type: 'base64', media_type: 'image/png', data: TEXT };
+      const image = grow(toJsonl(userLine([{ type: 'image', source }])), 'AAAA');
+      const { contentBlocks } = await parseTranscript('s', image, options);
+      expect(JSON.stringify(contentBlocks[0]?.metadata)).toContain(`"byte_length":${(GIANT_BYTES * 3) / 4}}`);
+    });
+
+    it.each([
+      [
+        'a count',
+        {
+          type: 'event_msg',
+          payload: { type: 'token_count', note: TEXT, info: { last_token_usage: usage, total_token_usage: usage } },
+        },
+      ],
+      [
+        'a record',
+        { type: 'token_usage_record', payload: { note: TEXT, response_id: 'resp_1', turn_id: 'turn_1', usage } },
+      ],
+      [
+        'a compaction',
+        {
+          type: 'compacted',
+          payload: { message: TEXT, latest_token_usage_record: { response_id: 'resp_1', turn_id: 'turn_1', usage } },
+        },
+      ],
+    ])('count the usage of Codex: %s', async (_name, line) => {
+      const meta = {
+        type: 'session_meta',
+        payload: { id: 's', timestamp: '2026-01-01T00:00:00Z', cli_version: '0.99.0' },
+      };
+      const turn = { type: 'turn_context', payload: { turn_id: 'turn_1', model: 'gpt-5' } };
+      const at = { timestamp: '2026-01-01T00:00:01Z' };
+      const json = toJsonl({ ...meta, ...at }, { ...turn, ...at }, { ...line, ...at });
+      const { apiResponses, errors } = await parseTranscript('s', grow(json, 'x'), {
+        ...options,
+        format: 'codex-rollout',
+      });
+      expect(errors).toEqual([]);
+      expect(apiResponses).toMatchObject([{ tokens_in: 6, cache_read: 4, tokens_out: 7, model: 'gpt-5' }]);
+    });
+
+    it('give the same rows in chunks of any size', async () => {
+      const long = Array.from({ length: 200 }, (_, index) => ({ type: 'text', text: 'é"\\\n'.repeat(index) }));
+      const lines = toJsonl(
+        userLine('before'),
+        assistantLine('msg_1', long, { usage: toUsageFields(10, 40) }),
+        userLine('after'),
+      );
+      const small = { ...options, maxLineBytes: 5000 };
+      const expected = await parseTranscript('s', lines, small);
+      expect(expected.apiResponses).toMatchObject([{ tokens_out: 40 }]);
+      expect(expected.errors).toMatchObject([{ code: 'line_cut', lineNumber: 2 }]);
+      for (const [name, open] of toInputs(Buffer.from(lines))) {
+        expectSame({ name, ...(await parseTranscript('s', open(), small)) }, { name, ...expected });
+      }
+    });
+  });
+
   it('may also be the last, without a line feed', async () => {
     const { errors, warnings, metadata } = await parseText(`${lineOf(100)}\n${lineOf(101)}`, { maxLineBytes: 100 });
     expect(errors.map(({ code }) => code)).toEqual(['line_too_long']);

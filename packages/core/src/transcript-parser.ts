@@ -5,6 +5,7 @@ import { createUlidSequence } from './ids/ulid-sequence.ts';
 import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
 import { createDocumentSplitter, toEntryObject } from './lines/document-splitter.ts';
 import { readJsonLine } from './lines/json-line.ts';
+import type { LineCut } from './lines/line-cutter.ts';
 import { createLineSplitter, type LineFilter, type LinePosition, type RawLine } from './lines/line-splitter.ts';
 import { createMarkerFilter } from './lines/marker-filter.ts';
 import { type AssemblySink, createMessageAssembler, type MessageAssembler } from './messages/message-assembler.ts';
@@ -61,7 +62,8 @@ const LATE_LINE = 'The line belongs to an API response whose usage is final';
  * Throws ResumeError, also from `push`, if the parse cannot go on from `options.resumeFrom`.
  */
 export function createTranscriptParser(sessionId: string, options: ParseOptions, sink: RowSink): TranscriptParser {
-  const { format, maxLineBytes, maxInlineContentBytes, maxOpenMessages, ...resolved } = resolveOptions(options);
+  const { format, maxLineBytes, longLines, maxInlineContentBytes, maxOpenMessages, ...resolved } =
+    resolveOptions(options);
   const state = options.resumeFrom === undefined ? createParserState() : readCheckpoint(options.resumeFrom, options);
   const totals = createTranscriptTotals(state.totals);
   const facts = createSessionFacts(state.facts);
@@ -144,6 +146,12 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     for (const record of read.records) addRecord(record);
   };
 
+  const reportCut = (byteLength: number, { textCount, elementCount }: LineCut): void => {
+    const line = `Line of ${byteLength} bytes`;
+    if (textCount > 0) report('line_cut', 'warning', `${line}: long texts cut`, textCount);
+    if (elementCount > 0) report('line_cut', 'error', `${line}: elements left out`, elementCount);
+  };
+
   const readLine = (rawLine: RawLine): void => {
     line = rawLine;
     if (issuesOfLine.size > 0) issuesOfLine.clear();
@@ -157,6 +165,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
       report('line_too_long', 'error', 'Line exceeds max size');
       return;
     }
+    if (rawLine.cut !== undefined) reportCut(rawLine.byteLength, rawLine.cut);
     const json = readJsonLine(rawLine.bytes, report);
     if (json === undefined) return;
     for (const value of json.values) readValue(toEntryObject(value, rawLine.key), json.isAscii);
@@ -169,8 +178,8 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     ? createUsageFilter(format, { facts, assembler, position: state.position })
     : undefined;
   const splitter = isDocument
-    ? createDocumentSplitter(maxLineBytes, readLine, state.position)
-    : createLineSplitter(maxLineBytes, readLine, state.position, isWanted);
+    ? createDocumentSplitter(maxLineBytes, readLine, state.position, { longLines })
+    : createLineSplitter(maxLineBytes, readLine, state.position, { isWanted, longLines });
   const mayHaveCheckpoint = (): boolean => {
     const isWithinLine = splitter.byteCount !== state.position.byteOffset;
     // A document is rewritten as a whole: no later version goes on from it.

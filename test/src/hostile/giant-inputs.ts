@@ -1,5 +1,5 @@
 import { generateTranscript } from '@recount/bench/generate-transcript';
-import { streamTranscript, type TranscriptSummary } from '@recount/core';
+import { type ParseOptions, streamTranscript, type TranscriptSummary } from '@recount/core';
 import { parserFor } from '@recount/core/live';
 import { createRowChecker } from './check-rows.ts';
 
@@ -7,6 +7,8 @@ export interface GiantCheck {
   seconds: number;
   bytes: number;
   messages: number;
+  /** Input and output of all responses. */
+  tokens: number;
   issues: Record<string, number>;
   violations: string[];
 }
@@ -19,11 +21,12 @@ export async function checkGiantTranscript(targetBytes: number): Promise<GiantCh
   return check;
 }
 
-/** One line of so many bytes between two others, which are read, and the giant one skipped. */
+/** One line of so many bytes between two others: cut by the parser, its usage counted, and left out of what is shown live. */
 export async function checkGiantLine(lineBytes: number): Promise<GiantCheck> {
-  const check = await parse(toGiantLine(lineBytes));
-  if (check.messages !== 2) check.violations.push(`${check.messages} messages instead of 2`);
-  if (check.issues.line_too_long !== 1) check.violations.push('no line_too_long');
+  const check = await parse(toGiantLine(lineBytes), { longLines: 'cut' });
+  if (check.messages !== 3) check.violations.push(`${check.messages} messages instead of 3`);
+  if (check.issues.line_cut !== 1) check.violations.push('no line_cut');
+  if (check.tokens !== 12) check.violations.push(`${check.tokens} tokens instead of 12`);
   const codes = new Map<string, number>();
   const live = parserFor('claude', { now: () => 0 });
   for (const chunk of toGiantLine(lineBytes)) {
@@ -41,14 +44,14 @@ const CHUNK_BYTES = 64 * 1024;
 function* toGiantLine(lineBytes: number): Generator<Buffer> {
   const toLine = (text: string): Buffer => Buffer.from(`{"type":"user","message":{"content":"${text}"}}\n`);
   yield toLine('before');
-  yield Buffer.from('{"type":"user","message":{"content":"');
+  yield Buffer.from('{"type":"assistant","message":{"id":"msg_1","content":[{"type":"text","text":"');
   const chunk = Buffer.alloc(CHUNK_BYTES, 'x');
   for (let bytes = 0; bytes < lineBytes; bytes += CHUNK_BYTES) yield chunk;
-  yield Buffer.from('"}}\n');
+  yield Buffer.from('"}],"usage":{"input_tokens":5,"output_tokens":7},"stop_reason":"end_turn"}}\n');
   yield toLine('after');
 }
 
-async function parse(chunks: Iterable<Uint8Array>): Promise<GiantCheck> {
+async function parse(chunks: Iterable<Uint8Array>, options: ParseOptions = {}): Promise<GiantCheck> {
   const startedAtMs = performance.now();
   const checker = createRowChecker();
   const issues: Record<string, number> = {};
@@ -56,7 +59,7 @@ async function parse(chunks: Iterable<Uint8Array>): Promise<GiantCheck> {
     yield* chunks;
   }
   let summary: TranscriptSummary | undefined;
-  for await (const batch of streamTranscript('session', source())) {
+  for await (const batch of streamTranscript('session', source(), options)) {
     for (const { code } of batch.issues) issues[code] = (issues[code] ?? 0) + 1;
     checker.addBatch(batch);
     summary = batch.summary;
@@ -65,5 +68,6 @@ async function parse(chunks: Iterable<Uint8Array>): Promise<GiantCheck> {
   checker.finish(summary);
   const seconds = (performance.now() - startedAtMs) / 1000;
   const { byteLength } = summary.metadata;
-  return { seconds, bytes: byteLength, messages: summary.stats.total_messages, issues, violations: [] };
+  const { total_messages: messages, tokens_in, tokens_out } = summary.stats;
+  return { seconds, bytes: byteLength, messages, tokens: tokens_in + tokens_out, issues, violations: [] };
 }

@@ -31,7 +31,11 @@ export function createParseCommand(context: CliContext): Command {
         .default(undefined, 'table on a terminal, else json'),
     )
     .option('--session-id <id>', 'session id, in place of that of path and content; of a database, the session to read')
-    .option('--max-line-bytes <n>', 'longer lines are errors (default: 5 MiB)', wholeNumber(1, MAX_LINE_BYTES))
+    .option(
+      '--max-line-bytes <n>',
+      'longer lines are errors (default: of lines over 5 MiB, long texts are cut)',
+      wholeNumber(1, MAX_LINE_BYTES),
+    )
     .addOption(
       new Option('--usage-from <line>', 'which of the usages on the lines of one response counts')
         .choices(['first', 'final'])
@@ -69,7 +73,8 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
   }
   const sessionId = options.sessionId ?? identity.sessionId ?? UNNAMED_SESSION;
   const { usageFrom, maxLineBytes } = options;
-  const parseOptions: ParseOptions = { format, usageFrom, maxLineBytes, prices: createListPrices() };
+  const longLines = maxLineBytes === undefined ? 'cut' : 'skip';
+  const parseOptions: ParseOptions = { format, usageFrom, maxLineBytes, longLines, prices: createListPrices() };
   const output = options.format ?? (context.stdout.isTTY ? 'table' : 'json');
   if (output === 'ndjson') return await writeChunks(context.stdout, toNdjson(sessionId, chunks, parseOptions));
   const result = await parseTranscript(sessionId, chunks, parseOptions);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { toJsonl, userLine } from '../testing/transcript-lines.ts';
-import { identifyTranscript } from './identify-transcript.ts';
+import { IDENTIFY_HEAD_BYTES, identifyTranscript } from './identify-transcript.ts';
 
 const session = '0ccf1a04-1b4c-43b6-8aa5-79e41db43a68';
 const main = Buffer.from(
@@ -47,6 +47,14 @@ describe('identifyTranscript', () => {
       agentId: undefined,
       isConclusive: true,
     });
+  });
+
+  it('knows a transcript by the beginning of a line that is longer than what it is shown', () => {
+    const content = 'x'.repeat(IDENTIFY_HEAD_BYTES);
+    const line = JSON.stringify({ type: 'user', sessionId: 'from-line', message: { role: 'user', content } });
+    const head = Buffer.from(line).subarray(0, IDENTIFY_HEAD_BYTES);
+    expect(identifyTranscript({ head })).toMatchObject({ format: 'claude-code', sessionId: 'from-line' });
+    expect(identifyTranscript({ head: head.subarray(1000) })).toMatchObject({ format: undefined });
   });
 
   it('knows a sub-agent by its lines where no path tells', () => {

@@ -1,5 +1,6 @@
 import { createDocumentSplitter, toEntryObject } from '../lines/document-splitter.ts';
 import { parseJsonLine } from '../lines/json-line.ts';
+import { createLineCutter } from '../lines/line-cutter.ts';
 import { createLineSplitter } from '../lines/line-splitter.ts';
 import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
 import type { JsonObject } from '../rows.ts';
@@ -42,7 +43,7 @@ export interface IdentifyInput {
   agent?: string | undefined;
   /** The transcript's original path. */
   path?: string | undefined;
-  /** The transcript's first bytes, up to IDENTIFY_HEAD_BYTES; a torn last line is ignored. */
+  /** The transcript's first bytes, up to IDENTIFY_HEAD_BYTES; a torn last line is ignored, unless they are as many. */
   head: Uint8Array;
 }
 
@@ -113,9 +114,11 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
   const fallback = agent === undefined ? undefined : findReadableFormat(agent, 'session');
   if (outline !== undefined && fallback?.format.layout === 'document') found.known ??= fallback;
   const createSplitter = found.known === undefined ? createLineSplitter : createDocumentSplitter;
-  const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key }) => {
+  const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key, terminated }) => {
     if (found.sessionId !== undefined && found.hasMessage) return;
-    for (const json of bytes === undefined ? [] : parseJsonLine(bytes.toString('utf8').trim()).values) {
+    const isTorn = !terminated && head.length >= IDENTIFY_HEAD_BYTES;
+    const line = bytes === undefined ? '' : (isTorn ? closeTornLine(bytes) : bytes).toString('utf8');
+    for (const json of parseJsonLine(line.trim()).values) {
       const value = toEntryObject(json, key);
       found.known ??= detectFormat(value, path, 'lines', agent);
       if (isJsonObject(value)) (found.known ?? fallback)?.format.identify?.(value, found);
@@ -125,6 +128,13 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
   splitter.finish();
   found.known ??= fallback;
   return found;
+}
+
+/** The beginning of a line that is longer than the head, as JSON. */
+function closeTornLine(bytes: Buffer): Buffer {
+  const cutter = createLineCutter({ maxBytes: IDENTIFY_HEAD_BYTES, maxTextBytes: MAX_FIRST_LINE_BYTES });
+  cutter.push(bytes);
+  return cutter.finish(true).bytes;
 }
 
 /** Whether the bytes may be one JSON document: an array, or an object that is no line with more lines behind it. */

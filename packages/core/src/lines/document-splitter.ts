@@ -1,4 +1,5 @@
 import type { JsonValue } from '../rows.ts';
+import { createLineBuffer, type LongLines } from './line-buffer.ts';
 import type { LinePosition, LineSplitter, RawLine } from './line-splitter.ts';
 
 const NOTHING = Buffer.alloc(0);
@@ -24,13 +25,15 @@ type Place = 'root' | 'name' | 'in-name' | 'colon' | 'value' | 'element' | 'entr
 /**
  * Splits one JSON document into its entries, as `createLineSplitter` splits lines: the elements of a top-level array, or the
  * members of a top-level object, of which those that are arrays give an entry for each element. `key` is the member's name.
- * Holds at most `maxEntryBytes` of an unfinished entry; longer ones are skipped and said. Entries are counted from 1.
+ * Holds at most `maxEntryBytes` of an unfinished entry; of longer ones what `longLines` says. Entries are counted from 1.
  */
 export function createDocumentSplitter(
   maxEntryBytes: number,
   onEntry: (entry: RawLine) => void,
   position: LinePosition = { lineCount: 0, byteOffset: 0 },
+  { longLines = 'skip' }: { longLines?: LongLines } = {},
 ): LineSplitter {
+  const buffer = createLineBuffer(maxEntryBytes, longLines);
   let place: Place = 'root';
   /** Whether the top is an object, whether its member is an array; the array at the top is one as well. */
   let isObject = false;
@@ -41,32 +44,13 @@ export function createDocumentSplitter(
   let isInString = false;
   let isScalar = false;
   let depth = 0;
-  let held = NOTHING;
-  let heldBytes = 0;
   let entryOffset = 0;
   let byteCount = position.byteOffset;
 
-  const hold = (part: Buffer): void => {
-    const byteLength = heldBytes + part.length;
-    if (byteLength > maxEntryBytes) held = NOTHING;
-    else {
-      if (byteLength > held.length) {
-        const larger = Buffer.allocUnsafe(Math.min(Math.max(byteLength, 2 * held.length), maxEntryBytes));
-        held.copy(larger, 0, 0, heldBytes);
-        held = larger;
-      }
-      part.copy(held, heldBytes);
-    }
-    heldBytes = byteLength;
-  };
-
   const emit = (lastPart: Buffer, terminated: boolean): void => {
-    hold(lastPart);
-    const byteLength = heldBytes;
-    const bytes = byteLength > maxEntryBytes ? undefined : held.subarray(0, byteLength);
-    heldBytes = 0;
+    const entry = buffer.take(lastPart);
     const lineNumber = ++position.lineCount;
-    onEntry({ lineNumber, byteOffset: entryOffset, byteLength, bytes, terminated, key: key ?? '' });
+    onEntry({ lineNumber, byteOffset: entryOffset, ...entry, terminated, key: key ?? '' });
   };
 
   const emitBroken = (terminated: boolean): void => {
@@ -158,14 +142,14 @@ export function createDocumentSplitter(
 
   return {
     push(chunk) {
-      const buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       let start = 0;
-      for (let at = 0; at < buffer.length; at++) {
-        const byte = buffer[at] ?? 0;
+      for (let at = 0; at < bytes.length; at++) {
+        const byte = bytes[at] ?? 0;
         if (place === 'entry') {
           if (isScalar ? !isScalarEnd(byte) : !endsEntry(byte)) continue;
           const end = isScalar ? at : at + 1;
-          emit(buffer.subarray(start, end), true);
+          emit(bytes.subarray(start, end), true);
           place = 'after';
           if (!isScalar || isBlank(byte)) continue;
         }
@@ -177,8 +161,8 @@ export function createDocumentSplitter(
         }
       }
       // An assertion: the place changes within closures.
-      if ((place as Place) === 'entry') hold(buffer.subarray(start));
-      byteCount += buffer.length;
+      if ((place as Place) === 'entry') buffer.hold(bytes.subarray(start));
+      byteCount += bytes.length;
       position.byteOffset = byteCount;
     },
     finish() {

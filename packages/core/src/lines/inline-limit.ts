@@ -1,11 +1,12 @@
 import type { JsonValue } from '../rows.ts';
+import { readUncutLength } from './line-cutter.ts';
 
 /** Nesting that Postgres' jsonb parser takes with its default max_stack_depth of 2 MB, with a wide margin. */
 export const MAX_STORED_JSON_DEPTH = 256;
 
 interface LimitedValue<T> {
   value: T;
-  /** Of the whole, as UTF-8. */
+  /** Of the whole, as UTF-8; of a text of a line that was cut, as it was before. */
   byteLength: number;
   isCut: boolean;
 }
@@ -20,7 +21,7 @@ export function limitText(text: string, maxBytes: number, isAscii = false): Limi
   const bytes = Buffer.from(text);
   let end = maxBytes;
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
-  return { value: bytes.toString('utf8', 0, end), byteLength, isCut: true };
+  return { value: bytes.toString('utf8', 0, end), byteLength: readUncutLength(text) ?? byteLength, isCut: true };
 }
 
 /** Whether objects and arrays lie deeper than `maxDepth`. */

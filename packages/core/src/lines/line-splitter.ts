@@ -1,3 +1,6 @@
+import { createLineBuffer, type LongLines } from './line-buffer.ts';
+import type { LineCut } from './line-cutter.ts';
+
 const LINE_FEED = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
@@ -8,8 +11,10 @@ export interface RawLine {
   /** Of the first byte, from the start of the input. */
   byteOffset: number;
   byteLength: number;
-  /** Absent where the line is longer than `maxLineBytes`: it was skipped without being held. */
+  /** Absent where the line is longer than `maxLineBytes` and was skipped without being held. */
   bytes: Buffer | undefined;
+  /** Where it is longer than that, and `bytes` are what was kept of it. */
+  cut?: LineCut;
   /** False for a last line that no `\n` ends. */
   terminated: boolean;
   /** Of an entry of a document: the name of the member that it is or stands in, empty if it has none. */
@@ -46,60 +51,53 @@ export function createLineSplitter(
   maxLineBytes: number,
   onLine: (line: RawLine) => void,
   position: LinePosition = { lineCount: 0, byteOffset: 0 },
-  isWanted?: LineFilter,
+  { isWanted, longLines = 'skip' }: { isWanted?: LineFilter | undefined; longLines?: LongLines } = {},
 ): LineSplitter {
-  let held = NOTHING;
-  /** Of the unfinished line; its bytes are in `held` unless they are more than `maxLineBytes`. */
-  let heldBytes = 0;
+  const buffer = createLineBuffer(maxLineBytes, longLines);
 
-  /** A copy: the reader may reuse the chunk, and a view would keep all of it alive for a few bytes. */
-  const hold = (part: Buffer): void => {
-    const byteLength = heldBytes + part.length;
-    if (byteLength > maxLineBytes) held = NOTHING;
-    else {
-      if (byteLength > held.length) {
-        const larger = Buffer.allocUnsafe(Math.min(Math.max(byteLength, 2 * held.length), maxLineBytes));
-        held.copy(larger, 0, 0, heldBytes);
-        held = larger;
-      }
-      part.copy(held, heldBytes);
-    }
-    heldBytes = byteLength;
-  };
-
-  const emit = (chunk: Buffer, start: number, end: number, terminated: boolean): void => {
-    const isWhole = heldBytes === 0;
-    if (!isWhole) hold(chunk.subarray(start, end));
-    const byteLength = isWhole ? end - start : heldBytes;
+  const advance = (byteLength: number, terminated: boolean): Pick<RawLine, 'lineNumber' | 'byteOffset'> => {
     const lineNumber = ++position.lineCount;
     const { byteOffset } = position;
     position.byteOffset += byteLength + (terminated ? 1 : 0);
-    heldBytes = 0;
-    const pieced = isWhole ? undefined : held.subarray(0, byteLength);
-    const isRefused = pieced ? isWanted?.(pieced, 0, pieced.length) === false : isWanted?.(chunk, start, end) === false;
-    if (isRefused) return;
-    const bytes = pieced ?? chunk.subarray(start, end);
-    onLine({ lineNumber, byteOffset, byteLength, bytes: byteLength > maxLineBytes ? undefined : bytes, terminated });
+    return { lineNumber, byteOffset };
+  };
+
+  const emit = (chunk: Buffer, start: number, end: number, terminated: boolean): void => {
+    const byteLength = end - start;
+    if (buffer.heldBytes > 0 || byteLength > maxLineBytes) {
+      emitHeld(chunk.subarray(start, end), terminated);
+      return;
+    }
+    const place = advance(byteLength, terminated);
+    if (isWanted?.(chunk, start, end) === false) return;
+    onLine({ ...place, byteLength, bytes: chunk.subarray(start, end), terminated });
+  };
+
+  const emitHeld = (lastPart: Buffer, terminated: boolean): void => {
+    const line = buffer.take(lastPart);
+    const place = advance(line.byteLength, terminated);
+    if (line.bytes !== undefined && isWanted?.(line.bytes, 0, line.bytes.length) === false) return;
+    onLine({ ...place, ...line, terminated });
   };
 
   return {
     push(chunk) {
-      const buffer = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       let start = 0;
-      for (let end = buffer.indexOf(LINE_FEED); end !== -1; end = buffer.indexOf(LINE_FEED, start)) {
-        emit(buffer, start, end, true);
+      for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, start)) {
+        emit(bytes, start, end, true);
         start = end + 1;
       }
-      if (start < buffer.length) hold(buffer.subarray(start));
+      if (start < bytes.length) buffer.hold(bytes.subarray(start));
     },
     finish() {
-      if (heldBytes > 0) emit(NOTHING, 0, 0, false);
+      if (buffer.heldBytes > 0) emitHeld(NOTHING, false);
     },
     get lineCount() {
       return position.lineCount;
     },
     get byteCount() {
-      return position.byteOffset + heldBytes;
+      return position.byteOffset + buffer.heldBytes;
     },
   };
 }

@@ -11,7 +11,7 @@ function readWanted(bytes: Buffer, chunkBytes: number, markers?: readonly string
     ({ lineNumber, byteOffset, bytes: line }) =>
       lines.push({ number: lineNumber, offset: byteOffset, text: line?.toString() }),
     undefined,
-    markers && createMarkerFilter(markers),
+    { isWanted: markers && createMarkerFilter(markers) },
   );
   for (let start = 0; start < bytes.length; start += chunkBytes)
     splitter.push(bytes.subarray(start, start + chunkBytes));

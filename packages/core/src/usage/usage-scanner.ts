@@ -1,3 +1,4 @@
+import type { ParseOptions } from '../parse-options.ts';
 import type { PriceTable } from '../pricing/price-table.ts';
 import type { ApiResponse } from '../rows.ts';
 import { createTranscriptParser } from '../transcript-parser.ts';
@@ -20,7 +21,7 @@ export interface UsageScanner {
 export interface UsageScannerOptions {
   /** Id of a format that can be read. */
   format: string;
-  /** Longer lines are skipped. Default 5 MiB. */
+  /** Longer lines are read with their long texts cut. Default 5 MiB. */
   maxLineBytes?: number;
   onResponse(response: ApiResponse): void;
 }
@@ -39,7 +40,7 @@ const NO_PRICES: PriceTable = {
  */
 export function createUsageScanner(sessionId: string, options: UsageScannerOptions): UsageScanner {
   const { format, maxLineBytes, onResponse } = options;
-  const parseOptions = { format, maxLineBytes, isUsageOnly: true, prices: NO_PRICES };
+  const parseOptions: ParseOptions = { format, maxLineBytes, longLines: 'cut', isUsageOnly: true, prices: NO_PRICES };
   const parser = createTranscriptParser(sessionId, parseOptions, {
     addMessage: ignore,
     addBlock: ignore,

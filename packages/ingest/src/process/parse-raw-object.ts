@@ -54,6 +54,7 @@ export async function parseRawObject(
   const bytes = resumePoint === undefined || tail !== undefined ? hashes.chunks : toBytesAfter(resumePoint, hashes);
   const parsed = streamTranscript(transcript.session_id, redaction.redact(bytes), {
     ...options,
+    longLines: 'cut',
     format: transcript.format,
     resumeFrom: resumePoint?.checkpoint.state,
     makeCheckpoint: isLarge && !redaction.isOn && options.arrivals === undefined,

@@ -76,6 +76,13 @@ const SPACE = 0x20;
  */
 export function redactLine(line: Buffer, secrets: readonly LineSecret[]): Buffer {
   const redacted = Buffer.alloc(line.length, SPACE);
+  redactPart(line, secrets).copy(redacted);
+  return redacted;
+}
+
+/** A part of a line with its secrets replaced, and shorter by what the marks are shorter. */
+export function redactPart(line: Buffer, secrets: readonly LineSecret[]): Buffer {
+  const redacted = Buffer.allocUnsafe(line.length);
   let from = 0;
   let to = 0;
   const copyUntil = (end: number): void => {
@@ -90,7 +97,7 @@ export function redactLine(line: Buffer, secrets: readonly LineSecret[]): Buffer
     from = place.end;
   }
   copyUntil(line.length);
-  return redacted;
+  return redacted.subarray(0, to);
 }
 
 function toMarker(rule: string, maxBytes: number): string {

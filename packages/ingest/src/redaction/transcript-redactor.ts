@@ -1,4 +1,4 @@
-import { type LineSecret, locateUnescaped, redactLine, unescapeJson } from './redact-line.ts';
+import { type LineSecret, locateUnescaped, redactLine, redactPart, unescapeJson } from './redact-line.ts';
 import { createSecretScanner } from './secret-scanner.ts';
 
 /** Secrets of one kind on one line. */
@@ -13,7 +13,7 @@ export interface SecretFinding {
 }
 
 export interface RedactorOptions {
-  /** Longer lines, which nothing reads, become spaces: they are not held, so nobody could look for secrets in them. */
+  /** Longer lines are not held: secrets of up to some 16 KiB are found in them. */
   maxLineBytes: number;
   /** Called in the order of the lines. */
   onFinding: (finding: SecretFinding) => void;
@@ -32,8 +32,15 @@ export interface TranscriptRedactor {
 
 /** Lines are searched together once they are this long: every search costs a fixed time besides. */
 const SCAN_BYTES = 256 * 1024;
+/** Longer lines than `maxLineBytes` are searched in windows of this size; the end of each, in which a secret may be torn, again with the next. */
+const WINDOW_BYTES = 1024 * 1024;
+const OVERLAP_BYTES = 128 * 1024;
+/** The longest escape: `\ud83d`. */
+const MAX_ESCAPE_BYTES = 6;
 const LINE_FEED = 0x0a;
+const BACKSLASH = 0x5c;
 const SPACE = 0x20;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Takes the secrets out of a transcript's bytes before anything reads them. Holds at most a line of `maxLineBytes`, or
@@ -45,15 +52,19 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
   let lineNumber = 1;
   let byteOffset = 0;
   let hasChanged = false;
+  let long = createLongLine();
 
-  const redactLines = async (bytes: Buffer): Promise<Buffer> => {
-    if (bytes.length === 0) return bytes;
+  const findSecrets = async (bytes: Buffer): Promise<LineSecret[]> => {
     // One character a byte: places are byte offsets, and bytes that are no UTF-8 stay what they are.
     const json = bytes.toString('latin1');
     const matches = await scanner.scan(unescapeJson(json));
     const { toStart, toEnd } = locateUnescaped(matches.length > 0 ? json : '');
-    const secrets = matches.map(({ rule, start, end }) => ({ rule, start: toStart(start), end: toEnd(end) }));
-    return replace(bytes, secrets);
+    return matches.map(({ rule, start, end }) => ({ rule, start: toStart(start), end: toEnd(end) }));
+  };
+
+  const redactLines = async (bytes: Buffer): Promise<Buffer> => {
+    if (bytes.length === 0) return bytes;
+    return replace(bytes, await findSecrets(bytes));
   };
 
   const replace = (bytes: Buffer, secrets: readonly LineSecret[]): Buffer => {
@@ -69,7 +80,7 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
       }
       if (ofLine.length > 0) {
         redactLine(bytes.subarray(lineStart, lineEnd), ofLine).copy(bytes, lineStart);
-        report(ofLine);
+        report(countByRule(ofLine));
       }
       const nextStart = lineFeed === -1 ? lineEnd : lineEnd + 1;
       byteOffset += nextStart - lineStart;
@@ -79,66 +90,131 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
     return bytes;
   };
 
-  const report = (secrets: readonly LineSecret[]): void => {
-    hasChanged = true;
-    const counts = new Map<string, number>();
-    for (const { rule } of secrets) counts.set(rule, (counts.get(rule) ?? 0) + 1);
+  const report = (counts: ReadonlyMap<string, number>): void => {
+    if (counts.size > 0) hasChanged = true;
     for (const [rule, count] of counts) onFinding({ rule, count, lineNumber, byteOffset });
+  };
+
+  /** What can be given out of a line that comes in parts. */
+  const redactLong = async (part: Buffer, isEnd: boolean): Promise<Buffer> => {
+    const given: Buffer[] = [];
+    const isTerminated = part.at(-1) === LINE_FEED;
+    long.held = Buffer.concat([long.held, isTerminated ? part.subarray(0, -1) : part]);
+    long.byteLength += part.length;
+    while (long.held.length > WINDOW_BYTES || (isEnd && long.held.length > 0)) {
+      const window = long.held.subarray(0, WINDOW_BYTES);
+      const secrets = await findSecrets(window);
+      const end = window.length === long.held.length ? window.length : toWindowEnd(window, secrets);
+      const within = secrets.filter((secret) => secret.end <= end);
+      countByRule(within, long.counts);
+      const redacted = redactPart(window.subarray(0, end), within);
+      long.missingBytes += end - redacted.length;
+      given.push(redacted);
+      long.held = long.held.subarray(end);
+    }
+    if (isEnd) {
+      given.push(Buffer.alloc(long.missingBytes, SPACE), isTerminated ? part.subarray(-1) : NOTHING);
+      report(long.counts);
+      byteOffset += long.byteLength;
+      if (isTerminated) lineNumber++;
+      long = createLongLine();
+    }
+    return Buffer.concat(given);
+  };
+
+  const redactAll = async (groups: readonly LineGroup[]): Promise<Buffer> => {
+    const given: Buffer[] = [];
+    for (const { bytes, isPart, isEnd } of groups) {
+      given.push(isPart ? await redactLong(bytes, isEnd) : await redactLines(bytes));
+    }
+    return given.length === 1 ? (given[0] ?? NOTHING) : Buffer.concat(given);
   };
 
   return {
     async *redact(source) {
       for await (const chunk of source) {
         lines.push(chunk);
-        if (lines.completeBytes >= SCAN_BYTES) yield await redactLines(lines.takeComplete());
+        if (lines.completeBytes >= SCAN_BYTES) yield await redactAll(lines.takeComplete());
       }
-      const rest = await redactLines(lines.takeAll());
+      const rest = await redactAll(lines.takeAll());
       if (rest.length > 0) yield rest;
     },
     push: async (chunk) => {
       lines.push(chunk);
-      return await redactLines(lines.takeComplete());
+      return await redactAll(lines.takeComplete());
     },
-    finish: async () => await redactLines(lines.takeAll()),
+    finish: async () => await redactAll(lines.takeAll()),
     get hasChanged() {
-      return hasChanged || lines.hasBlanked;
+      return hasChanged;
     },
   };
 }
 
+/** A line that comes in parts. */
+function createLongLine() {
+  /** `missingBytes`: what the marks are shorter than the secrets. */
+  return { held: NOTHING as Buffer, byteLength: 0, missingBytes: 0, counts: new Map<string, number>() };
+}
+
+function countByRule(secrets: readonly LineSecret[], counts = new Map<string, number>()): Map<string, number> {
+  for (const { rule } of secrets) counts.set(rule, (counts.get(rule) ?? 0) + 1);
+  return counts;
+}
+
+/** Up to where a window can be given out: before the overlap, and neither within a secret nor within an escape. */
+function toWindowEnd(window: Buffer, secrets: readonly LineSecret[]): number {
+  const wanted = window.length - OVERLAP_BYTES;
+  const torn = secrets.find(({ start, end }) => start < wanted && end > wanted);
+  let end = torn === undefined ? wanted : torn.start > 0 ? torn.start : torn.end;
+  const backslash = window.subarray(Math.max(0, end - MAX_ESCAPE_BYTES), end).lastIndexOf(BACKSLASH);
+  if (backslash !== -1) {
+    end = Math.max(0, end - MAX_ESCAPE_BYTES) + backslash;
+    while (end > 0 && window[end - 1] === BACKSLASH) end--;
+  }
+  while (end > 0 && ((window[end] ?? 0) & 0xc0) === 0x80) end--;
+  return end > 0 ? end : wanted;
+}
+
+/** Whole lines, or a part of a line that is too long to be held. */
+interface LineGroup {
+  bytes: Buffer;
+  isPart: boolean;
+  /** Of a part: the line ends with it. */
+  isEnd: boolean;
+}
+
 /** Gathers whole lines. The bytes it gives are copies, to be changed at will. */
 function createLineGroups(maxLineBytes: number) {
+  let groups: LineGroup[] = [];
   let complete: Buffer[] = [];
   let completeBytes = 0;
-  /** Of the unfinished line, those parts that were not given out as spaces. */
+  /** Of the unfinished line, those parts that were not given out. */
   let unfinished: Buffer[] = [];
   let lineBytes = 0;
-  let hasBlanked = false;
 
-  const moveToComplete = (): void => {
-    for (const part of unfinished) {
-      complete.push(part);
-      completeBytes += part.length;
-    }
-    unfinished = [];
+  const endGroup = (): void => {
+    if (complete.length > 0) groups.push({ bytes: Buffer.concat(complete), isPart: false, isEnd: true });
+    complete = [];
   };
   const add = (part: Buffer, isEnd: boolean): void => {
     unfinished.push(part);
     lineBytes += part.length;
-    if (lineBytes - (isEnd ? 1 : 0) > maxLineBytes) {
-      for (const each of unfinished) each.fill(SPACE, 0, isEnd && each === part ? part.length - 1 : each.length);
-      hasBlanked = true;
-      moveToComplete();
-    }
-    if (!isEnd) return;
-    moveToComplete();
-    lineBytes = 0;
+    const isTooLong = lineBytes - (part.at(-1) === LINE_FEED ? 1 : 0) > maxLineBytes;
+    if (!isTooLong && !isEnd) return;
+    for (const each of unfinished) completeBytes += each.length;
+    if (isTooLong) {
+      endGroup();
+      groups.push({ bytes: Buffer.concat(unfinished), isPart: true, isEnd });
+    } else complete.push(...unfinished);
+    unfinished = [];
+    if (isEnd) lineBytes = 0;
   };
-  const takeComplete = (): Buffer => {
-    const bytes = Buffer.concat(complete, completeBytes);
-    complete = [];
+  const takeComplete = (): LineGroup[] => {
+    endGroup();
+    const taken = groups;
+    groups = [];
     completeBytes = 0;
-    return bytes;
+    return taken;
   };
 
   return {
@@ -151,18 +227,15 @@ function createLineGroups(maxLineBytes: number) {
       }
       if (start < bytes.length) add(bytes.subarray(start), false);
     },
-    /** Lines, and the beginning of one that is too long. */
+    /** Lines, and parts of one that is too long. */
     takeComplete,
     /** The last line too, which no line feed ended. */
-    takeAll(): Buffer {
-      moveToComplete();
+    takeAll(): LineGroup[] {
+      if (lineBytes > 0) add(NOTHING, true);
       return takeComplete();
     },
     get completeBytes() {
       return completeBytes;
-    },
-    get hasBlanked() {
-      return hasBlanked;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
+import { readUncutLength } from '../../lines/line-cutter.ts';
 import {
   cutCharacters,
   isJsonObject,
@@ -191,6 +192,8 @@ function withoutMediaData(value: JsonValue, context: BlockContext, depth = 0): J
   if (typeof value.data === 'string' && isMedia(value)) {
     const { data: _data, ...rest } = value;
     if (context.isUnmeasured) return { ...rest, byte_length: Buffer.byteLength(value.data, 'base64') };
+    const uncutLength = readUncutLength(value.data);
+    if (uncutLength !== undefined) return { ...rest, byte_length: Math.floor((uncutLength * 3) / 4) };
     const bytes = Buffer.from(value.data, 'base64');
     return { ...rest, byte_length: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
   }

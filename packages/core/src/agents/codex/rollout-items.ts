@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
+import { readUncutLength } from '../../lines/line-cutter.ts';
 import { isJsonObject, readIdentifier, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';
@@ -107,7 +108,7 @@ function toMedia(part: JsonObject, blockType: string): BlockContent {
   if (prefix === undefined || mediaType === undefined) block.metadata.url = url.slice(0, 512).toWellFormed();
   else {
     block.metadata.media_type = mediaType;
-    block.metadata.byte_length = Math.floor(((url.length - prefix.length) * 3) / 4);
+    block.metadata.byte_length = Math.floor((((readUncutLength(url) ?? url.length) - prefix.length) * 3) / 4);
   }
   return block;
 }

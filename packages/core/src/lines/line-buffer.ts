@@ -1,0 +1,73 @@
+import { createLineCutter, type LineCut, type LineCutter } from './line-cutter.ts';
+
+/** What becomes of lines of more than `maxLineBytes`: they are left unread, or read with their long texts cut. */
+export type LongLines = 'skip' | 'cut';
+
+/** Of what a cut line keeps: a worker holds it as bytes, as text and as values. */
+const MAX_CUT_LINE_BYTES = 32 * 1024 * 1024;
+/** More than what a row holds of a text (256 KiB), were it all escapes: so rows of a cut line hold as much of it. */
+const MAX_CUT_TEXT_BYTES = 2 * 1024 * 1024;
+
+/** A line as it was held. */
+export interface HeldLine {
+  byteLength: number;
+  /** Absent where the line was too long. Valid until more is held. */
+  bytes: Buffer | undefined;
+  /** Where the bytes are not the whole line. */
+  cut?: LineCut;
+}
+
+/** Gathers the parts of one line after the other; holds at most `maxLineBytes`, and for a longer line what is kept of it. */
+export function createLineBuffer(maxLineBytes: number, longLines: LongLines) {
+  let held: Buffer = Buffer.alloc(0);
+  let heldBytes = 0;
+  let cutter: LineCutter | undefined;
+
+  const cut = (part: Buffer, before: Buffer): void => {
+    if (longLines === 'skip') return;
+    if (cutter === undefined) {
+      const maxBytes = Math.max(256, Math.min(maxLineBytes, MAX_CUT_LINE_BYTES));
+      cutter = createLineCutter({ maxBytes, maxTextBytes: MAX_CUT_TEXT_BYTES });
+      cutter.push(before);
+    }
+    cutter.push(part);
+  };
+
+  /** A copy: the reader may reuse the part, and a view would keep all of its chunk alive for a few bytes. */
+  const hold = (part: Buffer): void => {
+    const byteLength = heldBytes + part.length;
+    if (byteLength > maxLineBytes) {
+      cut(part, held.subarray(0, heldBytes));
+      held = Buffer.alloc(0);
+    } else {
+      if (byteLength > held.length) {
+        const larger = Buffer.allocUnsafe(Math.min(Math.max(byteLength, 2 * held.length), maxLineBytes));
+        held.copy(larger, 0, 0, heldBytes);
+        held = larger;
+      }
+      part.copy(held, heldBytes);
+    }
+    heldBytes = byteLength;
+  };
+
+  return {
+    hold,
+    /** The line that ends with this part. */
+    take(lastPart: Buffer): HeldLine {
+      if (heldBytes === 0 && lastPart.length <= maxLineBytes) return { byteLength: lastPart.length, bytes: lastPart };
+      hold(lastPart);
+      const byteLength = heldBytes;
+      heldBytes = 0;
+      if (byteLength <= maxLineBytes) return { byteLength, bytes: held.subarray(0, byteLength) };
+      const line = cutter?.finish();
+      cutter = undefined;
+      if (line === undefined) return { byteLength, bytes: undefined };
+      const { bytes, textCount, elementCount } = line;
+      return { byteLength, bytes, ...(textCount + elementCount > 0 && { cut: { textCount, elementCount } }) };
+    },
+    /** Of the unfinished line. */
+    get heldBytes() {
+      return heldBytes;
+    },
+  };
+}

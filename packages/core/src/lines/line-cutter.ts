@@ -1,0 +1,370 @@
+/** Of a line of JSON that was cut: what it lacks. */
+export interface LineCut {
+  /** Texts of which only the beginning was kept. */
+  textCount: number;
+  /** Elements of arrays and members of objects that were left out. */
+  elementCount: number;
+}
+
+interface CutLine extends LineCut {
+  /** JSON where the line was; broken where the line was. Without the white space between values. */
+  bytes: Buffer;
+}
+
+export interface LineCutter {
+  push(part: Buffer): void;
+  /** To be called once. `closesTorn`: what the line's end was torn from is completed, as far as it came. */
+  finish(closesTorn?: boolean): CutLine;
+}
+
+interface LineCutterOptions {
+  /** Of what is kept; bounds the memory. At least 256. */
+  maxBytes: number;
+  /** Longer texts are cut, in bytes of JSON. */
+  maxTextBytes: number;
+}
+
+/** What the smallest value may take: less room than this is left alone. Has room for a text's mark, and for any number. */
+const MIN_VALUE_BYTES = 64;
+const MAX_MARK_BYTES = 48;
+/** Members with longer names are left out: none that a reader knows comes near it. */
+const MAX_KEY_BYTES = 1024;
+const FIRST_CAPACITY_BYTES = 64 * 1024;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+/** Stands nowhere in JSON but in texts. */
+const NO_JSON = 0x21;
+
+/**
+ * Where in the line the next byte stands: `root` between whole values, `first` behind an opening bracket, `next` behind a comma,
+ * `colon` behind a name, `value` before a member's value, `after` behind one; `key`, `text` and `scalar` within one, `left-out`
+ * within a value that is left out, `lost` behind something that is no JSON.
+ */
+type Place = 'root' | 'first' | 'next' | 'colon' | 'value' | 'after' | 'key' | 'text' | 'scalar' | 'left-out' | 'lost';
+
+/** An array or object that is open. */
+interface Frame {
+  isObject: boolean;
+  isEmpty: boolean;
+  /** Of the output: where it has to be closed at the latest. */
+  endBytes: number;
+}
+
+/**
+ * Cuts a line of JSON of any length while it streams past, so that what is left is JSON of at most `maxBytes`. Texts longer than
+ * `maxTextBytes` keep their beginning, behind which stands how long they were. So that what comes first cannot crowd out what
+ * comes last (usage comes last), every value may take half of what is left of the array or object that it stands in; elements
+ * for which less than 64 bytes would be left are left out. Depends on the bytes alone, not on how they are parted.
+ */
+export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions): LineCutter {
+  let output = Buffer.allocUnsafe(Math.min(FIRST_CAPACITY_BYTES, maxBytes));
+  let length = 0;
+  let textCount = 0;
+  let elementCount = 0;
+  let place: Place = 'root';
+  const root: Frame = { isObject: false, isEmpty: true, endBytes: maxBytes };
+  const frames: Frame[] = [];
+  const key = Buffer.allocUnsafe(MAX_KEY_BYTES);
+  let keyBytes = 0;
+  /** Of the output: where the element begins that is being read, with its comma and name. */
+  let elementStart = 0;
+  let valueEnd = 0;
+  const text = createTextReader();
+  /** Of the output: where a text may be cut at the latest, and where it would be. */
+  let lastCutBytes = 0;
+  let cutBytes = 0;
+  let isCopying = false;
+  let leftOutDepth = 0;
+  let isLeftOutText = false;
+
+  const frame = (): Frame => frames.at(-1) ?? root;
+
+  const write = (byte: number): void => {
+    if (length === output.length) {
+      const larger = Buffer.allocUnsafe(Math.min(2 * length, maxBytes));
+      output.copy(larger, 0, 0, length);
+      output = larger;
+    }
+    output[length++] = byte;
+  };
+  const writeAll = (bytes: Buffer): void => {
+    for (const byte of bytes) write(byte);
+  };
+
+  /** Writes the comma and the name before a value. False if too little would be left for it. */
+  const beginValue = (): boolean => {
+    const { isObject, isEmpty, endBytes } = frame();
+    elementStart = length;
+    const nameBytes = isObject ? keyBytes + 3 : 0;
+    const hasComma = !isEmpty && frames.length > 0;
+    const valueStart = length + nameBytes + (hasComma ? 1 : 0);
+    const valueBytes = Math.floor((endBytes - 1 - valueStart) / 2);
+    if (valueBytes < MIN_VALUE_BYTES || (isObject && keyBytes > MAX_KEY_BYTES)) return false;
+    if (hasComma) write(COMMA);
+    if (isObject) {
+      write(QUOTE);
+      writeAll(key.subarray(0, keyBytes));
+      write(QUOTE);
+      write(COLON);
+    }
+    valueEnd = valueStart + valueBytes;
+    return true;
+  };
+
+  const endValue = (): void => {
+    frame().isEmpty = false;
+    place = frames.length === 0 ? 'root' : 'after';
+  };
+
+  const beginLeftOut = (byte: number): void => {
+    elementCount++;
+    length = elementStart;
+    isLeftOutText = byte === QUOTE;
+    leftOutDepth = byte === OPEN_ARRAY || byte === OPEN_OBJECT ? 1 : 0;
+    text.begin();
+    place = 'left-out';
+  };
+
+  const readValue = (byte: number): void => {
+    if (!beginValue()) {
+      beginLeftOut(byte);
+      return;
+    }
+    write(byte);
+    if (byte === QUOTE) {
+      place = 'text';
+      text.begin();
+      valueEnd = Math.min(valueEnd, length + Math.max(maxTextBytes, MIN_VALUE_BYTES));
+      lastCutBytes = valueEnd - 1 - MAX_MARK_BYTES;
+      cutBytes = length;
+      isCopying = true;
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      frames.push({ isObject: byte === OPEN_OBJECT, isEmpty: true, endBytes: valueEnd });
+      place = 'first';
+    } else place = 'scalar';
+  };
+
+  const readClose = (byte: number): void => {
+    if (frames.length === 0 || byte !== (frame().isObject ? CLOSE_OBJECT : CLOSE_ARRAY)) lose();
+    else {
+      write(byte);
+      frames.pop();
+      endValue();
+    }
+  };
+
+  const lose = (): void => {
+    place = 'lost';
+    length = Math.min(length, maxBytes - 1);
+    write(NO_JSON);
+  };
+
+  /** A byte that stands between texts and scalars. */
+  const readBetween = (byte: number): void => {
+    const isClose = byte === CLOSE_ARRAY || byte === CLOSE_OBJECT;
+    // White space, and a byte order mark.
+    if (byte === 0x20 || (byte >= 0x09 && byte <= 0x0d && byte !== 0x0b && byte !== 0x0c)) return;
+    if (place === 'root' && byte >= 0x80 && length < 3) write(byte);
+    else if (place === 'after') {
+      if (byte === COMMA) place = 'next';
+      else readClose(byte);
+    } else if (place === 'colon') {
+      if (byte === COLON) place = 'value';
+      else lose();
+    } else if (place === 'first' && isClose) readClose(byte);
+    else if (isClose || byte === COMMA || byte === COLON) lose();
+    else if (place === 'value' || !frame().isObject) readValue(byte);
+    else if (byte === QUOTE) {
+      place = 'key';
+      keyBytes = 0;
+      text.begin();
+    } else lose();
+  };
+
+  const readKey = (byte: number): void => {
+    if (text.isEnd(byte)) {
+      place = 'colon';
+      return;
+    }
+    if (keyBytes < MAX_KEY_BYTES) key[keyBytes] = byte;
+    keyBytes++;
+  };
+
+  const readText = (byte: number): void => {
+    if (isCopying && text.isBetweenCharacters(byte) && length <= lastCutBytes) cutBytes = length;
+    if (text.isEnd(byte)) {
+      endText();
+      return;
+    }
+    if (!isCopying) return;
+    if (length < valueEnd - 1) write(byte);
+    else {
+      isCopying = false;
+      length = cutBytes;
+      textCount++;
+    }
+  };
+
+  const endText = (): void => {
+    if (!isCopying) writeAll(Buffer.from(toMark(text.byteLength)));
+    write(QUOTE);
+    endValue();
+  };
+
+  /** False if the byte is the first one behind the scalar. */
+  const readScalar = (byte: number): boolean => {
+    if (isScalarEnd(byte)) {
+      endValue();
+      return false;
+    }
+    if (length < valueEnd) write(byte);
+    else beginLeftOut(byte);
+    return true;
+  };
+
+  /** As `readScalar`, of a value that is left out. */
+  const readLeftOut = (byte: number): boolean => {
+    if (isLeftOutText) {
+      if (text.isEnd(byte)) {
+        isLeftOutText = false;
+        if (leftOutDepth === 0) place = frames.length === 0 ? 'root' : 'after';
+      }
+      return true;
+    }
+    if (leftOutDepth === 0) {
+      if (!isScalarEnd(byte)) return true;
+      place = frames.length === 0 ? 'root' : 'after';
+      return false;
+    }
+    if (byte === QUOTE) {
+      isLeftOutText = true;
+      text.begin();
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) leftOutDepth++;
+    else if ((byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) && --leftOutDepth === 0) place = 'after';
+    return true;
+  };
+
+  const read = (byte: number): void => {
+    if (place === 'text') readText(byte);
+    else if (place === 'left-out') {
+      if (!readLeftOut(byte)) readBetween(byte);
+    } else if (place === 'key') readKey(byte);
+    else if (place === 'scalar') {
+      if (!readScalar(byte)) readBetween(byte);
+    } else if (place !== 'lost') readBetween(byte);
+  };
+
+  const closeTorn = (): void => {
+    if (place === 'lost') return;
+    if (place === 'text') {
+      if (isCopying) textCount++;
+      length = cutBytes;
+      isCopying = false;
+      endText();
+    } else if (place === 'scalar') length = elementStart;
+    for (let open = frames.pop(); open !== undefined; open = frames.pop()) {
+      write(open.isObject ? CLOSE_OBJECT : CLOSE_ARRAY);
+    }
+  };
+
+  return {
+    push(part) {
+      for (let at = 0; at < part.length; at++) {
+        // Nearly all of a long line goes past here.
+        if (place === 'left-out' ? isLeftOutText : place === 'text' && !isCopying) at = text.skip(part, at);
+        if (at < part.length) read(part[at] ?? 0);
+      }
+    },
+    finish(closesTorn = false) {
+      if (closesTorn) closeTorn();
+      return { bytes: output.subarray(0, length), textCount, elementCount };
+    },
+  };
+}
+
+/** How long a text was, behind what is left of it. */
+function toMark(byteLength: number): string {
+  return `... [cut: ${byteLength} bytes]`;
+}
+
+const MARK = /\.\.\. \[cut: (\d{1,12}) bytes\]$/;
+
+/** In bytes of UTF-8, of a text that was cut; undefined for one without a mark, or with one that cannot be. */
+export function readUncutLength(text: string): number | undefined {
+  const length = Number(MARK.exec(text.slice(-MAX_MARK_BYTES))?.[1]);
+  return length > text.length - MAX_MARK_BYTES ? length : undefined;
+}
+
+function isScalarEnd(byte: number): boolean {
+  return byte <= 0x20 || byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT || byte === QUOTE;
+}
+
+/** Follows a text of JSON from behind its opening quote. */
+function createTextReader() {
+  let byteLength = 0;
+  let isEscaped = false;
+  let hexDigits = 0;
+  let code = 0;
+  /** Whether half a pair stands before, whose other half may follow. */
+  let isHalfPair = false;
+  return {
+    begin(): void {
+      byteLength = 0;
+      isEscaped = false;
+      hexDigits = 0;
+      isHalfPair = false;
+    },
+    /** Whether a character, or the end, begins with this byte, which is to be read next. */
+    isBetweenCharacters: (byte: number): boolean =>
+      !isEscaped && hexDigits === 0 && !isHalfPair && (byte & 0xc0) !== 0x80,
+    /** Whether the byte is the closing quote. */
+    isEnd(byte: number): boolean {
+      if (hexDigits > 0) {
+        code = code * 16 + (Number.parseInt(String.fromCharCode(byte), 16) || 0);
+        if (--hexDigits === 0) {
+          isHalfPair = !isHalfPair && code >= 0xd800 && code <= 0xdbff;
+          byteLength += toUtf8Length(code);
+        }
+      } else if (isEscaped) {
+        isEscaped = false;
+        if (byte === LETTER_U) {
+          hexDigits = 4;
+          code = 0;
+        } else byteLength++;
+      } else if (byte === BACKSLASH) isEscaped = true;
+      else if (byte === QUOTE) return true;
+      else {
+        byteLength++;
+        isHalfPair = false;
+      }
+      return false;
+    },
+    /** Reads on to a quote or backslash, and gives its place; the end of the bytes if there is none. */
+    skip(bytes: Buffer, start: number): number {
+      if (isEscaped || hexDigits > 0) return start;
+      let at = start;
+      for (let byte = bytes[at]; byte !== undefined && byte !== QUOTE && byte !== BACKSLASH; byte = bytes[++at]);
+      if (at > start) isHalfPair = false;
+      byteLength += at - start;
+      return at;
+    },
+    /** Of what was read, without its escapes, as UTF-8. */
+    get byteLength() {
+      return byteLength;
+    },
+  };
+}
+
+function toUtf8Length(code: number): number {
+  if (code < 0x80) return 1;
+  // Each half of a pair is two of its four bytes.
+  return code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 2 : 3;
+}
