@@ -1,6 +1,8 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
 import { AGENTS } from '@recount/core';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { findSessions, toBaseFolders } from './find-sessions.ts';
@@ -106,5 +108,24 @@ it('names what lies beside the sessions and is not brought', async () => {
   expect(found.map(({ place, files }) => [place.holds, place.what, files.length])).toEqual([
     ['aside', 'tool results too large for their transcript', 1],
     ['aside', 'prompts, also of sessions that are gone', 1],
+  ]);
+});
+
+it('names what there is no permission to look into, once, and goes on', async () => {
+  await write('.claude/projects/closed/one.jsonl', '.claude/projects/open/two.jsonl', '.codex/sessions/2026/a.jsonl');
+  const closed = [join(homeFolder, '.claude/projects/closed'), join(homeFolder, '.codex/sessions')];
+  for (const folder of closed) await chmod(folder, 0o000);
+  await chmod(homeFolder, 0o755);
+  // Root looks into everything, and only a process of its own can be somebody else.
+  const script = `
+    import { findSessions } from ${JSON.stringify(new URL('find-sessions.ts', import.meta.url).href)};
+    if (process.getuid() === 0) process.seteuid(65534);
+    const found = await findSessions(${JSON.stringify({ platform: 'linux', environment: {}, homeFolder })});
+    console.log(JSON.stringify(found.map(({ agent, files, denied }) => [agent.id, files.length, denied])));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+  for (const folder of closed) await chmod(folder, 0o700);
+  expect(JSON.parse(stdout)).toEqual([
+    ['claude-code', 1, closed.slice(0, 1)],
+    ['codex', 0, closed.slice(1)],
   ]);
 });

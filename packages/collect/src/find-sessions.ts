@@ -17,8 +17,9 @@ export interface FoundSessions {
   place: SessionPlace;
   /** The place's base folder, absolute. */
   folder: string;
-  /** At least one. */
   files: MatchedFile[];
+  /** Paths of folders, and of files in them, that there is no permission to look into. Without `files` if these are all. */
+  denied: string[];
   sizeBytes: number;
 }
 
@@ -32,9 +33,9 @@ export async function findSessions(machine: Machine, agents: readonly Agent[] = 
   for (const agent of agents) {
     for (const place of agent.places ?? []) {
       for (const folder of toBaseFolders(place, machine)) {
-        const files = await listNewFiles(folder, place, seen);
+        const { files, denied } = await listNewFiles(folder, place, seen);
         const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
-        if (files.length > 0) found.push({ agent, place, folder, files, sizeBytes });
+        if (files.length + denied.length > 0) found.push({ agent, place, folder, files, denied, sizeBytes });
       }
     }
   }
@@ -54,10 +55,19 @@ export function toBaseFolders(place: SessionPlace, { platform, environment, home
   return folders.length > 0 ? folders : place.bases.map((base) => join(homeFolder, base));
 }
 
-async function listNewFiles(folder: string, place: SessionPlace, seen: Set<string>): Promise<MatchedFile[]> {
+async function listNewFiles(
+  folder: string,
+  place: SessionPlace,
+  seen: Set<string>,
+): Promise<Pick<FoundSessions, 'files' | 'denied'>> {
   const files: MatchedFile[] = [];
+  const denied: string[] = [];
+  const onDenied = (path: string): void => {
+    if (!seen.has(path)) denied.push(path);
+    seen.add(path);
+  };
   for (const pattern of place.files) {
-    for await (const matched of matchFiles(folder, pattern)) {
+    for await (const matched of matchFiles(folder, pattern, onDenied)) {
       for (const file of await toFiles(matched, place)) {
         if (seen.has(file.path)) continue;
         seen.add(file.path);
@@ -65,7 +75,7 @@ async function listNewFiles(folder: string, place: SessionPlace, seen: Set<strin
       }
     }
   }
-  return files;
+  return { files, denied };
 }
 
 /** The file itself, or those in the folders that it lists. */

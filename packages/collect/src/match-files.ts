@@ -14,56 +14,76 @@ const MAX_DEPTH = 32;
 /**
  * The files below a folder that a pattern fits: `*` stands for any characters of a name, `**` for any number of folders.
  * Sorted so that `<session>.jsonl` comes right before what lies in `<session>/`. Links are followed where the pattern names them,
- * and not where it only fits them. What cannot be read, or is not there, has no files.
+ * and not where it only fits them. What is not there has no files; what there is no permission to look into is told, and left.
  */
-export async function* matchFiles(folder: string, pattern: string): AsyncGenerator<MatchedFile, void> {
-  yield* matchParts(folder, pattern.split('/'), 0);
+export async function* matchFiles(
+  folder: string,
+  pattern: string,
+  onDenied: OnDenied = () => undefined,
+): AsyncGenerator<MatchedFile, void> {
+  yield* matchParts(folder, pattern.split('/'), { depth: 0, onDenied });
 }
 
-async function* matchParts(folder: string, parts: readonly string[], depth: number): AsyncGenerator<MatchedFile, void> {
+/** A folder, or a file in one, that there is no permission to look into. */
+type OnDenied = (path: string) => void;
+
+interface Walk {
+  depth: number;
+  onDenied: OnDenied;
+}
+
+async function* matchParts(folder: string, parts: readonly string[], walk: Walk): AsyncGenerator<MatchedFile, void> {
   const [part = '', ...rest] = parts;
   if (part === '**') {
-    yield* matchAnywhere(folder, rest, depth);
+    yield* matchAnywhere(folder, rest, walk);
   } else if (!part.includes('*')) {
     const path = join(folder, part);
-    if (rest.length > 0) yield* matchParts(path, rest, depth);
-    else yield* toFile(path);
+    if (rest.length > 0) yield* matchParts(path, rest, walk);
+    else yield* toFile(path, walk);
   } else {
     const fits = toNameTest(part);
-    for (const entry of await readEntries(folder)) {
+    for (const entry of await readEntries(folder, walk)) {
       if (!fits(entry.name)) continue;
       const path = join(folder, entry.name);
-      if (rest.length === 0 && entry.isFile()) yield* toFile(path);
-      if (rest.length > 0 && entry.isDirectory()) yield* matchParts(path, rest, depth);
+      if (rest.length === 0 && entry.isFile()) yield* toFile(path, walk);
+      if (rest.length > 0 && entry.isDirectory()) yield* matchParts(path, rest, walk);
     }
   }
 }
 
 /** One pass over the folder and all below it, with its own files and folders in one order. */
-async function* matchAnywhere(
-  folder: string,
-  rest: readonly string[],
-  depth: number,
-): AsyncGenerator<MatchedFile, void> {
+async function* matchAnywhere(folder: string, rest: readonly string[], walk: Walk): AsyncGenerator<MatchedFile, void> {
   const [name = ''] = rest;
   const fits = toNameTest(name);
-  if (rest.length > 1) yield* matchParts(folder, rest, depth);
-  for (const entry of await readEntries(folder)) {
+  const { depth } = walk;
+  if (rest.length > 1) yield* matchParts(folder, rest, walk);
+  for (const entry of await readEntries(folder, walk)) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth < MAX_DEPTH) yield* matchAnywhere(path, rest, depth + 1);
-    else if (rest.length === 1 && entry.isFile() && fits(entry.name)) yield* toFile(path);
+    if (entry.isDirectory() && depth < MAX_DEPTH) yield* matchAnywhere(path, rest, { ...walk, depth: depth + 1 });
+    else if (rest.length === 1 && entry.isFile() && fits(entry.name)) yield* toFile(path, walk);
   }
 }
 
-async function* toFile(path: string): AsyncGenerator<MatchedFile, void> {
-  const stats = await stat(path).catch(() => undefined);
+async function* toFile(path: string, { onDenied }: Walk): AsyncGenerator<MatchedFile, void> {
+  const stats = await stat(path).catch((error: unknown) => {
+    if (isDenial(error)) onDenied(path);
+    return undefined;
+  });
   if (stats?.isFile()) yield { path, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs };
 }
 
-async function readEntries(folder: string): Promise<Dirent[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
+async function readEntries(folder: string, { onDenied }: Walk): Promise<Dirent[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown): Dirent[] => {
+    if (isDenial(error)) onDenied(folder);
+    return [];
+  });
   const toKey = (entry: Dirent): string => (entry.isDirectory() ? `${entry.name}/` : entry.name);
   return entries.sort((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
+}
+
+function isDenial(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'EACCES' || code === 'EPERM';
 }
 
 function toNameTest(pattern: string): (name: string) => boolean {

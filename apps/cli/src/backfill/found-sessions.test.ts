@@ -42,6 +42,19 @@ it('takes them only after a yes', async () => {
   }
 });
 
+it('names what there is no permission to look into, and has it fail where it is read', async () => {
+  const context = createContext();
+  const found = await findOnMachine(context, { agent: [] });
+  const denied = [join(home, '.claude/projects/closed')];
+  const places = found.map((place) => ({ ...place, denied }));
+  await showFound(context, places, false);
+  expect(context.err()).toContain(`No permission to look into ${denied[0]}`);
+  const paths = await confirmFound(context, places, { isConfirmed: true, asJson: false });
+  expect(paths).toEqual(expect.arrayContaining(denied));
+  await showFound(context, [{ ...places[0], files: [] } as (typeof places)[number]], true);
+  expect(context.out()).toContain(JSON.stringify(denied[0]));
+});
+
 it('says what to type where nobody can be asked', async () => {
   const context = createContext();
   const found = await findOnMachine(context, { agent: [] });

@@ -46,6 +46,7 @@ export async function showFound(context: CliContext, found: readonly FoundSessio
   if (asJson) print(context, JSON.stringify({ places: counted.map(toJson) }, null, 2));
   else if (counted.length === 0) note(context, 'No sessions found.');
   else for (const line of toTable(context, counted)) print(context, line);
+  for (const path of found.flatMap(({ denied }) => denied)) note(context, `No permission to look into ${path}`);
 }
 
 interface CountedSessions extends FoundSessions {
@@ -68,7 +69,7 @@ async function countSessions({ agent, place, files }: FoundSessions): Promise<nu
 }
 
 function toJson(found: CountedSessions) {
-  const { agent, place, folder, files, sessionCount, sizeBytes } = found;
+  const { agent, place, folder, files, denied, sessionCount, sizeBytes } = found;
   return {
     agent: agent.id,
     holds: place.holds,
@@ -77,6 +78,7 @@ function toJson(found: CountedSessions) {
     sessions: sessionCount ?? null,
     files: files.length,
     bytes: sizeBytes,
+    ...(denied.length > 0 && { denied }),
     readable: isReadable(found),
   };
 }
@@ -111,7 +113,8 @@ export async function confirmFound(
     const agents = AGENTS.filter(({ places }) => places !== undefined).map(({ label }) => label);
     throw new CliError(`No sessions found: recount looked for those of ${agents.join(', ')}. Name files or folders.`);
   }
-  const paths = readable.flatMap(({ files }) => files.map(({ path }) => path));
+  // What there is no permission to look into fails where it is read: it is named and counted, and the exit code says so.
+  const paths = readable.flatMap(({ files, denied }) => [...files.map(({ path }) => path), ...denied]);
   if (isConfirmed) return paths;
   if (!asJson) await showFound(context, found, false);
   if (!context.stdin.isTTY || !context.stderr.isTTY) {
@@ -142,8 +145,8 @@ function sumBytes(found: readonly FoundSessions[]): number {
 }
 
 /** The folder that all files of the place lie in, with `~` for the home folder. */
-function toShownFolder(context: CliContext, { files }: FoundSessions): string {
-  const paths = files.map(({ path }) => path.split(sep));
+function toShownFolder(context: CliContext, { files, denied }: FoundSessions): string {
+  const paths = [...files.map(({ path }) => path), ...denied].map((path) => path.split(sep));
   const [first = []] = paths;
   const isShared = (index: number): boolean => paths.every((path) => path[index] === first[index]);
   const end = first.findIndex((_part, index) => !isShared(index));

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { findSessions, matchFiles } from '@recount/collect';
+import { type FoundSessions, findSessions, matchFiles } from '@recount/collect';
 import type { FoundFile } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
@@ -21,10 +21,19 @@ export async function findHistory(context: CliContext, paths: readonly string[])
   const machine = { platform: process.platform, environment, homeFolder: environment.HOME || homedir() };
   const found = await findSessions(machine);
   return {
-    files: found.filter(({ place }) => place.holds === 'transcripts').flatMap(({ files }) => files),
-    databases: found.filter(({ place }) => place.holds === 'database').map(({ agent }) => agent.label),
+    files: found.filter(({ place }) => place.holds === 'transcripts').flatMap(withDenied),
+    databases: found
+      .filter(({ place, files }) => place.holds === 'database' && files.length > 0)
+      .map(({ agent }) => agent.label),
   };
 }
+
+/** What there is no permission to look into fails where it is read, and is counted so. */
+function withDenied({ files, denied }: FoundSessions): FoundFile[] {
+  return [...files, ...denied.map(toDeniedFile)];
+}
+
+const toDeniedFile = (path: string): FoundFile => ({ path, sizeBytes: 0, modifiedAtMs: 0 });
 
 async function findBelow({ workingDirectory }: CliContext, paths: readonly string[]): Promise<FoundFile[]> {
   const files = new Map<string, FoundFile>();
@@ -37,7 +46,8 @@ async function findBelow({ workingDirectory }: CliContext, paths: readonly strin
       continue;
     }
     for (const pattern of TRANSCRIPT_PATTERNS)
-      for await (const file of matchFiles(path, pattern)) files.set(file.path, file);
+      for await (const file of matchFiles(path, pattern, (denied) => files.set(denied, toDeniedFile(denied))))
+        files.set(file.path, file);
   }
   return [...files.values()];
 }
