@@ -29,6 +29,16 @@ export async function preferIndexes(transaction: Database): Promise<void> {
     SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS name`);
 }
 
+/**
+ * Settings for a batch of search documents, until the end of the transaction: rows are looked up one by one, and what goes into
+ * the index is gathered until it is merged, as an insertion by itself finds its place for each of some hundred entries.
+ */
+export async function preferBulkIndexing(transaction: Database): Promise<void> {
+  await preferIndexes(transaction);
+  await transaction.execute(sql`
+    SELECT set_config('gin_pending_list_limit', '64MB', true), set_config('work_mem', '64MB', true)`);
+}
+
 /** Runs `work`, which compares whole tables, without looking rows of one up in the other. */
 export async function preferScans<T>(transaction: Database, work: () => Promise<T>): Promise<T> {
   await transaction.execute(sql`SET LOCAL enable_nestloop = off`);

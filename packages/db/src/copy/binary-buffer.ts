@@ -15,9 +15,11 @@ export interface BinaryBuffer {
   writeByte(value: number): void;
   writeInt16(value: number): void;
   writeInt32(value: number): void;
-  /** A safe integer as a signed 64-bit one. */
-  writeInt64(value: number): void;
+  /** A safe integer, or a bigint, as a signed 64-bit one. */
+  writeInt64(value: number | bigint): void;
   writeBytes(bytes: Buffer): void;
+  /** UTF-8 and a zero byte behind it. For short texts, which must hold none. */
+  writeTerminatedText(text: string): void;
   /** UTF-8 with its byte length before it, and `firstByte`, counted in the length, where given. */
   writeSizedText(text: string, firstByte?: number): void;
   /** The bytes written since the last take, in order; none is empty. */
@@ -67,6 +69,10 @@ export function createBinaryBuffer(): BinaryBuffer {
     },
     writeInt64(value) {
       ensure(8);
+      if (typeof value === 'bigint') {
+        length = bytes.writeBigInt64BE(value, length);
+        return;
+      }
       bytes.writeInt32BE(Math.floor(value / 2 ** 32), length);
       bytes.writeUInt32BE(value - Math.floor(value / 2 ** 32) * 2 ** 32, length + 4);
       length += 8;
@@ -74,6 +80,20 @@ export function createBinaryBuffer(): BinaryBuffer {
     writeBytes(source) {
       ensure(source.length);
       length += source.copy(bytes, length);
+    },
+    writeTerminatedText(text) {
+      ensure(text.length * MAX_BYTES_PER_UNIT + 1);
+      const start = length;
+      // A call of `write` costs more than the few bytes of an ASCII word.
+      for (let index = 0; index < text.length; index++) {
+        const code = text.charCodeAt(index);
+        if (code > 127) {
+          length = start + bytes.write(text, start, 'utf8');
+          break;
+        }
+        bytes[length++] = code;
+      }
+      bytes[length++] = 0;
     },
     writeSizedText(text, firstByte) {
       // Counting the bytes reads the text once more: only where the chunk may be too short for it.

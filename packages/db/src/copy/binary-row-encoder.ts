@@ -1,5 +1,6 @@
 import { getTableColumns, type PgTable } from '../drizzle.cjs';
 import { COST_SCALE } from '../schema/column-types.ts';
+import type { WordVector } from '../search/schema.ts';
 import { type BinaryBuffer, createBinaryBuffer } from './binary-buffer.ts';
 
 const DIGIT_BASE = 10_000;
@@ -27,6 +28,36 @@ export function writeNumeric(buffer: BinaryBuffer, value: number): void {
   buffer.writeInt16(value < 0 ? NEGATIVE : POSITIVE);
   buffer.writeInt16(COST_SCALE);
   for (const digit of digits) buffer.writeInt16(digit);
+}
+
+/** Writes a `tsvector` (src/backend/utils/adt/tsvector.c, tsvectorrecv): each lexeme with its positions, whose upper two bits are the weight. */
+function writeWordVector(buffer: BinaryBuffer, { positions, weight }: WordVector): void {
+  let byteLength = 4;
+  for (const [lexeme, places] of positions) byteLength += Buffer.byteLength(lexeme) + 1 + 2 + places.length * 2;
+  buffer.writeInt32(byteLength);
+  buffer.writeInt32(positions.size);
+  // Read as signed, as the buffer writes them.
+  const weightBits = weight < 2 ? weight << 14 : (weight - 4) << 14;
+  for (const [lexeme, places] of positions) {
+    buffer.writeTerminatedText(lexeme);
+    buffer.writeInt16(places.length);
+    for (const place of places) buffer.writeInt16(weightBits + place);
+  }
+}
+
+const SMALLINT_TYPE_ID = 21;
+
+/** Writes a `smallint[]` (src/backend/utils/adt/arrayfuncs.c, array_recv): dimensions, no nulls, type, length, first index, elements. */
+function writeSmallints(buffer: BinaryBuffer, values: Int16Array): void {
+  const isEmpty = values.length === 0;
+  buffer.writeInt32(isEmpty ? 12 : 20 + values.length * 6);
+  for (const field of isEmpty ? [0, 0, SMALLINT_TYPE_ID] : [1, 0, SMALLINT_TYPE_ID, values.length, 1]) {
+    buffer.writeInt32(field);
+  }
+  for (const value of values) {
+    buffer.writeInt32(2);
+    buffer.writeInt16(value);
+  }
 }
 
 type FieldWriter = (buffer: BinaryBuffer, value: unknown) => void;
@@ -63,10 +94,14 @@ function toFieldWriter(sqlType: string): FieldWriter {
     case 'bigint':
       return (buffer, value) => {
         buffer.writeInt32(8);
-        buffer.writeInt64(toInteger(value));
+        buffer.writeInt64(typeof value === 'bigint' ? value : toInteger(value));
       };
     case 'jsonb':
       return (buffer, value) => buffer.writeSizedText(JSON.stringify(value), JSONB_VERSION);
+    case 'tsvector':
+      return (buffer, value) => writeWordVector(buffer, value as WordVector);
+    case 'smallint[]':
+      return (buffer, value) => writeSmallints(buffer, value as Int16Array);
     default:
       throw new TypeError(`No binary encoding for column type ${sqlType}`);
   }

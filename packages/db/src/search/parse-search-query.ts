@@ -67,7 +67,7 @@ export function toTsquery(query: SearchQuery): string {
 
 /** The same, of one workspace's documents. */
 export function toWorkspaceTsquery(workspaceId: string, query?: SearchQuery): string {
-  const ofWorkspace = toWorkspaceLexeme(workspaceId);
+  const ofWorkspace = `'${toWorkspaceLexeme(workspaceId).replace(/['\\]/g, '$&$&')}'`;
   return query === undefined ? ofWorkspace : `${ofWorkspace} & (${toTsquery(query)})`;
 }
 

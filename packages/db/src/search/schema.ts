@@ -1,4 +1,4 @@
-import { bigint, boolean, customType, index, integer, primaryKey, type SQL, smallint, sql, text } from '../drizzle.cjs';
+import { bigint, boolean, customType, index, integer, primaryKey, sql, text } from '../drizzle.cjs';
 import { identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
 
 /** What a text is within its session. context: what the program put in, among it a sub-agent's task. */
@@ -13,8 +13,17 @@ export const SEARCH_KINDS = [
 ] as const;
 export type SearchKind = (typeof SEARCH_KINDS)[number];
 
+/** What Postgres calls a tsvector. */
+export interface WordVector {
+  /** Ascending positions of each lexeme, counted from 1; none for a lexeme that has no place. */
+  positions: ReadonlyMap<string, readonly number[]>;
+  /** Of all positions. */
+  weight: 0 | 1 | 2 | 3;
+}
+
 /** Lexemes with positions and weights, made by `toWordVector` and not by a configuration of Postgres. */
-const wordVector = customType<{ data: string | SQL }>({ dataType: () => 'tsvector' });
+const wordVector = customType<{ data: WordVector }>({ dataType: () => 'tsvector' });
+const smallintArray = customType<{ data: Int16Array }>({ dataType: () => 'smallint[]' });
 
 /**
  * One row for each content block with text of a session's primary transcript. Written after the ingestion, by key the
@@ -36,7 +45,7 @@ export const searchDocuments = recountSchema.table(
     is_cut: boolean().notNull(),
     text: text().notNull(),
     words: wordVector().notNull(),
-    grams: smallint().array().notNull(),
+    grams: smallintArray().notNull(),
   },
   (table) => [
     primaryKey({

@@ -29,7 +29,7 @@ export interface SearchableBlock {
   is_compact_summary: boolean;
 }
 
-type SearchDocument = Omit<typeof searchDocuments.$inferInsert, 'copy_key'> & { copy_key: string };
+type SearchDocument = typeof searchDocuments.$inferInsert;
 
 /** The document of a block; undefined for one without text, such as an image. */
 export function toSearchDocument(
@@ -61,12 +61,12 @@ export function toSearchDocument(
 }
 
 /** The same for the same text of the same response or line, wherever it was copied to. */
-function toCopyKey(block: SearchableBlock, kind: SearchKind, text: string): string {
+function toCopyKey(block: SearchableBlock, kind: SearchKind, text: string): bigint {
   const message = block.provider_message_id ?? block.uuid ?? block.message_id;
   const digest = createHash('sha256')
     .update(JSON.stringify([message, kind, text]))
     .digest();
-  return digest.readBigInt64BE().toString();
+  return digest.readBigInt64BE();
 }
 
 function toContent(block: SearchableBlock): { kind: SearchKind; text: string } | undefined {

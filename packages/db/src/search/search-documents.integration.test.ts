@@ -1,13 +1,15 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createRowCopier } from '../copy/row-copier.ts';
 import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { ingestTranscript } from '../testing/ingest-transcript.ts';
 import { answer, prompt, toSearchTranscript } from '../testing/search-lines.ts';
 import { parseSearchQuery, parseSearchTarget, toWorkspaceTsquery } from './parse-search-query.ts';
+import { searchDocuments, type WordVector } from './schema.ts';
 import { MAX_DOCUMENT_LENGTH } from './search-document.ts';
 import { type SearchRequest, SearchTimeoutError, searchTranscripts } from './search-documents.ts';
 import { indexSearchBatch, readSearchBacklog } from './search-index.ts';
-import { MAX_DOCUMENT_WORDS, toWordVector } from './search-words.ts';
+import { MAX_DOCUMENT_WORDS, toGrams, toWordVector } from './search-words.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 let transcriptNumber = 0;
@@ -262,14 +264,34 @@ it('nothing waits', async () => {
 describe('whatever is in a text', () => {
   const texts = fc.string({ unit: 'binary', maxLength: 300 }).map((text) => text.toWellFormed().replaceAll('\0', ''));
 
+  const store = async (words: WordVector, grams: Int16Array, tsquery: string) => {
+    const client = await pool.pool.connect();
+    try {
+      await client.query('BEGIN');
+      const copier = createRowCopier(client);
+      const place = { message_id: 'm', block_order: 0, line_number: 1, byte_offset: 0, copy_key: -(2n ** 63n) };
+      copier.openTable(searchDocuments)({
+        ...{ workspace_id: TEST_WORKSPACE, session_id: 'texts', kind: 'prompt', is_subagent: false, is_cut: false },
+        ...{ ...place, text: '', words, grams },
+      });
+      await copier.sendAll();
+      const written = `SELECT words @@ $1::tsquery AS found, grams FROM recount.search_documents WHERE session_id = 'texts'`;
+      return await client.query(written, [tsquery]);
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+  };
+
   it('Postgres takes its words, and finds them as a phrase', async () => {
     await fc.assert(
       fc.asyncProperty(texts, async (text) => {
         const { vector } = toWordVector(text, 'prompt', TEST_WORKSPACE);
         const query = parseSearchQuery(`"${text.replaceAll('"', ' ')}"`);
         const tsquery = typeof query === 'string' ? 'nothing' : toWorkspaceTsquery(TEST_WORKSPACE, query);
-        const { rows } = await pool.pool.query('SELECT $1::tsvector @@ $2::tsquery AS found', [vector, tsquery]);
+        const { rows } = await store(vector, toGrams(text), tsquery);
         expect(rows[0].found || query === 'no-words' || query === 'too-many-words').toBe(true);
+        expect(rows[0].grams).toEqual([...toGrams(text)]);
       }),
       { numRuns: 200 },
     );

@@ -1,7 +1,8 @@
-import type { Database, DatabasePool } from '../database/database.ts';
+import { createRowCopier } from '../copy/row-copier.ts';
+import type { Database, DatabaseClient, DatabasePool } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../messages/schema.ts';
-import { toHiddenWorkspace } from '../planner.ts';
+import { preferBulkIndexing, toHiddenWorkspace } from '../planner.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
 import type { UsageChange } from '../usage/replaced-usage.ts';
@@ -51,131 +52,214 @@ export async function settleSearchIndex(transaction: Database, change: UsageChan
 
 export interface SearchBatch {
   workspaceId: string;
-  sessionId: string;
+  /** Sessions that are indexed as a whole now. */
+  sessions: number;
   documents: number;
-  /** The whole session is indexed now. */
-  isDone: boolean;
 }
 
-/** Blocks of a batch, and bytes of the lines that hold them: it stays in memory, and holds up a re-parse. */
-const MAX_BATCH_BLOCKS = 200;
-const MAX_BATCH_LINE_BYTES = 1024 * 1024;
+/** Sessions of a batch at most: their re-parse waits for its end. */
+const MAX_BATCH_SESSIONS = 100;
+/** Blocks of a batch, and bytes of the lines that hold them, which stay in memory. */
+const MAX_BATCH_BLOCKS = 1000;
+const MAX_BATCH_LINE_BYTES = 4 * 1024 * 1024;
 const MAX_PAUSE_SECONDS = 3600;
+/** Of those that wait longest, so many are looked at to find workspaces with something to do. */
+const MAX_CANDIDATES = 1000;
 
 /**
- * Indexes the next blocks of the session that waits longest and that no other worker has; undefined where none waits. One
- * short transaction: a crash leaves the batch undone, and the next call does it. Where it fails, the session waits
- * for ever longer and lets others pass; the failure is thrown.
+ * Indexes the next blocks of the sessions that wait longest and that no other worker has; undefined where none waits. One
+ * short transaction: a crash leaves the batch undone, and the next call does it. Where it fails, each of its sessions
+ * is tried by itself later, and one that fails again waits for ever longer; the failure is thrown.
  */
 export async function indexSearchBatch(
   pool: DatabasePool,
   options: { signal?: AbortSignal | undefined } = {},
 ): Promise<SearchBatch | undefined> {
-  let taken: TakenSession | undefined;
+  for (const workspaceId of await listWaitingWorkspaces(pool.database)) {
+    const batch = await indexWorkspaceBatch(pool, workspaceId, options);
+    if (batch !== undefined) return batch;
+  }
+  return undefined;
+}
+
+/** Without locks, as no distributed query can have them; longest waiting first. */
+async function listWaitingWorkspaces(database: Database): Promise<string[]> {
+  const { rows } = await database.execute<{ workspace_id: string }>(sql`
+    SELECT workspace_id FROM (
+      SELECT workspace_id, next_attempt_at FROM ${searchIndexState}
+      WHERE indexed_at IS NULL AND next_attempt_at <= now() ORDER BY next_attempt_at LIMIT ${MAX_CANDIDATES}
+    ) AS candidate
+    GROUP BY workspace_id ORDER BY min(next_attempt_at)`);
+  return rows.map(({ workspace_id }) => workspace_id);
+}
+
+async function indexWorkspaceBatch(
+  pool: DatabasePool,
+  workspaceId: string,
+  options: { signal?: AbortSignal | undefined },
+): Promise<SearchBatch | undefined> {
+  let taken: readonly TakenSession[] = [];
   try {
-    return await pool.withTransaction(async (transaction) => {
-      taken = await takeSession(transaction);
-      return taken && (await indexBlocks(transaction, taken));
+    return await pool.withTransaction(async (transaction, client) => {
+      taken = await takeSessions(transaction, workspaceId);
+      if (taken.length === 0) return undefined;
+      await preferBulkIndexing(transaction);
+      taken = await limitBlocks(transaction, workspaceId, taken);
+      return await indexBlocks(transaction, client, workspaceId, taken);
     }, options);
   } catch (error) {
-    if (taken !== undefined && !options.signal?.aborted) await postpone(pool.database, taken);
+    if (taken.length > 0 && !options.signal?.aborted) await postpone(pool.database, workspaceId, taken);
     throw error;
   }
 }
 
 type TakenSession = Pick<
   typeof searchIndexState.$inferSelect,
-  'workspace_id' | 'session_id' | 'row_set_id' | 'after_message_id' | 'after_block_order'
+  'session_id' | 'row_set_id' | 'after_message_id' | 'after_block_order' | 'failure_count'
 > & { [column: string]: unknown };
 
 /**
- * Whoever replaces the rows of the session changes the state's row at the end of its transaction: while it is held here,
- * the rows are those that it speaks of.
+ * Whoever replaces the rows of a session changes the state's row at the end of its transaction: while it is held here,
+ * the rows are those that it speaks of. A session that failed before is taken by itself.
  */
-async function takeSession(transaction: Database): Promise<TakenSession | undefined> {
+async function takeSessions(transaction: Database, workspaceId: string): Promise<TakenSession[]> {
   const { rows } = await transaction.execute<TakenSession>(sql`
-    SELECT workspace_id, session_id, row_set_id, after_message_id, after_block_order
+    SELECT session_id, row_set_id, after_message_id, after_block_order, failure_count
     FROM ${searchIndexState}
-    WHERE indexed_at IS NULL AND next_attempt_at <= now()
-    ORDER BY next_attempt_at LIMIT 1 FOR UPDATE SKIP LOCKED`);
-  return rows[0];
+    WHERE workspace_id = ${workspaceId} AND indexed_at IS NULL AND next_attempt_at <= now()
+    ORDER BY next_attempt_at LIMIT ${MAX_BATCH_SESSIONS} FOR UPDATE SKIP LOCKED`);
+  const [first] = rows;
+  if (first !== undefined && first.failure_count > 0) return [first];
+  return rows.filter(({ failure_count }) => failure_count === 0);
 }
 
-async function indexBlocks(transaction: Database, session: TakenSession): Promise<SearchBatch> {
-  const { workspace_id: workspaceId, session_id: sessionId } = session;
-  const blocks = await readBlocks(transaction, session);
-  const documents = blocks.flatMap((block) => toSearchDocument({ workspaceId, sessionId }, block) ?? []);
-  if (documents.length > 0) {
-    await transaction.execute(sql`
-      INSERT INTO ${searchDocuments}
-      SELECT * FROM json_populate_recordset(NULL::${searchDocuments}, ${JSON.stringify(documents)}::json)`);
+/** As many of the sessions as fill a batch, one at least. */
+async function limitBlocks(
+  transaction: Database,
+  workspaceId: string,
+  sessions: readonly TakenSession[],
+): Promise<readonly TakenSession[]> {
+  const rowSetIds = sql.param(sessions.map(({ row_set_id }) => row_set_id));
+  const { rows } = await transaction.execute<{ row_set_id: string; blocks: number }>(sql`
+    SELECT row_set_id, content_block_count AS blocks FROM ${transcripts}
+    WHERE workspace_id = ${workspaceId} AND row_set_id = ANY(${rowSetIds}::text[])`);
+  const blocksOf = new Map(rows.map(({ row_set_id, blocks }) => [row_set_id, blocks]));
+  let blocks = 0;
+  const end = sessions.findIndex(({ row_set_id }) => {
+    blocks += blocksOf.get(row_set_id) ?? 0;
+    return blocks >= MAX_BATCH_BLOCKS;
+  });
+  return end < 0 ? sessions : sessions.slice(0, end + 1);
+}
+
+async function indexBlocks(
+  transaction: Database,
+  client: DatabaseClient,
+  workspaceId: string,
+  sessions: readonly TakenSession[],
+): Promise<SearchBatch> {
+  const blocks = await readBlocks(transaction, workspaceId, sessions);
+  const copier = createRowCopier(client);
+  const addDocument = copier.openTable(searchDocuments);
+  let documents = 0;
+  for (const block of blocks) {
+    const document = toSearchDocument({ workspaceId, sessionId: block.session_id }, block);
+    if (document === undefined) continue;
+    addDocument(document);
+    documents += 1;
+    await copier.sendFull();
   }
+  await copier.sendAll();
   const last = blocks.at(-1);
-  const isDone = last === undefined || (blocks.length < MAX_BATCH_BLOCKS && last.line_bytes < MAX_BATCH_LINE_BYTES);
+  const isCut = last !== undefined && (blocks.length === MAX_BATCH_BLOCKS || last.line_bytes >= MAX_BATCH_LINE_BYTES);
+  const doneIds = sessions
+    .slice(0, isCut ? sessions.findIndex(({ session_id }) => session_id === last.session_id) : sessions.length)
+    .map(({ session_id }) => session_id);
   await transaction.execute(sql`
-    UPDATE ${searchIndexState} SET
-      after_message_id = ${last?.message_id ?? session.after_message_id},
-      after_block_order = ${last?.block_order ?? session.after_block_order},
-      failure_count = 0, indexed_at = ${isDone ? sql`now()` : null}
-    WHERE ${hasKey(session)}`);
-  return { workspaceId, sessionId, documents: documents.length, isDone };
+    UPDATE ${searchIndexState} SET failure_count = 0, indexed_at = now()
+    WHERE ${isAnyOf(workspaceId, doneIds)}`);
+  if (isCut) {
+    await transaction.execute(sql`
+      UPDATE ${searchIndexState} SET
+        failure_count = 0, after_message_id = ${last.message_id}, after_block_order = ${last.block_order}
+      WHERE ${isAnyOf(workspaceId, [last.session_id])}`);
+  }
+  return { workspaceId, sessions: doneIds.length, documents };
 }
 
 type ReadBlock = SearchableBlock & {
+  session_id: string;
   /** Of this block's line and those of the blocks before it. */
   line_bytes: number;
 };
 
-/** The next blocks that have no document yet: in a session that grew, only those that came with it. */
-async function readBlocks(transaction: Database, session: TakenSession): Promise<ReadBlock[]> {
+/** The next blocks that have no document yet, session by session: in one that grew, only those that came with it. */
+async function readBlocks(
+  transaction: Database,
+  workspaceId: string,
+  sessions: readonly TakenSession[],
+): Promise<ReadBlock[]> {
+  const toArray = <Value>(toValue: (session: TakenSession) => Value) => sql.param(sessions.map(toValue));
   const { rows } = await transaction.execute<ReadBlock & { [column: string]: unknown }>(sql`
-    SELECT message_id, block_order, block_type, tool_name, tool_input, metadata, line_number, message_type,
+    WITH taken AS MATERIALIZED (
+      SELECT * FROM unnest(
+        ${toArray(({ session_id }) => session_id)}::text[], ${toArray(({ row_set_id }) => row_set_id)}::text[],
+        ${toArray(({ after_message_id }) => after_message_id)}::text[],
+        ${toArray(({ after_block_order }) => after_block_order)}::int[]
+      ) WITH ORDINALITY AS t (session_id, row_set_id, after_message_id, after_block_order, number)
+    )
+    SELECT session_id, message_id, block_order, block_type, tool_name, tool_input, metadata, line_number, message_type,
       left(content_text, ${MAX_DOCUMENT_LENGTH + 1}) AS content_text,
       left(thinking_text, ${MAX_DOCUMENT_LENGTH + 1}) AS thinking_text,
       left(result_text, ${MAX_DOCUMENT_LENGTH + 1}) AS result_text,
       byte_offset::float8 AS byte_offset, to_char("timestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "timestamp",
       provider_message_id, uuid, is_subagent, is_compact_summary, line_bytes::float8 AS line_bytes,
-      EXISTS (
-        SELECT FROM ${sessionEvents} AS e
-        WHERE e.workspace_id = ${session.workspace_id} AND e.row_set_id = ${session.row_set_id}
-          AND e.kind = 'prompt' AND e.line_number = block.message_line_number
+      (row_set_id, message_line_number) IN (
+        SELECT e.row_set_id, e.line_number FROM taken
+        JOIN ${sessionEvents} AS e ON e.workspace_id = ${workspaceId} AND e.row_set_id = taken.row_set_id
+        WHERE e.kind = 'prompt'
       ) AS is_prompt
     FROM (
-      SELECT *, sum(byte_length) OVER (ORDER BY message_id, block_order) AS line_bytes
+      SELECT *, sum(byte_length) OVER (ORDER BY number, message_id, block_order) AS line_bytes
       FROM (
-        SELECT b.message_id, b.block_order, b.block_type, b.content_text, b.thinking_text, b.tool_name, b.tool_input,
-          b.result_text, b.metadata, b.line_number, b.byte_offset, b.byte_length,
+        SELECT taken.session_id, taken.number, b.*,
           m.message_type, m."timestamp", m.provider_message_id, m.uuid, m.line_number AS message_line_number,
           m.is_sidechain OR t.is_subagent AS is_subagent, m.metadata ? 'isCompactSummary' AS is_compact_summary
-        FROM ${transcripts} AS t
-        JOIN ${contentBlocks} AS b ON b.workspace_id = t.workspace_id AND b.row_set_id = t.row_set_id
-        JOIN ${transcriptMessages} AS m
-          ON m.workspace_id = b.workspace_id AND m.row_set_id = b.row_set_id AND m.id = b.message_id
-        WHERE t.workspace_id = ${session.workspace_id} AND t.row_set_id = ${session.row_set_id}
-          AND (b.message_id, b.block_order) > (${session.after_message_id}, ${session.after_block_order}::int)
-          AND NOT EXISTS (
-            SELECT FROM ${searchDocuments} AS d
-            WHERE d.workspace_id = ${session.workspace_id} AND d.session_id = ${session.session_id}
-              AND d.message_id = b.message_id AND d.block_order = b.block_order)
-        ORDER BY b.message_id, b.block_order LIMIT ${MAX_BATCH_BLOCKS}
+        FROM taken
+        JOIN LATERAL (
+          SELECT b.row_set_id, b.message_id, b.block_order, b.block_type, b.content_text, b.thinking_text, b.tool_name,
+            b.tool_input, b.result_text, b.metadata, b.line_number, b.byte_offset, b.byte_length
+          FROM ${contentBlocks} AS b
+          WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = taken.row_set_id
+            AND (b.message_id, b.block_order) > (taken.after_message_id, taken.after_block_order)
+            AND NOT EXISTS (
+              SELECT FROM ${searchDocuments} AS d
+              WHERE d.workspace_id = ${workspaceId} AND d.session_id = taken.session_id
+                AND d.message_id = b.message_id AND d.block_order = b.block_order)
+          ORDER BY b.message_id, b.block_order LIMIT ${MAX_BATCH_BLOCKS}
+        ) AS b ON true
+        JOIN ${transcriptMessages} AS m ON m.workspace_id = ${workspaceId} AND m.row_set_id = b.row_set_id AND m.id = b.message_id
+        JOIN ${transcripts} AS t ON t.workspace_id = ${workspaceId} AND t.row_set_id = b.row_set_id
+        ORDER BY taken.number, b.message_id, b.block_order LIMIT ${MAX_BATCH_BLOCKS}
       ) AS next_block
     ) AS block
     WHERE line_bytes - byte_length < ${MAX_BATCH_LINE_BYTES}
-    ORDER BY message_id, block_order`);
+    ORDER BY number, message_id, block_order`);
   return rows;
 }
 
-/** The session's next attempt comes after 2, 4, 8 … seconds. */
-async function postpone(database: Database, session: TakenSession): Promise<void> {
+/** The sessions' next attempts come after 2, 4, 8 … seconds. */
+async function postpone(database: Database, workspaceId: string, sessions: readonly TakenSession[]): Promise<void> {
+  const ids = sessions.map(({ session_id }) => session_id);
   await database.execute(sql`
     UPDATE ${searchIndexState} SET
       failure_count = failure_count + 1,
       next_attempt_at = now() + interval '1 second' * least(power(2, least(failure_count + 1, 30)), ${MAX_PAUSE_SECONDS}::int)
-    WHERE ${hasKey(session)}`);
+    WHERE ${isAnyOf(workspaceId, ids)} AND indexed_at IS NULL`);
 }
 
-const hasKey = ({ workspace_id, session_id }: TakenSession) =>
-  sql`workspace_id = ${workspace_id} AND session_id = ${session_id}`;
+const isAnyOf = (workspaceId: string, sessionIds: readonly string[]) =>
+  sql`workspace_id = ${workspaceId} AND session_id = ANY(${sql.param([...sessionIds])}::text[])`;
 
 /**
  * Content blocks of the sessions that wait to be indexed for search, in all workspaces: at least as many as there are

@@ -55,13 +55,21 @@ describe('search words', () => {
 describe('search grams', () => {
   describe('toGrams', () => {
     it('are of letters and digits in a row, in any case', () => {
-      expect(toGrams('ab cd e.f => {}')).toEqual([]);
+      expect(toGrams('ab cd e.f => {}')).toHaveLength(0);
       expect(toGrams('abc')).toHaveLength(1);
       expect(toGrams('ABC')).toEqual(toGrams('abc'));
       expect(toGrams('GRÖẞE')).toEqual(toGrams('größe'));
       expect(toGrams('abcd xabcx')).toHaveLength(4);
       expect(toGrams('東京都')).toHaveLength(1);
       expect(toGrams('zzz')).not.toEqual(toGrams('000'));
+    });
+
+    it('of ASCII are those that the same text has among other letters', () => {
+      fc.assert(
+        fc.property(fc.string({ unit: 'binary-ascii', maxLength: 60 }), (text) => {
+          expect(toGrams(`${text} é`)).toEqual(toGrams(text));
+        }),
+      );
     });
 
     it('of a part are among those of the whole', () => {

@@ -1,4 +1,4 @@
-import type { SearchKind } from './schema.ts';
+import type { SearchKind, WordVector } from './schema.ts';
 
 /** A word of a text with its place, in UTF-16 units. */
 export interface TextWord {
@@ -97,18 +97,45 @@ const LOWEST_NUMBER = -(2 ** 15);
 
 const RUNS = /[\p{L}\p{M}\p{N}]{3,}/gu;
 
+/** By number, which of them the text has that is looked at: all zero between two. A set would take five times as long. */
+const isSeen = new Uint8Array(2 ** 16);
+
 /**
  * The numbers of all sequences of three letters or digits in a text, whatever their case, ascending. A text with a
  * certain part has all numbers of that part; few others do.
  */
-export function toGrams(text: string): number[] {
-  const grams = new Set<number>();
+export function toGrams(text: string): Int16Array {
+  const grams: number[] = [];
+  const add = (gram: number): void => {
+    if (isSeen[gram - LOWEST_NUMBER] === 1) return;
+    isSeen[gram - LOWEST_NUMBER] = 1;
+    grams.push(gram);
+  };
+  if (ONLY_ASCII.test(text)) addAsciiGrams(text, add);
+  else addGrams(text, add);
+  for (const gram of grams) isSeen[gram - LOWEST_NUMBER] = 0;
+  return Int16Array.from(grams).sort();
+}
+
+function addGrams(text: string, add: (gram: number) => void): void {
   for (const [run] of foldCase(text).matchAll(RUNS)) {
     for (let index = 0; index + 2 < run.length; index++) {
-      grams.add(toGram(run.charCodeAt(index), run.charCodeAt(index + 1), run.charCodeAt(index + 2)));
+      add(toGram(run.charCodeAt(index), run.charCodeAt(index + 1), run.charCodeAt(index + 2)));
     }
   }
-  return Array.from(grams).sort((a, b) => a - b);
+}
+
+/** The same for a text that is ASCII alone: without looking for runs first. */
+function addAsciiGrams(text: string, add: (gram: number) => void): void {
+  let gram = 0;
+  let runLength = 0;
+  for (let index = 0; index < text.length; index++) {
+    const digit = asciiDigits[text.charCodeAt(index)] ?? -1;
+    gram = (gram % ALPHABET ** 2) * ALPHABET + digit;
+    runLength = digit < 0 ? 0 : runLength + 1;
+    if (runLength === 0) gram = 0;
+    if (runLength >= 3) add(LOWEST_NUMBER + gram);
+  }
 }
 
 function toGram(first: number, second: number, third: number): number {
@@ -124,6 +151,9 @@ function toDigit(code: number): number {
   return code >= 97 && code <= 122 ? code - 87 : -1;
 }
 
+/** By ASCII code, of letters in either case. */
+const asciiDigits = Int8Array.from({ length: 128 }, (_, code) => toDigit(code | (code >= 65 && code <= 90 ? 32 : 0)));
+
 /** In lower case, of the same length: places in the one are places in the other. */
 export function foldCase(text: string): string {
   const lower = text.toLowerCase();
@@ -137,35 +167,30 @@ function toLowerOfSameLength(character: string): string {
 }
 
 /**
- * A lexeme that all documents of a workspace have, quoted for a tsvector or tsquery: the index then never looks at those
- * of others. No word is ever equal to it, as it has a space.
+ * A lexeme that all documents of a workspace have: the index then never looks at those of others. No word is ever equal to
+ * it, as it has a space.
  */
-export function toWorkspaceLexeme(workspaceId: string): string {
-  return `'workspace ${workspaceId.replace(/['\\]/g, '$&$&')}'`;
-}
+export const toWorkspaceLexeme = (workspaceId: string): string => `workspace ${workspaceId}`;
 
 /** Postgres counts positions no further. */
 export const MAX_DOCUMENT_WORDS = 16_383;
 /** Postgres keeps no more positions of one lexeme. */
 const MAX_LEXEME_POSITIONS = 255;
 
-/** What people wrote ranks before what tools printed. */
-const WEIGHTS: Readonly<Record<SearchKind, string>> = {
-  prompt: 'A',
-  answer: 'B',
-  summary: 'C',
-  thinking: 'C',
-  tool_input: '',
-  tool_result: '',
-  context: '',
+/** What people wrote ranks before what tools printed: Postgres' weights A to D are 3 to 0. */
+const WEIGHTS: Readonly<Record<SearchKind, WordVector['weight']>> = {
+  prompt: 3,
+  answer: 2,
+  summary: 1,
+  thinking: 1,
+  tool_input: 0,
+  tool_result: 0,
+  context: 0,
 };
 
-/**
- * The words of a text as Postgres reads a tsvector, with the workspace's own. `end` is where the text must be cut, so that
- * it holds no word that is not in the vector.
- */
-export function toWordVector(text: string, kind: SearchKind, workspaceId: string): { vector: string; end: number } {
-  const positions = new Map<string, number[]>();
+/** The words of a text, with the workspace's own. `end` is where the text must be cut, so that it holds no word that is not in the vector. */
+export function toWordVector(text: string, kind: SearchKind, workspaceId: string): { vector: WordVector; end: number } {
+  const positions = new Map<string, number[]>([[toWorkspaceLexeme(workspaceId), []]]);
   let position = 0;
   let end = text.length;
   for (const word of toWords(text)) {
@@ -180,10 +205,5 @@ export function toWordVector(text: string, kind: SearchKind, workspaceId: string
       else if (known.length < MAX_LEXEME_POSITIONS) known.push(position);
     }
   }
-  const weight = WEIGHTS[kind];
-  const lexemes = [toWorkspaceLexeme(workspaceId)];
-  for (const [lexeme, places] of positions) {
-    lexemes.push(`'${lexeme}':${weight === '' ? places.join() : places.map((place) => place + weight).join()}`);
-  }
-  return { vector: lexemes.join(' '), end };
+  return { vector: { positions, weight: WEIGHTS[kind] }, end };
 }

@@ -19,7 +19,7 @@ afterEach(() => installation.close());
 
 const path = (session: string) => ({ path: `/home/ada/${session}.jsonl` });
 
-/** Texts of 20 kB, so that a batch holds some fifty. */
+/** Texts of 20 kB, so that a batch holds some two hundred. */
 const toLongTranscript = (session: string, lineCount: number): string =>
   Array.from({ length: lineCount }, (_, index) =>
     toLine(session, 2 * index, { message: { role: 'user', content: `needle ${index} ${'hay '.repeat(5000)}` } }),
@@ -61,11 +61,11 @@ describe('what is ingested', () => {
   });
 
   it('is indexed in batches, any of which may be cut off', async () => {
-    await installation.receive(toLongTranscript('long', 120), path('long'));
+    await installation.receive(toLongTranscript('long', 300), path('long'));
     await installation.work();
     const batch = await indexSearchBatch(installation.database);
-    expect(batch).toMatchObject({ sessionId: 'long', isDone: false });
-    expect(batch?.documents).toBeLessThan(80);
+    expect(batch).toMatchObject({ sessions: 0 });
+    expect(batch?.documents).toBeLessThan(250);
     await expect(
       indexSearchBatch({
         ...installation.database,
@@ -82,8 +82,20 @@ describe('what is ingested', () => {
     await installation.database.pool.query(
       "UPDATE recount.search_index_state SET next_attempt_at = now() - interval '1 second'",
     );
-    expect(await indexWaitingSessions(installation.database)).toBe(120 - (batch?.documents ?? 0));
-    expect(await search('needle')).toHaveLength(120);
+    expect(await indexWaitingSessions(installation.database)).toBe(300 - (batch?.documents ?? 0));
+    expect(await search('needle')).toHaveLength(300);
+  });
+
+  it('is indexed by the group, and all of it whatever is cut off', async () => {
+    const sessions = Array.from({ length: 12 }, (_, number) => `session-${number}`);
+    for (const session of sessions) await installation.receive(toLongTranscript(session, 30), path(session));
+    await installation.work();
+    const batch = await indexSearchBatch(installation.database);
+    expect(batch?.sessions).toBeGreaterThan(3);
+    expect(batch?.sessions).toBeLessThan(12);
+    expect(await countWaiting()).toBe(12 - (batch?.sessions ?? 0));
+    await indexWaitingSessions(installation.database);
+    expect(await readDocuments()).toHaveLength(360);
   });
 
   it('is the same whoever indexes it', async () => {
@@ -178,14 +190,14 @@ describe('a session that changes', () => {
   });
 
   it('while it is being indexed leaves nothing stale', async () => {
-    const { transcript } = await installation.receive(toLongTranscript('a', 120), path('a'));
+    const { transcript } = await installation.receive(toLongTranscript('a', 300), path('a'));
     await installation.work();
     await indexSearchBatch(installation.database);
     const job = { workspaceId: TEST_WORKSPACE, transcriptId: transcript.id };
     await requeueTranscript(installation, job, ['ingested']);
     await Promise.all([indexWaitingSessions(installation.database), installation.work()]);
     await indexWaitingSessions(installation.database);
-    expect(await search('needle')).toHaveLength(120);
+    expect(await search('needle')).toHaveLength(300);
     await Promise.all([
       indexWaitingSessions(installation.database),
       installation.database.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a')),
