@@ -20,7 +20,7 @@ import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 import type { SpaceWatch } from '../space/space-watch.ts';
 import { decodeBody, parseContentEncoding } from '../uploads/decode-body.ts';
-import { hasDigests, parseDigests, verifyDigests } from '../uploads/digests.ts';
+import { findSha256, hasDigests, parseDigests, verifyDigests } from '../uploads/digests.ts';
 import { type BodyLimits, MAX_PATIENCE_MS, readBody } from '../uploads/read-body.ts';
 import { createUploadSlots, receiveFile } from '../uploads/receive-file.ts';
 import { receiveMultipart } from '../uploads/receive-multipart.ts';
@@ -164,6 +164,7 @@ async function handleSingle(
       machine: query.machine,
       person: personOf(request, query.person),
       body: verifyDigests(decoded, digests.decoded, trailers && (() => trailers().decoded)),
+      sha256: findSha256([...digests.decoded, ...(encoding === undefined ? digests.sent : [])]),
       sessionId: query.session_id,
       path: query.path,
       agent: query.agent,
@@ -216,6 +217,7 @@ async function handleContinuation(
       machine: query.machine,
       person: personOf(request, query.person),
       body: verifyDigests(joined(), [whole]),
+      sha256: findSha256([whole]),
       sessionId: query.session_id ?? base.session_id,
       path: query.path,
       agent: query.agent,

@@ -46,6 +46,10 @@ export function parseDigests(headers: IncomingHttpHeaders | NodeJS.Dict<string>)
 
 export const hasDigests = ({ sent, decoded }: BodyDigests): boolean => sent.length + decoded.length > 0;
 
+/** SHA-256 (hex) among digests of the decoded body that are verified, so that it need not be hashed once more. */
+export const findSha256 = (digests: readonly ExpectedDigest[]): string | undefined =>
+  digests.find(({ algorithm }) => algorithm === 'sha256')?.value.toString('hex');
+
 /** Algorithms that are not known are passed over where one is that can be checked. */
 function parseField(name: string, value: string): ExpectedDigest[] {
   let members: ReturnType<typeof parseDictionary>;

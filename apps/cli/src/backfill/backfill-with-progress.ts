@@ -98,12 +98,13 @@ async function loadSourceClient({ environment }: CliContext) {
 
 function showProgress(bar: ProgressBar, report: Readonly<BackfillReport>, totalBytes: number | undefined): void {
   const waiting = report.queued > 0 ? `${formatCount(report.queued)} being ingested` : '';
+  const indexing = report.unindexed > 0 ? `${formatCount(report.unindexed)} being indexed for search` : '';
   const failed = report.failed > 0 ? `${formatCount(report.failed)} failed` : '';
   bar.update({
     totalBytes,
     doneBytes: report.consumedInputBytes,
     files: report.found + report.skipped,
-    remark: [waiting, failed].filter(Boolean).join(', '),
+    remark: [waiting, indexing, failed].filter(Boolean).join(', '),
   });
 }
 

@@ -14,6 +14,7 @@ const report: BackfillReport = {
   failures: [{ location: '/a/b.jsonl', reason: 'the gzip data ends too early' }],
   skipped: 7,
   skippedByReason: { 'not-yet-known:codex-rollout': 2, 'not-a-transcript': 4, link: 1 },
+  unindexed: 0,
   readBytes: 5_000_000,
   consumedInputBytes: 1,
   isInterrupted: false,
@@ -68,6 +69,10 @@ it('says that damaged copies were replaced', () => {
   const lines = formatReport({ ...report, alreadyThere: 197, healed: 3 }, 2000, false);
   expect(lines).toContain('  stored again, as what was there had been damaged      3');
   expect(lines.join('\n')).not.toContain('interrupted');
+});
+
+it('says what search does not find yet', () => {
+  expect(formatReport({ ...report, unindexed: 12 }, 2000, false)).toContain('Search does not find 12 sessions yet');
 });
 
 it('shows what is stored and waits', () => {

@@ -1,12 +1,20 @@
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
-import { MAX_PATH_LENGTH, type Transcript, type TranscriptList, type UploadReceipt } from '@recount/contract';
+import {
+  MAX_PATH_LENGTH,
+  type SearchResultList,
+  type Transcript,
+  type TranscriptList,
+  type UploadReceipt,
+} from '@recount/contract';
 import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from '@recount/ingest';
 import type { ApiClient } from './api-client.ts';
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', 'localhost', '[::1]']);
 const PENDING_PAGE_LIMIT = 100;
+/** Every answer says what search does not find yet. */
+const ANY_SEARCH = { q: 'recount', limit: 1 };
 
 /** Where transcripts come from, and whose they are, where that is known. */
 export interface UploadOrigin {
@@ -64,6 +72,10 @@ export function createApiTarget(client: ApiClient, origin: UploadOrigin = {}): B
         if (transcript !== undefined) found.push(toStoredTranscript(transcript));
       }
       return found;
+    },
+    async countUnindexed(signal) {
+      const list = await client.request<SearchResultList>('/v1/search', { query: ANY_SEARCH, signal });
+      return list?.waiting_sessions ?? 0;
     },
   };
 }

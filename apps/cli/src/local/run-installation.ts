@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countTranscriptsByStatus, listSessions } from '@recount/db';
+import { countTranscriptsByStatus, listSessions, readSearchBacklog } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
 import { readLogLevel } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
@@ -80,8 +80,10 @@ async function ingest(
 
 async function waitUntilIdle({ connections, workspaceId }: LocalInstallation, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const { queued, processing } = await countTranscriptsByStatus(connections.database.database, { workspaceId });
-    if (queued + processing === 0) return;
+    const { database } = connections.database;
+    const { queued, processing } = await countTranscriptsByStatus(database, { workspaceId });
+    const { waitingSessions, failingSessions } = await readSearchBacklog(database, workspaceId);
+    if (queued + processing === 0 && waitingSessions === failingSessions) return;
     await sleep(IDLE_POLL_MS);
   }
 }

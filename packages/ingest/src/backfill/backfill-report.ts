@@ -43,6 +43,8 @@ export interface BackfillReport {
   failures: BackfillFailure[];
   skipped: number;
   skippedByReason: Record<string, number>;
+  /** Sessions of the workspace that are ingested, and that search does not find yet; counted once all of this run are. */
+  unindexed: number;
   /** Decoded bytes of what was read as a transcript. */
   readBytes: number;
   /** Stored (compressed) bytes that the sources have gone through. */
@@ -64,6 +66,7 @@ export function createReport(): BackfillReport {
     failures: [],
     skipped: 0,
     skippedByReason: {},
+    unindexed: 0,
     readBytes: 0,
     consumedInputBytes: 0,
     isInterrupted: false,

@@ -41,6 +41,8 @@ export interface BackfillTarget {
   receive(delivery: Delivery, signal: AbortSignal | undefined): Promise<Reception>;
   /** The transcripts of at most `MAX_STATUS_IDS` ids, in any order; deleted ones are left out. */
   readStatuses(ids: readonly string[], signal: AbortSignal | undefined): Promise<StoredTranscript[]>;
+  /** Sessions of the workspace that search does not find yet, but for those whose indexing failed. */
+  countUnindexed(signal: AbortSignal | undefined): Promise<number>;
 }
 
 export const MAX_STATUS_IDS = 100;

@@ -2,6 +2,7 @@ import {
   listStatesByContent,
   listTranscriptStates,
   OPERATOR,
+  readSearchBacklog,
   type TranscriptContent,
   type TranscriptState,
 } from '@recount/db';
@@ -45,9 +46,9 @@ export function createDirectTarget(
         const row = await findByContent(content);
         return row?.raw_damaged_at === null ? toStoredTranscript(row) : undefined;
       }),
-    receive: ({ path, open }, signal) =>
+    receive: ({ path, open, sha256 }, signal) =>
       withTargetErrors(async () => {
-        const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, path, body: open(), maxBytes };
+        const upload = { workspaceId, uploaderKeyId: OPERATOR, machine, person, path, body: open(), sha256, maxBytes };
         const request = { ...upload, priority: BACKFILL_PRIORITY, signal };
         const { transcript, isDuplicate, rawObject } = await receiveTranscript(deps, request, record);
         return { transcript: toStoredTranscript(transcript), isDuplicate, isHealed: rawObject === 'healed' };
@@ -55,6 +56,11 @@ export function createDirectTarget(
     readStatuses: (ids) =>
       withTargetErrors(async () => {
         return (await listTranscriptStates(database, workspaceId, ids)).map(toStoredTranscript);
+      }),
+    countUnindexed: () =>
+      withTargetErrors(async () => {
+        const { waitingSessions, failingSessions } = await readSearchBacklog(database, workspaceId);
+        return waitingSessions - failingSessions;
       }),
   };
 }

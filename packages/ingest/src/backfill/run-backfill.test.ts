@@ -245,6 +245,23 @@ describe('the end of ingestion', () => {
     expect(await runBackfill({ target }, many(3), fast)).toMatchObject({ ingested: 0, superseded: 3 });
   });
 
+  it('ends once search finds what was ingested, and tells how far that is', async () => {
+    const waiting = [3, 1, 0];
+    const target = createMemoryTarget({ countUnindexed: async () => waiting.shift() ?? 0 });
+    const seen: number[] = [];
+    const onEvent = (_event: BackfillEvent, { unindexed }: { unindexed: number }): void => void seen.push(unindexed);
+    expect(await runBackfill({ target, onEvent }, many(2), fast)).toMatchObject({ ingested: 2, unindexed: 0 });
+    expect(waiting).toEqual([]);
+    expect(seen.slice(-3)).toEqual([3, 1, 0]);
+  });
+
+  it('does not wait for ever for search, and says what is not found', async () => {
+    const target = createMemoryTarget({ countUnindexed: async () => 2 });
+    expect(await runBackfill({ target }, many(2), { ...fast, stallMs: 5 })).toMatchObject({ unindexed: 2 });
+    const counted = createMemoryTarget({ countUnindexed: () => Promise.reject(new Error('is not asked')) });
+    await runBackfill({ target: counted }, many(2), { ...fast, waitsForIngestion: false });
+  });
+
   it('is not waited for where nobody wants it', async () => {
     const target = createMemoryTarget({ laterStatus: 'queued' });
     const options = { ...fast, waitsForIngestion: false };

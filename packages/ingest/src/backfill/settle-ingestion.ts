@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackfillTally } from './backfill-tally.ts';
 import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
 import { type Arrival, type FollowedTranscript, type FollowOptions, followIngestion } from './follow-ingestion.ts';
@@ -13,7 +14,7 @@ export interface IngestionSettler {
   accept(location: string, stored: StoredTranscript, arrival: Arrival): void;
   /** Resolves when few enough transcripts wait to be ingested. */
   waitForRoom(): Promise<void>;
-  /** Resolves when none waits. */
+  /** Resolves when none waits, and search finds what was ingested; or when indexing stands still. */
   finish(): Promise<void>;
 }
 
@@ -63,6 +64,20 @@ export function settleIngestion(
     }
   };
 
+  /** What others bring meanwhile is waited for too, as search takes the oldest first. */
+  const waitForSearch = async (): Promise<void> => {
+    let fewest = Number.POSITIVE_INFINITY;
+    let movedAtMs = performance.now();
+    for (;;) {
+      report.unindexed = await retry(() => target.countUnindexed(signal));
+      tally.emit({ kind: 'progress' });
+      if (report.unindexed < fewest) movedAtMs = performance.now();
+      fewest = Math.min(fewest, report.unindexed);
+      if (fewest === 0 || performance.now() - movedAtMs > options.stallMs) return;
+      await sleep(options.pollIntervalMs, undefined, { signal });
+    }
+  };
+
   return {
     accept(location, stored, arrival) {
       const isOurs = arrival === 'ours';
@@ -78,6 +93,7 @@ export function settleIngestion(
     async finish() {
       await follower.waitForLessThan(1);
       await recheckIngested();
+      if (options.waitsForIngestion) await waitForSearch();
     },
   };
 }

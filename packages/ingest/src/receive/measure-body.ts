@@ -53,12 +53,21 @@ interface VersionComparison {
   add(versions: readonly StoredVersion[]): void;
 }
 
-/** Hashes a transcript as it streams by, and compares it with shorter ones by their hashes. */
-function createVersionComparison(): VersionComparison {
+/** Bytes whose hash is known are held so far, until it shows that they need no hash. */
+const MAX_UNHASHED_BYTES = 1024 * 1024;
+
+/**
+ * Hashes a transcript as it streams by, and compares it with shorter ones by their hashes. Where its hash is known and there
+ * are no shorter ones, it is not hashed again.
+ */
+function createVersionComparison(knownSha256: string | undefined): VersionComparison {
   const whole = createHash('sha256');
   let offset = 0;
   let pending: StoredVersion[] = [];
   let beginning: { version: StoredVersion; tail: Hash } | undefined;
+  let isHashing = knownSha256 === undefined;
+  let unhashed: Uint8Array[] = [];
+  let mayCompare = true;
 
   const compare = (): void => {
     const reached = pending.filter(({ sizeBytes }) => sizeBytes === offset);
@@ -68,22 +77,36 @@ function createVersionComparison(): VersionComparison {
     const version = reached.find((candidate) => candidate.sha256 === sha256);
     if (version !== undefined) beginning = { version, tail: createHash('sha256') };
   };
+  const hash = (chunk: Uint8Array): void => {
+    const lengths = pending.map(({ sizeBytes }) => sizeBytes);
+    for (const part of cutAtLengths(chunk, offset, lengths)) {
+      whole.update(part);
+      beginning?.tail.update(part);
+      offset += part.length;
+      compare();
+    }
+  };
+  const startHashing = (): void => {
+    isHashing = true;
+    for (const chunk of unhashed) hash(chunk);
+    unhashed = [];
+  };
 
   return {
     add(versions) {
       pending = versions.filter(({ sizeBytes }) => sizeBytes >= offset).sort((a, b) => a.sizeBytes - b.sizeBytes);
+      mayCompare = pending.length > 0;
+      if (mayCompare && !isHashing) startHashing();
+      unhashed = [];
     },
     update(chunk) {
-      const lengths = pending.map(({ sizeBytes }) => sizeBytes);
-      for (const part of cutAtLengths(chunk, offset, lengths)) {
-        whole.update(part);
-        beginning?.tail.update(part);
-        offset += part.length;
-        compare();
-      }
+      if (isHashing) return hash(chunk);
+      if (!mayCompare) return;
+      unhashed.push(chunk);
+      if (unhashed.reduce((sum, { length }) => sum + length, 0) > MAX_UNHASHED_BYTES) startHashing();
     },
     toResult: () => ({
-      sha256: whole.digest('hex'),
+      sha256: isHashing || knownSha256 === undefined ? whole.digest('hex') : knownSha256,
       beginning: beginning && {
         transcriptId: beginning.version.id,
         tailSha256: beginning.tail.digest('hex'),
@@ -99,6 +122,8 @@ interface MeasureOptions {
   agent?: string | undefined;
   /** Undefined unless the caller knows it: transcripts whose lines look like an unreadable format are then refused. */
   format?: string | undefined;
+  /** SHA-256 (hex) of the bytes, where whoever gives them has hashed them, and sees to it that they are the same. */
+  sha256?: string | undefined;
   maxBytes: number;
   /** Versions of the session that the transcript may have grown from; asked once, and only where it is larger. */
   listVersions: (sessionId: string) => Promise<readonly StoredVersion[]>;
@@ -122,7 +147,7 @@ const FIRST_LOOK_BYTES = 16 * 1024;
 
 /** Hashes, counts and identifies a transcript while it streams by. Holds only its first bytes, until they suffice. */
 export function measureBody(body: AsyncIterable<Uint8Array>, options: MeasureOptions): MeasuredBody {
-  const comparison = createVersionComparison();
+  const comparison = createVersionComparison(options.sha256);
   const head = createHead(options);
   let sizeBytes = 0;
   let isCompared = false;

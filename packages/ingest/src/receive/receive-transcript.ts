@@ -26,6 +26,8 @@ export interface ReceiveRequest {
   person?: string | undefined;
   /** Decoded bytes of the transcript. */
   body: AsyncIterable<Uint8Array>;
+  /** SHA-256 (hex) of the body, where the caller has hashed it, and sees to it that it is still the same. Default: it is hashed. */
+  sha256?: string | undefined;
   /** Overrules what path and content say. */
   sessionId?: string | undefined;
   /** Original path; decides main session or sub-agent. */

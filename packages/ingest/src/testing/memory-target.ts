@@ -60,6 +60,7 @@ export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): Memory
       const found = target.stored.filter(({ transcriptId }) => ids.includes(transcriptId));
       return found.map((transcript) => ({ ...transcript, status: target.laterStatus }));
     },
+    countUnindexed: async () => 0,
     ...settings,
   };
   return target;
