@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createRandom } from './transcript/random.ts';
 import { generateRecords } from './transcript/records.ts';
-import { createSession } from './transcript/session.ts';
+import { createSession, type TranscriptShape } from './transcript/session.ts';
 
 export interface GenerateTranscriptOptions {
   /** The same seed gives the same bytes. */
@@ -14,6 +14,8 @@ export interface GenerateTranscriptOptions {
   readonly targetBytes: number;
   /** Drawn from the seed unless given. */
   readonly sessionId?: string;
+  /** Default LONG_LINES. */
+  readonly shape?: TranscriptShape;
 }
 
 const chunkBytes = 64 * 1024;
@@ -26,7 +28,7 @@ const chunkBytes = 64 * 1024;
  * Yields chunks of 64 KiB, cut without regard to lines or characters; the last one is shorter and ends with a newline.
  */
 export function* generateTranscript(options: GenerateTranscriptOptions): Generator<Uint8Array> {
-  const session = createSession(createRandom(options.seed), options.sessionId);
+  const session = createSession(createRandom(options.seed), options.sessionId, options.shape);
   let chunk = Buffer.allocUnsafeSlow(chunkBytes);
   let filled = 0;
   let totalBytes = 0;

@@ -1,25 +1,39 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { migrateDatabase } from '@recount/db';
 import { migrateQueue } from '@recount/ingest/queue';
-import { startLocalPostgres } from '@recount/local-postgres';
-import { benchBackfill } from './backfill.ts';
+import { chooseSettings, startLocalPostgres } from '@recount/local-postgres';
+import { runChild } from './child.ts';
 import { writeFixture } from './fixtures.ts';
 import { benchGrowing } from './growing.ts';
 import { benchIngest, measureIngestMemory } from './ingest.ts';
 import { benchLiveLines } from './live-lines.ts';
 import { benchParse } from './parse.ts';
+import { writeMixedTranscripts } from './scale/mixed-transcripts.ts';
 import { benchUpload } from './upload.ts';
+import { benchWholePath, type WholePathFigures } from './whole-path.ts';
 
-const isLarge = process.argv.includes('--large');
+// node bench/main.ts [PATH] [--workers 1] [--large]
+// The whole path over the transcripts of PATH, or over generated ones of the shape of real ones, and without PATH the stages apart.
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { workers: { type: 'string', default: '1' }, large: { type: 'boolean', default: false } },
+});
+const SMALL_FILES = 5000;
+/** With the line that goes over it, 20 KB a file. */
+const MIN_SMALL_FILE_BYTES = 7000;
 const folder = await mkdtemp(join(tmpdir(), 'recount-bench-'));
 try {
-  const postgres = await startLocalPostgres({ directory: join(folder, 'postgres') });
+  const postgres = await startLocalPostgres({ directory: join(folder, 'postgres'), settings: chooseSettings() });
   try {
-    await migrateDatabase(postgres.connectionString);
-    await migrateQueue(postgres.connectionString);
-    await benchAll(postgres.connectionString);
+    await benchWhole(postgres.connectionString, positionals[0]);
+    if (positionals[0] === undefined) {
+      await migrateDatabase(postgres.connectionString);
+      await migrateQueue(postgres.connectionString);
+      await benchStages(postgres.connectionString);
+    }
   } finally {
     await postgres.stop();
     // That of root lives elsewhere.
@@ -29,7 +43,46 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-async function benchAll(connectionString: string): Promise<void> {
+async function benchWhole(connectionString: string, given: string | undefined): Promise<void> {
+  const options = { connectionString, folder, workers: Number(values.workers) };
+  if (given !== undefined) return printWhole(given, await benchWholePath({ ...options, path: given }));
+  const [mixed, small] = [join(folder, 'mixed'), join(folder, 'small')];
+  await Promise.all([mkdir(mixed), mkdir(small)]);
+  await writeMixedTranscripts(mixed);
+  await runChild('./small-fixtures.ts', small, String(SMALL_FILES), String(MIN_SMALL_FILE_BYTES));
+  printWhole('shape of real transcripts', await benchWholePath({ ...options, path: mixed }));
+  const figures = await benchWholePath({ ...options, path: small });
+  printWhole(`${SMALL_FILES} small files`, figures);
+  console.log(`${(figures.ingestedMs / SMALL_FILES).toFixed(2)} ms a file until it is ingested`);
+}
+
+function printWhole(subject: string, figures: WholePathFigures): void {
+  const { bytes, ingestedMs, queryableMs, copyMs, documents, cpuSeconds, peakRssBytes } = figures;
+  const cpu = cpuSeconds.backfill + cpuSeconds.worker + cpuSeconds.postgres;
+  const rows = [
+    ['', 's', 'MB/s', '÷ COPY'],
+    ['rows, ledger and reports', ...toSpeed(bytes, ingestedMs, copyMs)],
+    ['search as well', ...toSpeed(bytes, queryableMs, copyMs)],
+    ['COPY of the same rows', ...toSpeed(bytes, copyMs, copyMs)],
+  ];
+  console.log(`\n${subject}: ${toMB(bytes)} MB, ${documents} search documents`);
+  for (const [first = '', ...cells] of rows) {
+    console.log(first.padEnd(26) + cells.map((cell) => cell.padStart(10)).join(''));
+  }
+  const toPerGb = (seconds: number): string => ((seconds / bytes) * 1e9).toFixed(1);
+  const shares = Object.entries(cpuSeconds).map(([name, seconds]) => `${name} ${toPerGb(seconds)}`);
+  console.log(
+    `processor seconds a GB: ${toPerGb(cpu)} (${shares.join(', ')}); backfill at most ${toMB(peakRssBytes)} MB\n`,
+  );
+}
+
+const toSpeed = (bytes: number, ms: number, copyMs: number): string[] => [
+  (ms / 1000).toFixed(1),
+  (bytes / 1e3 / ms).toFixed(1),
+  toRatio(copyMs / ms),
+];
+
+async function benchStages(connectionString: string): Promise<void> {
   const [small, middle] = [await writeFixture(folder, '5MB'), await writeFixture(folder, '144MB')];
   printRow('parse', '÷ floor', 'floor ms', 'streamed ms', 'peak RSS MB');
   for (const fixture of [small, middle]) {
@@ -43,7 +96,7 @@ async function benchAll(connectionString: string): Promise<void> {
   }
 
   printRow('ingest', 'insert ÷ copy', 'ingest ÷ copy', 'copy ms', 'insert ms', 'ingest ms', 'peak RSS MB');
-  const fixtures = isLarge ? [small, middle, await writeFixture(folder, '500MB')] : [small, middle];
+  const fixtures = values.large ? [small, middle, await writeFixture(folder, '500MB')] : [small, middle];
   const ingests = await benchIngest(connectionString, folder, fixtures);
   for (const figures of ingests) {
     const times = [figures.copyMs, figures.insertMs, figures.ingestMs].map(toMs);
@@ -51,7 +104,7 @@ async function benchAll(connectionString: string): Promise<void> {
     printRow(figures.fixture, insertRatio, ingestRatio, ...times, toMB(figures.ingestPeakRssBytes));
   }
   const middleRssBytes = ingests.find(({ fixture }) => fixture === middle.name)?.ingestPeakRssBytes;
-  if (isLarge && middleRssBytes !== undefined) {
+  if (values.large && middleRssBytes !== undefined) {
     const peakRssBytes = await measureIngestMemory(connectionString, folder, await writeFixture(folder, '2GB'));
     printRow('memory', `÷ ${middle.name}`, 'peak RSS MB');
     printRow('2GB', toRatio(peakRssBytes / middleRssBytes), toMB(peakRssBytes));
@@ -68,10 +121,6 @@ async function benchAll(connectionString: string): Promise<void> {
   const { concurrentUploads, concurrentPeakRssBytes } = upload;
   const uploadTimes = [toMs(upload.drainMs), toMs(upload.uploadMs)];
   printRow(upload.fixture, toRatio(upload.ratio), ...uploadTimes, `${concurrentUploads}`, toMB(concurrentPeakRssBytes));
-
-  printRow('backfill', '÷ one file', 'one file ms', 'many ms', 'peak RSS MB');
-  const { files, ratio, oneFileMs, manyFilesMs, manyFilesPeakRssBytes } = await benchBackfill(connectionString, folder);
-  printRow(`${files} files`, toRatio(ratio), toMs(oneFileMs), toMs(manyFilesMs), toMB(manyFilesPeakRssBytes));
 }
 
 function toRatio(ratio: number): string {

@@ -1,21 +1,21 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { generateTranscript } from '../generate-transcript.ts';
+import { REAL_LINES } from '../transcript/session.ts';
 
-/** About the sizes of real sessions: a third below 40 KB, a mean of 0.5 MB, one in fifteen above 3 MB. */
+/** Twelve evenly spaced quantiles of real sizes: a fifth below 25 KB, a mean of 0.8 MB, a tenth above 2 MB. */
 const SIZES_BYTES = [
-  5_000, 10_000, 15_000, 25_000, 35_000, 60_000, 100_000, 150_000, 250_000, 350_000, 500_000, 700_000, 1_000_000,
-  1_500_000, 3_000_000,
+  1_000, 2_000, 30_000, 85_000, 140_000, 240_000, 360_000, 540_000, 830_000, 1_600_000, 2_300_000, 3_500_000,
 ];
-const ROUNDS = 14;
+const ROUNDS = 12;
 
-/** Writes 210 transcripts of sessions of their own, 115 MB, into a folder. The same ones each time. */
-export async function writeMixedTranscripts(folder: string): Promise<void> {
-  for (let seed = 1; seed <= ROUNDS * SIZES_BYTES.length; seed++) {
+/** Writes 144 transcripts of sessions of their own, 116 MB of the shape of real ones, into a folder. The same ones each time. */
+export async function writeMixedTranscripts(folder: string, rounds = ROUNDS): Promise<void> {
+  for (let seed = 1; seed <= rounds * SIZES_BYTES.length; seed++) {
     const targetBytes = SIZES_BYTES[seed % SIZES_BYTES.length] ?? 0;
     await writeFile(
       join(folder, `session-${seed}.jsonl`),
-      Buffer.concat([...generateTranscript({ seed, targetBytes })]),
+      Buffer.concat([...generateTranscript({ seed, targetBytes, shape: REAL_LINES })]),
     );
   }
 }

@@ -2,8 +2,6 @@ import { type ConversationLine, generateConversation } from './conversation.ts';
 import { createMetadata } from './metadata.ts';
 import type { Session, TranscriptRecord } from './session.ts';
 
-const metadataShare = 0.35;
-
 /** The records of one session in the order of their lines, without end. */
 export function* generateRecords(session: Session): Generator<TranscriptRecord> {
   yield* holdBackLate(withMetadata(session));
@@ -12,7 +10,7 @@ export function* generateRecords(session: Session): Generator<TranscriptRecord> 
 function* withMetadata(session: Session): Generator<ConversationLine> {
   for (const line of generateConversation(session)) {
     yield line;
-    while (session.random.chance(metadataShare)) yield { record: createMetadata(session), delayLines: 0 };
+    while (session.random.chance(session.metadataShare)) yield { record: createMetadata(session), delayLines: 0 };
   }
 }
 

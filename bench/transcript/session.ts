@@ -4,11 +4,25 @@ import { createTextSources, type TextSource } from './text.ts';
 /** One line of a transcript before it is written. */
 export type TranscriptRecord = Readonly<Record<string, unknown>>;
 
+/** How long texts are, and how many lines are no messages. */
+export interface TranscriptShape {
+  /** Of the lengths that the generator's places name. */
+  readonly lengthScale: number;
+  readonly metadataShare: number;
+}
+
+/** Large lines: about 7 KB each. */
+export const LONG_LINES: TranscriptShape = { lengthScale: 1, metadataShare: 0.35 };
+/** As in real transcripts, by real-shape.test.ts: about 3 KB a line, half of the lines progress and the like. */
+export const REAL_LINES: TranscriptShape = { lengthScale: 0.6, metadataShare: 0.49 };
+
 /** What the lines of one session have in common, and what one line hands to the next. */
 export interface Session {
   readonly random: Random;
   readonly sessionId: string;
   readonly cwd: string;
+  /** Of all lines. */
+  readonly metadataShare: number;
   /** The text of one line: for about one line in eight with characters outside ASCII. */
   text(): TextSource;
   /** Envelope fields that stand before a line's own. */
@@ -29,7 +43,15 @@ const idCharacters = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz
 const folders = ['src/invoices', 'src/ledger', 'src/webhooks', 'test/integration', 'migrations', 'docs'] as const;
 const fileNames = ['close-period', 'apply-refund', 'verify-signature', 'allocate-number', 'read-cursor'] as const;
 
-export function createSession(random: Random, givenSessionId: string | undefined): Session {
+export function createSession(
+  source: Random,
+  givenSessionId: string | undefined,
+  { lengthScale, metadataShare }: TranscriptShape = LONG_LINES,
+): Session {
+  const random: Random = {
+    ...source,
+    length: (median, spread, maximum) => source.length(median * lengthScale, spread, maximum),
+  };
   const texts = createTextSources(random);
   const cwd = '/home/dev/tidewater/ledger-service';
   const sessionId = givenSessionId ?? createUuid(random);
@@ -46,6 +68,7 @@ export function createSession(random: Random, givenSessionId: string | undefined
     random,
     sessionId,
     cwd,
+    metadataShare,
     text: () => (random.chance(nonAsciiShare) ? texts.unicode : texts.ascii),
     envelope: () => ({
       parentUuid,

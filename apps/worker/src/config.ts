@@ -14,6 +14,9 @@ const MIB = 1024 ** 2;
 /** Every variable that `recount worker` reads. */
 export const workerEnvironment = z.object({
   ...serviceVariables,
+  RECOUNT_WORKER_PROCESSES: integer(0, 0, 64).describe(
+    'worker processes side by side; 0: one, and with `recount up` one for every two cores',
+  ),
   RECOUNT_WORKER_CONCURRENCY: integer(2, 1, 64).describe('transcripts, and groups of small ones, ingested at once'),
   RECOUNT_MAX_LINE_BYTES: integer(64 * MIB, 1024, 256 * MIB).describe('of longer lines, long texts are cut'),
   RECOUNT_WORKER_METRICS_PORT: metricsVariables.port,
@@ -22,12 +25,14 @@ export const workerEnvironment = z.object({
 
 export type WorkerConfig = ReturnType<typeof readWorkerConfig>;
 
-/** Throws ConfigError. */
-export function readWorkerConfig(environment: Environment) {
+/** Throws ConfigError. `processes` is how many there are where the environment does not say. */
+export function readWorkerConfig(environment: Environment, processes = 1) {
   const read = readEnvironment(workerEnvironment, environment);
   return {
     ...toServiceConfig(read),
-    /** Transcripts ingested at once by this process. */
+    /** Of worker processes, each with a core to itself. */
+    processes: read.RECOUNT_WORKER_PROCESSES || processes,
+    /** Transcripts ingested at once by each process. */
     concurrency: read.RECOUNT_WORKER_CONCURRENCY,
     maxLineBytes: read.RECOUNT_MAX_LINE_BYTES,
     metrics: toMetricsConfig(read.RECOUNT_WORKER_METRICS_HOST, read.RECOUNT_WORKER_METRICS_PORT),

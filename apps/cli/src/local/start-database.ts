@@ -1,6 +1,6 @@
 import { migrateDatabase } from '@recount/db';
 import { migrateQueue } from '@recount/ingest/queue';
-import { installNativePackage, type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
+import { chooseSettings, installNativePackage, type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 import type { Logger } from 'pino';
 import { type CliContext, note } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
@@ -54,6 +54,7 @@ async function startOwn(
   const options = {
     directory: directory.postgres,
     programsDirectory: directory.programs,
+    settings: chooseSettings(),
     onLog: (line: string) => log.info({ line }, 'postgres'),
   };
   const first = await startLocalPostgres(options);

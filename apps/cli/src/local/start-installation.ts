@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { readApiConfig, startApi } from '@recount/api';
 import {
@@ -20,8 +20,7 @@ import type { DataDirectory } from './data-directory.ts';
 import { findPort } from './find-port.ts';
 import type { LocalLog } from './local-log.ts';
 import { type LocalDatabase, startDatabase } from './start-database.ts';
-import { supervise } from './supervise.ts';
-import { startWorkerProcess } from './worker-process.ts';
+import { superviseWorkers, WORKER_MARGIN_MS } from './worker-process.ts';
 
 export interface InstallationOptions {
   host: string;
@@ -49,11 +48,9 @@ export interface LocalInstallation extends Credentials {
 
 const LOOPBACK_HOSTS = new Set(['127.0.0.1', '::1', 'localhost']);
 const GRACE_MS = 10_000;
-/** What a worker has to end in, beyond its own grace time. */
-const WORKER_MARGIN_MS = 5000;
 
 /**
- * Starts everything: PostgreSQL, raw store, worker, and the API in this process. The worker is a process of its own: it has a
+ * Starts everything: PostgreSQL, raw store, workers, and the API in this process. A worker is a process of its own: it has a
  * processor and a heap to itself, so that a huge transcript neither slows down the API nor takes it along.
  */
 export async function startInstallation(
@@ -84,10 +81,11 @@ export async function startInstallation(
       ...toServiceEnvironment(context, directory, database, { ...options, port }),
     };
     const apiConfig = readApiConfig(environment);
-    const { shutdownGraceMs } = readWorkerConfig(environment);
-    const workerOptions = { environment, graceMs: shutdownGraceMs + WORKER_MARGIN_MS };
-    const startWorker = (closing: AbortSignal) => startWorkerProcess(log, workerOptions, closing);
-    opened(supervise({ name: 'the worker', start: startWorker, ...events }), (worker) => worker.close());
+    const defaultProcesses = toWorkerProcesses(availableParallelism());
+    const { processes, metrics, shutdownGraceMs } = readWorkerConfig(environment, defaultProcesses);
+    const graceMs = shutdownGraceMs + WORKER_MARGIN_MS;
+    const workerOptions = { environment, graceMs, processes, metricsPort: metrics?.port };
+    opened(superviseWorkers(log, workerOptions, events), (workers) => workers.close());
     const connections = opened(await openInstallation(apiConfig), (each) => each.close());
     await warnOfEmptyDatabase(context, connections);
     const credentials = await provideCredentials(connections.database, directory, toKeyName(context, directory));
@@ -105,6 +103,9 @@ export async function startInstallation(
     throw error;
   }
 }
+
+/** PostgreSQL takes as much processor time as its workers do. */
+const toWorkerProcesses = (cores: number): number => Math.max(1, Math.floor(cores / 2));
 
 /** The settings of API and worker: those of the environment, but for what makes the installation a local one. */
 function toServiceEnvironment(

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { LocalLog } from './local-log.ts';
-import type { RunningProgram } from './supervise.ts';
+import { type RunningProgram, type SupervisedProgram, supervise } from './supervise.ts';
 
 export interface WorkerProcessOptions {
   environment: NodeJS.ProcessEnv;
@@ -10,6 +10,37 @@ export interface WorkerProcessOptions {
   graceMs: number;
 }
 
+export interface WorkerProcessesOptions extends WorkerProcessOptions {
+  processes: number;
+  /** Of the first; the others serve theirs on the ports that follow. */
+  metricsPort: number | undefined;
+}
+
+/** Keeps worker processes running, all on the same queue. */
+export function superviseWorkers(
+  log: LocalLog,
+  { environment, processes, metricsPort, graceMs }: WorkerProcessesOptions,
+  events: Pick<SupervisedProgram, 'onWarning' | 'onGiveUp'>,
+): { close(): Promise<void> } {
+  const supervisors = Array.from({ length: processes }, (_, index) => {
+    const own = {
+      ...environment,
+      RECOUNT_WORKER_PROCESSES: '1',
+      ...(metricsPort !== undefined && { RECOUNT_WORKER_METRICS_PORT: String(metricsPort + index) }),
+    };
+    const name = processes === 1 ? 'the worker' : `worker ${index + 1}`;
+    const start = (signal: AbortSignal) => startWorkerProcess(log, { environment: own, graceMs }, signal);
+    return supervise({ name, start, ...events });
+  });
+  return {
+    async close() {
+      await Promise.all(supervisors.map((supervisor) => supervisor.close()));
+    },
+  };
+}
+
+/** What a worker has to end in, beyond its own grace time. */
+export const WORKER_MARGIN_MS = 5000;
 const PROGRAM = fileURLToPath(new URL('../../bin/recount.mjs', import.meta.url));
 /** Batches of rows outlive two collections of a large young generation: with a small one, 500 MB take 245 MB of memory. */
 const NODE_OPTIONS = ['--max-semi-space-size=8'];
@@ -18,7 +49,7 @@ const NODE_OPTIONS = ['--max-semi-space-size=8'];
  * Runs `recount worker` as a process of its own, and resolves once it takes jobs. When this process is killed, the channel
  * between them closes, and the worker ends as at a SIGTERM.
  */
-export async function startWorkerProcess(
+async function startWorkerProcess(
   log: LocalLog,
   { environment, graceMs }: WorkerProcessOptions,
   signal: AbortSignal,
