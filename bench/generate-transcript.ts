@@ -7,6 +7,8 @@ import { createRandom } from './transcript/random.ts';
 import { generateRecords } from './transcript/records.ts';
 import { createSession, type TranscriptShape } from './transcript/session.ts';
 
+export { REAL_LINES } from './transcript/session.ts';
+
 export interface GenerateTranscriptOptions {
   /** The same seed gives the same bytes. */
   readonly seed: number;

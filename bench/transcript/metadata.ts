@@ -5,10 +5,12 @@ interface MetadataKind {
   create(session: Session): TranscriptRecord;
 }
 
-const kinds: readonly [MetadataKind, ...MetadataKind[]] = [
+const progressKinds: readonly [MetadataKind, ...MetadataKind[]] = [
   { weight: 36, create: hookProgress },
   { weight: 22, create: bashProgress },
   { weight: 6, create: agentProgress },
+];
+const otherKinds: readonly [MetadataKind, ...MetadataKind[]] = [
   { weight: 14, create: fileHistorySnapshot },
   { weight: 5, create: queueOperation },
   { weight: 5, create: lastPrompt },
@@ -20,7 +22,8 @@ const kinds: readonly [MetadataKind, ...MetadataKind[]] = [
 
 /** A line that is no message: progress, snapshots, titles and the like, weighted by how often each occurs. */
 export function createMetadata(session: Session): TranscriptRecord {
-  return session.random.pickWeighted(kinds).create(session);
+  const { random, shape } = session;
+  return random.pickWeighted(random.chance(shape.progressShare) ? progressKinds : otherKinds).create(session);
 }
 
 function progress(session: Session, data: object): TranscriptRecord {
@@ -41,7 +44,7 @@ function hookProgress(session: Session): TranscriptRecord {
 }
 
 function bashProgress(session: Session): TranscriptRecord {
-  const fullOutput = session.text().passage(session.random.length(500, 1.2, 20_000));
+  const fullOutput = session.text().passage(session.random.length(1500, 1.5, 100_000));
   const output = fullOutput.slice(0, 200).trimEnd();
   const elapsedTimeSeconds = session.random.integer(2, 90);
   return progress(session, { type: 'bash_progress', output, fullOutput, elapsedTimeSeconds, timeoutMs: 120_000 });

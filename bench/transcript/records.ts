@@ -10,7 +10,7 @@ export function* generateRecords(session: Session): Generator<TranscriptRecord> 
 function* withMetadata(session: Session): Generator<ConversationLine> {
   for (const line of generateConversation(session)) {
     yield line;
-    while (session.random.chance(session.metadataShare)) yield { record: createMetadata(session), delayLines: 0 };
+    while (session.random.chance(session.shape.metadataShare)) yield { record: createMetadata(session), delayLines: 0 };
   }
 }
 

@@ -36,7 +36,7 @@ export async function preferIndexes(transaction: Database): Promise<void> {
 export async function preferBulkIndexing(transaction: Database): Promise<void> {
   await preferIndexes(transaction);
   await transaction.execute(sql`
-    SELECT set_config('gin_pending_list_limit', '64MB', true), set_config('work_mem', '64MB', true)`);
+    SELECT set_config('gin_pending_list_limit', '32MB', true), set_config('work_mem', '64MB', true)`);
 }
 
 /** Runs `work`, which compares whole tables, without looking rows of one up in the other. */
