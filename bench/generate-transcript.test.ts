@@ -16,7 +16,7 @@ interface Line {
   };
 }
 
-const transcript = Buffer.concat([...generateTranscript({ seed: 7, targetBytes })]);
+const transcript = Buffer.concat([...generateTranscript({ seed: 10, targetBytes })]);
 const texts = transcript.toString().split('\n').slice(0, -1);
 const lines = texts.map((text) => JSON.parse(text) as Line);
 const messageLines = new Map<string, { index: number; line: Line }[]>();

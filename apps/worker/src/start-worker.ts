@@ -59,6 +59,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
     connectionString: config.databaseUrl,
     maxConnections: Math.max(config.maxConnections, config.concurrency + 4),
     applicationName: 'recount worker',
+    preparesStatements: true,
     onConnectionError: onError,
   });
   const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);

@@ -61,6 +61,7 @@ export async function openInstallation(config: InstallationConfig): Promise<Open
   const database = createDatabasePool({
     connectionString,
     maxConnections: MAX_CONNECTIONS,
+    preparesStatements: true,
     onConnectionError: onError,
   });
   const rawStore = await createRawStore(config.rawStore.location, config.rawStore.s3);

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { drizzle, type NodePgDatabase } from '../drizzle.cjs';
+import { createPreparingClient } from './preparing-client.ts';
 
 /** Any drizzle handle: of a pool, of one connection, or of a transaction. */
 export type Database = Pick<NodePgDatabase, 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
@@ -10,6 +11,8 @@ export interface DatabaseOptions {
   maxConnections?: number;
   /** Shown in pg_stat_activity. */
   applicationName?: string;
+  /** Whether connections prepare what they run again and again. Default: no. */
+  preparesStatements?: boolean;
   /** An idle connection broke, e.g. because the server restarted; the pool replaces it. */
   onConnectionError?: (error: Error) => void;
 }
@@ -55,6 +58,7 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     max: options.maxConnections ?? 10,
     application_name: options.applicationName ?? 'recount',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    ...(options.preparesStatements && { Client: createPreparingClient() }),
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     onConnect: async (client) => {
