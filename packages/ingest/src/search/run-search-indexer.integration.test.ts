@@ -77,8 +77,10 @@ describe('what is ingested', () => {
       }),
     ).rejects.toThrow('killed');
     expect(await search('needle')).toHaveLength(batch?.documents ?? 0);
-    // The failure keeps it waiting for two seconds.
-    expect(await indexWaitingSessions(installation.database)).toBe(0);
+    const { rows } = await installation.database.pool.query(
+      "SELECT failure_count, next_attempt_at > waiting_since + interval '2 seconds' AS is_put_off FROM recount.search_index_state",
+    );
+    expect(rows).toEqual([{ failure_count: 1, is_put_off: true }]);
     await installation.database.pool.query(
       "UPDATE recount.search_index_state SET next_attempt_at = now() - interval '1 second'",
     );
