@@ -26,7 +26,7 @@ export function createPreparingClient(): typeof pg.Client {
   return class extends pg.Client {
     // Its many forms differ in their types alone.
     override query(...[config, values, ...rest]: unknown[]): never {
-      return super.query(...([withName(config, values), values, ...rest] as [string])) as never;
+      return super.query(...([withName(config, values), values, ...rest] as unknown as [string])) as never;
     }
   };
 }
