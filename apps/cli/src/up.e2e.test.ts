@@ -221,7 +221,7 @@ describe('recount up that is killed', () => {
     await recount.waitForOutput(READY);
     const worker = await findChild(recount.child.pid ?? 0, '\0worker');
     process.kill(worker, 'SIGKILL');
-    await recount.waitForOutput(/warning: the worker ended \(SIGKILL\)/);
+    await recount.waitForOutput(/warning: (the )?worker.* ended \(SIGKILL\)/);
     await writeFile(join(folder, `${toSessionId(1)}.jsonl`), toTranscript(1));
     const backfill = await runRecount(home, ['backfill', folder]);
     expect(backfill.stdout).toMatch(/ingested +1$/m);

@@ -72,7 +72,9 @@ it('says that damaged copies were replaced', () => {
 });
 
 it('says what search does not find yet', () => {
-  expect(formatReport({ ...report, unindexed: 12 }, 2000, false)).toContain('Search does not find 12 sessions yet');
+  expect(formatReport({ ...report, unindexed: 12 }, 2000, false)).toContain(
+    'Sessions that search does not find yet: 12',
+  );
 });
 
 it('shows what is stored and waits', () => {

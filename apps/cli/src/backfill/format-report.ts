@@ -55,7 +55,7 @@ export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun
   return [
     ...formatTable([{ header: '' }, { header: '', align: 'right' }], rows, TABLE_WIDTH).slice(1),
     `${formatBytes(report.readBytes)} read in ${formatDuration(elapsedMs)}, ${formatBytes(report.readBytes / seconds)}/s`,
-    ...(report.unindexed > 0 ? [`Search does not find ${formatCount(report.unindexed)} sessions yet`] : []),
+    ...(report.unindexed > 0 ? [`Sessions that search does not find yet: ${formatCount(report.unindexed)}`] : []),
     ...formatFailures(report),
   ];
 }
