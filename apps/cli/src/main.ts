@@ -1,12 +1,12 @@
-import { createCliContext } from './cli-context.ts';
-
 const words = process.argv.slice(2);
-const context = createCliContext(process);
 if (words.join(' ') === 'usage statusline') {
-  // An agent calls it after each of its messages: it must not load the other commands.
+  // An agent calls it after each of its messages: it loads nothing else.
   const { showStatusline } = await import('./usage/statusline.ts');
-  await showStatusline(context);
+  await showStatusline(process.env, process.stdout);
 } else {
-  const { runCommandLine } = await import('./run-command-line.ts');
-  process.exitCode = await runCommandLine(context, words);
+  const [{ createCliContext }, { runCommandLine }] = await Promise.all([
+    import('./cli-context.ts'),
+    import('./run-command-line.ts'),
+  ]);
+  process.exitCode = await runCommandLine(createCliContext(process), words);
 }

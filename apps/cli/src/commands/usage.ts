@@ -72,6 +72,6 @@ It never reads transcripts itself: when what it shows is older than 30 seconds, 
     )
     .action(async () => {
       const { showStatusline } = await import('../usage/statusline.ts');
-      await showStatusline(context);
+      await showStatusline(context.environment, context.stdout);
     });
 }

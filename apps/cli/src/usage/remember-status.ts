@@ -6,7 +6,7 @@ import { type RememberedStatus, writeStatus } from './statusline.ts';
 const SESSIONS_MS = 7 * 24 * 60 * 60_000;
 
 /** Leaves behind what the status line shows. Where it cannot be written, the status line does without. */
-export async function rememberStatus(context: CliContext, ledger: LocalLedger, nowMs = Date.now()): Promise<void> {
+export function rememberStatus(context: CliContext, ledger: LocalLedger, nowMs = Date.now()): void {
   const directory = toUsageCache(context);
   if (directory === undefined) return;
   const clock = createLocalClock(new Intl.DateTimeFormat().resolvedOptions().timeZone);
@@ -21,5 +21,9 @@ export async function rememberStatus(context: CliContext, ledger: LocalLedger, n
     sessionCostsUsd: Object.fromEntries(sessions.rows.map(({ session, own }) => [session ?? '', own.cost_usd])),
     block: block === undefined ? null : { start: block.start, end: block.end, costUsd: block.cost_usd },
   };
-  await writeStatus(directory, status).catch(() => undefined);
+  try {
+    writeStatus(directory, status);
+  } catch {
+    return;
+  }
 }

@@ -26,7 +26,7 @@ const OVERVIEW: readonly { key: UsageKey; title: string; rows: number; isLatest?
 export async function showUsage(context: CliContext, paths: readonly string[], options: UsageOptions): Promise<void> {
   const scope = toScope(context, options);
   const ledger = await readLedger(context, paths, options);
-  if (paths.length === 0 && options.cache) await rememberStatus(context, ledger);
+  if (paths.length === 0 && options.cache) rememberStatus(context, ledger);
   const answerBy = (keys: readonly UsageKey[], limit?: number): ReportAnswer =>
     toUsageAnswer(reportUsage(ledger, keys, scope.filter, scope.clock), keys, { ...scope, limit });
   const groupBy = options.groupBy ?? (options.json || options.csv || options.breakdown ? ['day' as const] : undefined);

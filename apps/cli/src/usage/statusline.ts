@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CliContext } from '../cli-context.ts';
 import { toUsageCache } from './cache-directory.ts';
@@ -37,12 +34,13 @@ const MINUTE_MS = 60_000;
 
 /** `recount usage statusline`. Never fails: without anything to show, it says so. */
 export async function showStatusline(
-  context: Pick<CliContext, 'environment' | 'stdout'>,
+  environment: CliContext['environment'],
+  stdout: Pick<NodeJS.WriteStream, 'write'>,
   nowMs = Date.now(),
 ): Promise<void> {
-  const directory = toUsageCache(context);
+  const directory = toUsageCache({ environment });
   const status = directory === undefined ? undefined : readStatus(directory);
-  context.stdout.write(`${formatStatus(readAgentStatus(), status, nowMs)}\n`);
+  stdout.write(`${formatStatus(readAgentStatus(), status, nowMs)}\n`);
   if (directory === undefined || (status !== undefined && nowMs - status.writtenAtMs < MAX_AGE_MS)) return;
   await refresh(directory, nowMs);
 }
@@ -108,12 +106,13 @@ function readStatus(directory: string): RememberedStatus | undefined {
   }
 }
 
-export async function writeStatus(directory: string, status: RememberedStatus): Promise<void> {
+/** Whoever reads it meanwhile gets the old or the new one. */
+export function writeStatus(directory: string, status: RememberedStatus): void {
   const path = join(directory, FILE);
-  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  await writeFile(temporary, JSON.stringify(status), { mode: 0o600 });
-  await rename(temporary, path);
+  const temporary = `${path}.${process.pid}`;
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  writeFileSync(temporary, JSON.stringify(status), { mode: 0o600 });
+  renameSync(temporary, path);
 }
 
 /** Lets another process bring the status up to date, unless one is at it. */
@@ -122,11 +121,13 @@ async function refresh(directory: string, nowMs: number): Promise<void> {
   const startedAtMs = statSync(mark, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   if (nowMs - startedAtMs < REFRESH_MS) return;
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    await writeFile(mark, '');
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    writeFileSync(mark, '');
   } catch {
     return;
   }
-  const [program = process.execPath, script = ''] = [process.execPath, process.argv[1]];
-  spawn(program, [script, 'usage', '--json'], { detached: true, stdio: 'ignore', windowsHide: true }).unref();
+  const { spawn } = await import('node:child_process');
+  const [, script = ''] = process.argv;
+  const options = { detached: true, stdio: 'ignore', windowsHide: true } as const;
+  spawn(process.execPath, [script, 'usage', '--json'], options).unref();
 }
