@@ -9,7 +9,7 @@ import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
  * Raised when what is remembered would be read differently today: its form, a reader, a rule of counting. What an older
  * version left is then not used.
  */
-const MEMORY_VERSION = 1;
+const MEMORY_VERSION = 2;
 const ENDING = '.usage';
 
 interface Shard {
@@ -22,12 +22,12 @@ interface Shard {
 
 /**
  * What is known of the files from earlier calls, and which of them must be read. A file is known by its path, size and time
- * of change. What cannot be read of the memory is as if it were not there.
+ * of change, a session of a database by its version. What cannot be read of the memory is as if it were not there.
  */
-export async function recallUsage(
+export async function recallUsage<File extends FoundFile>(
   directory: string,
-  files: readonly FoundFile[],
-): Promise<{ known: ScanResult; missing: FoundFile[] }> {
+  files: readonly File[],
+): Promise<{ known: ScanResult; missing: File[] }> {
   const wanted = new Map(files.map((file) => [file.path, file]));
   const known: ScannedFile[] = [];
   const columns = createUsageColumns();
@@ -37,7 +37,7 @@ export async function recallUsage(
     for (const file of shard?.files ?? []) {
       const to = from + file.responseCount;
       const found = wanted.get(file.path);
-      if (found !== undefined && found.sizeBytes === file.sizeBytes && found.modifiedAtMs === file.modifiedAtMs) {
+      if (found !== undefined && isUnchanged(file, found)) {
         known.push(file);
         if (shard !== undefined) columns.addRange(shard.columns, from, to);
         wanted.delete(file.path);
@@ -46,6 +46,11 @@ export async function recallUsage(
     }
   }
   return { known: { files: known, columns: columns.toColumns() }, missing: [...wanted.values()] };
+}
+
+function isUnchanged(one: FoundFile, other: FoundFile): boolean {
+  if (one.version !== undefined || other.version !== undefined) return one.version === other.version;
+  return one.sizeBytes === other.sizeBytes && one.modifiedAtMs === other.modifiedAtMs;
 }
 
 /**

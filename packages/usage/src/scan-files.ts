@@ -13,6 +13,15 @@ export interface FoundFile {
   path: string;
   sizeBytes: number;
   modifiedAtMs: number;
+  /** Of a session in a database: differs if rows of it were added, changed or deleted. Such a one has no size until it is read. */
+  version?: string;
+}
+
+/** A session that lies in an agent's database. */
+export interface StoredFile extends FoundFile {
+  version: string;
+  /** Its canonical NDJSON. */
+  open(): AsyncIterable<Uint8Array>;
 }
 
 /** What a file turned out to be. */
@@ -56,11 +65,43 @@ export async function scanFiles(files: readonly FoundFile[], next: () => number)
       else await readCompressed(file.path, compression, scan.push);
       scanned.push({ ...scan.finish(), responseCount: columns.count - before });
     } catch (error) {
-      const failure = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : String(error);
-      scanned.push({ ...scan.finish(), status: 'failed', failure, responseCount: columns.count - before });
+      const failed = { ...scan.finish(), status: 'failed', failure: toFailure(error) } as const;
+      scanned.push({ ...failed, responseCount: columns.count - before });
     }
   }
   return { files: scanned, columns: columns.toColumns() };
+}
+
+/** Scans sessions of databases, one after another. */
+export async function scanStored(stored: readonly StoredFile[]): Promise<ScanResult> {
+  const columns = createUsageColumns();
+  const scanned: ScannedFile[] = [];
+  for (const { open, ...file } of stored) {
+    const before = columns.count;
+    const scan = createFileScan(file, columns);
+    let sizeBytes = 0;
+    const toScanned = (failure: Partial<ScannedFile>): ScannedFile => ({
+      ...scan.finish(),
+      ...failure,
+      sizeBytes,
+      responseCount: columns.count - before,
+    });
+    try {
+      for await (const chunk of open()) {
+        sizeBytes += chunk.length;
+        if (!scan.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length))) break;
+      }
+      scanned.push(toScanned({}));
+    } catch (error) {
+      scanned.push(toScanned({ status: 'failed', failure: toFailure(error) }));
+    }
+  }
+  return { files: scanned, columns: columns.toColumns() };
+}
+
+/** Without anything that the file holds. */
+function toFailure(error: unknown): string {
+  return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : String(error);
 }
 
 /** Reads what the file held when it was opened: what an agent adds meanwhile is for the next call. */

@@ -1,11 +1,12 @@
 import { appendFile, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLocalClock } from './local-days.ts';
 import { settleLedger } from './local-ledger.ts';
-import type { FoundFile } from './scan-files.ts';
+import type { FoundFile, StoredFile } from './scan-files.ts';
 import { scanHistory } from './scan-history.ts';
 import { listBlocks } from './usage-blocks.ts';
 import { reportUsage, type UsageFilter, type UsageKey } from './usage-report.ts';
@@ -72,6 +73,10 @@ async function report(keys: UsageKey[], filter: UsageFilter = {}, timeZone = 'UT
     rows: rows.map((row) => [...keys.map((key) => row[key]), ...toFigures(row)]),
     ledger,
   };
+}
+
+async function* failing(): AsyncGenerator<Buffer> {
+  throw new Error('locked');
 }
 
 const TIMES = [1_770_000_000, 1_770_000_000] as const;
@@ -150,6 +155,33 @@ describe('scanHistory and settleLedger', () => {
     expect((await report([])).totals).toEqual([3, 113, 0]);
     await rm(join(directory, 'two.jsonl'));
     expect((await report([])).totals).toEqual([2, 108, 0]);
+  });
+
+  it('reads a session of a database again only where its version is another', async () => {
+    let opened = 0;
+    const toStored = (version: string, lines: Line[]): StoredFile => ({
+      path: join(directory, 'store.db!one'),
+      sizeBytes: 0,
+      modifiedAtMs: 1_770_000_000_000,
+      version,
+      async *open() {
+        opened++;
+        yield Buffer.from(toText(lines));
+      },
+    });
+    const scan = async (stored: StoredFile) => {
+      const result = await scanHistory([stored], { cacheDirectory: join(directory, 'cache') });
+      const [file] = result.files;
+      return [file?.status, file?.sizeBytes, result.columns.keys.length, opened];
+    };
+    const sizeBytes = toText([ONE]).length;
+    expect(await scan(toStored('1', [ONE]))).toEqual(['read', sizeBytes, 1, 1]);
+    expect(await scan(toStored('1', [ONE]))).toEqual(['read', sizeBytes, 1, 1]);
+    const longer = [ONE, { ...ONE, id: '2' }];
+    expect(await scan(toStored('2', longer))).toEqual(['read', toText(longer).length, 2, 2]);
+    const broken = { ...toStored('3', []), open: () => Readable.from(failing()) };
+    expect((await scan(broken))[0]).toBe('failed');
+    expect(await scan(toStored('3', [ONE]))).toEqual(['read', sizeBytes, 1, 3]);
   });
 
   it('reads everything again where what it remembers is damaged', async () => {

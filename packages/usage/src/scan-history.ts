@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { recallUsage, rememberUsage } from './remembered-usage.ts';
-import { type FoundFile, type ScanResult, scanFiles } from './scan-files.ts';
+import { type FoundFile, type ScanResult, type StoredFile, scanFiles, scanStored } from './scan-files.ts';
 import type { ScanJob } from './scan-worker.ts';
 import { createUsageColumns } from './usage-columns.ts';
 
@@ -22,16 +22,26 @@ const BYTES_PER_THREAD = 12 * 1024 * 1024;
  */
 const YOUNG_GENERATION_MB = 24;
 
-/** The usage in all files: as it is remembered of those that have not changed, read of the others. */
-export async function scanHistory(files: readonly FoundFile[], options: ScanHistoryOptions): Promise<ScanResult> {
+/** The usage in all files, and in sessions of databases: as it is remembered of what has not changed, read of the rest. */
+export async function scanHistory(
+  found: readonly (FoundFile | StoredFile)[],
+  options: ScanHistoryOptions,
+): Promise<ScanResult> {
   const { cacheDirectory } = options;
-  const recalled = cacheDirectory === undefined ? undefined : await recallUsage(cacheDirectory, files);
+  const recalled = cacheDirectory === undefined ? undefined : await recallUsage(cacheDirectory, found);
   if (recalled !== undefined && recalled.missing.length === 0) return recalled.known;
-  const scanned = await scanAll(recalled?.missing ?? files, options.threads);
-  const all = joinResults(recalled === undefined ? scanned : [recalled.known, ...scanned]);
-  if (cacheDirectory !== undefined) await rememberUsage(cacheDirectory, all, recalled?.missing ?? files);
+  const missing = recalled?.missing ?? found;
+  const scanned = await scanAll(
+    missing.filter((file) => !isStored(file)),
+    options.threads,
+  );
+  const stored = await scanStored(missing.filter(isStored));
+  const all = joinResults([...(recalled === undefined ? [] : [recalled.known]), ...scanned, stored]);
+  if (cacheDirectory !== undefined) await rememberUsage(cacheDirectory, all, missing);
   return all;
 }
+
+const isStored = (file: FoundFile | StoredFile): file is StoredFile => file.version !== undefined;
 
 async function scanAll(files: readonly FoundFile[], threads: number | undefined): Promise<ScanResult[]> {
   const totalBytes = files.reduce((total, { sizeBytes }) => total + sizeBytes, 0);

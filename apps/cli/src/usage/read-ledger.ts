@@ -12,12 +12,11 @@ import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import { toTimeRange } from '../report/time-range.ts';
 import { toUsageCache } from './cache-directory.ts';
-import { findHistory, type History } from './find-history.ts';
+import { findHistory } from './find-history.ts';
 import type { UsageOptions } from './usage-options.ts';
 
 export interface ReadLedger extends LocalLedger {
   files: readonly ScannedFile[];
-  databases: History['databases'];
 }
 
 /** The responses of the history, each once. */
@@ -26,10 +25,10 @@ export async function readLedger(
   paths: readonly string[],
   { cache }: Pick<UsageOptions, 'cache'>,
 ): Promise<ReadLedger> {
-  const { files, databases } = await findHistory(context, paths);
+  const found = await findHistory(context, paths);
   const cacheDirectory = cache ? toUsageCache(context) : undefined;
-  const result = await scanHistory(files, { cacheDirectory });
-  return { ...settleLedger(result), files: result.files, databases };
+  const result = await scanHistory(found, { cacheDirectory });
+  return { ...settleLedger(result), files: result.files };
 }
 
 /** The clock and the filter that the options ask for. Throws UsageError. */

@@ -79,7 +79,7 @@ function showTable(context: CliContext, kind: ReportKind, answer: ReportAnswer, 
 }
 
 /** What the figures are less than exact about, what was not read, and how to keep it all. */
-function showNotes(context: CliContext, { files, databases }: ReadLedger, answer: ReportAnswer): void {
+function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAnswer): void {
   const read = files.filter(({ status }) => status === 'read');
   const bytes = read.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   const kind = toKind(answer);
@@ -87,7 +87,6 @@ function showNotes(context: CliContext, { files, databases }: ReadLedger, answer
   for (const [agent, count] of countBy(files, 'unreadable')) {
     lines.push(`Not read: ${formatCount(count)} of ${agent}, whose transcripts recount cannot read yet.`);
   }
-  for (const label of new Set(databases)) lines.push(`Not read: the database of ${label}; recount backfill reads it.`);
   const failed = files.filter(({ status }) => status === 'failed');
   for (const { path, failure } of failed.slice(0, 5)) lines.push(`Not read: ${path} (${failure}).`);
   if (failed.length > 5) lines.push(`Not read: ${formatCount(failed.length - 5)} more files.`);
