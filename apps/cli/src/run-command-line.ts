@@ -21,7 +21,7 @@ import { createPricesCommand } from './commands/prices.ts';
 import { createReportCommand } from './commands/report.ts';
 import { createRepriceCommand } from './commands/reprice.ts';
 import { createRequeueCommand } from './commands/requeue.ts';
-import { createRestoreCommand } from './commands/restore.ts';
+import { createPullCommand, createRestoreCommand } from './commands/restore.ts';
 import { createRetainCommand } from './commands/retain.ts';
 import { createRunCommand } from './commands/run.ts';
 import { createSearchCommand } from './commands/search.ts';
@@ -36,6 +36,7 @@ import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';
 import { createUsageCommand } from './commands/usage.ts';
 import { createVerifyCommand } from './commands/verify.ts';
+import { createWatchCommand } from './commands/watch.ts';
 import { createWorkerCommand } from './commands/worker.ts';
 import { createWorkspacesCommand } from './commands/workspaces.ts';
 
@@ -103,7 +104,9 @@ function createProgram(context: CliContext): Command {
     createConnectCommand(context),
     createDisconnectCommand(context),
     createSendCommand(context),
+    createWatchCommand(context),
     createRestoreCommand(context),
+    createPullCommand(context),
     createSessionsCommand(context),
     createShowCommand(context),
     createWhyCommand(context),

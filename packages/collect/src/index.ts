@@ -15,10 +15,13 @@ export {
 export {
   type CollectorStatus,
   listChanged,
+  listDatabases,
   type SendDependencies,
   type SendResult,
   sendSessions,
 } from './send/send-sessions.ts';
+export { type Disclosure, readHead } from './send/send-file.ts';
+export { toUsageOnly } from './send/usage-only.ts';
 export {
   DeliveryError,
   type SessionDelivery,
@@ -29,9 +32,11 @@ export { openSentLog, type SentFile } from './spool/sent-log.ts';
 export {
   createSpoolFolder,
   listWaiting,
+  addHookNote,
   readHookNotes,
   readJson,
   type SpoolFolder,
   toSpoolFolder,
   writeWhole,
 } from './spool/spool-folder.ts';
+export { type FolderWatch, type WatchedPlace, watchFolders } from './watch-folders.ts';

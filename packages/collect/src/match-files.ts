@@ -86,7 +86,8 @@ function isDenial(error: unknown): boolean {
   return code === 'EACCES' || code === 'EPERM';
 }
 
-function toNameTest(pattern: string): (name: string) => boolean {
+/** Whether a name fits one part of a pattern. */
+export function toNameTest(pattern: string): (name: string) => boolean {
   const escaped = pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*');
   const expression = new RegExp(`^${escaped}$`, 's');
   return (name) => expression.test(name);

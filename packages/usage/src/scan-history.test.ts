@@ -75,10 +75,6 @@ async function report(keys: UsageKey[], filter: UsageFilter = {}, timeZone = 'UT
   };
 }
 
-async function* failing(): AsyncGenerator<Buffer> {
-  throw new Error('locked');
-}
-
 const TIMES = [1_770_000_000, 1_770_000_000] as const;
 const ONE: Line = { session: 'one', id: '1', time: '2026-03-02T23:30:00.000Z', output: 7 };
 
@@ -179,7 +175,7 @@ describe('scanHistory and settleLedger', () => {
     expect(await scan(toStored('1', [ONE]))).toEqual(['read', sizeBytes, 1, 1]);
     const longer = [ONE, { ...ONE, id: '2' }];
     expect(await scan(toStored('2', longer))).toEqual(['read', toText(longer).length, 2, 2]);
-    const broken = { ...toStored('3', []), open: () => Readable.from(failing()) };
+    const broken = { ...toStored('3', []), open: () => new Readable({ read() {} }).destroy(new Error('locked')) };
     expect((await scan(broken))[0]).toBe('failed');
     expect(await scan(toStored('3', [ONE]))).toEqual(['read', sizeBytes, 1, 3]);
   });

@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '@recount/api/testing/test-api';
 import { toTranscript } from '@recount/api/testing/transcript-lines';
 import type { SessionList, Transcript, TranscriptList, UsageReport } from '@recount/contract';
 import { createApiKey, revokeApiKey, verifyUsage } from '@recount/db';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createHome, removeHome, runRecount } from '../testing/recount-process.ts';
+import { createHome, removeHome, runRecount, startRecount } from '../testing/recount-process.ts';
 
 const PATIENCE = { timeout: 120_000, interval: 50 };
 
@@ -275,6 +276,108 @@ describe('a machine whose network goes', () => {
     await expectStored('revoked', 4);
   });
 });
+
+describe('a connected machine', () => {
+  it('brings what agents write while it watches, without hooks', async () => {
+    const home = await createMachine('watched', 'ada', ['--no-hooks']);
+    const watch = startRecount(home, ['watch']);
+    try {
+      await watch.waitForOutput(/Watching \d+ folders/);
+      expect(await runRecount(home, ['watch'])).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining('Another `recount watch` is at work'),
+      });
+      await appendFile(toPath(home, 'watched'), toTranscript('watched', 4));
+      await expectStored('watched', 4);
+      await appendFile(toPath(home, 'watched'), toTranscript('watched', 6).slice(toTranscript('watched', 4).length));
+      await expectStored('watched', 6);
+    } finally {
+      watch.child.kill('SIGTERM');
+    }
+    await watch.exited;
+  });
+
+  it('sends tokens without texts of what it is told to, and reports by the key it was connected with', async () => {
+    const home = await createHome({});
+    homes.push(home);
+    await mkdir(join(home, '.claude/projects/-app'), { recursive: true });
+    await writeFile(toPath(home, 'private'), toTranscript('private', 6));
+    const [, cwd = ''] = /"cwd":"([^"]+)"/.exec(toTranscript('private', 6)) ?? [];
+    const { key } = await createApiKey(api.database.database, {
+      ...{ workspaceId: HOME_WORKSPACE, name: 'both', scopes: ['ingest', 'read'] },
+    });
+    const environment = { RECOUNT_API_KEY: key };
+    const connect = ['connect', network.url, '--yes', '--no-hooks', '--usage-only', cwd];
+    const tried = await runRecount(home, [...connect, '--dry-run'], { environment });
+    expect(tried, tried.stderr).toMatchObject({ exitCode: 0, stdout: `${toPath(home, 'private')}  (usage only)\n` });
+    expect(await runRecount(home, connect, { environment })).toMatchObject({ exitCode: 0 });
+    await waitForSender(home);
+    const [transcript] = await listTranscripts('private');
+    const raw = await (await api.fetch(`/v1/transcripts/${transcript?.id}/raw`)).text();
+    expect(raw).not.toContain('prompt 2 of');
+    await api.work();
+    const usage = await runRecount(home, ['usage', '--json', '--no-cache', '--group-by', 'session']);
+    const report = await runRecount(home, ['report', 'usage', '--json', '--by', 'session', '--session', 'private']);
+    const [counted] = JSON.parse(usage.stdout).rows;
+    const [stored] = JSON.parse(report.stdout).rows;
+    expect(stored.own).toMatchObject({
+      ...{ responses: counted.own.responses, tokens_in: counted.own.tokens_in, tokens_out: counted.own.tokens_out },
+    });
+  });
+
+  it('brings the sessions of databases as recount usage counts them, and all of a project back', async () => {
+    const home = await createHome({});
+    homes.push(home);
+    const path = join(home, '.local/share/goose/sessions/sessions.db');
+    await mkdir(dirname(path), { recursive: true });
+    const database = new DatabaseSync(path);
+    database.exec(GOOSE_STORE);
+    database.close();
+    await mkdir(join(home, '.claude/projects/-app'), { recursive: true });
+    await writeFile(toPath(home, 'pulled'), toTranscript('pulled', 4));
+    const { key } = await createApiKey(api.database.database, {
+      ...{ workspaceId: HOME_WORKSPACE, name: 'both', scopes: ['ingest', 'read'] },
+    });
+    const environment = { RECOUNT_API_KEY: key };
+    await runRecount(home, ['connect', network.url, '--yes', '--no-hooks', '--machine', 'store'], { environment });
+    await waitForSender(home);
+    await api.work();
+    const usage = await runRecount(home, ['usage', '--json', '--group-by', 'agent,model,session']);
+    const counted = JSON.parse(usage.stdout).rows.filter(({ agent }: { agent: string }) => agent === 'goose');
+    const { rows } = await read<UsageReport>('/v1/analytics/usage?group_by=agent,model,session&agent=goose');
+    const toFigures = (row: Record<string, unknown> & { own?: unknown }) => {
+      const own = row.own as Record<string, unknown>;
+      const session = row.session ?? row.session_id;
+      return [row.model, session, own.responses, own.tokens_in, own.tokens_out, own.cache_read, own.cost_usd];
+    };
+    expect(counted.map(toFigures)).toEqual([['claude-sonnet-4-5', 'g1', 2, 2500, 130, 1500, expect.any(Number)]]);
+    expect(rows.map((row) => toFigures(row as never))).toEqual(counted.map(toFigures));
+    const [, cwd = ''] = /"cwd":"([^"]+)"/.exec(toTranscript('pulled', 4)) ?? [];
+    await rm(toPath(home, 'pulled'));
+    const pulled = await runRecount(home, ['pull', cwd]);
+    expect(pulled.stdout).toContain(toPath(home, 'pulled'));
+    expect(await readFile(toPath(home, 'pulled'), 'utf8')).toBe(toTranscript('pulled', 4));
+  });
+});
+
+/** As Goose has them: a session with two requests. */
+const GOOSE_STORE = `
+  CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, user_set_name BOOLEAN, session_type TEXT, working_dir TEXT,
+    created_at TIMESTAMP, updated_at TIMESTAMP, accumulated_input_tokens INTEGER, accumulated_output_tokens INTEGER,
+    accumulated_cache_read_tokens INTEGER, accumulated_cost REAL, model_config_json TEXT, parent_session_id TEXT);
+  CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT, role TEXT,
+    content_json TEXT, created_timestamp INTEGER, timestamp TIMESTAMP, tokens INTEGER, metadata_json TEXT);
+  CREATE TABLE usage_ledger (id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT, created_timestamp INTEGER, model TEXT,
+    input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, cache_read_tokens INTEGER, cache_write_tokens INTEGER,
+    cost REAL, cost_source TEXT, is_compaction INTEGER);
+  INSERT INTO sessions VALUES ('g1', 'Heron', 0, 'user', '/home/ada/app', '2026-05-12 08:00:00', '2026-05-12 08:10:00',
+    4000, 130, 1500, 0.06, '{"model_name":"claude-sonnet-4-5"}', NULL);
+  INSERT INTO messages (message_id, session_id, role, content_json, created_timestamp)
+    VALUES ('m1', 'g1', 'user', '[{"type":"text","text":"Look for the heron"}]', 1778572800);
+  INSERT INTO usage_ledger (session_id, created_timestamp, model, input_tokens, output_tokens, total_tokens,
+      cache_read_tokens, cache_write_tokens, cost, cost_source, is_compaction) VALUES
+    ('g1', 1778572801, 'claude-sonnet-4-5', 1000, 30, 1030, 0, 0, 0.01, 'provider', 0),
+    ('g1', 1778572802, 'claude-sonnet-4-5', 3000, 100, 3100, 1500, 0, 0.05, 'provider', 0);`;
 
 describe('recount connect and disconnect', () => {
   it('change what they say, and undo it exactly', async () => {

@@ -21,6 +21,10 @@ export interface Connection {
   person: string | null;
   /** Working directories whose sessions are not sent, with all below them. */
   excludes: string[];
+  /** Those of whose sessions only the usage is sent; absent where there are none. */
+  usageOnly?: string[];
+  /** Whether secrets are taken out before anything is sent. */
+  redacts?: boolean;
   /** What was changed in agents' settings. */
   hooks: InstalledHooks[];
   /** What those hooks call; null without hooks. */

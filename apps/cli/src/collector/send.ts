@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { sep } from 'node:path';
 import { type Machine, type SendDependencies, type SendResult, sendSessions } from '@recount/collect';
 import type { KeyHolderAnswer } from '@recount/contract';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import type { CliContext } from '../cli-context.ts';
 import { createApiClient } from '../connection/api-client.ts';
 import { type Connection, toCollectorFolder } from './connection.ts';
+import { createDisclosure } from './disclosure.ts';
 import { createSessionTarget } from './session-target.ts';
 
 export function toMachine({ environment }: CliContext): Machine {
@@ -24,17 +24,8 @@ export function toSendDependencies(context: CliContext, connection: Connection):
     target: createSessionTarget(client, connection),
     takeLock: () => takeProcessLock(folder.lock),
     readTargetVersion: async () => (await client.request<KeyHolderAnswer>('/v1/key'))?.server_version ?? '',
-    findExclusion: connection.excludes.length === 0 ? undefined : (_path, head) => findExclusion(connection, head),
+    decide: createDisclosure(connection),
   };
-}
-
-/** Sessions are excluded by the first working directory that they name. */
-function findExclusion({ excludes }: Connection, head: Buffer): string | undefined {
-  const [, cwd] = /"cwd"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head.toString('utf8')) ?? [];
-  if (cwd === undefined) return undefined;
-  const directory = `${JSON.parse(cwd) as string}${sep}`;
-  const excluded = excludes.find((path) => directory.startsWith(path.endsWith(sep) ? path : `${path}${sep}`));
-  return excluded === undefined ? undefined : `excluded: ${excluded}`;
 }
 
 export async function send(

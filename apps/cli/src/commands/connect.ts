@@ -1,8 +1,10 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { parse, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import type { CollectorStatus, HookChange } from '@recount/collect';
+import type { CollectorStatus, Disclosure, HookChange } from '@recount/collect';
 import type { KeyHolderAnswer } from '@recount/contract';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
@@ -14,6 +16,8 @@ interface ConnectOptions {
   machine?: string;
   person?: string;
   exclude: string[];
+  usageOnly?: string[] | true;
+  redact?: boolean;
   hooks: boolean;
   yes?: boolean;
   dryRun?: boolean;
@@ -28,6 +32,11 @@ export function createConnectCommand(context: CliContext): Command {
     .option('--machine <name>', 'name of this machine in reports (default: its host name)')
     .option('--person <name>', 'whose sessions these are (default: the person of the key, else the user name here)')
     .option('--exclude <folder...>', 'working directories whose sessions are not sent, with all below them', [])
+    .option(
+      '--usage-only [folder...]',
+      'working directories of whose sessions only tokens, tool names and times are sent; without one, of all',
+    )
+    .option('--redact', 'take secrets such as API keys out before anything is sent')
     .option('--no-hooks', 'leave the agents’ settings alone: sessions are sent by `recount send`, e.g. from cron')
     .option('--dry-run', 'show what would be changed and sent, and do nothing')
     .option('-y, --yes', 'change the agents’ settings without asking')
@@ -73,7 +82,10 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
     key,
     machine: options.machine ?? earlier?.machine ?? names.machine,
     person: options.person ?? holder.person ?? earlier?.person ?? names.person,
-    excludes: options.exclude.map((path) => resolve(context.workingDirectory, path)),
+    excludes: toFolders(context, options.exclude),
+    usageOnly:
+      options.usageOnly === true ? [parse(context.workingDirectory).root] : toFolders(context, options.usageOnly),
+    redacts: options.redact ?? false,
     hooks: earlier?.hooks ?? [],
     hookCommand: options.hooks ? command : null,
     connectedAt: new Date().toISOString(),
@@ -103,6 +115,9 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
   print(context, `Connected to ${server} as ${connection.machine}, ${connection.person ?? 'nobody in particular'}.`);
   print(context, 'What is there is sent in the background; `recount connect` says how far it is.');
 }
+
+const toFolders = ({ workingDirectory, environment }: CliContext, paths: readonly string[] = []): string[] =>
+  paths.map((path) => resolve(workingDirectory, path.replace(/^~(?=$|[\\/])/, environment.HOME || homedir())));
 
 /** The scopes are checked now: a key that cannot upload would fail unseen. */
 async function checkKey(url: string, key: string): Promise<KeyHolderAnswer> {
@@ -149,12 +164,14 @@ async function planChanges(context: CliContext, command: string): Promise<HookCh
 
 function showPlan(
   context: CliContext,
-  { url, machine, person, excludes }: Connection,
+  { url, machine, person, excludes, usageOnly = [], redacts }: Connection,
   changes: readonly HookChange[],
   command: string,
 ): void {
   note(context, `Server   ${url}\nMachine  ${machine}\nPerson   ${person ?? ''}`);
   if (excludes.length > 0) note(context, `Not sent ${excludes.join(', ')}`);
+  if (usageOnly.length > 0) note(context, `Usage only, without texts: ${usageOnly.join(', ')}`);
+  if (redacts) note(context, 'Secrets are taken out before anything is sent.');
   for (const { file, before, after, problem } of changes) {
     note(context, '');
     if (problem !== undefined) {
@@ -170,7 +187,7 @@ function showPlan(
         `${file.path}${before === undefined ? ', a new file,' : ''} gets a hook of ${file.label} for each of`,
       );
       note(context, `  ${file.events.join(', ')}:`);
-      note(context, `  ${JSON.stringify(file.toEntry(command))}`);
+      note(context, `  ${file.toEntry === undefined ? command : JSON.stringify(file.toEntry(command))}`);
       if (file.hint !== undefined) note(context, file.hint);
     }
   }
@@ -189,22 +206,49 @@ async function confirm(context: CliContext): Promise<boolean> {
   }
 }
 
-async function showFound(context: CliContext, { excludes }: Connection): Promise<void> {
-  const [{ listChanged, openSentLog }, { toCollectorFolder }, { toMachine }, { formatBytes }] = await Promise.all([
+/** What would be sent of which session, by reading the beginning of each. */
+async function showFound(context: CliContext, connection: Connection): Promise<void> {
+  const [collect, { toCollectorFolder }, { toMachine }, { createDisclosure }, { formatBytes }] = await Promise.all([
     import('@recount/collect'),
     import('../collector/connection.ts'),
     import('../collector/send.ts'),
+    import('../collector/disclosure.ts'),
     import('../terminal/format-values.ts'),
   ]);
-  const log = await openSentLog(toCollectorFolder(context).sentLog);
-  const files = await listChanged(toMachine(context), log);
-  const { stat } = await import('node:fs/promises');
-  const sizes = await Promise.all(files.map(({ path }) => stat(path).then(({ size }) => size)));
-  for (const { path } of files) print(context, path);
-  const sum = sizes.reduce((total, size) => total + size, 0);
-  note(context, `${files.length} files would be sent, ${formatBytes(sum)}.`);
-  if (excludes.length > 0) note(context, 'Those of excluded folders are left out when they are read.');
+  const folder = toCollectorFolder(context);
+  const log = await collect.openSentLog(folder.sentLog);
+  const decide = createDisclosure(connection);
+  let sizeBytes = 0;
+  let count = 0;
+  const show = (name: string, disclosure: Disclosure): void => {
+    count += disclosure.kind === 'nothing' ? 0 : 1;
+    const remark =
+      disclosure.kind === 'everything'
+        ? ''
+        : disclosure.kind === 'rewritten'
+          ? disclosure.what
+          : `not: ${disclosure.reason}`;
+    print(context, remark === '' ? name : `${name}  (${remark})`);
+  };
+  for (const { path } of await collect.listChanged(toMachine(context), log)) {
+    const disclosure = decide?.(path.replace(/\.(zst|gz)$/, ''), await collect.readHead(path)) ?? EVERYTHING;
+    show(path, disclosure);
+    if (disclosure.kind !== 'nothing') sizeBytes += (await stat(path)).size;
+  }
+  const memory = await collect.openSessionMemory(folder.databases);
+  for await (const item of collect.readSessions(await collect.listDatabases(toMachine(context)), { memory })) {
+    if (item.kind !== 'transcript') continue;
+    const head: Uint8Array[] = [];
+    for await (const chunk of await item.open()) {
+      if (head.length === 0) head.push(chunk);
+      sizeBytes += chunk.length;
+    }
+    show(item.location, decide?.(item.path, Buffer.concat(head)) ?? EVERYTHING);
+  }
+  note(context, `${count} sessions would be sent, ${formatBytes(sizeBytes)} before they are compressed.`);
 }
+
+const EVERYTHING: Disclosure = { kind: 'everything' };
 
 async function showConnection(context: CliContext, { json }: ConnectOptions): Promise<void> {
   const { requireConnection, toCollectorFolder } = await import('../collector/connection.ts');
@@ -215,9 +259,9 @@ async function showConnection(context: CliContext, { json }: ConnectOptions): Pr
   const sent = [...(await openSentLog(folder.sentLog)).files()];
   const refused = sent.filter(({ transcriptId }) => transcriptId === null);
   const waiting = (await listWaiting(folder)).length + (await readHookNotes(folder)).length;
-  const { url, machine, person, excludes, hookCommand } = connection;
+  const { url, machine, person, excludes, usageOnly = [], redacts = false, hookCommand } = connection;
   const state = {
-    ...{ url, machine, person, excludes, has_hooks: hookCommand !== null, waiting },
+    ...{ url, machine, person, excludes, usage_only: usageOnly, redacts, has_hooks: hookCommand !== null, waiting },
     ...{ sent: sent.length - refused.length, refused: refused.map(({ path, reason }) => ({ path, reason })) },
     ...{ last_success_at: status.lastSuccessAt ?? null, last_sweep_at: status.lastSweepAt ?? null },
     last_error: status.lastError ?? null,
@@ -228,6 +272,8 @@ async function showConnection(context: CliContext, { json }: ConnectOptions): Pr
   print(context, `Hooks        ${hookCommand === null ? 'none' : connection.hooks.map(({ path }) => path).join(', ')}`);
   print(context, `Sent         ${state.sent} session files, the last at ${status.lastSuccessAt ?? '-'}`);
   print(context, `Waiting      ${waiting}`);
+  if (usageOnly.length > 0) print(context, `Usage only   ${usageOnly.join(', ')}`);
+  if (redacts) print(context, 'Secrets      are taken out before anything is sent');
   if (refused.length > 0) {
     print(context, `Not sent     ${refused.length}`);
     for (const { path, reason } of refused.slice(0, 10)) print(context, `  ${path}: ${reason}`);
@@ -269,6 +315,9 @@ async function disconnect(context: CliContext, force: boolean): Promise<void> {
       note(context, `${path} cannot be read as JSON: take the hooks that call ${connection.hookCommand} out yourself.`);
     }
   }
+  const { toBackgroundService, uninstallService } = await import('../collector/background-service.ts');
+  const service = toBackgroundService(context);
+  if (service.path === undefined || existsSync(service.path)) await uninstallService(service);
   await deleteCollector(context);
   print(context, `Disconnected from ${connection.url}.`);
 }

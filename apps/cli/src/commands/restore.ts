@@ -28,7 +28,7 @@ export function createRestoreCommand(context: CliContext): Command {
     .option('--project <folder>', 'go on in this folder (Claude Code looks for sessions by their folder)')
     .option('--to <folder>', 'write below this folder instead of the agent’s own')
     .option('--force', 'also over a file with other bytes')
-    .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
+    .option('--server <url>', 'API to ask; default RECOUNT_SERVER, the local installation, or the connected server')
     .option('--key <key>', 'API key with the scope read; better in RECOUNT_API_KEY')
     .addHelpText(
       'after',
@@ -43,18 +43,82 @@ Examples:
     .action((sessionId: string, options: RestoreOptions) => restore(context, sessionId, options));
 }
 
-async function restore(context: CliContext, id: string, options: RestoreOptions): Promise<void> {
-  const [{ findApi, NO_API_MESSAGE }, { createApiClient }, { toMachine }] = await Promise.all([
+export function createPullCommand(context: CliContext): Command {
+  return new Command('pull')
+    .description(
+      'Write all sessions of a project back to where their agents go on with them, here or on another machine',
+    )
+    .argument('[project]', 'working directory of the sessions, or a part of its path; default: the one here')
+    .option('--project <folder>', 'go on in this folder (Claude Code looks for sessions by their folder)')
+    .option('--to <folder>', 'write below this folder instead of the agents’ own')
+    .option('--force', 'also over files with other bytes')
+    .option('--server <url>', 'API to ask; default RECOUNT_SERVER, the local installation, or the connected server')
+    .option('--key <key>', 'API key with the scope read; better in RECOUNT_API_KEY')
+    .addHelpText(
+      'after',
+      `
+Files that are there already, and have other bytes, stay; it then ends with 1.
+
+Examples:
+  $ cd ~/code/app && recount pull
+  $ recount pull /home/ada/old-laptop/app --project ~/code/app`,
+    )
+    .action((project: string | undefined, options: RestoreOptions) => pull(context, project, options));
+}
+
+async function connectToApi(context: CliContext, options: RestoreOptions) {
+  const [{ findApi, NO_API_MESSAGE }, { createApiClient }] = await Promise.all([
     import('../connection/find-api.ts'),
     import('../connection/api-client.ts'),
-    import('../collector/send.ts'),
   ]);
   const place = await findApi(context, options);
   if (place === undefined) throw new CliError(NO_API_MESSAGE);
-  const client = createApiClient(place);
+  return { place, client: createApiClient(place) };
+}
+
+async function restore(context: CliContext, id: string, options: RestoreOptions): Promise<void> {
+  const { place, client } = await connectToApi(context, options);
   const session = await client.request<SessionDetail>(`/v1/sessions/${encodeURIComponent(id)}`);
   if (session === undefined) throw new CliError(`There is no session ${id}.`);
-  const transcripts = [session, ...(await listSubagents(client, session.session_id))];
+  await restoreSession(context, { place, client }, session, options);
+  const program = AGENTS.find((agent) => agent.id === session.agent)?.label ?? session.agent;
+  note(
+    context,
+    `${program} can go on with ${session.session_id} in ${options.project ?? session.project ?? 'its folder'}.`,
+  );
+}
+
+async function pull(context: CliContext, given: string | undefined, options: RestoreOptions): Promise<void> {
+  const { place, client } = await connectToApi(context, options);
+  const project = given ?? context.workingDirectory;
+  let count = 0;
+  let failed = 0;
+  for await (const session of listSessions(client, '/v1/sessions', { project })) {
+    count += 1;
+    try {
+      await restoreSession(context, { place, client }, session, options);
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error;
+      failed += 1;
+      note(context, `recount: ${error.message}`);
+    }
+  }
+  if (count === 0) throw new CliError(`There are no sessions of ${project}.`);
+  note(context, `${count - failed} of ${count} sessions are here.`);
+  if (failed > 0) context.exitCode = 1;
+}
+
+/** The session's own transcript, and those of its sub-agents. */
+async function restoreSession(
+  context: CliContext,
+  { place, client }: { place: ApiPlace; client: ApiClient },
+  session: Pick<SessionList['sessions'][number], 'session_id' | 'primary_transcript_id'>,
+  options: RestoreOptions,
+): Promise<void> {
+  const { toMachine } = await import('../collector/send.ts');
+  const transcripts = [session];
+  const subagents = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
+  for await (const subagent of listSessions(client, subagents)) transcripts.push(subagent);
   for (const { primary_transcript_id } of transcripts) {
     const transcript = await client.request<Transcript>(`/v1/transcripts/${primary_transcript_id}`);
     if (transcript === undefined) throw new CliError(`The transcript ${primary_transcript_id} was deleted meanwhile.`);
@@ -64,21 +128,18 @@ async function restore(context: CliContext, id: string, options: RestoreOptions)
     });
     await writeTranscript(context, place, transcript, path, options.force ?? false);
   }
-  const program = AGENTS.find((agent) => agent.id === session.agent)?.label ?? session.agent;
-  note(
-    context,
-    `${program} can go on with ${session.session_id} in ${options.project ?? session.project ?? 'its folder'}.`,
-  );
 }
 
-async function listSubagents(client: ApiClient, sessionId: string): Promise<SessionList['sessions']> {
-  const sessions: SessionList['sessions'] = [];
+async function* listSessions(
+  client: ApiClient,
+  path: string,
+  filters: Record<string, string> = {},
+): AsyncGenerator<SessionList['sessions'][number], void> {
   for (let cursor: string | undefined; ; ) {
-    const path = `/v1/sessions/${encodeURIComponent(sessionId)}/subagents`;
-    const list = await client.request<SessionList>(path, { query: { limit: PAGE_LIMIT, cursor } });
-    sessions.push(...(list?.sessions ?? []));
+    const list = await client.request<SessionList>(path, { query: { ...filters, limit: PAGE_LIMIT, cursor } });
+    yield* list?.sessions ?? [];
     cursor = list?.next_cursor ?? undefined;
-    if (cursor === undefined) return sessions;
+    if (cursor === undefined) return;
   }
 }
 

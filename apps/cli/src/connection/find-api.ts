@@ -11,7 +11,8 @@ export interface ApiOptions {
 }
 
 /**
- * The API to work with: of `--server` or RECOUNT_SERVER, else that of the local installation where it runs, else undefined.
+ * The API to work with: of `--server` or RECOUNT_SERVER, else that of the local installation where it runs, else the server that
+ * this machine is connected to unless DATABASE_URL names a database, else undefined.
  * Throws UsageError for a server without a key, or one that is no URL.
  */
 export async function findApi(
@@ -19,10 +20,13 @@ export async function findApi(
   options: ApiOptions,
   { isQuiet = false } = {},
 ): Promise<ApiPlace | undefined> {
-  const { RECOUNT_SERVER, RECOUNT_API_KEY } = context.environment;
+  const { RECOUNT_SERVER, RECOUNT_API_KEY, DATABASE_URL } = context.environment;
   const server = options.server ?? (RECOUNT_SERVER || undefined);
   const key = options.key ?? (RECOUNT_API_KEY || undefined);
-  if (server === undefined) return await findLocalApi(context, options.key, isQuiet);
+  if (server === undefined) {
+    const local = await findLocalApi(context, options.key, isQuiet);
+    return local ?? (DATABASE_URL ? undefined : await findConnectedApi(context, key, isQuiet));
+  }
   if (!/^https?:$/.test(URL.parse(server)?.protocol ?? '')) {
     throw new UsageError(`${server} is no URL of a server, such as https://recount.example.com`);
   }
@@ -47,5 +51,17 @@ async function findLocalApi(
   return { url: running.url, key: apiKey };
 }
 
+async function findConnectedApi(
+  context: CliContext,
+  key: string | undefined,
+  isQuiet: boolean,
+): Promise<ApiPlace | undefined> {
+  const { readConnection } = await import('../collector/connection.ts');
+  const connection = await readConnection(context);
+  if (connection === undefined) return undefined;
+  if (!isQuiet) note(context, `Using ${connection.url}, which this machine is connected to`);
+  return { url: connection.url, key: key ?? connection.key };
+}
+
 export const NO_API_MESSAGE =
-  'No server to talk to: start one with `npm start`, or name one with --server (or RECOUNT_SERVER) and RECOUNT_API_KEY.';
+  'No server to talk to: start one with `npm start`, connect to one with `recount connect`, or name one with --server (or RECOUNT_SERVER) and RECOUNT_API_KEY.';

@@ -3,16 +3,21 @@ import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import type { Machine } from '../find-sessions.ts';
 
-/** A settings file of an agent in which hooks are entered. */
+/** A settings file of an agent in which hooks are entered, or a plugin of its own. */
 export interface HookFile {
   agentId: string;
   label: string;
   path: string;
   /** Events, as the agent calls them. */
   events: readonly string[];
-  toEntry(command: string): JsonObject;
-  /** What the file has besides, where it is new. */
-  base: JsonObject;
+  /** Of settings: what is entered for each event. */
+  toEntry?(command: string): JsonObject;
+  /** Of a plugin: all that the file holds. */
+  toText?(command: string): string;
+  /** What settings have besides, where the file is new. */
+  base?: JsonObject;
+  /** Exists where the agent is used. Default: the file's folder. */
+  agentFolder?: string;
   /** What the user has to do besides. */
   hint?: string;
 }
@@ -73,15 +78,73 @@ export function listHookFiles({ environment, homeFolder }: Machine): HookFile[] 
       toEntry: (command) => ({ command }),
       base: { version: 1 },
     },
+    {
+      agentId: 'opencode',
+      label: 'opencode',
+      path: join(environment.XDG_CONFIG_HOME || join(homeFolder, '.config'), 'opencode/plugins/recount.js'),
+      agentFolder: join(environment.XDG_DATA_HOME || join(homeFolder, '.local/share'), 'opencode'),
+      events: ['session.idle', 'session.compacted'],
+      toText: toOpencodePlugin,
+    },
+    {
+      agentId: 'pi',
+      label: 'Pi',
+      path: join(environment.PI_CODING_AGENT_DIR || join(homeFolder, '.pi/agent'), 'extensions/recount.js'),
+      agentFolder: environment.PI_CODING_AGENT_DIR || join(homeFolder, '.pi/agent'),
+      events: ['agent_end', 'session_shutdown'],
+      toText: toPiExtension,
+    },
   ];
-  return files.filter(({ path }) => existsSync(dirname(path)));
+  return files.filter(({ path, agentFolder = dirname(path) }) => existsSync(agentFolder));
 }
+
+const toCall = (command: string): string => `function note(fields) {
+  try {
+    const options = { shell: true, detached: true, windowsHide: true, stdio: ['pipe', 'ignore', 'ignore'] };
+    const child = spawn(${JSON.stringify(command)}, options);
+    child.on('error', () => {});
+    child.stdin.on('error', () => {});
+    child.stdin.end(JSON.stringify(fields));
+    child.unref();
+  } catch {}
+}`;
+
+const PLUGIN_HEADER = `// Notes for recount that a session changed. Uses no network, and never fails.
+// Written by \`recount connect\`; \`recount disconnect\` removes it.
+import { spawn } from 'node:child_process';
+`;
+
+/** https://opencode.ai/docs/plugins: its sessions are in a database, so that no path is named. */
+const toOpencodePlugin = (command: string): string => `${PLUGIN_HEADER}
+${toCall(command)}
+
+export const Recount = async () => ({
+  event: async ({ event }) => {
+    if (event.type === 'session.idle' || event.type === 'session.compacted') note({ hook_event_name: event.type });
+  },
+});
+`;
+
+/** https://github.com/earendil-works/pi packages/coding-agent/docs/extensions.md */
+const toPiExtension = (command: string): string => `${PLUGIN_HEADER}
+${toCall(command)}
+
+export default function (pi) {
+  for (const name of ['agent_end', 'session_shutdown']) {
+    pi.on(name, (_event, context) => {
+      const path = context.sessionManager.getSessionFile();
+      if (path) note({ hook_event_name: name, transcript_path: path });
+    });
+  }
+}
+`;
 
 /** How each file would be changed so that its agent calls `command`. Nothing is written. Asked again, there is nothing to change. */
 export async function planHooks(files: readonly HookFile[], command: string): Promise<HookChange[]> {
   return await Promise.all(
     files.map(async (file): Promise<HookChange> => {
       const before = await readText(file.path);
+      if (file.toText !== undefined) return planPlugin(file, before, file.toText(command));
       const settings = before === undefined || before.trim() === '' ? { ...file.base } : parseObject(before);
       if (settings === undefined || !isHookObject(settings.hooks)) {
         return { file, before, after: undefined, problem: 'It is not JSON as the agent documents it' };
@@ -90,13 +153,21 @@ export async function planHooks(files: readonly HookFile[], command: string): Pr
       for (const event of file.events) {
         const entries = (hooks[event] ?? []) as unknown[];
         if (!JSON.stringify(entries).includes(JSON.stringify(command)))
-          hooks[event] = [...entries, file.toEntry(command)];
+          hooks[event] = [...entries, file.toEntry?.(command) ?? {}];
       }
       const after = format({ ...settings, hooks }, before);
       const isSame = before !== undefined && JSON.stringify(settings.hooks) === JSON.stringify(hooks);
       return { file, before, after: isSame ? undefined : after };
     }),
   );
+}
+
+/** One that an earlier version wrote is written again; a file of somebody else is left alone. */
+function planPlugin(file: HookFile, before: string | undefined, text: string): HookChange {
+  if (before === text) return { file, before, after: undefined };
+  const isOurs = before === undefined || before.startsWith(PLUGIN_HEADER.split('\n')[0] ?? '');
+  if (isOurs) return { file, before: undefined, after: text };
+  return { file, before, after: undefined, problem: 'It is not the one that recount writes' };
 }
 
 export async function applyHooks(changes: readonly HookChange[]): Promise<InstalledHooks[]> {

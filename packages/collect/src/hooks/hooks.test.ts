@@ -143,3 +143,43 @@ describe.skipIf(process.platform === 'win32')('the program that hooks call', () 
     expect(fire(toHookCommand(folder, process.platform), '{}')).toMatchObject({ status: 0, stdout: '', stderr: '' });
   });
 });
+
+describe('plugins', () => {
+  const PLUGIN = '.config/opencode/plugins/recount.js';
+  const EXTENSION = '.pi/agent/extensions/recount.js';
+
+  it('are files of their own, which go again', async () => {
+    for (const folder of ['.local/share/opencode', '.pi/agent']) await mkdir(join(home, folder), { recursive: true });
+    const installed = await install();
+    expect(installed.map(({ path }) => path)).toEqual([join(home, PLUGIN), join(home, EXTENSION)]);
+    expect((await plan()).map(({ after }) => after)).toEqual([undefined, undefined]);
+    expect(await removeHooks(installed, COMMAND)).toEqual([]);
+    expect(await readdir(join(home, '.config/opencode/plugins'))).toEqual([]);
+    expect(await readdir(join(home, '.pi/agent/extensions'))).toEqual([]);
+  });
+
+  it('leave alone what somebody else has written there', async () => {
+    await mkdir(join(home, '.local/share/opencode'), { recursive: true });
+    await write(PLUGIN, 'export const Mine = 1;');
+    expect(await plan()).toMatchObject([{ after: undefined, problem: 'It is not the one that recount writes' }]);
+    expect(await install()).toEqual([]);
+  });
+
+  it('note what the agent says, by the command', async () => {
+    for (const folder of ['.local/share/opencode', '.pi/agent']) await mkdir(join(home, folder), { recursive: true });
+    const notes = join(home, 'notes');
+    const files = listHookFiles({ platform: 'linux', environment: {}, homeFolder: home });
+    await applyHooks(await planHooks(files, `cat >> '${notes.replaceAll("'", `'\\''`)}'`));
+    const { Recount } = await import(join(home, PLUGIN));
+    const { event } = await Recount();
+    await event({ event: { type: 'message.updated' } });
+    await event({ event: { type: 'session.idle' } });
+    const { default: extend } = await import(join(home, EXTENSION));
+    const handlers = new Map<string, (event: object, context: object) => void>();
+    extend({ on: (name: string, handler: () => void) => handlers.set(name, handler) });
+    await vi.waitFor(async () => expect(await readFile(notes, 'utf8')).toContain('session.idle'), { timeout: 60_000 });
+    handlers.get('agent_end')?.({}, { sessionManager: { getSessionFile: () => '/s.jsonl' } });
+    const expected = '{"hook_event_name":"session.idle"}{"hook_event_name":"agent_end","transcript_path":"/s.jsonl"}';
+    await vi.waitFor(async () => expect(await readFile(notes, 'utf8')).toBe(expected), { timeout: 60_000 });
+  });
+});

@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { appendFile, mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { zstdCompressSync } from 'node:zlib';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { addWaiting, listWaiting, parseHookNote, type SpoolFolder, toSpoolFolder } from '../spool/spool-folder.ts';
 import { type SendDependencies, type SendOptions, type SendResult, sendSessions } from './send-sessions.ts';
+import type { Disclosure } from './send-file.ts';
 import { DeliveryError, type SessionDelivery } from './session-target.ts';
 
 let home: string;
@@ -155,8 +157,9 @@ it('does not send again what was refused, unless it changes or the server is ano
 it('leaves out what is excluded', async () => {
   await write('a.jsonl', '{"cwd":"/home/ada/private"}\n');
   await write('b.jsonl', '{"cwd":"/home/ada/work"}\n');
-  const findExclusion = (_path: string, head: Buffer) => (head.includes('private') ? 'excluded' : undefined);
-  expect(await send({ sweeps: true }, { findExclusion })).toMatchObject({ sent: 1, refused: 1 });
+  const decide = (_path: string, head: Buffer): Disclosure =>
+    head.includes('private') ? { kind: 'nothing', reason: 'excluded' } : { kind: 'everything' };
+  expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 1, refused: 1 });
   expect([...stored.keys()]).toEqual(['b.jsonl']);
 });
 
@@ -223,4 +226,87 @@ it('reads a hook’s note, cut or not', () => {
   const subagent = '{"transcript_path":"/a.jsonl","agent_transcript_path":"/a/subagents/b.jsonl"}';
   expect(parseHookNote(subagent).paths).toEqual(['/a.jsonl', '/a/subagents/b.jsonl']);
   expect(parseHookNote('')).toEqual({ event: undefined, paths: [] });
+});
+
+it('sends the sessions of databases, and again only those that changed', async () => {
+  const path = join(home, '.local/share/opencode/opencode.db');
+  await mkdir(dirname(path), { recursive: true });
+  const database = new DatabaseSync(path);
+  onTestFinished(() => database.close());
+  database.exec(`
+    CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, time_created INTEGER, time_updated INTEGER);
+    CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, time_updated INTEGER, data TEXT);
+    CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, time_created INTEGER, time_updated INTEGER,
+      data TEXT);
+    INSERT INTO session VALUES ('ses_1', NULL, '/app', 1, 1), ('ses_2', NULL, '/app', 2, 2);`);
+  const add = (id: string, session: string) =>
+    database.prepare('INSERT INTO message VALUES (?, ?, 1, 1, ?)').run(id, session, JSON.stringify({ role: 'user' }));
+  add('m1', 'ses_1');
+  add('m2', 'ses_2');
+  failure = new DeliveryError('unavailable', 'away');
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0, stopped: failure });
+  failure = undefined;
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 2 });
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 0 });
+  add('m3', 'ses_2');
+  await note({ hook_event_name: 'session.idle' });
+  expect(await send()).toMatchObject({ sent: 1 });
+  expect([...stored.values()].map((versions) => versions.length)).toEqual([1, 2]);
+  expect(deliveries.at(-1)?.from).toBeGreaterThan(0);
+  expect(await readdir(folder.outgoing)).toEqual([]);
+});
+
+it('sends other bytes than the file has where it must, and then only what was added to them', async () => {
+  const path = await write('a.jsonl', 'secret one\n');
+  await write('b.jsonl.zst', '');
+  await writeFile(toPath('b.jsonl.zst'), zstdCompressSync('secret four\n'));
+  await age(toPath('b.jsonl.zst'));
+  await note({ transcript_path: toPath('b.jsonl.zst') });
+  async function* rewrite(source: AsyncIterable<Uint8Array>) {
+    for await (const chunk of source) yield Buffer.from(Buffer.from(chunk).toString().replaceAll('secret', '*'));
+  }
+  const heads: string[] = [];
+  const decide = (_path: string, head: Buffer): Disclosure => {
+    heads.push(head.toString());
+    return { kind: 'rewritten', what: 'stars', rewrite };
+  };
+  expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 2 });
+  expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 0 });
+  await appendFile(path, 'secret two\n');
+  await age(path, 30);
+  expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 1, sentBytes: 6 });
+  expect(stored).toEqual(
+    new Map([
+      ['a.jsonl', ['* one\n', '* one\n* two\n']],
+      ['b.jsonl', ['* four\n']],
+    ]),
+  );
+  expect(heads.slice(0, 2).sort()).toEqual(['secret four\n', 'secret one\n']);
+  expect(await readdir(folder.outgoing)).toEqual([]);
+});
+
+it('loses nothing where the disk fails after the server has taken a file, and doubles nothing', async () => {
+  await write('a.jsonl', 'one\n');
+  const failing = async (delivery: SessionDelivery) => {
+    const receipt = await receive(delivery);
+    // Nothing can be appended to a folder.
+    await mkdir(folder.sentLog);
+    return receipt;
+  };
+  await expect(send({ sweeps: true }, { target: { send: failing } })).rejects.toThrow(/EISDIR/);
+  await rm(folder.sentLog, { recursive: true });
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 1 });
+  expect(stored.get('a.jsonl')).toEqual(['one\n']);
+});
+
+it('goes by no clock: files may be of the future, or of 1970', async () => {
+  const future = await write('a.jsonl', 'one\n');
+  const past = await write('b.jsonl', 'two\n');
+  await age(future, -10 * 365 * 86_400);
+  await utimes(past, 0, 0);
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 2 });
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 0 });
+  await appendFile(past, 'three\n');
+  await utimes(past, 0, 0);
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 1, sentBytes: 6 });
 });

@@ -1,10 +1,10 @@
-import { readdir, rm, stat } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
-import { findInStores } from '../read-sessions.ts';
-import type { MatchedFile } from '../match-files.ts';
 import { AGENTS, findReadableFormat } from '@recount/core';
+import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
+import type { MatchedFile } from '../match-files.ts';
+import { findInStores, readSessions } from '../read-sessions.ts';
+import { openSessionMemory } from '../session-memory.ts';
 import { openSentLog, type SentFile, type SentLog } from '../spool/sent-log.ts';
 import {
   addWaiting,
@@ -14,38 +14,25 @@ import {
   readHookNotes,
   readJson,
   removeHookNotes,
-  removeWaiting,
   type SpoolFolder,
-  toKeptPath,
   type WaitingFile,
   writeWhole,
 } from '../spool/spool-folder.ts';
-import { type ReadFile, readSessionFile, waitUntilSettled } from './read-session-file.ts';
-import { DeliveryError, type SessionTarget } from './session-target.ts';
+import { createFileSender, type FileSender, type FileSenderDependencies, type FileSenderOptions } from './send-file.ts';
+import { DeliveryError } from './session-target.ts';
 
-export interface SendDependencies {
-  folder: SpoolFolder;
+export interface SendDependencies extends FileSenderDependencies {
   machine: Machine;
-  target: SessionTarget;
   /** Version of what the target runs, where it can be asked: a newer one may take what an older one refused. */
   readTargetVersion?: (() => Promise<string>) | undefined;
   /** Makes this the only process that sends; undefined where another one does. */
   takeLock(): { release(): void } | undefined;
-  /** Why a file is not to leave this machine; undefined where it may. Called with its first bytes. */
-  findExclusion?: ((path: string, head: Buffer) => string | undefined) | undefined;
 }
 
-export interface SendOptions {
+export interface SendOptions extends FileSenderOptions {
   /** Looks through all places of all agents. Default: where a hook asks for it, and once a day. */
   sweeps?: boolean | undefined;
-  /** Default 2000. */
-  settleMs?: number | undefined;
-  /** How long a file is waited for that never rests, before its whole lines are sent. Default 15,000. */
-  maxSettleWaitMs?: number | undefined;
-  /** Before a second attempt at a file; twice as long before the third. Default 1000. */
-  retryDelayMs?: number | undefined;
   onProgress?: ((progress: SendSummary & { waiting: number }) => void) | undefined;
-  signal?: AbortSignal | undefined;
 }
 
 export interface SendSummary {
@@ -75,14 +62,9 @@ export interface CollectorStatus {
 
 const READABLE_AGENTS = AGENTS.filter(({ id }) => findReadableFormat(id, 'session') !== undefined);
 
-const DEFAULT_SETTLE_MS = 2000;
-const DEFAULT_RETRY_DELAY_MS = 1000;
-const DEFAULT_MAX_SETTLE_WAIT_MS = 15_000;
 const SWEEP_INTERVAL_MS = 24 * 3600 * 1000;
 const ANNOUNCE_INTERVAL_MS = 60_000;
-const MAX_ATTEMPTS = 3;
 const CONCURRENCY = 4;
-const HEAD_BYTES = 64 * 1024;
 
 /**
  * Sends what hooks have noted, what waits since the server was away, and what a sweep finds. Resolves when nothing is left, or
@@ -131,6 +113,9 @@ async function sendRound(
 ): Promise<{ stopped: DeliveryError | undefined; waiting: number }> {
   const { folder, machine } = deps;
   const log = await openSentLog(folder.sentLog);
+  // What a sender that was killed has left there.
+  await rm(folder.outgoing, { recursive: true, force: true });
+  const sender = createFileSender(deps, options, log, summary);
   const status = (await readJson<CollectorStatus>(folder.status)) ?? {};
   const notes = await readHookNotes(folder);
   for (const path of new Set(notes.flatMap(({ paths }) => paths))) {
@@ -148,7 +133,8 @@ async function sendRound(
     for (const file of await listChanged(machine, log, triesRefused)) files.set(file.path, file);
     if (targetVersion !== undefined) status.targetVersion = targetVersion;
   }
-  const { stopped, left } = await sendAll(deps, options, log, [...files.values()], summary);
+  const { stopped: stoppedAtFiles, left } = await sendAll(sender, options, [...files.values()], summary);
+  const stopped = stoppedAtFiles ?? (isSweep ? await sendStored(deps, sender, options) : undefined);
   for (const file of left) {
     await addWaiting(folder, file);
     await keepFile(folder, file.path).catch(() => false);
@@ -176,7 +162,7 @@ async function listOfSession(path: string): Promise<string[]> {
 
 /**
  * Session files that are not as they were when they were last sent, of agents whose sessions can be read; with `triesRefused`
- * also those that were refused. Files of sessions that a database has as well are left to `recount backfill`, which reads both.
+ * also those that were refused. Logs of sessions that a database has as well are left out: with its rows they are sent as one.
  */
 export async function listChanged(
   machine: Machine,
@@ -202,9 +188,8 @@ const isAsSent = (sent: SentFile | undefined, file: { sizeBytes: number; modifie
 
 /** Returns why it stopped before all was sent, and what is left then. */
 async function sendAll(
-  deps: SendDependencies,
+  sender: FileSender,
   options: SendOptions,
-  log: SentLog,
   files: readonly WaitingFile[],
   summary: SendSummary,
 ): Promise<{ stopped: DeliveryError | undefined; left: WaitingFile[] }> {
@@ -216,7 +201,7 @@ async function sendAll(
       const file = rest.shift();
       if (file === undefined) return;
       try {
-        await sendFile(deps, options, log, file, summary);
+        await sender.sendFile(file);
         options.onProgress?.({ ...summary, waiting: rest.length });
       } catch (error) {
         left.push(file);
@@ -230,92 +215,35 @@ async function sendAll(
   return { stopped, left: [...left, ...rest] };
 }
 
-/** Sends what was kept of the file, if it is not the file that lies there now, and then that one. */
-async function sendFile(
-  deps: SendDependencies,
-  options: SendOptions,
-  log: SentLog,
-  file: WaitingFile,
-  summary: SendSummary,
-): Promise<void> {
-  const { folder } = deps;
-  const kept = toKeptPath(folder, file.path);
-  const [keptStats, stats] = await Promise.all([kept, file.path].map((path) => stat(path).catch(() => undefined)));
-  if (keptStats !== undefined && keptStats.ino !== stats?.ino) {
-    await sendBytes(deps, options, log, file, kept, summary);
-  }
-  if (stats !== undefined) await sendBytes(deps, options, log, file, file.path, summary);
-  await removeWaiting(folder, file.path);
-}
-
-async function sendBytes(
-  deps: SendDependencies,
-  options: SendOptions,
-  log: SentLog,
-  { path, agent }: WaitingFile,
-  source: string,
-  summary: SendSummary,
-): Promise<void> {
-  const { signal, settleMs = DEFAULT_SETTLE_MS, maxSettleWaitMs = DEFAULT_MAX_SETTLE_WAIT_MS } = options;
-  const settled = await waitUntilSettled(source, { settleMs, maxWaitMs: maxSettleWaitMs, signal });
-  if (settled === undefined) return;
-  const encoding = toEncoding(path);
-  const earlier = log.find(path);
-  const isSettled = settled.isSettled || encoding !== undefined;
-  const read = await readSessionFile(source, { earlier, isSettled });
-  if (read === undefined) return;
-  const { sizeBytes, modifiedAtMs, sha256 } = read;
-  const state = { path, sizeBytes, modifiedAtMs, sha256 };
-  const known = earlier?.sha256 === sha256 ? earlier : log.findMoved(path, sha256);
-  // What was refused is sent again only where it is asked for: a file that was merely touched is not.
-  if (known !== undefined && known.transcriptId !== null) return await log.add({ ...known, ...state });
-  const exclusion = deps.findExclusion?.(path, await readHead(read));
-  if (exclusion !== undefined) {
-    summary.refused += 1;
-    return await log.add({ ...state, transcriptId: null, reason: exclusion });
-  }
-  const base =
-    read.isContinued && earlier?.transcriptId != null && encoding === undefined
-      ? { transcriptId: earlier.transcriptId, sizeBytes: earlier.sizeBytes }
-      : undefined;
-  const delivery = { path: path.replace(/\.(zst|gz)$/, ''), agent, sizeBytes, sha256, encoding, base, open: read.open };
+/**
+ * Sends the sessions in agents' databases whose rows changed. They wait there until the server can be reached; one whose
+ * database cannot be read is looked at again by the next sweep. Returns why it stopped before all were sent.
+ */
+async function sendStored(
+  { folder, machine }: SendDependencies,
+  sender: FileSender,
+  { signal }: SendOptions,
+): Promise<DeliveryError | undefined> {
+  const paths = await listDatabases(machine);
+  if (paths.length === 0) return undefined;
+  const memory = await openSessionMemory(folder.databases);
   try {
-    const receipt = await retry(options, () => deps.target.send(delivery, signal));
-    if (receipt.isDuplicate) summary.duplicates += 1;
-    else summary.sent += 1;
-    summary.sentBytes += receipt.sentBytes;
-    await log.add({ ...state, transcriptId: receipt.transcriptId });
-  } catch (error) {
-    if (!(error instanceof DeliveryError) || error.code !== 'rejected') throw error;
-    summary.refused += 1;
-    await log.add({ ...state, transcriptId: null, reason: error.message });
-  }
-}
-
-const toEncoding = (path: string): 'gzip' | 'zstd' | undefined =>
-  path.endsWith('.zst') ? 'zstd' : path.endsWith('.gz') ? 'gzip' : undefined;
-
-async function readHead(read: ReadFile): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of read.open(0)) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= HEAD_BYTES) break;
-  }
-  return Buffer.concat(chunks).subarray(0, HEAD_BYTES);
-}
-
-async function retry<Result>(options: SendOptions, attempt: () => Promise<Result>): Promise<Result> {
-  let delayMs = options.retryDelayMs ?? DEFAULT_RETRY_DELAY_MS;
-  for (let count = 1; ; count += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      const isPassing = error instanceof DeliveryError && error.code === 'unavailable';
-      if (!isPassing || count >= MAX_ATTEMPTS) throw error;
-      await sleep(delayMs, undefined, { signal: options.signal });
-      delayMs *= 2;
+    for await (const item of readSessions(paths, { memory, ...(signal && { signal }) })) {
+      if (item.kind !== 'transcript') continue;
+      if (await sender.sendStream(item.path, await item.open())) memory.confirm(item.location);
     }
+    return undefined;
+  } catch (error) {
+    if (signal?.aborted) return undefined;
+    if (!(error instanceof DeliveryError)) throw error;
+    return error;
+  } finally {
+    await memory.save();
   }
+}
+
+/** Databases of agents whose sessions can be read. */
+export async function listDatabases(machine: Machine): Promise<string[]> {
+  const found = await findSessions(machine, READABLE_AGENTS);
+  return found.filter(({ place }) => place.holds === 'database').flatMap(({ files }) => files.map(({ path }) => path));
 }

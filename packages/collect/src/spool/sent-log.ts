@@ -7,8 +7,10 @@ export interface SentFile {
   path: string;
   sizeBytes: number;
   modifiedAtMs: number;
-  /** Of the bytes as they lie in the file. */
+  /** Of the bytes that were sent. */
   sha256: string;
+  /** How many they were, where other bytes were sent than lie in the file. */
+  sentBytes?: number | undefined;
   /** Null where the server will not take it, or the user keeps it here: it is looked at again when it changes. */
   transcriptId: string | null;
   /** Why there is no transcript. */

@@ -11,11 +11,17 @@ export interface SpoolFolder {
   waiting: string;
   /** Links to (or copies of) waiting files, so that they survive the agent's clean-up. */
   kept: string;
+  /** Bytes that are made up to be sent, such as a session without its secrets, while they are sent. */
+  outgoing: string;
   sentLog: string;
+  /** Which version of each session in a database was sent. */
+  databases: string;
   status: string;
   /** Held by the process that sends. */
   lock: string;
-  /** Its process id, for hooks, which take a file that was not written for minutes for one that was left behind. */
+  /** Held by the process that watches. */
+  watchLock: string;
+  /** Process id of the sender, for hooks, which take a file that was not written for minutes for one that was left behind. */
   senderPid: string;
 }
 
@@ -47,9 +53,12 @@ export function toSpoolFolder(path: string): SpoolFolder {
     queue: join(path, 'queue'),
     waiting: join(path, 'waiting'),
     kept: join(path, 'kept'),
+    outgoing: join(path, 'outgoing'),
     sentLog: join(path, 'sent.ndjson'),
+    databases: join(path, 'databases.json'),
     status: join(path, 'status.json'),
     lock: join(path, 'sender.lock'),
+    watchLock: join(path, 'watch.lock'),
     senderPid: join(path, 'sender.pid'),
   };
 }
@@ -58,6 +67,12 @@ export async function createSpoolFolder(folder: SpoolFolder): Promise<void> {
   for (const path of [folder.path, folder.queue, folder.waiting, folder.kept]) {
     await mkdir(path, { recursive: true, mode: 0o700 });
   }
+}
+
+/** Notes, as a hook does, that a transcript changed; without one, that a sweep is to find what did. */
+export async function addHookNote(folder: SpoolFolder, event: string, path?: string): Promise<void> {
+  const note = { hook_event_name: event, ...(path !== undefined && { transcript_path: path }) };
+  await writeWhole(join(folder.queue, `${randomUUID()}.json`), JSON.stringify(note));
 }
 
 /** What hooks have noted since. Notes that cannot be read name no paths: a sweep finds what they were about. */

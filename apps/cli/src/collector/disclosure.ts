@@ -1,0 +1,57 @@
+import { sep } from 'node:path';
+import { type Disclosure, toUsageOnly } from '@recount/collect';
+import { createUsageScanner, IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
+import type { Connection } from './connection.ts';
+
+/** As the server has it, which skips longer lines. */
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const ROOT = /^(?:\/|[A-Za-z]:\\)$/;
+
+/**
+ * What of a session may leave this machine, by its working directory; undefined where everything may. A session that does not say
+ * where it ran stays here if any folder is left out, as it may have been that one.
+ */
+export function createDisclosure({
+  excludes,
+  usageOnly = [],
+  redacts = false,
+}: Pick<Connection, 'excludes' | 'usageOnly' | 'redacts'>): ((path: string, head: Buffer) => Disclosure) | undefined {
+  const usageOnlyEverywhere = usageOnly.some((folder) => ROOT.test(folder));
+  const goesByFolder = excludes.length > 0 || (usageOnly.length > 0 && !usageOnlyEverywhere);
+  if (!goesByFolder && usageOnly.length === 0 && !redacts) return undefined;
+  return (path, head) => {
+    const { format, sessionId = path } = identifyTranscript({ path, head: head.subarray(0, IDENTIFY_HEAD_BYTES) });
+    const project = format === undefined ? null : readProject(sessionId, format, head);
+    if (goesByFolder && project === null) return { kind: 'nothing', reason: 'it does not say in which folder it ran' };
+    const excluded = excludes.find((folder) => isBelow(project ?? '', folder));
+    if (excluded !== undefined) return { kind: 'nothing', reason: `excluded: ${excluded}` };
+    if (usageOnlyEverywhere || usageOnly.some((folder) => isBelow(project ?? '', folder))) {
+      const rewrite = toUsageOnly(format);
+      if (rewrite === undefined) return { kind: 'nothing', reason: 'its usage alone cannot be told' };
+      return { kind: 'rewritten', what: 'usage only', rewrite };
+    }
+    return redacts ? { kind: 'rewritten', what: 'without secrets', rewrite: redact } : { kind: 'everything' };
+  };
+}
+
+function readProject(sessionId: string, format: string, head: Buffer): string | null {
+  try {
+    const scanner = createUsageScanner(sessionId, { format, onResponse: () => undefined });
+    scanner.push(head);
+    return scanner.finish().project;
+  } catch (error) {
+    // A format that is recognised, and not read.
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
+
+const isBelow = (directory: string, folder: string): boolean =>
+  `${directory}${sep}`.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+
+/** The scanner of secrets is loaded where it is needed. */
+async function* redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { createTranscriptRedactor } = await import('@recount/ingest/redaction');
+  const redactor = createTranscriptRedactor({ maxLineBytes: MAX_LINE_BYTES, onFinding: () => undefined });
+  yield* redactor.redact(source);
+}

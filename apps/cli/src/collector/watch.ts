@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { addHookNote, createSpoolFolder, toBaseFolders, watchFolders } from '@recount/collect';
+import { AGENTS, findReadableFormat } from '@recount/core';
+import { takeProcessLock } from '@recount/local-postgres/process-lock';
+import { type CliContext, note } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { requireConnection, toCollectorFolder } from './connection.ts';
+import { toMachine, toSenderCommand } from './send.ts';
+
+/** Files that change together are sent together. */
+const GATHER_MS = 5000;
+/** Agents that are installed while it runs are noticed after so long. */
+const REFRESH_MS = 10 * 60_000;
+/** After a sender could not send all: doubled each time, up to the last. */
+const FIRST_PAUSE_MS = 60_000;
+const LAST_PAUSE_MS = 3_600_000;
+/** With databases it is not known which session changed: they are looked through at most so often. */
+const DATABASE_PAUSE_MS = 60_000;
+
+/**
+ * Waits for changes of this machine's sessions, and starts a sender for each: it holds no bytes itself, so that it is small
+ * and idle, and what it notes survives it. Resolves when it is interrupted. Throws CliError where one is at work already.
+ */
+export async function watchSessions(context: CliContext): Promise<void> {
+  await requireConnection(context);
+  const folder = toCollectorFolder(context);
+  await createSpoolFolder(folder);
+  const lock = takeProcessLock(folder.watchLock);
+  if (lock === undefined) throw new CliError('Another `recount watch` is at work.');
+  const signal = context.listenForInterruption();
+  const sender = createSenderLoop(context, signal);
+  const changed = new Set<string>();
+  let hasDatabaseChanged = false;
+  const flush = async (): Promise<void> => {
+    for (const path of changed) await addHookNote(folder, 'watch', path);
+    changed.clear();
+    if (hasDatabaseChanged) await addHookNote(folder, 'watch');
+    hasDatabaseChanged = false;
+    sender.run();
+  };
+  let timer: NodeJS.Timeout | undefined;
+  let dueAtMs = Number.POSITIVE_INFINITY;
+  /** Not put off by further changes: an agent may write for hours. */
+  const gather = (delayMs: number): void => {
+    if (performance.now() + delayMs >= dueAtMs) return;
+    dueAtMs = performance.now() + delayMs;
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      dueAtMs = Number.POSITIVE_INFINITY;
+      void flush().catch((error: Error) => note(context, `recount: ${error.message}`));
+    }, delayMs);
+  };
+  const { transcripts, databases } = listWatched(context);
+  const onLimit = (): void =>
+    note(context, 'The system takes no more file watchers: changes in some folders are found once a day.');
+  const watches = await Promise.all([
+    watchFolders(transcripts, {
+      onFile(path) {
+        changed.add(path);
+        gather(GATHER_MS);
+      },
+      onLimit,
+    }),
+    watchFolders(databases, {
+      onFile() {
+        hasDatabaseChanged = true;
+        gather(DATABASE_PAUSE_MS);
+      },
+      onLimit,
+    }),
+  ]);
+  const count = watches.reduce((sum, { folderCount }) => sum + folderCount, 0);
+  note(context, `Watching ${count} folders for changes; Ctrl-C ends it.`);
+  // What changed while nobody watched.
+  sender.run('--sweep');
+  const refresh = setInterval(() => {
+    for (const watched of watches) void watched.refresh();
+  }, REFRESH_MS);
+  try {
+    await sleep(2 ** 31 - 1, undefined, { signal }).catch(() => undefined);
+  } finally {
+    clearInterval(refresh);
+    clearTimeout(timer);
+    for (const watched of watches) watched.close();
+    lock.release();
+  }
+}
+
+/** Starts senders, one after another, and again after a while if sessions still wait. */
+function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { run(option?: string): void } {
+  const [program, ...commandArguments] = toSenderCommand();
+  let isRunning = false;
+  let isWanted = false;
+  let pauseMs = FIRST_PAUSE_MS;
+  let pause: NodeJS.Timeout | undefined;
+  const run = (option?: string): void => {
+    isWanted = isRunning;
+    if (isRunning || signal.aborted) return;
+    isRunning = true;
+    clearTimeout(pause);
+    const words = option === undefined ? commandArguments : [...commandArguments, option];
+    const child = spawn(program, words, { stdio: 'ignore', env: environment, windowsHide: true });
+    const end = (hasSentAll: boolean): void => {
+      isRunning = false;
+      pauseMs = hasSentAll ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LAST_PAUSE_MS);
+      if (!hasSentAll) pause = setTimeout(run, pauseMs).unref();
+      else if (isWanted) run();
+    };
+    child.on('error', () => end(false));
+    child.on('exit', (code) => end(code === 0));
+  };
+  return { run };
+}
+
+/** Where the agents that recount can read keep their sessions; of databases also what SQLite writes beside them. */
+function listWatched(context: CliContext) {
+  const machine = toMachine(context);
+  const places = AGENTS.filter(({ id }) => findReadableFormat(id, 'session') !== undefined)
+    .flatMap(({ places = [] }) => places)
+    .filter(({ listed }) => listed === undefined)
+    .flatMap((place) => toBaseFolders(place, machine).map((folder) => ({ place, folder })));
+  const listOf = (kind: string, toPattern: (file: string) => string) =>
+    places
+      .filter(({ place }) => place.holds === kind)
+      .flatMap(({ place, folder }) => place.files.map((file) => ({ folder, pattern: toPattern(file) })));
+  return {
+    transcripts: listOf('transcripts', (file) => file),
+    databases: listOf('database', (file) => `${file}*`),
+  };
+}

@@ -1,0 +1,47 @@
+import { Command, Option } from 'commander';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+
+interface WatchOptions {
+  install?: boolean;
+  uninstall?: boolean;
+}
+
+export function createWatchCommand(context: CliContext): Command {
+  return new Command('watch')
+    .description('Send what is new of this machine’s sessions as it is written, without hooks')
+    .addOption(new Option('--install', 'keep it running in the background from login on').conflicts('uninstall'))
+    .option('--uninstall', 'end it, and do not start it again')
+    .addHelpText(
+      'after',
+      `
+Waits for the agents to write to their files, and starts a sender then; in between it does nothing. It finds what agents without
+hooks write, too. --install makes a systemd user unit, a launchd agent or a scheduled task.
+
+Examples:
+  $ recount watch
+  $ recount watch --install`,
+    )
+    .action((options: WatchOptions) => watchOrInstall(context, options));
+}
+
+async function watchOrInstall(context: CliContext, { install, uninstall }: WatchOptions): Promise<void> {
+  if (!install && !uninstall) {
+    const { watchSessions } = await import('../collector/watch.ts');
+    return await watchSessions(context);
+  }
+  const [{ requireConnection }, service] = await Promise.all([
+    import('../collector/connection.ts'),
+    import('../collector/background-service.ts'),
+  ]);
+  const described = service.toBackgroundService(context);
+  if (uninstall) {
+    await service.uninstallService(described);
+    return print(context, 'recount watch does not run in the background any more.');
+  }
+  await requireConnection(context);
+  if (described.path !== undefined) note(context, `${described.path}:\n${described.text}`);
+  const failed = await service.installService(described);
+  if (failed !== undefined) throw new CliError(`It could not be started; when that is mended, run: ${failed}`);
+  print(context, 'recount watch runs in the background from now on; `recount watch --uninstall` ends it.');
+}

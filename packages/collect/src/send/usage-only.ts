@@ -1,0 +1,110 @@
+import { findFormat, type JsonObject, type JsonValue } from '@recount/core';
+
+/**
+ * Members whose strings tell who spoke when, with which model and tool, and which response it was: names and times, and no text.
+ * Of all agents: what is not in the list becomes filler.
+ */
+const NAMES = new Set(
+  `type subtype kind role status phase name model modelID model_id model_name modelId currentModel provider providerID provider_id
+  model_provider tool tool_name toolName agent agent_type agentType mode source userType entrypoint version cli_version copilotVersion
+  originator producer effort reasoning_effort service_tier speed inference_geo stop_reason stopReason finish_reason finishReason finish
+  reason level state event plan_type recount table hook_event_name`.split(/\s+/),
+);
+/** Members whose strings are places on the machine. */
+const PLACES = new Set(
+  'cwd directory working_dir workingDirectory workdir workspace root branch gitBranch git_branch'.split(' '),
+);
+const IS_ID = /(?:^|[_.])(?:u?u?id|key)s?$|(?:Id|ID|Uuid|UUID)s?$|^id$/;
+const IS_TIME = /(?:^|_)(?:time|timestamp|date|at|created|updated|started|ended)$|(?:Time|Timestamp|At|Date)$/;
+/** Whatever the model gave to a tool: its members are named as the tool likes. */
+const INPUTS = new Set(['input', 'arguments', 'args', 'parameters', 'params']);
+/** Members of JSON that is stored as text: what a session's rows hold in a column. */
+const IS_NAME = /^[\w.:/@+<>()#|~=-]{1,256}$/;
+const IS_MEMBER = /^[A-Za-z_$][\w$.-]{0,63}$/;
+const LINE_FEED = 0x0a;
+
+/**
+ * Rewrites a session so that its tokens, tool names, times and ids stay, and no text does: each text becomes as many bytes of
+ * filler, so that what is estimated by their lengths stays too. Undefined for a format that recount does not read.
+ */
+export function toUsageOnly(
+  format: string | undefined,
+): ((source: AsyncIterable<Uint8Array>) => AsyncGenerator<Buffer>) | undefined {
+  const found = format === undefined ? undefined : findFormat(format);
+  if (found?.format.createReader === undefined) return undefined;
+  return found.format.layout === 'document' ? rewriteDocument : rewriteLines;
+}
+
+async function* rewriteDocument(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of source) chunks.push(chunk);
+  yield rewriteJson(Buffer.concat(chunks));
+}
+
+/** A line that is no JSON becomes a line of spaces. */
+async function* rewriteLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let held: Uint8Array[] = [];
+  for await (const chunk of source) {
+    const end = chunk.lastIndexOf(LINE_FEED) + 1;
+    if (end === 0) {
+      held.push(chunk);
+      continue;
+    }
+    yield rewriteEach(Buffer.concat([...held, chunk.subarray(0, end)]));
+    held = [chunk.slice(end)];
+  }
+  yield rewriteEach(Buffer.concat(held));
+}
+
+function rewriteEach(bytes: Buffer): Buffer {
+  const rewritten: Buffer[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const lineFeed = bytes.indexOf(LINE_FEED, start);
+    const end = lineFeed === -1 ? bytes.length : lineFeed;
+    rewritten.push(rewriteJson(bytes.subarray(start, end)));
+    if (lineFeed !== -1) rewritten.push(bytes.subarray(lineFeed, lineFeed + 1));
+    start = end + 1;
+  }
+  return Buffer.concat(rewritten);
+}
+
+function rewriteJson(bytes: Buffer): Buffer {
+  if (bytes.length === 0) return bytes;
+  try {
+    return Buffer.from(JSON.stringify(rewriteValue('', JSON.parse(bytes.toString('utf8')) as JsonValue, false)));
+  } catch {
+    return Buffer.alloc(bytes.length, ' ');
+  }
+}
+
+function rewriteValue(member: string, value: JsonValue, isInput: boolean): JsonValue {
+  if (typeof value === 'string') return isInput ? toFiller(value) : rewriteText(member, value);
+  if (Array.isArray(value)) return value.map((element) => rewriteValue(member, element, isInput));
+  if (typeof value !== 'object' || value === null) return value;
+  const rewritten: JsonObject = {};
+  for (const [name, child] of Object.entries(value)) {
+    const kept = IS_MEMBER.test(name) ? name : toFiller(name);
+    Object.defineProperty(rewritten, kept, {
+      value: rewriteValue(name, child, isInput || INPUTS.has(name)),
+      ...{ enumerable: true, configurable: true, writable: true },
+    });
+  }
+  return rewritten;
+}
+
+function rewriteText(member: string, text: string): string {
+  if (PLACES.has(member)) return text;
+  const isNamed = NAMES.has(member) || IS_ID.test(member) || IS_TIME.test(member);
+  if (isNamed && (IS_NAME.test(text) || !Number.isNaN(Date.parse(text)))) return text;
+  // Rows of a database hold JSON in some of their columns.
+  if (/^[[{]/.test(text)) {
+    try {
+      return JSON.stringify(rewriteValue('', JSON.parse(text) as JsonValue, false));
+    } catch {
+      return toFiller(text);
+    }
+  }
+  return toFiller(text);
+}
+
+const toFiller = (text: string): string => 'x'.repeat(Buffer.byteLength(text));

@@ -1,0 +1,110 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { toNameTest } from './match-files.ts';
+
+/** Files to watch: below a folder, by a pattern as `matchFiles` takes it. */
+export interface WatchedPlace {
+  folder: string;
+  pattern: string;
+}
+
+export interface FolderWatch {
+  /** Watches what was not there when it was looked for. Cheap where nothing is new. */
+  refresh(): Promise<void>;
+  /** Folders that are watched. */
+  readonly folderCount: number;
+  close(): void;
+}
+
+/** No agent nests deeper, as in `matchFiles`. */
+const MAX_DEPTH = 32;
+
+/**
+ * Calls `onFile` for each file of the places that is created or written to. A watcher a folder, and none a file: thousands of
+ * sessions lie in some hundred folders, and nothing is done until the kernel tells. `onLimit` is called once, if it takes no
+ * more watchers: changes in some folders are then not noticed.
+ */
+export async function watchFolders(
+  places: readonly WatchedPlace[],
+  { onFile, onLimit }: { onFile: (path: string) => void; onLimit: () => void },
+): Promise<FolderWatch> {
+  /** What each watched folder is to be matched with. */
+  const folders = new Map<string, { watcher: FSWatcher; parts: Map<string, readonly string[]> }>();
+  let isLimited = false;
+
+  const unwatch = (folder: string): void => {
+    folders.get(folder)?.watcher.close();
+    folders.delete(folder);
+  };
+
+  const openWatcher = (folder: string): FSWatcher | undefined => {
+    try {
+      const watcher = watch(folder, { persistent: true }, (_event, name) => {
+        const known = folders.get(folder);
+        if (known === undefined || name === null) return;
+        for (const parts of known.parts.values()) void handle(folder, name, parts, { isNew: true });
+      });
+      watcher.on('error', () => unwatch(folder));
+      return watcher;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if ((code === 'ENOSPC' || code === 'EMFILE') && !isLimited) {
+        isLimited = true;
+        onLimit();
+      }
+      return undefined;
+    }
+  };
+
+  /** Watches a folder for what the parts of a pattern fit, and all folders below that lead there. */
+  const enter = async (folder: string, parts: readonly string[], isNew: boolean, depth = 0): Promise<void> => {
+    if (depth > MAX_DEPTH) return;
+    let known = folders.get(folder);
+    const key = parts.join('/');
+    if (known?.parts.has(key)) return;
+    const watcher = known?.watcher ?? openWatcher(folder);
+    if (watcher === undefined) return;
+    known ??= { watcher, parts: new Map() };
+    folders.set(folder, known);
+    known.parts.set(key, parts);
+    for (const { name } of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+      await handle(folder, name, parts, { isNew, depth });
+    }
+  };
+
+  const handle = async (
+    folder: string,
+    name: string,
+    [part = '', ...rest]: readonly string[],
+    { isNew, depth = 0 }: { isNew: boolean; depth?: number },
+  ): Promise<void> => {
+    const path = join(folder, name);
+    if (part === '**') {
+      await handle(folder, name, rest, { isNew, depth });
+      const isFolder = (await stat(path).catch(() => undefined))?.isDirectory();
+      if (isFolder) await enter(path, [part, ...rest], isNew, depth + 1);
+      return;
+    }
+    if (!toNameTest(part)(name)) return;
+    if (rest.length === 0 && !isNew) return;
+    const stats = await stat(path).catch(() => undefined);
+    if (stats === undefined) unwatch(path);
+    else if (rest.length === 0 && stats.isFile()) onFile(path);
+    else if (rest.length > 0 && stats.isDirectory()) await enter(path, rest, isNew, depth + 1);
+  };
+
+  const refresh = async (): Promise<void> => {
+    for (const { folder, pattern } of places) await enter(folder, pattern.split('/'), false);
+  };
+  await refresh();
+  return {
+    refresh,
+    get folderCount() {
+      return folders.size;
+    },
+    close() {
+      for (const folder of [...folders.keys()]) unwatch(folder);
+    },
+  };
+}
