@@ -1,12 +1,18 @@
 const words = process.argv.slice(2);
-if (words.join(' ') === 'usage statusline') {
+const wanted = words.join(' ');
+if (wanted === 'usage statusline') {
   // An agent calls it after each of its messages: it loads nothing else.
   const { showStatusline } = await import('./usage/statusline.ts');
   await showStatusline(process.env, process.stdout);
 } else {
-  const [{ createCliContext }, { runCommandLine }] = await Promise.all([
-    import('./cli-context.ts'),
-    import('./run-command-line.ts'),
-  ]);
-  process.exitCode = await runCommandLine(createCliContext(process), words);
+  const { createCliContext } = await import('./cli-context.ts');
+  const context = createCliContext(process);
+  if (wanted === 'watch') {
+    // Runs for weeks: it holds no other command in memory.
+    const { runWatch } = await import('./collector/watch.ts');
+    process.exitCode = await runWatch(context);
+  } else {
+    const { runCommandLine } = await import('./run-command-line.ts');
+    process.exitCode = await runCommandLine(context, words);
+  }
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { AGENTS } from '@recount/core';
 import type { CliContext } from '../cli-context.ts';
-import { toMachine, toSenderCommand } from './send.ts';
+import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** How the operating system keeps `recount watch` running for a user, from login on. */
 export interface BackgroundService {

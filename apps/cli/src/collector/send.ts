@@ -1,18 +1,13 @@
 import { spawn } from 'node:child_process';
-import { realpathSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { type Machine, type SendDependencies, type SendResult, sendSessions } from '@recount/collect';
+import { type SendDependencies, type SendResult, sendSessions } from '@recount/collect';
 import type { KeyHolderAnswer } from '@recount/contract';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import type { CliContext } from '../cli-context.ts';
 import { createApiClient } from '../connection/api-client.ts';
 import { type Connection, toCollectorFolder } from './connection.ts';
 import { createDisclosure } from './disclosure.ts';
+import { toMachine, toSenderCommand } from './this-machine.ts';
 import { createSessionTarget } from './session-target.ts';
-
-export function toMachine({ environment }: CliContext): Machine {
-  return { platform: process.platform, environment, homeFolder: environment.HOME || homedir() };
-}
 
 /** What the sender of a connected machine needs. */
 export function toSendDependencies(context: CliContext, connection: Connection): SendDependencies {
@@ -34,11 +29,6 @@ export async function send(
   options: Parameters<typeof sendSessions>[1],
 ): Promise<SendResult> {
   return await sendSessions(toSendDependencies(context, connection), options);
-}
-
-/** How hooks and `recount connect` start a sender that outlives them. */
-export function toSenderCommand(): [string, string, ...string[]] {
-  return [process.execPath, realpathSync(process.argv[1] ?? ''), 'send', '--quiet'];
 }
 
 /** Starts a sender in the background, which sweeps all places. */

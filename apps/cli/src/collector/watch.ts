@@ -4,9 +4,9 @@ import { addHookNote, createSpoolFolder, toBaseFolders, watchFolders } from '@re
 import { AGENTS, findReadableFormat } from '@recount/core';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import { type CliContext, note } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, toExit } from '../cli-error.ts';
 import { requireConnection, toCollectorFolder } from './connection.ts';
-import { toMachine, toSenderCommand } from './send.ts';
+import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** Files that change together are sent together. */
 const GATHER_MS = 5000;
@@ -17,6 +17,18 @@ const FIRST_PAUSE_MS = 60_000;
 const LAST_PAUSE_MS = 3_600_000;
 /** With databases it is not known which session changed: they are looked through at most so often. */
 const DATABASE_PAUSE_MS = 60_000;
+
+/** `recount watch` as a program of its own. Returns its exit code. */
+export async function runWatch(context: CliContext): Promise<number> {
+  try {
+    await watchSessions(context);
+    return 0;
+  } catch (error) {
+    const { exitCode, message } = await toExit(error, context.environment);
+    if (message !== '') note(context, `recount: ${message}`);
+    return exitCode;
+  }
+}
 
 /**
  * Waits for changes of this machine's sessions, and starts a sender for each: it holds no bytes itself, so that it is small

@@ -68,7 +68,8 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
     '../collector/connection.ts'
   );
   const { applyHooks, removeHooks, toHookCommand, writeHookProgram } = await import('@recount/collect');
-  const { startSender, toSenderCommand } = await import('../collector/send.ts');
+  const { startSender } = await import('../collector/send.ts');
+  const { toSenderCommand } = await import('../collector/this-machine.ts');
   const server = url.replace(/\/+$/, '');
   const earlier = await readConnection(context);
   const key = await readKey(context, options, earlier?.url === server ? earlier.key : undefined);
@@ -157,7 +158,7 @@ async function readKey(context: CliContext, { keyFile }: ConnectOptions, known: 
 async function planChanges(context: CliContext, command: string): Promise<HookChange[]> {
   const [{ listHookFiles, planHooks }, { toMachine }] = await Promise.all([
     import('@recount/collect'),
-    import('../collector/send.ts'),
+    import('../collector/this-machine.ts'),
   ]);
   return await planHooks(listHookFiles(toMachine(context)), command);
 }
@@ -211,7 +212,7 @@ async function showFound(context: CliContext, connection: Connection): Promise<v
   const [collect, { toCollectorFolder }, { toMachine }, { createDisclosure }, { formatBytes }] = await Promise.all([
     import('@recount/collect'),
     import('../collector/connection.ts'),
-    import('../collector/send.ts'),
+    import('../collector/this-machine.ts'),
     import('../collector/disclosure.ts'),
     import('../terminal/format-values.ts'),
   ]);

@@ -115,7 +115,7 @@ async function restoreSession(
   session: Pick<SessionList['sessions'][number], 'session_id' | 'primary_transcript_id'>,
   options: RestoreOptions,
 ): Promise<void> {
-  const { toMachine } = await import('../collector/send.ts');
+  const { toMachine } = await import('../collector/this-machine.ts');
   const transcripts = [session];
   const subagents = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
   for await (const subagent of listSessions(client, subagents)) transcripts.push(subagent);

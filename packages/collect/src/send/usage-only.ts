@@ -18,7 +18,6 @@ const IS_ID = /(?:^|[_.])(?:u?u?id|key)s?$|(?:Id|ID|Uuid|UUID)s?$|^id$/;
 const IS_TIME = /(?:^|_)(?:time|timestamp|date|at|created|updated|started|ended)$|(?:Time|Timestamp|At|Date)$/;
 /** Whatever the model gave to a tool: its members are named as the tool likes. */
 const INPUTS = new Set(['input', 'arguments', 'args', 'parameters', 'params']);
-/** Members of JSON that is stored as text: what a session's rows hold in a column. */
 const IS_NAME = /^[\w.:/@+<>()#|~=-]{1,256}$/;
 const IS_MEMBER = /^[A-Za-z_$][\w$.-]{0,63}$/;
 const LINE_FEED = 0x0a;
@@ -71,22 +70,31 @@ function rewriteEach(bytes: Buffer): Buffer {
 function rewriteJson(bytes: Buffer): Buffer {
   if (bytes.length === 0) return bytes;
   try {
-    return Buffer.from(JSON.stringify(rewriteValue('', JSON.parse(bytes.toString('utf8')) as JsonValue, false)));
+    return Buffer.from(JSON.stringify(rewriteValue('', JSON.parse(bytes.toString('utf8')) as JsonValue)));
   } catch {
     return Buffer.alloc(bytes.length, ' ');
   }
 }
 
-function rewriteValue(member: string, value: JsonValue, isInput: boolean): JsonValue {
-  if (typeof value === 'string') return isInput ? toFiller(value) : rewriteText(member, value);
-  if (Array.isArray(value)) return value.map((element) => rewriteValue(member, element, isInput));
+function rewriteValue(member: string, value: JsonValue): JsonValue {
+  if (typeof value === 'string') return INPUTS.has(member) ? toFiller(value) : rewriteText(member, value);
+  if (INPUTS.has(member)) return fillInput(value);
+  return mapValue(value, rewriteValue);
+}
+
+/** What a model gives to a tool is measured as JSON. */
+function fillInput(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return toFiller(JSON.stringify(value).slice(1, -1));
+  return mapValue(value, (_member, child) => fillInput(child));
+}
+
+function mapValue(value: JsonValue, rewrite: (member: string, child: JsonValue) => JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map((element) => rewrite('', element));
   if (typeof value !== 'object' || value === null) return value;
   const rewritten: JsonObject = {};
   for (const [name, child] of Object.entries(value)) {
-    const kept = IS_MEMBER.test(name) ? name : toFiller(name);
-    Object.defineProperty(rewritten, kept, {
-      value: rewriteValue(name, child, isInput || INPUTS.has(name)),
-      ...{ enumerable: true, configurable: true, writable: true },
+    Object.defineProperty(rewritten, IS_MEMBER.test(name) ? name : toFiller(name), {
+      ...{ value: rewrite(name, child), enumerable: true, configurable: true, writable: true },
     });
   }
   return rewritten;
@@ -99,7 +107,7 @@ function rewriteText(member: string, text: string): string {
   // Rows of a database hold JSON in some of their columns.
   if (/^[[{]/.test(text)) {
     try {
-      return JSON.stringify(rewriteValue('', JSON.parse(text) as JsonValue, false));
+      return JSON.stringify(rewriteValue('', JSON.parse(text) as JsonValue));
     } catch {
       return toFiller(text);
     }
