@@ -67,6 +67,46 @@ const toTranscript = (): string =>
 
 const call = async (...words: string[]) => await run(recount, words, { env: environment, cwd: folder });
 
+/** A home of another machine, with Claude Code in it, and `recount` there. */
+async function createMachine(name: string) {
+  const home = join(folder, name);
+  await mkdir(join(home, '.claude/projects'), { recursive: true });
+  const callThere = async (words: string[], variables: NodeJS.ProcessEnv = {}) =>
+    await run(recount, words, { env: { ...environment, HOME: home, ...variables }, cwd: home });
+  return { home, call: callThere };
+}
+
+/** Connects a second machine, on which an agent writes a session and calls its hooks, and restores it on a third. */
+async function carryToAnotherMachine(url: string, key: string): Promise<void> {
+  const second = await createMachine('second');
+  const connected = await second.call(['connect', url, '--yes', '--machine', 'second'], { RECOUNT_API_KEY: key });
+  expect(connected.stdout).toContain(`Connected to ${url} as second`);
+  const carried = SESSION.replace(/^5/, '6');
+  const text = toTranscript().replaceAll(SESSION, carried).replaceAll('000001', '000002');
+  const path = join(second.home, '.claude/projects/-home-ada-app', `${carried}.jsonl`);
+  await mkdir(join(second.home, '.claude/projects/-home-ada-app'));
+  await writeFile(path, text);
+  const settings = JSON.parse(await readFile(join(second.home, '.claude/settings.json'), 'utf8'));
+  const [{ command }] = settings.hooks.Stop[0].hooks;
+  const hook = spawn('sh', ['-c', command], {
+    env: { ...environment, HOME: second.home },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  hook.stdin.end(JSON.stringify({ hook_event_name: 'Stop', session_id: carried, transcript_path: path }));
+  expect(await new Promise((done) => hook.once('exit', done))).toBe(0);
+  await vi.waitFor(async () => {
+    const { stdout } = await second.call(['sessions', '--json']);
+    expect(stdout).toContain(carried);
+  });
+  const third = await createMachine('third');
+  await third.call(['restore', carried], { RECOUNT_SERVER: url, RECOUNT_API_KEY: key });
+  const restored = join(third.home, '.claude/projects/-home-ada-app', `${carried}.jsonl`);
+  expect(await readFile(restored, 'utf8')).toBe(text);
+  await vi.waitFor(async () => expect((await second.call(['connect', '--json'])).stdout).toContain('"waiting": 0'));
+  await second.call(['disconnect']);
+  expect(await readdir(join(second.home, '.claude'))).toEqual(['projects']);
+}
+
 describe('the npm package, installed', () => {
   it('is as small as it says', () => {
     expect(tarball.size).toBeLessThan(MAX_PACKED_BYTES);
@@ -97,6 +137,9 @@ describe('the npm package, installed', () => {
         (await call('report', 'usage', '--group-by', 'session', '--session', SESSION, '--json')).stdout,
       );
       expect(report.rows).toMatchObject([{ session: SESSION, own: { responses: 1, tokens_out: 23 } }]);
+      const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
+      const [key = ''] = /\brk_\w+/.exec(output) ?? [];
+      await carryToAnotherMachine(url, key);
     } finally {
       up.kill('SIGINT');
       await exited;

@@ -12,9 +12,12 @@ const corpus = findCorpus();
 
 function scan(path: string, bytes: Buffer) {
   const { format, sessionId = path } = identifyTranscript({ path, head: bytes.subarray(0, IDENTIFY_HEAD_BYTES) });
-  const responses: ApiResponse[] = [];
+  const responses: Partial<ApiResponse>[] = [];
   if (format === undefined) return { format, responses, scan: undefined };
-  const scanner = createUsageScanner(sessionId, { format, onResponse: (row) => responses.push(row) });
+  // Codex gave responses no ids until 2026: recount names them by what their lines hold.
+  const onResponse = ({ response_key, provider_message_id, ...row }: ApiResponse) =>
+    responses.push(response_key.startsWith('codex:') ? row : { ...row, response_key, provider_message_id });
+  const scanner = createUsageScanner(sessionId, { format, onResponse });
   scanner.push(bytes);
   return { format, responses, scan: scanner.finish() };
 }
@@ -27,9 +30,10 @@ async function expectSameUsage(paths: string[]): Promise<number> {
   for await (const item of readSources(paths)) {
     if (item.kind !== 'transcript') continue;
     const bytes = Buffer.concat(await (await item.open()).toArray());
-    const before = scan(item.path, bytes);
-    const rewrite = toUsageOnly(before.format);
+    const { format } = identifyTranscript({ path: item.path, head: bytes.subarray(0, IDENTIFY_HEAD_BYTES) });
+    const rewrite = toUsageOnly(format);
     if (rewrite === undefined) continue;
+    const before = scan(item.path, bytes);
     async function* inPieces() {
       for (let start = 0; start < bytes.length; start += 50_000) yield bytes.subarray(start, start + 50_000);
     }

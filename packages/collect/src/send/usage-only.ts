@@ -19,7 +19,7 @@ const IS_TIME = /(?:^|_)(?:time|timestamp|date|at|created|updated|started|ended)
 /** Whatever the model gave to a tool: its members are named as the tool likes. */
 const INPUTS = new Set(['input', 'arguments', 'args', 'parameters', 'params']);
 const IS_NAME = /^[\w.:/@+<>()#|~=-]{1,256}$/;
-const IS_MEMBER = /^[A-Za-z_$][\w$.-]{0,63}$/;
+const IS_MEMBER = /^[A-Za-z_$-][\w$.-]{0,63}$/;
 const LINE_FEED = 0x0a;
 
 /**
@@ -92,8 +92,10 @@ function mapValue(value: JsonValue, rewrite: (member: string, child: JsonValue) 
   if (Array.isArray(value)) return value.map((element) => rewrite('', element));
   if (typeof value !== 'object' || value === null) return value;
   const rewritten: JsonObject = {};
-  for (const [name, child] of Object.entries(value)) {
-    Object.defineProperty(rewritten, IS_MEMBER.test(name) ? name : toFiller(name), {
+  for (const [index, [name, child]] of Object.entries(value).entries()) {
+    // Two of the same length stay two.
+    const filler = `${index}`.padStart(Buffer.byteLength(name), 'x');
+    Object.defineProperty(rewritten, IS_MEMBER.test(name) ? name : filler, {
       ...{ value: rewrite(name, child), enumerable: true, configurable: true, writable: true },
     });
   }
