@@ -92,7 +92,8 @@ export function readAnswer({ status, headers, text }: HttpAnswer, url: string): 
   if (status === 204) return null;
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && type === 'application/json') return JSON.parse(text);
-  if (isSuccess && (type === 'text/html' || type === 'text/markdown')) return text;
+  // A document comes as a file; any other page is that of something between here and the API.
+  if (isSuccess && headers['content-disposition']?.startsWith('attachment')) return text;
   const problem = type === PROBLEM_MEDIA_TYPE ? (JSON.parse(text) as Problem) : undefined;
   // A wrong name comes with names that may be meant.
   if (status === 404 && problem?.candidates !== undefined) throw new UsageError(problem.detail);

@@ -43,7 +43,10 @@ function createInProcessClient(app: ApiApp): ApiClient {
         url: pathname + search,
         ...(json !== undefined && { payload: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
       });
-      const headers = { 'content-type': String(answer.headers['content-type']) };
+      const headers = {
+        'content-type': String(answer.headers['content-type']),
+        'content-disposition': answer.headers['content-disposition']?.toString(),
+      };
       return readAnswer({ status: answer.statusCode, headers, text: answer.payload }, OWN_PLACE.url) as
         | Answer
         | undefined;
