@@ -1,5 +1,5 @@
 import type { ReaderContext } from './agents/agent.ts';
-import type { TranscriptRecord } from './agents/records.ts';
+import type { ResponseRecord, TranscriptRecord } from './agents/records.ts';
 import { createTranscriptReader, findFormat } from './agents/registry.ts';
 import { createUlidSequence } from './ids/ulid-sequence.ts';
 import type { Issue, IssueCode, IssueSeverity } from './issues.ts';
@@ -14,7 +14,13 @@ import { createTranscriptTotals } from './messages/transcript-totals.ts';
 import { createArrivalClock, type ParseOptions, resolveOptions } from './parse-options.ts';
 import { createParserState, readCheckpoint, writeCheckpoint } from './parser-state.ts';
 import { isJsonObject } from './records/fields.ts';
-import type { JsonValue, SessionEvent, TranscriptMetadata, TranscriptStats } from './rows.ts';
+import {
+  type JsonValue,
+  type SessionEvent,
+  type TranscriptMetadata,
+  type TranscriptStats,
+  UNKNOWN_MODEL,
+} from './rows.ts';
 
 export interface TranscriptSummary {
   stats: TranscriptStats;
@@ -103,6 +109,10 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   const reader = createTranscriptReader(format, context, state.reader);
   state.reader = reader.state;
 
+  const observeModel = ({ model, isSynthetic }: ResponseRecord): void => {
+    if (model !== null && model !== UNKNOWN_MODEL && !isSynthetic) facts.observeModel(model);
+  };
+
   const addRecord = (record: TranscriptRecord): void => {
     switch (record.kind) {
       case 'session':
@@ -119,11 +129,11 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
           if (record.isSidechain) prompts.sidechain ??= record.promptText;
           else prompts.initial = record.promptText;
         }
-        if (record.model !== null && !record.isSynthetic) facts.observeModel(record.model);
+        observeModel(record);
         assembler.addMessage(record, line);
         break;
       case 'usage':
-        if (record.model !== null && !record.isSynthetic) facts.observeModel(record.model);
+        observeModel(record);
         assembler.addUsage(record, line);
         break;
       default:

@@ -1,4 +1,4 @@
-import type { MessageType } from '../rows.ts';
+import { type MessageType, UNKNOWN_MODEL } from '../rows.ts';
 import { NO_USAGE, type Usage } from '../usage/usage.ts';
 import type {
   BlockContent,
@@ -32,6 +32,10 @@ function newResponse(known: Partial<ResponseRecord>): ResponseRecord {
   };
 }
 
+/** Usage without a model is nobody's: no price is guessed for it. */
+export const toModel = ({ model = null, usage }: Partial<Pick<ResponseRecord, 'model' | 'usage'>>): string | null =>
+  usage === undefined ? model : (model ?? UNKNOWN_MODEL);
+
 /** A message of which nothing is known but what `known` says. */
 export function newMessage(type: MessageType, known: Partial<MessageRecord>): MessageRecord {
   return {
@@ -46,12 +50,13 @@ export function newMessage(type: MessageType, known: Partial<MessageRecord>): Me
     metadata: {},
     promptText: undefined,
     ...known,
+    model: toModel(known),
   };
 }
 
 /** Usage without a message, of a response of which nothing is known but what `known` says. */
 export function newUsageRecord(known: Partial<UsageRecord> & Pick<UsageRecord, 'usage'>): UsageRecord {
-  return { ...newResponse(known), isSubagent: false, ...known, kind: 'usage' };
+  return { ...newResponse(known), isSubagent: false, ...known, model: toModel(known), kind: 'usage' };
 }
 
 /** A content block with nothing in it but what `known` says. */

@@ -17,7 +17,7 @@ function split(text: string | Uint8Array, size = 7, maxEntryBytes = 1000): (RawL
 }
 
 const toValues = (text: string, size?: number) =>
-  split(text, size).map(({ text: json, key }) => toEntryObject(JSON.parse(json ?? '') as JsonValue, key));
+  split(text, size, 1_000_000).map(({ text: json, key }) => toEntryObject(JSON.parse(json ?? '') as JsonValue, key));
 
 it('gives the members of an object, and the elements of those that are arrays', () => {
   const document = {

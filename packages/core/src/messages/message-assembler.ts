@@ -15,7 +15,7 @@ import {
 } from '../usage/open-response.ts';
 import { MAX_REQUESTS_PER_RESPONSE } from '../usage/usage.ts';
 import { type ActiveTimeState, createActiveTime, createActiveTimeState } from './active-time.ts';
-import { mergeLine, setUsageColumns, toBlockRow, toMessageRow } from './message-rows.ts';
+import { mergeLine, setUsageColumns, toBlockRow, toKnownModel, toMessageRow } from './message-rows.ts';
 import {
   createResponseWindow,
   createResponseWindowState,
@@ -255,7 +255,7 @@ export function createMessageAssembler(
     message.isUnnamed = false;
     row.provider_message_id ??= record.responseId;
     row.request_id ??= record.requestId;
-    row.model ??= record.model;
+    row.model = toKnownModel(row.model, record.model);
     row.stop_reason = record.stopReason ?? row.stop_reason;
     if (response === undefined) return;
     response.key = toResponseKey(record, sessionId, place.lineNumber);
@@ -300,7 +300,7 @@ export function createMessageAssembler(
       if (item !== undefined) item.progress = progress;
       else window.hold({ groupKey, message: undefined, progress });
       progress.facts.stop_reason = record.stopReason ?? progress.facts.stop_reason;
-      progress.facts.model ??= record.model;
+      progress.facts.model = toKnownModel(progress.facts.model, record.model);
       progress.facts.timestamp ??= toIsoTimestamp(record.timestampMs);
       observeUsage(progress, record, usageFrom);
       for (const block of record.blocks) observeBlock(progress, block);

@@ -1,6 +1,6 @@
 import type { BlockContent, LinePlace, MessageRecord } from '../agents/records.ts';
 import type { Price } from '../pricing/price-table.ts';
-import type { ParsedContentBlock, TranscriptMessage } from '../rows.ts';
+import { type ParsedContentBlock, type TranscriptMessage, UNKNOWN_MODEL } from '../rows.ts';
 import { isUnfinalised, type OpenResponse, toBilledUsage } from '../usage/open-response.ts';
 import { toUsageMetadata } from '../usage/usage.ts';
 
@@ -49,12 +49,17 @@ export function toMessageRow(identity: RowIdentity, record: MessageRecord, place
  * lines, the stop reason is the last one given.
  */
 export function mergeLine(row: TranscriptMessage, record: MessageRecord, lineCount: number): void {
-  row.model ??= record.model;
+  row.model = toKnownModel(row.model, record.model);
   row.request_id ??= record.requestId;
   row.uuid ??= record.uuid;
   row.timestamp = toEarlier(row.timestamp, record.timestamp);
   row.stop_reason = record.stopReason ?? row.stop_reason;
   row.metadata = { ...record.metadata, ...row.metadata, line_count: lineCount };
+}
+
+/** The first model that a record of the response names. */
+export function toKnownModel(known: string | null, later: string | null): string | null {
+  return known === null || known === UNKNOWN_MODEL ? (later ?? known) : known;
 }
 
 /** ISO 8601 in UTC sorts as text. */

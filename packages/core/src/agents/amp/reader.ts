@@ -1,6 +1,7 @@
 import { readObject } from '../../records/fields.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type ClaudeCodeReaderState, createClaudeCodeReader } from '../claude-code/reader.ts';
+import { toModel } from '../new-records.ts';
 import { parseJsonText } from '../reader-kit.ts';
 import type { BlockContent } from '../records.ts';
 
@@ -11,7 +12,11 @@ export function createAmpReader(context: ReaderContext, state?: ClaudeCodeReader
     state: reader.state,
     read(value, line) {
       const read = reader.read(value, line);
-      for (const record of read.records) if (record.kind === 'message') record.blocks.forEach(readOutput);
+      for (const record of read.records) {
+        if (record.kind !== 'message') continue;
+        record.model = toModel(record);
+        record.blocks.forEach(readOutput);
+      }
       return read;
     },
   };

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { countTokens, listIssues, readTranscript } from '../../testing/agent-transcripts.ts';
+import { UNKNOWN_MODEL } from '../../rows.ts';
+import { countTokens, listIssues, readTranscript, toJsonLines } from '../../testing/agent-transcripts.ts';
 
 const at = (second: number) => new Date(Date.UTC(2026, 0, 19, 11, 0, second)).toISOString();
 const usage = (
@@ -104,4 +105,19 @@ it('gives the messages of a fork the same keys', async () => {
     (await readTranscript(JSON.stringify(thread))).apiResponses.map((row) => row.response_key);
   const fork = { ...THREAD, id: 'T-019b0000-0000-7000-8000-000000000002', usageLedger: undefined };
   expect(await keys(fork)).toEqual((await keys(THREAD)).slice(0, 2));
+});
+
+it('guesses no model, and so no price, for a stream, which names none', async () => {
+  const session_id = THREAD.id;
+  const content = [{ type: 'text', text: 'Here' }];
+  const message = { type: 'message', role: 'assistant', content, usage: { input_tokens: 5, output_tokens: 7 } };
+  const stream = toJsonLines([
+    { type: 'system', subtype: 'init', cwd: '/home/ada/app', session_id, tools: [], mcp_servers: [] },
+    { type: 'assistant', message, parent_tool_use_id: null, session_id },
+  ]);
+  const read = await readTranscript(stream);
+  expect(read.identity).toMatchObject({ format: 'amp-stream-json' });
+  expect(read.apiResponses).toMatchObject([
+    { model: UNKNOWN_MODEL, tokens_in: 5, tokens_out: 7 },
+  ]);
 });

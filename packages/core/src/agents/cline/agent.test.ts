@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { UNKNOWN_MODEL } from '../../rows.ts';
 import { countTokens, listIssues, readTranscript } from '../../testing/agent-transcripts.ts';
 
 const START = 1_769_053_680_585;
@@ -51,4 +52,13 @@ it('gives a request the same key in every version of the document', async () => 
       (row) => row.response_key,
     );
   expect(await keys(TASK.slice(0, 3))).toEqual((await keys(TASK)).slice(0, 1));
+});
+
+it('guesses no model, and so no price, for versions that kept none', async () => {
+  const unnamed = TASK.map(({ modelInfo: _, ...entry }: (typeof TASK)[number] & { modelInfo?: unknown }) => entry);
+  const read = await readTranscript(JSON.stringify(unnamed), folder('saoudrizwan.claude-dev'));
+  expect(read.apiResponses.map((row) => [row.model, row.reported_cost_usd])).toEqual([
+    [UNKNOWN_MODEL, 0.01],
+    [UNKNOWN_MODEL, null],
+  ]);
 });
