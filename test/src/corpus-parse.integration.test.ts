@@ -227,11 +227,11 @@ describe.skipIf(!isCorpusHere)('oddities of the corpus', () => {
       const { stats, metadata, messages } = await parse(bytes);
       sums.lines += metadata.lineTypes.assistant ?? 0;
       sums.ids += new Set(messages.flatMap(({ provider_message_id: id }) => (id === null ? [] : [id]))).size;
-      sums.input += stats.tokens_in;
-      sums.output += stats.tokens_out;
-      sums.cacheWrite += stats.cache_write;
-      sums.cacheRead += stats.cache_read;
-      sums.firstOutput += (await parse(bytes, { usageFrom: 'first' })).stats.tokens_out;
+      sums.input += stats.tokens_in ?? 0;
+      sums.output += stats.tokens_out ?? 0;
+      sums.cacheWrite += stats.cache_write ?? 0;
+      sums.cacheRead += stats.cache_read ?? 0;
+      sums.firstOutput += (await parse(bytes, { usageFrom: 'first' })).stats.tokens_out ?? 0;
       sums.summedOutput += countTranscript(bytes).outputSummed;
     }
     expect(sums).toEqual({

@@ -67,6 +67,12 @@ const caveatsSchema = z
     }),
     default_priced_responses: usageFiguresSchema.shape.default_priced_responses,
     without_timestamp: countField.describe('Responses without a timestamp: left out where `from` or `to` is given'),
+    sessions: z
+      .object({
+        without_usage: countField.describe('Their transcripts have no usage: no sum has them'),
+        output_only: countField.describe('Sums have less than they used: see `output_only_count` of sessions'),
+      })
+      .describe('Sessions that began in the time asked for and of whose usage not all is known'),
     disagreements: z
       .object(disagreementFields)
       .describe(

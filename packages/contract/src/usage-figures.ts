@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { countField, timestampField } from './fields.ts';
 
+const knownCountField = countField.nullable();
+
 /** What a parse found out about a transcript as a whole; a session has those of its primary transcript. */
 export const figureFields = {
   total_messages: countField,
@@ -9,17 +11,22 @@ export const figureFields = {
   tool_use_count: countField,
   thinking_blocks: countField,
   subagent_count: countField.describe('Tool uses that start a sub-agent'),
-  tokens_in: countField.describe('Input tokens, without cached ones'),
-  tokens_out: countField,
-  cache_read: countField.describe('Input tokens read from the cache'),
-  cache_write: countField.describe('Input tokens written to the cache'),
+  tokens_in: knownCountField.describe(
+    'Input tokens, without cached ones; these four and the cost are null where the transcript has no usage of what was answered',
+  ),
+  tokens_out: knownCountField,
+  cache_read: knownCountField.describe('Input tokens read from the cache'),
+  cache_write: knownCountField.describe('Input tokens written to the cache'),
   cost_estimate_usd: z
     .number()
     .nullable()
     .describe(
-      'US dollars of the API responses that have a price: 0 without any response, null where none of them has one, and until the transcript is ingested',
+      'US dollars of the API responses that have a price: 0 where nothing was answered, null where none of them has one or no usage is known, and until the transcript is ingested',
     ),
   api_response_count: countField.describe('API responses, each once'),
+  output_only_count: countField.describe(
+    'API responses whose input no figure has, as a run of the agent was cut off before it said: tokens and cost are lower bounds',
+  ),
   unpriced_count: countField.describe('API responses without a price, which `cost_estimate_usd` lacks'),
   duration_ms: countField.describe('Last timestamp minus first, in milliseconds'),
   initial_prompt: z.string().nullable().describe('First real user text, 1,000 characters at most, then `...`'),

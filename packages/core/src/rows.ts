@@ -231,16 +231,19 @@ export interface TranscriptStats {
   thinking_blocks: number;
   /** Tool uses that start a sub-agent. */
   subagent_count: number;
-  tokens_in: number;
-  tokens_out: number;
-  cache_read: number;
-  cache_write: number;
+  /** These four and the cost are null where the transcript has no usage of what was answered, and 0 where nothing was. */
+  tokens_in: number | null;
+  tokens_out: number | null;
+  cache_read: number | null;
+  cache_write: number | null;
   /**
    * US dollars of the responses that have a price: 0 where there are no responses at all, null where none of them has a price, or the
    * sum is beyond 1e10 dollars. The number nearest to the sum, which is exact up to 900,000 dollars.
    */
   cost_estimate_usd: number | null;
   api_response_count: number;
+  /** Responses whose input is in no figure, as the agent tells it at the end of a run that never came. */
+  output_only_count: number;
   /** Responses whose output count is a placeholder. */
   unfinalised_count: number;
   /** Responses without a price, which the cost lacks. */

@@ -208,7 +208,11 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     },
     toSummary() {
       return {
-        stats: totals.toStats(prompts.initial ?? prompts.sidechain ?? null, facts.toDurationMs()),
+        stats: totals.toStats(
+          prompts.initial ?? prompts.sidechain ?? null,
+          facts.toDurationMs(),
+          facts.toOutputOnlyCount(),
+        ),
         exactCostUsd: totals.toExactCost(),
         metadata: { ...facts.toMetadata(), lineCount: splitter.lineCount, byteLength: splitter.byteCount },
         activeMs: assembler.toActiveMs(),

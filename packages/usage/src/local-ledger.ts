@@ -27,6 +27,8 @@ export interface LocalLedger {
   rows: LedgerRow[];
   /** One a session and response. */
   shared: SharedCopy[];
+  /** Sessions of whose usage not all is known. */
+  incomplete: Pick<ScannedFile, 'agent' | 'sessionId' | 'project' | 'firstTimestampMs' | 'lacks'>[];
 }
 
 interface Response {
@@ -77,7 +79,8 @@ export function settleLedger({ files, columns }: ScanResult): LocalLedger {
       shared.push({ ...copies.toOrigin(other), model });
     }
   }
-  return { rows, shared };
+  const incomplete = new Map(files.flatMap((file) => (file.lacks === null ? [] : [[file.sessionId, file] as const])));
+  return { rows, shared, incomplete: [...incomplete.values()] };
 }
 
 /** The copies with what is known of their files. */

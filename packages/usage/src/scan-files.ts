@@ -33,6 +33,8 @@ export interface ScannedFile extends FoundFile {
   isStream: boolean;
   project: string | null;
   firstTimestampMs: number | null;
+  /** What its usage lacks: all, or the input of some responses. */
+  lacks: 'usage' | 'input' | null;
   /** Its copies are the next ones of the columns, in the order of the files. */
   responseCount: number;
   /** Of a file that could not be read, without its content. */
@@ -148,6 +150,7 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
     isStream: false,
     project: null,
     firstTimestampMs: null,
+    lacks: null,
     failure: null,
   };
 
@@ -196,9 +199,10 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
       }
       const scan = scanner?.finish();
       if (scan === undefined) return found;
-      const { project, firstTimestamp } = scan;
+      const { project, firstTimestamp, isWithoutUsage, outputOnlyCount } = scan;
+      const lacks = isWithoutUsage ? 'usage' : outputOnlyCount > 0 ? 'input' : null;
       const firstTimestampMs = firstTimestamp === null ? null : Date.parse(firstTimestamp);
-      return { ...found, project, firstTimestampMs };
+      return { ...found, project, firstTimestampMs, lacks };
     },
   };
 }

@@ -59,6 +59,8 @@ export interface UsageReport {
   rows: (UsageRow & Partial<Record<UsageKey, string | null>>)[];
   totals: UsageRow;
   unpricedModels: string[];
+  /** Sessions that began in the time asked for and of whose usage not all is known. */
+  sessions: { without_usage: number; output_only: number };
   /** Responses that have no time. */
   withoutTimestamp: number;
 }
@@ -107,7 +109,17 @@ export function reportUsage(
     ...Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null])),
     ...toRow(sums),
   }));
-  return { rows, totals: toRow(totals), unpricedModels: [...unpricedModels].sort(), withoutTimestamp };
+  const lacking = ledger.incomplete.filter(({ agent, firstTimestampMs: timestampMs, ...session }) =>
+    passesFilter(
+      { ...session, agent: agent ?? '', timestampMs, gitBranch: null, isSubagent: false, model: null },
+      filter,
+    ),
+  );
+  const sessions = {
+    without_usage: lacking.filter(({ lacks }) => lacks === 'usage').length,
+    output_only: lacking.filter(({ lacks }) => lacks === 'input').length,
+  };
+  return { rows, totals: toRow(totals), unpricedModels: [...unpricedModels].sort(), sessions, withoutTimestamp };
 }
 
 export function passesFilter(row: SharedCopy, { fromMs, toMs, agent, project, model, session }: UsageFilter): boolean {

@@ -69,14 +69,30 @@ function toFacts({ stats, metadata, contentBlocks, errors, warnings }: ParseResu
       `${formatCount(contentBlocks.length)}: ${formatCount(stats.tool_use_count)} tool uses, ${formatCount(stats.thinking_blocks)} thinking`,
     ],
     ['Sub-agents', formatCount(stats.subagent_count)],
+    ['Tokens', formatTokens(stats)],
     [
-      'Tokens',
-      `${formatCount(stats.tokens_in)} in, ${formatCount(stats.tokens_out)} out, ${formatCount(stats.cache_read)} cache read, ${formatCount(stats.cache_write)} cache write`,
+      'Dollars',
+      stats.tokens_in === null ? null : `${formatUsd(stats.cost_estimate_usd)} at list prices${formatUnpriced(stats)}`,
     ],
-    ['Dollars', `${formatUsd(stats.cost_estimate_usd)} at list prices${formatUnpriced(stats)}`],
     ['Issues', `${formatCount(errors.length)} errors, ${formatCount(warnings.length)} warnings`],
   ];
   return facts.flatMap(([label, value]) => (value ? [[label, toSingleLine(value)]] : []));
+}
+
+function formatTokens({
+  tokens_in,
+  tokens_out,
+  cache_read,
+  cache_write,
+  output_only_count,
+}: ParseResult['stats']): string {
+  if (tokens_in === null) return 'not known: the transcript has no usage';
+  const count = (tokens: number | null): string => formatCount(tokens ?? 0);
+  const tooLow =
+    output_only_count === 0
+      ? ''
+      : `; too low, as of ${count(output_only_count)} API responses only the output is known`;
+  return `${count(tokens_in)} in, ${count(tokens_out)} out, ${count(cache_read)} cache read, ${count(cache_write)} cache write${tooLow}`;
 }
 
 function formatUnpriced({ unpriced_count }: ParseResult['stats']): string {

@@ -12,6 +12,7 @@ const caveats = {
   unpriced: { responses: 1, tokens: 50, models: ['a', 'b\u001b[2J', 'c', 'd', 'e'] },
   default_priced_responses: 2,
   without_timestamp: 3,
+  sessions: { without_usage: 2, output_only: 1 },
   disagreements: { responses: 1, cost_usd: 1500, lowest_cost_usd: 0.05, highest_cost_usd: 1500 },
 };
 
@@ -28,6 +29,8 @@ describe('toCaveatLines', () => {
       'Unpriced: 1 response with 50 tokens, not in the cost: a, b[2J, c and 2 more. See `recount prices --help`.',
       'Default price: 2 responses that name no model.',
       'No time: 3 responses without a timestamp, in no range of dates.',
+      'No usage: 2 sessions whose transcripts have none, in no sum.',
+      'Too low: 1 session with a run that was cut off, of which only output is known.',
       'Disagreeing copies: 1 response, counted with $1,500.00; by their copies it may be $0.05 to $1,500.00. See `recount report disagreements`.',
       'Shared: 10 copies in resumed, forked or replayed sessions add nothing.',
     ]);

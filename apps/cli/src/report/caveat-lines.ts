@@ -20,6 +20,7 @@ export function toCaveatLines(
     unpriced,
     default_priced_responses: defaultPriced,
     without_timestamp: timeless,
+    sessions,
     disagreements,
   } = caveats;
   const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
@@ -45,6 +46,14 @@ export function toCaveatLines(
   }
   if (defaultPriced > 0) lines.push(`Default price: ${toResponses(defaultPriced)} that name no model.`);
   if (timeless > 0) lines.push(`No time: ${toResponses(timeless)} without a timestamp, in no range of dates.`);
+  if (sessions.without_usage > 0) {
+    lines.push(`No usage: ${toSessions(sessions.without_usage)} whose transcripts have none, in no sum.`);
+  }
+  if (sessions.output_only > 0) {
+    lines.push(
+      `Too low: ${toSessions(sessions.output_only)} with a run that was cut off, of which only output is known.`,
+    );
+  }
   if (disagreements.responses > 0) lines.push(toDisagreementLine(disagreements, currency_label));
   if (sharedResponses > 0) {
     lines.push(`Shared: ${formatCount(sharedResponses)} copies in resumed, forked or replayed sessions add nothing.`);
@@ -69,6 +78,7 @@ function toDisagreementLine(
   );
 }
 
+const toSessions = (count: number): string => `${formatCount(count)} ${count === 1 ? 'session' : 'sessions'}`;
 const toResponses = (count: number): string => `${formatCount(count)} ${count === 1 ? 'response' : 'responses'}`;
 
 function toModelNames(models: readonly string[]): string {

@@ -27,7 +27,7 @@ export type SessionFigures = Pick<
   | 'last_timestamp'
   | 'other_uploader_count'
 > &
-  Partial<Pick<Session, 'tool_error_count' | 'api_error_count' | 'machine' | 'person'>>;
+  Partial<Pick<Session, 'output_only_count' | 'tool_error_count' | 'api_error_count' | 'machine' | 'person'>>;
 
 /** A page of sessions, and whether there are more. */
 export interface LatestSessions {

@@ -22,11 +22,14 @@ interface SessionColumn extends TableColumn {
   toCell(row: Row, timeZone: string | boolean): string;
 }
 
-const count = (header: string, toNumber: (session: SessionFigures) => number, rank?: number): SessionColumn => ({
+const count = (header: string, toNumber: (session: SessionFigures) => number | null, rank?: number): SessionColumn => ({
   header,
   align: 'right',
   ...(rank !== undefined && { isOptional: true, rank }),
-  toCell: ({ session }) => formatCount(toNumber(session)),
+  toCell({ session }) {
+    const value = toNumber(session);
+    return value === null ? '–' : formatCount(value);
+  },
 });
 const text = (header: string, toText: (session: SessionFigures) => string | null | undefined): SessionColumn => ({
   header,
@@ -34,8 +37,14 @@ const text = (header: string, toText: (session: SessionFigures) => string | null
   toCell: ({ session }) => toSingleLine(toText(session) ?? '') || '–',
 });
 
-const toTokens = ({ tokens_in, tokens_out, cache_read, cache_write }: SessionFigures): number =>
-  tokens_in + tokens_out + cache_read + cache_write;
+/** Null where the transcript has no usage. */
+export const toTokens = ({
+  tokens_in,
+  tokens_out,
+  cache_read,
+  cache_write,
+}: Pick<SessionFigures, 'tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write'>): number | null =>
+  tokens_in === null ? null : tokens_in + (tokens_out ?? 0) + (cache_read ?? 0) + (cache_write ?? 0);
 const toErrors = ({ tool_error_count = 0, api_error_count = 0 }: SessionFigures): number =>
   tool_error_count + api_error_count;
 
@@ -94,7 +103,7 @@ export function formatSessions({ sessions, hasMore }: LatestSessions, layout: Se
     return columns.map(({ toCell }) => toCell(row, layout.timeZone));
   });
   const unpriced = sessions.some(isPartlyPriced)
-    ? ['+ API responses without a price, which the figure lacks: recount report models']
+    ? ['+ API responses without a price, or without their input, which the figure lacks: recount why ID']
     : [];
   const more = hasMore ? ['… and more: recount sessions --limit N'] : [];
   const contested = sessions.filter(({ other_uploader_count }) => other_uploader_count > 0);
@@ -120,9 +129,9 @@ export function toShortIds<Named extends Pick<SessionFigures, 'session_id' | 'is
   }
 }
 
-/** Some of its responses have a price, and others none. */
-const isPartlyPriced = ({ cost_estimate_usd, unpriced_count }: SessionFigures): boolean =>
-  cost_estimate_usd !== null && unpriced_count > 0;
+/** Some of its responses have a price and others none, or not all of their tokens are known. */
+const isPartlyPriced = ({ cost_estimate_usd, unpriced_count, output_only_count = 0 }: SessionFigures): boolean =>
+  cost_estimate_usd !== null && (unpriced_count > 0 || output_only_count > 0);
 
 function toCost({ session, costDecimals }: Row): string {
   const cost = formatCell(session.cost_estimate_usd, 'cost', { ...COST_LAYOUT, costDecimals });

@@ -10,6 +10,7 @@ import {
 } from '@recount/contract';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import { formatCount, formatDuration, formatTimestamp } from '../terminal/format-values.ts';
+import { toTokens } from '../sessions/session-table.ts';
 import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 import type { LoadedSession } from './read-session.ts';
 
@@ -63,11 +64,18 @@ function formatHeading(session: Session, { timeZone }: ShowOptions): ShownLine[]
       ? ''
       : ` to ${formatTimestamp(last, timeZone).replace(formatTimestamp(first, timeZone).slice(0, 11), '')}`;
   const errors = session.tool_error_count + session.api_error_count;
-  const tokens = session.tokens_in + session.tokens_out + session.cache_read + session.cache_write;
+  const tokens = toTokens(session);
   const figures = [
     `${formatCount(session.total_messages)} messages`,
-    `${formatCount(tokens)} tokens`,
-    formatMoney(session.cost_estimate_usd),
+    ...(tokens === null
+      ? ['tokens and cost not known: the transcript has no usage']
+      : [
+          `${formatCount(tokens)} tokens`,
+          formatMoney(session.cost_estimate_usd),
+          ...(session.output_only_count > 0
+            ? [`too low: of ${formatCount(session.output_only_count)} responses only output is known`]
+            : []),
+        ]),
     ...(errors > 0 ? [`${formatCount(errors)} errors`] : []),
   ];
   return [

@@ -24,7 +24,12 @@ export function formatCosts(reasons: CostReasons, layout: { timeZone: string; ma
   return [
     { text: title, style: 'bold' },
     { text: toSingleLine(session.session_id), style: 'dim' },
-    { text: `Cost ${money(session.cost_estimate_usd)}${toParts(reasons, money)}` },
+    {
+      text:
+        session.tokens_in === null
+          ? 'Cost not known: the transcript has no usage.'
+          : `Cost ${money(session.cost_estimate_usd)}${toParts(reasons, money)}`,
+    },
     { text: '' },
     ...formatParts(reasons, layout.maxWidth, money),
     { text: '' },
@@ -140,6 +145,9 @@ function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: 
       : '',
     own.unfinalised.responses + shared.unfinalised.responses > 0
       ? `Unfinalised: ${formatCount(own.unfinalised.responses + shared.unfinalised.responses)} responses without a final output count; by their content they would cost about ${money(costs.unfinalised_estimate_usd)} more.`
+      : '',
+    session.output_only_count > 0
+      ? `Too low: of ${formatCount(session.output_only_count)} responses only the output is known, as a run of the agent was cut off before it said the rest.`
       : '',
     session.unpriced_count > 0
       ? `Unpriced: ${formatCount(session.unpriced_count)} responses, not in the cost. \`recount prices set MODEL --input … --output …\` gives their model a price.`

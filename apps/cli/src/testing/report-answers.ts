@@ -55,6 +55,7 @@ export function toUsageReport(changes: Partial<UsageReport> = {}): UsageReport {
       unpriced: { responses: 0, tokens: 0, models: [] },
       default_priced_responses: 0,
       without_timestamp: 0,
+      sessions: { without_usage: 0, output_only: 0 },
       disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
     },
     rows: [

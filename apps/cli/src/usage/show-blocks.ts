@@ -32,7 +32,8 @@ export async function showBlocks(context: CliContext, paths: readonly string[], 
   const kind = REPORT_KINDS.find(({ name }) => name === 'blocks');
   if (kind === undefined) throw new TypeError('There is no report blocks');
   const totals = { sessions: 0, own: sumFigures(blocks), shared: { responses: 0 } };
-  const report = { rows: [], totals, unpricedModels: [], withoutTimestamp: 0 };
+  const sessions = { without_usage: 0, output_only: 0 };
+  const report = { rows: [], totals, unpricedModels: [], sessions, withoutTimestamp: 0 };
   const answer = { ...toUsageAnswer(report, [], { clock, filter }), rows, totals: { ...totals.own } };
   for (const { text, style } of formatReportTable(kind, answer, { maxWidth: toPrintWidth(context.stdout) })) {
     const line = toTerminalText(text);

@@ -3,7 +3,7 @@ import type { ReportAnswer } from '../report/report-answer.ts';
 
 /** Rows of a report of this machine in the form that reports of a server have, so that both are shown and read alike. */
 export function toUsageAnswer(
-  { rows, totals, unpricedModels, withoutTimestamp }: UsageReport,
+  { rows, totals, unpricedModels, sessions, withoutTimestamp }: UsageReport,
   groupBy: readonly UsageKey[],
   {
     clock,
@@ -33,6 +33,7 @@ export function toUsageAnswer(
       unpriced: { ...own.unpriced, models: unpricedModels.slice(0, 100) },
       default_priced_responses: own.default_priced_responses,
       without_timestamp: filter.fromMs === undefined && filter.toMs === undefined ? 0 : withoutTimestamp,
+      sessions,
       disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
     },
     rows: rows.slice(0, limit) as unknown as ReportAnswer['rows'],

@@ -8,6 +8,7 @@ export function Caveats({ caveats }: { caveats: ReportCaveats }): ReactNode {
     unpriced,
     unfinalised,
     without_timestamp: untimed,
+    sessions,
     disagreements,
     default_priced_responses: unnamed,
   } = caveats;
@@ -18,6 +19,10 @@ export function Caveats({ caveats }: { caveats: ReportCaveats }): ReactNode {
       `${formatCount(unfinalised.responses)} responses were written down before they ended. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; by the length of what they wrote it is about ${formatCompact(unfinalised.estimated_tokens_out)}. The guess is part of no figure.`,
     unnamed > 0 && `${formatCount(unnamed)} responses name no model and are priced at the default rates.`,
     untimed > 0 && `${formatCount(untimed)} responses have no time: they are left out of every period but all time.`,
+    sessions.without_usage > 0 &&
+      `${formatCount(sessions.without_usage)} sessions have no usage in their transcripts: no sum has their tokens and cost.`,
+    sessions.output_only > 0 &&
+      `${formatCount(sessions.output_only)} sessions have a run that was cut off, of which only the output is known: the sums are too low by its input.`,
     disagreements.responses > 0 &&
       `${formatCount(disagreements.responses)} responses have copies that disagree: their cost lies between ${formatMoney(disagreements.lowest_cost_usd)} and ${formatMoney(disagreements.highest_cost_usd)}, and counts as ${formatMoney(disagreements.cost_usd)}.`,
   ].filter((line) => line !== false);

@@ -74,6 +74,13 @@ export interface Format {
    */
   layout?: 'lines' | 'document';
   /**
+   * Whether the agent rewrites what it wrote; default: documents. A later version of a session then takes the place of an earlier one all of whose responses
+   * it holds, as one that begins with the bytes of another always does.
+   */
+  isRewritten?: boolean;
+  /** Formats in which the agent keeps a session with less: a transcript of this one takes the place of those of the same session. */
+  outranks?: readonly string[];
+  /**
    * How surely a line of a transcript is of this format: 0 says nothing, 1 is certain. The first line for which any
    * format is above 0 decides, and of several formats the surest. Formats of several agents may be the same but for
    * where they lie: `path` is the file's, if it is known.

@@ -59,10 +59,16 @@ export function readJsonColumn(value: JsonValue | undefined): JsonValue | undefi
 }
 
 /** The form in which an agent's sessions come from its store. */
-export function toCanonicalFormat(agentId: string, createReader: NonNullable<Format['createReader']>): Format {
+export function toCanonicalFormat(
+  agentId: string,
+  createReader: NonNullable<Format['createReader']>,
+  outranks?: Format['outranks'],
+): Format {
   return {
     id: `${agentId}-session`,
     kind: 'session',
+    isRewritten: true,
+    ...(outranks !== undefined && { outranks }),
     detect: (line) => (isCanonicalHeader(line, agentId) ? 1 : 0),
     identify(line, found) {
       if (!isCanonicalHeader(line, agentId)) return;

@@ -150,6 +150,8 @@ export interface SessionRecord {
   title?: { source: 'custom' | 'generated' | 'summary'; text: string };
   reportedTotals?: ReportedTotals;
   pullRequest?: PullRequestLink;
+  /** Responses so far whose input is in no figure. The last record that says it holds. */
+  outputOnlyCount?: number;
 }
 
 export type SessionConstant =

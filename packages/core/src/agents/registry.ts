@@ -34,6 +34,17 @@ export function isStreamFormat(id: string): boolean {
   return findFormat(id)?.format.kind === 'stream';
 }
 
+/** Whether versions of a session in the format need not begin with one another's bytes: see `Format`. */
+export function isRewrittenFormat(id: string): boolean {
+  const format = findFormat(id)?.format;
+  return format?.isRewritten ?? format?.layout === 'document';
+}
+
+/** Whether a transcript of one format takes the place of any of the other, of the same session: see `Format`. */
+export function outranks(id: string, otherId: string): boolean {
+  return findFormat(id)?.format.outranks?.includes(otherId) === true;
+}
+
 /** The form in which an agent's transcripts (of a kind) can be ingested; undefined if there is none. */
 export function findReadableFormat(agentId: string, kind?: Format['kind']): KnownFormat | undefined {
   return READABLE_FORMATS.find(

@@ -115,7 +115,9 @@ describe('the API response of a message', () => {
       userLine('x', { message: { id: id('3'), usage: toUsageFields(5, 5) } }),
     ]);
     expect(apiResponses).toEqual([]);
-    expect(stats).toMatchObject({ tokens_in: 0, tokens_out: 0, api_response_count: 0 });
+    expect(stats).toMatchObject({ tokens_in: null, tokens_out: null, cost_estimate_usd: null, api_response_count: 0 });
+    const madeUp = await parse([assistantLine(id('2'), 'x', { model: '<synthetic>', usage: toUsageFields(5, 5) })]);
+    expect(madeUp.stats).toMatchObject({ tokens_in: 0, cost_estimate_usd: 0, api_response_count: 0 });
   });
 
   it('is told from another by the request where the ids are too short to be unique', async () => {

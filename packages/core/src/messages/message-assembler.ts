@@ -127,6 +127,8 @@ export function createMessageAssembler(
       if (response !== undefined && !isUsageOnly) setUsageColumns(message.row, response, price);
       if (!isUsageOnly) sink.addMessage(message.row);
     }
+    const isMetered = response?.usage !== undefined || message?.row.tokens_in != null;
+    if (message?.row.message_type === 'assistant' && !isMetered) totals.addUnmetered();
     const told = response && progress ? joinProgress(response, progress) : (response ?? progress);
     if (told === undefined) return;
     const toldPrice = told === response ? price : priceResponse(told, prices);

@@ -15,6 +15,8 @@ export interface SessionFacts {
   /** Whether the lines so far have named the working directory and a time. */
   hasOrigin(): boolean;
   toMetadata(): Omit<TranscriptMetadata, 'lineCount' | 'byteLength'>;
+  /** See `TranscriptStats.output_only_count`. */
+  toOutputOnlyCount(): number;
   /** Last time of any line minus the first, in milliseconds. */
   toDurationMs(): number;
 }
@@ -45,6 +47,7 @@ export function createSessionFactsState() {
     titles,
     reported,
     span,
+    outputOnlyCount: 0,
     models: new Set<string>(),
     pullRequests: new Map<string, PullRequestLink>(),
     lineTypes: new Map<string, number>(),
@@ -69,6 +72,7 @@ export function createSessionFacts(state: SessionFactsState = createSessionFacts
         titles[source] = source === 'summary' ? (titles.summary ?? text) : text;
       }
       if (record.reportedTotals !== undefined) reported[record.reportedTotals.source] = record.reportedTotals;
+      state.outputOnlyCount = record.outputOnlyCount ?? state.outputOnlyCount;
       if (record.pullRequest !== undefined) {
         const { url, repository, number } = record.pullRequest;
         const key = url ?? `${repository}#${number}`;
@@ -94,6 +98,7 @@ export function createSessionFacts(state: SessionFactsState = createSessionFacts
         lineTypes: Object.fromEntries(lineTypes),
       };
     },
+    toOutputOnlyCount: () => state.outputOnlyCount,
     toDurationMs: () => (span.lastMs ?? 0) - (span.firstMs ?? 0),
   };
 }

@@ -47,6 +47,7 @@ describe('createTranscriptTotals', () => {
       cache_write: 0,
       cost_estimate_usd: 0,
       api_response_count: 0,
+      output_only_count: 0,
       unfinalised_count: 0,
       unpriced_count: 0,
       web_search_count: 0,

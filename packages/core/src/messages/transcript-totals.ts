@@ -17,6 +17,8 @@ export interface TranscriptTotals {
   addBlock(block: Pick<ParsedContentBlock, 'block_type'>, toolKind?: ToolKind): void;
   /** To be called once for each response, in its final state. */
   addResponse(response: ApiResponse): void;
+  /** An assistant's message without usage: nobody knows what it took. */
+  addUnmetered(): void;
   addPrompt(): void;
   /** The first line of a response in the main conversation: it answers the prompt before it. */
   addAnswer(): void;
@@ -24,11 +26,11 @@ export interface TranscriptTotals {
   listImplausible(): string[];
   /**
    * US dollars of the responses that have a price, as an exact decimal: 0 where there are no responses, null where none of
-   * them has a price, or all of them together cost more than is plausible.
+   * them has a price or no usage is known, or all of them together cost more than is plausible.
    */
   toExactCost(): string | null;
-  /** `initialPrompt` and `durationMs` are the caller's. */
-  toStats(initialPrompt: string | null, durationMs: number): TranscriptStats;
+  /** `initialPrompt`, `durationMs` and `outputOnlyCount` are the caller's. */
+  toStats(initialPrompt: string | null, durationMs: number, outputOnlyCount?: number): TranscriptStats;
 }
 
 export type TotalsState = ReturnType<typeof createTotalsState>;
@@ -38,7 +40,7 @@ export function createTotalsState() {
     counts: { messages: 0, user: 0, assistant: 0, toolUses: 0, thinking: 0, subagents: 0, prompts: 0, turns: 0 },
     sums: { tokensIn: 0, tokensOut: 0, cacheRead: 0, cacheWrite: 0 },
     costUnits: 0n,
-    responses: { all: 0, unfinalised: 0, unpriced: 0, webSearches: 0 },
+    responses: { all: 0, unmetered: 0, unfinalised: 0, unpriced: 0, webSearches: 0 },
     isPromptOpen: false,
   };
 }
@@ -46,9 +48,11 @@ export function createTotalsState() {
 /** Running totals of a transcript. Cost is summed in whole units of 1e-10 dollars, exactly, so no order of lines changes it. */
 export function createTranscriptTotals(state: TotalsState = createTotalsState()): TranscriptTotals {
   const { counts, sums, responses } = state;
+  const isUnknown = (): boolean => responses.all === 0 && responses.unmetered > 0;
+  const toKnown = (sum: number): number | null => (isUnknown() ? null : sum);
   const toExactCost = (): string | null => {
     const isUnpriced = responses.all > 0 && responses.unpriced === responses.all;
-    if (isUnpriced || state.costUnits > MAX_COST_UNITS) return null;
+    if (isUnpriced || isUnknown() || state.costUnits > MAX_COST_UNITS) return null;
     const digits = String(state.costUnits).padStart(COST_DECIMALS + 1, '0');
     return `${digits.slice(0, -COST_DECIMALS)}.${digits.slice(-COST_DECIMALS)}`;
   };
@@ -77,6 +81,9 @@ export function createTranscriptTotals(state: TotalsState = createTotalsState())
       sums.cacheWrite += response.cache_write;
       state.costUnits += BigInt(Math.round((response.cost_usd ?? 0) * COST_UNITS_PER_USD));
     },
+    addUnmetered() {
+      responses.unmetered++;
+    },
     addPrompt() {
       counts.prompts++;
       state.isPromptOpen = true;
@@ -90,7 +97,7 @@ export function createTranscriptTotals(state: TotalsState = createTotalsState())
       ...(responses.webSearches > MAX_WEB_SEARCHES ? ['web_search_count'] : []),
     ],
     toExactCost,
-    toStats(initialPrompt, durationMs) {
+    toStats(initialPrompt, durationMs, outputOnlyCount = 0) {
       const exactCost = toExactCost();
       return {
         total_messages: counts.messages,
@@ -99,12 +106,13 @@ export function createTranscriptTotals(state: TotalsState = createTotalsState())
         tool_use_count: counts.toolUses,
         thinking_blocks: counts.thinking,
         subagent_count: counts.subagents,
-        tokens_in: sums.tokensIn,
-        tokens_out: sums.tokensOut,
-        cache_read: sums.cacheRead,
-        cache_write: sums.cacheWrite,
+        tokens_in: toKnown(sums.tokensIn),
+        tokens_out: toKnown(sums.tokensOut),
+        cache_read: toKnown(sums.cacheRead),
+        cache_write: toKnown(sums.cacheWrite),
         cost_estimate_usd: exactCost === null ? null : Number(exactCost),
         api_response_count: responses.all,
+        output_only_count: outputOnlyCount,
         unfinalised_count: responses.unfinalised,
         unpriced_count: responses.unpriced,
         web_search_count: Math.min(responses.webSearches, MAX_WEB_SEARCHES),

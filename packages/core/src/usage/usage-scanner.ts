@@ -10,6 +10,10 @@ export interface UsageScan {
   /** ISO 8601 in UTC. */
   firstTimestamp: string | null;
   lineCount: number;
+  /** Whether something was answered and no usage is known of it. Not seen in formats with `usageMarkers`. */
+  isWithoutUsage: boolean;
+  /** See `TranscriptStats`. */
+  outputOnlyCount: number;
 }
 
 export interface UsageScanner {
@@ -54,8 +58,10 @@ export function createUsageScanner(sessionId: string, options: UsageScannerOptio
     finish() {
       parser.finish();
       while (parser.closeOldest());
-      const { cwd, firstTimestamp, lineCount } = parser.toSummary().metadata;
-      return { project: cwd, firstTimestamp, lineCount };
+      const { metadata, stats } = parser.toSummary();
+      const { cwd, firstTimestamp, lineCount } = metadata;
+      const { tokens_in: tokensIn, output_only_count: outputOnlyCount } = stats;
+      return { project: cwd, firstTimestamp, lineCount, isWithoutUsage: tokensIn === null, outputOnlyCount };
     },
   };
 }

@@ -73,5 +73,6 @@ const COLUMNS: Readonly<Record<ExportDataset, readonly ExportColumn[]>> = {
     ...columns('cost', 'shared_cost_usd'),
     ...columns('count', 'own_unpriced_responses shared_unpriced_responses'),
     ...columns('text', 'machine person'),
+    ...columns('count', 'output_only_count'),
   ],
 };

@@ -1,7 +1,9 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { sessions } from '../transcripts/schema.ts';
 import { type DisagreementFigures, readDisagreements } from './read-disagreements-report.ts';
 import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
+import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 
 const MAX_NAMED_MODELS = 100;
@@ -14,6 +16,8 @@ export interface ReportCaveats {
   default_priced_responses: number;
   /** Responses that have no timestamp: left out where the filter has one. */
   without_timestamp: number;
+  /** Sessions that sums lack, as their transcripts have no usage, and those of which some responses count with their output alone. */
+  sessions: { without_usage: number; output_only: number };
   /** Of which any copy passes the filter. */
   disagreements: DisagreementFigures;
 }
@@ -70,6 +74,21 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
     unpriced: { responses: row.unpriced_responses, tokens: row.unpriced_tokens, models: row.models },
     default_priced_responses: row.default_priced_responses,
     without_timestamp: row.without_timestamp,
+    sessions: await readIncompleteSessions(database, filter),
     disagreements: await readDisagreements(database, filter),
   };
+}
+
+/** By when they began, as what they lack has no time. Usage that stands beside the session, as a child of it, is known. */
+async function readIncompleteSessions(database: Database, filter: ReportFilter): Promise<ReportCaveats['sessions']> {
+  const { rows } = await database.execute<ReportCaveats['sessions'] & Record<string, unknown>>(sql`
+    SELECT
+      count(*) FILTER (WHERE f.tokens_in IS NULL AND NOT EXISTS (
+        SELECT FROM ${sessions} AS child
+        WHERE child.workspace_id = f.workspace_id AND child.parent_session_id = f.session_id AND child.api_response_count > 0
+      ))::float8 AS without_usage,
+      count(*) FILTER (WHERE f.output_only_count > 0)::float8 AS output_only
+    FROM ${sessions} AS f ${joinSessions(SESSION_SOURCE)}
+    WHERE ${toConditions(filter, SESSION_SOURCE)} AND (f.tokens_in IS NULL OR f.output_only_count > 0)`);
+  return { without_usage: rows[0]?.without_usage ?? 0, output_only: rows[0]?.output_only ?? 0 };
 }

@@ -29,8 +29,8 @@ const IS_FOREIGN = sql.raw(`
  * others of it are foreign, and which is primary. A session's owner is who brought the first of its transcripts, by their ids,
  * that was ingested, superseded ones included. What others bring is foreign, and comes after all that is not: else whoever
  * uploads something longer would take the session over. The operator's versions, and those of unknown uploaders, are not foreign.
- * Among equals it is the longest session file, as it has the prompts and every run; else the longest stream. Content hashes decide
- * ties.
+ * Among equals it is the longest session file, as it has the prompts and every run; else the longest stream. Where the agent rewrites its
+ * sessions it is the latest, which may be shorter. Content hashes decide ties.
  */
 export function selectVersions(where: SQL): SQL {
   // Not by status: a transcript that waits to be parsed again keeps its rows meanwhile.
@@ -38,10 +38,11 @@ export function selectVersions(where: SQL): SQL {
     SELECT *, count(*) OVER (PARTITION BY session_id)::int AS transcript_count,
       (count(*) FILTER (WHERE is_foreign) OVER (PARTITION BY session_id))::int - is_foreign::int AS other_uploader_count,
       row_number() OVER (
-        PARTITION BY session_id ORDER BY is_foreign, is_stream, size_bytes DESC, sha256
+        PARTITION BY session_id ORDER BY is_foreign, is_stream, CASE WHEN has_rewritten THEN last_timestamp END DESC NULLS LAST,
+          size_bytes DESC, sha256
       ) = 1 AS is_primary
     FROM (
-      SELECT t.*, ${IS_FOREIGN} AS is_foreign
+      SELECT t.*, ${IS_FOREIGN} AS is_foreign, bool_or(t.is_rewritten) OVER (PARTITION BY t.session_id) AS has_rewritten
       FROM ${transcripts} AS t
       WHERE ${where} AND (t.ingested_at IS NOT NULL OR t.superseded_by IS NOT NULL)
     ) AS t

@@ -1,4 +1,4 @@
-import { isStreamFormat } from '@recount/core';
+import { isRewrittenFormat, isStreamFormat } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { toJsonText } from '../schema/column-types.ts';
@@ -50,10 +50,14 @@ export async function insertTranscripts(
   newTranscripts: readonly NewTranscript[],
 ): Promise<InsertedTranscript[]> {
   const columns = list(COLUMNS, (name) => name);
-  const records = newTranscripts.map((transcript) => ({ ...transcript, is_stream: isStreamFormat(transcript.format) }));
+  const records = newTranscripts.map((transcript) => ({
+    ...transcript,
+    is_stream: isStreamFormat(transcript.format),
+    is_rewritten: isRewrittenFormat(transcript.format),
+  }));
   const { rows: inserted } = await transaction.execute<{ id: string }>(sql`
-    INSERT INTO ${transcripts} (workspace_id, created_at, is_stream, ${columns})
-    SELECT ${workspaceId}, coalesce(created_at, now()), is_stream, ${columns}
+    INSERT INTO ${transcripts} (workspace_id, created_at, is_stream, is_rewritten, ${columns})
+    SELECT ${workspaceId}, coalesce(created_at, now()), is_stream, is_rewritten, ${columns}
     FROM jsonb_populate_recordset(NULL::${transcripts}, ${toJsonText(records)}::jsonb)
     ORDER BY session_id, sha256, id
     ON CONFLICT DO NOTHING RETURNING id`);

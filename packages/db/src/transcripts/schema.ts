@@ -27,6 +27,8 @@ export const transcripts = recountSchema.table(
     format: text().notNull(),
     /** The output of a run, which shows the same session as the agent's own file in other lines. */
     is_stream: boolean().notNull(),
+    /** The agent rewrites what it wrote: of two versions neither need be the beginning of the other. */
+    is_rewritten: boolean().notNull().default(false),
     path: text(),
     is_subagent: boolean().notNull().default(false),
     parent_session_id: identifier(),
@@ -120,6 +122,7 @@ export const sessions = recountSchema.table(
     index('sessions_parent').on(table.workspace_id, table.parent_session_id),
     index('sessions_project').on(table.workspace_id, table.project),
     index('sessions_person').on(table.workspace_id, table.person, table.machine),
+    index('sessions_incomplete').on(table.workspace_id).where(sql`tokens_in IS NULL OR output_only_count > 0`),
   ],
 );
 

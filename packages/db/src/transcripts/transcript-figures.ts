@@ -14,16 +14,19 @@ export const transcriptFigures = () => ({
   tool_use_count: integer().notNull().default(0),
   thinking_blocks: integer().notNull().default(0),
   subagent_count: integer().notNull().default(0),
-  tokens_in: bigint({ mode: 'number' }).notNull().default(0),
-  tokens_out: bigint({ mode: 'number' }).notNull().default(0),
-  cache_read: bigint({ mode: 'number' }).notNull().default(0),
-  cache_write: bigint({ mode: 'number' }).notNull().default(0),
+  /** These four and the cost are null where the transcript has no usage of what was answered. */
+  tokens_in: bigint({ mode: 'number' }).default(0),
+  tokens_out: bigint({ mode: 'number' }).default(0),
+  cache_read: bigint({ mode: 'number' }).default(0),
+  cache_write: bigint({ mode: 'number' }).default(0),
   /**
    * Of the responses that have a price: 0 where there are no responses, null where none of them has one. `unpriced_count` says
    * how many it lacks.
    */
   cost_estimate_usd: usd(),
   api_response_count: integer().notNull().default(0),
+  /** Responses whose input is in no figure: what a killed run of an agent used that tells it at the end. */
+  output_only_count: integer().notNull().default(0),
   unfinalised_count: integer().notNull().default(0),
   unpriced_count: integer().notNull().default(0),
   web_search_count: integer().notNull().default(0),

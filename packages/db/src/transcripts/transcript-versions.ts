@@ -1,9 +1,13 @@
+import { outranks } from '@recount/core';
 import type { Database } from '../database/database.ts';
-import { and, desc, eq, gte, inArray, lt, ne, sql } from '../drizzle.cjs';
+import { and, desc, eq, gte, inArray, isNotNull, lt, ne, sql } from '../drizzle.cjs';
 import { toHiddenWorkspace } from '../planner.ts';
 import { deleteTranscriptRows } from './delete-transcript.ts';
-import { type TranscriptRow, transcripts } from './schema.ts';
+import { isReplaced } from '../usage/replaced-usage.ts';
+import { usageEntries } from '../usage/schema.ts';
+import { OPERATOR, type TranscriptRow, transcripts } from './schema.ts';
 import { transcriptFigures } from './transcript-figures.ts';
+import type { RowSet } from './transcript-rows.ts';
 
 /** What a longer transcript of the session is compared with. */
 export interface StoredVersion {
@@ -57,6 +61,96 @@ export async function hasShorterVersions(
   return found.length > 0;
 }
 
+/** A transcript with rows whose place another version of its session takes, and that other version. */
+interface Replacement {
+  replaced: Pick<TranscriptRow, 'id' | 'row_set_id'>;
+  by: string;
+}
+
+/**
+ * The versions of a session that others take the place of without beginning with their bytes: see `isRewritten` and `outranks` of
+ * core's `Format`. What one uploader brought, only they and the operator replace: else anybody could take figures away. Which replaces
+ * which follows from the versions alone, so the order of arrival never matters. `written` are the row sets that the transaction has
+ * written, whose old entries are still there.
+ */
+export async function listReplacements(
+  transaction: Database,
+  workspaceId: string,
+  sessionId: string,
+  written: readonly RowSet[],
+): Promise<Replacement[]> {
+  const versions = await transaction
+    .select()
+    .from(transcripts)
+    .where(
+      and(
+        eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)),
+        eq(transcripts.session_id, sessionId),
+        isNotNull(transcripts.row_set_id),
+        isNotNull(transcripts.ingested_at),
+      ),
+    );
+  if (versions.length < 2) return [];
+  // The latest first: each is replaced by the first that can.
+  const inOrder = versions.toSorted(compareVersions);
+  const replacements: Replacement[] = [];
+  for (const replaced of inOrder.toReversed()) {
+    for (const version of inOrder) {
+      if (version.id === replaced.id || !(await replaces(transaction, version, replaced, written))) continue;
+      replacements.push({ replaced, by: version.id });
+      break;
+    }
+  }
+  return replacements;
+}
+
+function compareVersions(one: TranscriptRow, other: TranscriptRow): number {
+  const toTime = ({ last_timestamp: last }: TranscriptRow): number => (last === null ? 0 : Date.parse(last));
+  return toTime(other) - toTime(one) || other.size_bytes - one.size_bytes || (one.sha256 < other.sha256 ? -1 : 1);
+}
+
+async function replaces(
+  transaction: Database,
+  version: TranscriptRow,
+  other: TranscriptRow,
+  written: readonly RowSet[],
+): Promise<boolean> {
+  const { uploader_key_id: uploader } = version;
+  if (uploader !== other.uploader_key_id && uploader !== null && uploader !== OPERATOR) return false;
+  if (version.agent !== other.agent) return false;
+  if (outranks(version.format, other.format)) return true;
+  const isLater = compareVersions(version, other) < 0;
+  return (
+    isLater &&
+    version.is_rewritten &&
+    version.format === other.format &&
+    (await holdsAll(transaction, version, other, written))
+  );
+}
+
+/** Whether no figure is lost with the rows of `other`: each of its responses is in the version, with as many tokens. */
+async function holdsAll(
+  transaction: Database,
+  version: TranscriptRow,
+  other: TranscriptRow,
+  written: readonly RowSet[],
+): Promise<boolean> {
+  const isStale = (alias: string) => isReplaced({ written, removedRowSetIds: [] }, alias, 'entry');
+  const { rows } = await transaction.execute<{ holds_all: boolean }>(sql`
+    SELECT NOT EXISTS (
+      SELECT FROM ${usageEntries} AS o
+      WHERE o.workspace_id = ${toHiddenWorkspace(version.workspace_id)} AND o.row_set_id = ${other.row_set_id}
+        AND NOT ${isStale('o')} AND NOT EXISTS (
+        SELECT FROM ${usageEntries} AS v
+        WHERE v.workspace_id = o.workspace_id AND v.row_set_id = ${version.row_set_id}
+          AND NOT ${isStale('v')} AND v.agent = o.agent
+          AND v.response_key = o.response_key AND v.tokens_in >= o.tokens_in AND v.tokens_out >= o.tokens_out
+          AND v.cache_read >= o.cache_read AND v.cache_write >= o.cache_write
+      )
+    ) AS holds_all`);
+  return rows[0]?.holds_all === true;
+}
+
 /** Columns that tell of rows which a superseded transcript does not have. */
 const CLEARED_COLUMNS = [
   ...Object.keys(transcriptFigures()),
@@ -73,7 +167,7 @@ const CLEARED_COLUMNS = [
 ];
 
 /**
- * Takes the rows of transcripts away whose bytes are the beginning of `supersededBy`, and their figures with them, so
+ * Takes the rows of transcripts away that `supersededBy` holds, and their figures with them, so
  * that nothing is counted twice and the order of arrival leaves no trace. The raw objects stay.
  */
 export async function supersedeTranscripts(

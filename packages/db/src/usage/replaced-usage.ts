@@ -54,7 +54,11 @@ function isNumberedFrom(alias: string, kind: keyof UsageNumbers, key: RowSetKey,
 }
 
 /** Condition under which a row (`alias` of usage_entries or tool_calls) is to be deleted once the ledger is settled. */
-export function isReplaced({ written, removedRowSetIds }: UsageChange, alias: string, kind: keyof UsageNumbers): SQL {
+export function isReplaced(
+  { written, removedRowSetIds }: Pick<UsageChange, 'written' | 'removedRowSetIds'>,
+  alias: string,
+  kind: keyof UsageNumbers,
+): SQL {
   const conditions = written
     .filter(({ firstNumbers }) => firstNumbers[kind] > 0)
     .map(({ rowSetId, kept, firstNumbers }) =>

@@ -51,18 +51,23 @@ function selectRecountedFigures(workspaceId: string): SQL {
       (name) => `CASE WHEN t.rows_deleted_at IS NULL THEN coalesce(recounted.${name}, 0) ELSE t.${name} END AS ${name}`,
     ).join(', '),
   );
+  // Without a response: null where an answer is there, whose usage nobody knows. Where messages are gone, that stays as it was.
+  const ifKnown = (name: string) =>
+    sql.raw(`CASE WHEN u.row_set_id IS NOT NULL THEN u.${name} WHEN t.rows_deleted_at IS NOT NULL AND t.tokens_in IS NULL THEN NULL
+      WHEN recounted.unmetered_messages > 0 THEN NULL ELSE 0 END`);
   return sql`
     SELECT t.id, NOT t.is_primary AS is_diverged, ${textFigures},
-      coalesce(u.responses, 0) AS api_response_count, coalesce(u.tokens_in, 0) AS tokens_in,
-      coalesce(u.tokens_out, 0) AS tokens_out, coalesce(u.cache_read, 0) AS cache_read,
-      coalesce(u.cache_write, 0) AS cache_write, CASE WHEN u.row_set_id IS NULL THEN 0 ELSE u.cost_usd END AS cost_estimate_usd,
+      coalesce(u.responses, 0) AS api_response_count, ${ifKnown('tokens_in')} AS tokens_in,
+      ${ifKnown('tokens_out')} AS tokens_out, ${ifKnown('cache_read')} AS cache_read,
+      ${ifKnown('cache_write')} AS cache_write, ${ifKnown('cost_usd')} AS cost_estimate_usd,
       coalesce(u.unfinalised, 0) AS unfinalised_count, coalesce(u.unpriced, 0) AS unpriced_count,
       coalesce(u.web_searches, 0) AS web_search_count, coalesce(e.prompts, 0) AS prompt_count
     FROM (${selectVersions(sql`t.workspace_id = ${workspaceId}`)}) AS t
     LEFT JOIN (
       SELECT * FROM (
         SELECT row_set_id, count(*) AS total_messages, count(*) FILTER (WHERE message_type = 'user') AS user_messages,
-          count(*) FILTER (WHERE message_type = 'assistant') AS assistant_messages
+          count(*) FILTER (WHERE message_type = 'assistant') AS assistant_messages,
+          count(*) FILTER (WHERE message_type = 'assistant' AND tokens_in IS NULL) AS unmetered_messages
         FROM ${transcriptMessages} WHERE ${ofWorkspace}
       ) AS m
       FULL JOIN (

@@ -29,7 +29,7 @@ import { findExtension } from './session-versions.ts';
 import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
 /** Stored with every transcript (see `toRowsVersion`), so that those read by an older parser can be found and read again. */
-export const PARSER_VERSION = '3';
+export const PARSER_VERSION = '4';
 
 export interface ProcessOptions {
   maxLineBytes: number;
@@ -52,7 +52,8 @@ const MAX_SESSION_VERSIONS = 10_000;
 /**
  * Streams a claimed transcript from the raw store through the parser into Postgres, in one transaction: readers see
  * the rows of before or those of after. Takes the session's lock first, so that versions of a session follow one
- * another: a longer version replaces its beginnings, a beginning adds nothing, a diverged one stands beside the others.
+ * another: a longer version replaces its beginnings, a beginning adds nothing, a diverged one stands beside the others. Where the agent
+ * rewrites its sessions, a later version replaces those whose responses it holds.
  * Returns what became of the transcript; undefined where it was deleted, or done by somebody else meanwhile.
  *
  * Where the workspace wants that, secrets are taken out of the bytes before they are parsed, and a redacted copy takes the
@@ -93,17 +94,18 @@ async function processOnce(
       const compareOptions = { signal: options.signal, toRedactedHash };
       const { extension, lost } = await findExtension(rawStore, transcript, others, compareOptions);
       let hasSecrets = true;
+      let isSuperseded = extension !== undefined;
       if (extension !== undefined) await supersede(transaction, transcript, extension);
       else {
         const held: HeldTranscript = { transaction, client, transcript, others, redactionMode: settings.redaction };
-        ({ hasSecrets } = await ingest(rawStore, held, options, { mayResume }));
+        ({ hasSecrets, isSuperseded } = await ingest(rawStore, held, options, { mayResume }));
       }
       if (settings.redaction === 'rows-and-raw' && hasSecrets) {
         replacedKey = await redactRawObject({ transaction, rawStore }, transcript, options);
       }
       // Compared once they are whole again. Last, as it locks their rows, which uploads that heal them wait for.
       for (const other of lost) await markRawDamaged(transaction, other, true);
-      return extension === undefined ? 'ingested' : 'superseded';
+      return isSuperseded ? 'superseded' : 'ingested';
     },
     { signal: options.signal },
   );
@@ -133,7 +135,7 @@ async function ingest(
   { transaction, client, transcript, others, redactionMode }: HeldTranscript,
   options: ProcessOptions,
   { mayResume }: { mayResume: boolean },
-): Promise<{ hasSecrets: boolean }> {
+): Promise<{ hasSecrets: boolean; isSuperseded: boolean }> {
   const { workspace_id: workspaceId } = transcript;
   const earlier = await readEarlierSecrets({ transaction, rawStore }, transcript);
   const redaction = await createRedaction(redactionMode, { maxLineBytes: options.maxLineBytes, earlier });
@@ -149,8 +151,8 @@ async function ingest(
   const parsing = { ...options, prices, arrivals, redaction, resumePoint };
   const parsed = await parseRawObject(rawStore, transcript, others, parsing);
   const planned = { transcript, rowSet, others, resumePoint, redaction, ...parsed };
-  await writeTranscripts({ transaction, client }, workspaceId, [planned], versions, options.signal);
-  return { hasSecrets: redaction.hasChanged };
+  const superseded = await writeTranscripts({ transaction, client }, workspaceId, [planned], versions, options.signal);
+  return { hasSecrets: redaction.hasChanged, isSuperseded: superseded.has(transcript.id) };
 }
 
 /** Lines of a recorded stream have no times of their own. */

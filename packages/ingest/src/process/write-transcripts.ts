@@ -6,6 +6,7 @@ import {
   createTranscriptWriter,
   type Database,
   type DatabaseClient,
+  listReplacements,
   markSuperseded,
   type RowSet,
   replaceCheckpoint,
@@ -40,7 +41,7 @@ type Written = PlannedTranscript & WrittenTranscript;
 
 /**
  * Writes the rows of transcripts of one workspace, and all that follows from them, in the caller's transaction. A transcript
- * takes the place of the versions that are its beginnings.
+ * takes the place of the versions that are its beginnings. Returns the ids of those whose place another version has already.
  */
 export async function writeTranscripts(
   { transaction, client }: { transaction: Database; client: DatabaseClient },
@@ -48,7 +49,7 @@ export async function writeTranscripts(
   planned: AsyncIterable<PlannedTranscript> | readonly PlannedTranscript[],
   versions: Versions,
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<Set<string>> {
   const copier = createTranscriptCopier(client);
   const all: Written[] = [];
   for await (const plan of planned) {
@@ -58,7 +59,7 @@ export async function writeTranscripts(
     signal?.throwIfAborted();
     all.push({ ...plan, ...writer.finish() });
   }
-  if (all.length === 0) return;
+  if (all.length === 0) return new Set();
   await copier.sendAll();
   for (const written of all) await takeOver(transaction, workspaceId, written);
   await completeTranscripts(transaction, workspaceId, all.map(toCompleted), versions);
@@ -73,12 +74,23 @@ export async function writeTranscripts(
     await supersedeTranscripts(transaction, workspaceId, replaced, transcript.id);
     removedRowSetIds.push(...toRowSetIds(replaced));
   }
+  const superseded = new Set<string>();
+  const rowSets = all.map(({ rowSet }) => rowSet);
+  for (const { transcript, others } of all) {
+    if ((others?.length ?? 0) === 0) continue;
+    for (const { replaced, by } of await listReplacements(transaction, workspaceId, transcript.session_id, rowSets)) {
+      await supersedeTranscripts(transaction, workspaceId, [replaced], by);
+      superseded.add(replaced.id);
+      removedRowSetIds.push(...toRowSetIds([replaced]));
+    }
+  }
   await settleSessions(transaction, {
     workspaceId,
     sessionIds: all.map(({ transcript }) => transcript.session_id),
-    written: all.map(({ rowSet }) => rowSet),
+    written: rowSets.filter(({ rowSetId }) => !removedRowSetIds.includes(rowSetId)),
     removedRowSetIds,
   });
+  return superseded;
 }
 
 async function takeOver(

@@ -119,13 +119,16 @@ const Item = ({ label, note, children }: { label: string; note?: string; childre
 
 /** What is less than exact about the figures, in sentences. */
 function SessionCaveats({
-  session: { usage, disagreeing_response_count: disagreeing, transcripts },
+  session: { usage, tokens_in, output_only_count: outputOnly, disagreeing_response_count: disagreeing, transcripts },
 }: {
   session: SessionDetail;
 }): ReactNode {
   const { unfinalised, unpriced } = usage.own;
   const issues = transcripts.reduce((sum, { error_count }) => sum + error_count, 0);
   const lines = [
+    tokens_in === null && 'Tokens and cost are not known: the transcript has no usage.',
+    outputOnly > 0 &&
+      `Of ${outputOnly.toLocaleString()} responses only the output is known, as a run of the agent was cut off before it said the rest: tokens and cost are too low.`,
     unpriced.responses > 0 && `${unpriced.responses.toLocaleString()} responses have no price: the cost lacks them.`,
     unfinalised.responses > 0 &&
       `${unfinalised.responses.toLocaleString()} responses were written down before they ended: their output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens more, which no figure contains.`,

@@ -90,8 +90,16 @@ export const COLUMNS: readonly SessionColumn[] = [
   figure(
     'cost',
     'Cost',
-    ({ cost_estimate_usd, unpriced_count }) => (
+    ({ cost_estimate_usd, unpriced_count, output_only_count }) => (
       <>
+        {output_only_count > 0 && (
+          <span
+            className="tag warn"
+            title={`Of ${output_only_count} responses only the output is known; the cost is too low`}
+          >
+            +?
+          </span>
+        )}{' '}
         {unpriced_count > 0 && (
           <span className="tag warn" title={`${unpriced_count} responses have no price; the cost lacks them`}>
             +?

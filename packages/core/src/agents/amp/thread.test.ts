@@ -117,7 +117,5 @@ it('guesses no model, and so no price, for a stream, which names none', async ()
   ]);
   const read = await readTranscript(stream);
   expect(read.identity).toMatchObject({ format: 'amp-stream-json' });
-  expect(read.apiResponses).toMatchObject([
-    { model: UNKNOWN_MODEL, tokens_in: 5, tokens_out: 7 },
-  ]);
+  expect(read.apiResponses).toMatchObject([{ model: UNKNOWN_MODEL, tokens_in: 5, tokens_out: 7 }]);
 });

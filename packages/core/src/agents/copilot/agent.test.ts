@@ -122,6 +122,17 @@ describe('Copilot CLI', () => {
     const read = await readTranscript(toJsonLines(FIRST_RUN));
     expect(countTokens(read)).toEqual({ responses: 3, input: 0, output: 160, cacheRead: 0, cacheWrite: 0 });
     expect(read.messages.filter(({ metadata }) => metadata.usage_is_output_only)).toHaveLength(3);
+    expect(read.stats.output_only_count).toBe(3);
+  });
+
+  it('says so of a run that was killed, whatever came after it, and of none that ended', async () => {
+    const countOutputOnly = async (...lines: object[]) => {
+      const { stats } = await readTranscript(toJsonLines(lines));
+      return stats.output_only_count;
+    };
+    expect(await countOutputOnly(...ALL)).toBe(0);
+    expect(await countOutputOnly(...FIRST_RUN, ...SECOND_RUN)).toBe(3);
+    expect(await countOutputOnly(...FIRST_RUN, SHUTDOWN, ...SECOND_RUN.slice(0, 3))).toBe(1);
   });
 
   it('counts a total that is written twice in one run once', async () => {

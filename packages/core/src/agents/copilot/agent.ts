@@ -33,7 +33,7 @@ export const copilot: Agent = {
     },
   },
   formats: [
-    toCanonicalFormat('copilot', createCopilotStoreReader),
+    toCanonicalFormat('copilot', createCopilotStoreReader, ['copilot-cli']),
     {
       id: 'copilot-cli',
       kind: 'session',

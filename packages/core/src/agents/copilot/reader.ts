@@ -11,7 +11,7 @@ import {
   toSessionRecord,
   toUsageIfAny,
 } from '../reader-kit.ts';
-import type { MessageRecord, TranscriptRecord } from '../records.ts';
+import type { MessageRecord, SessionRecord, TranscriptRecord } from '../records.ts';
 
 export const COPILOT_TOOLS: ToolVocabulary = {
   read: ['view', 'read', 'show_file'],
@@ -57,6 +57,8 @@ interface CopilotReaderState {
   messageOutput: Map<string, number>;
   /** What the program's earlier totals, since it began, have counted by model. */
   reported: Map<string, Counts>;
+  /** Messages since the program began of which no total at its end has told the input, and those of runs that never ended. */
+  outputOnly: { thisRun: number; earlierRuns: number };
   /** Of all runs of the program, for the session's own total. */
   total: Counts;
 }
@@ -68,6 +70,7 @@ function createState(): CopilotReaderState {
   return {
     ...{ sessionId: null, model: null, branch: null, version: null },
     ...{ messageOutput: new Map(), reported: new Map(), total: { ...NO_COUNTS } },
+    outputOnly: { thisRun: 0, earlierRuns: 0 },
   };
 }
 
@@ -82,6 +85,7 @@ export function createCopilotReader(context: ReaderContext, state = createState(
     const about = readObject(data.context);
     state.messageOutput.clear();
     state.reported.clear();
+    state.outputOnly = { thisRun: 0, earlierRuns: state.outputOnly.earlierRuns + state.outputOnly.thisRun };
     state.sessionId = kit.toId(data.sessionId) ?? state.sessionId;
     state.model = kit.toId(data.selectedModel) ?? state.model;
     state.branch = kit.toId(about?.branch) ?? state.branch;
@@ -113,7 +117,14 @@ export function createCopilotReader(context: ReaderContext, state = createState(
       // The input is in the total at the end.
       metadata: usage === undefined ? {} : { usage_is_output_only: true },
     });
-    return [message];
+    if (usage === undefined) return [message];
+    state.outputOnly.thisRun++;
+    return [message, toOutputOnlyRecord()];
+  };
+
+  const toOutputOnlyRecord = (): SessionRecord => {
+    const { thisRun, earlierRuns } = state.outputOnly;
+    return { kind: 'session', outputOnlyCount: thisRun + earlierRuns };
   };
 
   const readResult = (data: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
@@ -158,13 +169,14 @@ export function createCopilotReader(context: ReaderContext, state = createState(
       return [newUsageRecord({ responseId, usage, stopReason: 'stop', ...about })];
     });
     if (models.length === 0) return records;
+    state.outputOnly.thisRun = 0;
     const { input, output, cacheRead, cacheWrite } = state.total;
     // Premium requests and AI units are no dollars.
     const tokens = { tokens_in: Math.max(0, input - cacheRead - cacheWrite), tokens_out: output };
     const caches = { cache_read: cacheRead, cache_write: cacheWrite };
     return [
       ...records,
-      { kind: 'session', reportedTotals: { source: 'result', cost_usd: null, ...tokens, ...caches } },
+      { ...toOutputOnlyRecord(), reportedTotals: { source: 'result', cost_usd: null, ...tokens, ...caches } },
     ];
   };
 

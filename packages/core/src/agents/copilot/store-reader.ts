@@ -77,6 +77,10 @@ export function createCopilotStoreReader(
   /** Without the counts that the store has better. */
   const toWithoutUsage = (record: TranscriptRecord): TranscriptRecord[] => {
     if (record.kind === 'usage') return [];
+    if (record.kind === 'session') {
+      const { outputOnlyCount: _count, ...rest } = record;
+      return [rest];
+    }
     if (record.kind !== 'message' || record.usage === undefined) return [record];
     const { usage_is_output_only: _mark, ...metadata } = record.metadata;
     return [{ ...record, usage: undefined, metadata }];

@@ -23,6 +23,10 @@ describe('Cursor', () => {
       [null, null, null],
     ]);
     expect(read.stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Find the heron', tool_use_count: 1 });
+    const unknown = { tokens_in: null, tokens_out: null, cache_read: null, cache_write: null, cost_estimate_usd: null };
+    expect(read.stats).toMatchObject(unknown);
+    const unanswered = await readTranscript(toJsonLines(lines.slice(0, 1)), `${folder}/c0ffee.jsonl`);
+    expect(unanswered.stats).toMatchObject({ tokens_in: 0, cost_estimate_usd: 0 });
     expect(read.toolCalls).toMatchObject([{ tool_kind: 'shell', program: 'ls' }]);
     const child = await readTranscript(toJsonLines(lines), `${folder}/subagents/beef.jsonl`);
     expect(child.identity).toMatchObject({ sessionId: 'c0ffee:beef', isSubagent: true, parentSessionId: 'c0ffee' });

@@ -63,10 +63,14 @@ export const omp: Agent = {
   label: 'OMP',
   places: [{ holds: 'transcripts', bases: ['.omp/agent'], files: ['sessions/**/*.jsonl'] }],
   formats: [
-    toFormat('omp-session', (line, path) => {
-      if (line.type === 'title' && typeof line.title === 'string') return 0.6;
-      return isHeader(line) && (isBelow(path, '.omp') || 'titleSource' in line) ? 0.9 : 0;
-    }),
+    {
+      ...toFormat('omp-session', (line, path) => {
+        if (line.type === 'title' && typeof line.title === 'string') return 0.6;
+        return isHeader(line) && (isBelow(path, '.omp') || 'titleSource' in line) ? 0.9 : 0;
+      }),
+      // The title.
+      isRewritten: true,
+    },
   ],
   readPath: readOmpPath,
 };

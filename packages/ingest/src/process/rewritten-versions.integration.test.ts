@@ -1,0 +1,191 @@
+import { verifyUsage } from '@recount/db';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { deleteTranscript } from '../maintain/deletions.ts';
+import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
+
+let installation: TestInstallation;
+beforeAll(async () => {
+  installation = await createTestInstallation();
+});
+afterAll(() => installation.close());
+
+const at = (second: number) => new Date(Date.UTC(2026, 3, 29, 21, 0, second)).toISOString();
+
+interface State {
+  statuses: Record<string, string>;
+  primary: string | undefined;
+  session: Record<string, unknown>;
+  ledger: Record<string, unknown>;
+}
+
+/** What is there of a session once its versions, by name, have come in the order given. */
+async function ingest(session: string, versions: Record<string, string>, order: readonly string[]): Promise<State> {
+  const ids = new Map<string, string>();
+  for (const name of order) {
+    const { transcript } = await installation.receive(versions[name] ?? '', { sessionId: session });
+    ids.set(transcript.id, name);
+    await installation.work();
+  }
+  return await readState(session, ids);
+}
+
+async function readState(session: string, ids: ReadonlyMap<string, string>): Promise<State> {
+  const { pool } = installation.database;
+  const { rows: found } = await pool.query(`SELECT id, status FROM recount.transcripts WHERE session_id = $1`, [
+    session,
+  ]);
+  const { rows: sessions } = await pool.query(
+    `SELECT primary_transcript_id, total_messages, tokens_in::float8, tokens_out::float8, cost_estimate_usd, output_only_count, transcript_count
+     FROM recount.sessions WHERE session_id = $1`,
+    [session],
+  );
+  const { rows: ledger } = await pool.query(
+    `SELECT count(*)::int AS responses, sum(tokens_in)::int AS tokens_in, sum(tokens_out)::int AS tokens_out
+     FROM recount.usage_ledger WHERE session_id = $1`,
+    [session],
+  );
+  const { primary_transcript_id: primary, ...figures } = sessions[0];
+  for (const check of await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE))) {
+    expect(check).toMatchObject({ missing: 0, surplus: 0 });
+  }
+  return {
+    statuses: Object.fromEntries(found.map(({ id, status }) => [ids.get(id) ?? id, status]).sort()),
+    primary: ids.get(primary),
+    session: figures,
+    ledger: ledger[0],
+  };
+}
+
+function toOrders(names: readonly string[]): string[][] {
+  if (names.length <= 1) return [[...names]];
+  return names.flatMap((name) => toOrders(names.filter((other) => other !== name)).map((rest) => [name, ...rest]));
+}
+
+/** A chat of Gemini CLI as it stands after some answers, the first of which may have gone in a compression. */
+function toChat(session: string, answers: readonly number[], padding = ''): string {
+  const messages = answers.flatMap((second) => [
+    { id: `u${second}-00000000000000000`, timestamp: at(second), type: 'user', content: `prompt ${second}${padding}` },
+    {
+      ...{ id: `m${second}-00000000000000000`, timestamp: at(second + 1), type: 'gemini', content: 'Here' },
+      ...{
+        model: 'gemini-2.5-pro',
+        tokens: { input: 100, output: second, cached: 0, thoughts: 0, tool: 0, total: 100 },
+      },
+    },
+  ]);
+  const lastUpdated = at(Math.max(...answers) + 1);
+  return JSON.stringify({ sessionId: session, projectHash: 'ab12', startTime: at(0), lastUpdated, messages }, null, 2);
+}
+
+describe('versions of a session that its agent rewrites', () => {
+  it('are one in any order: the latest that holds the responses of all', async () => {
+    for (const [number, order] of toOrders(['first', 'second', 'third']).entries()) {
+      const session = `grown-${number}`;
+      const versions = {
+        first: toChat(session, [10], ' that is longer than all that comes later'.repeat(40)),
+        second: toChat(session, [10, 20]),
+        third: toChat(session, [10, 20, 30]),
+      };
+      expect(await ingest(session, versions, order)).toMatchObject({
+        statuses: { first: 'superseded', second: 'superseded', third: 'ingested' },
+        primary: 'third',
+        session: { total_messages: 6, tokens_in: 300, tokens_out: 60, transcript_count: 1 },
+        ledger: { responses: 3, tokens_in: 300, tokens_out: 60 },
+      });
+    }
+  });
+
+  it('keep what the latest has lost: it is shown, and every response counts', async () => {
+    for (const [number, order] of toOrders(['first', 'long', 'compressed']).entries()) {
+      const session = `compressed-${number}`;
+      const versions = {
+        first: toChat(session, [10]),
+        long: toChat(session, [10, 20, 30]),
+        compressed: toChat(session, [30, 40]),
+      };
+      expect(await ingest(session, versions, order)).toMatchObject({
+        statuses: { first: 'superseded', long: 'ingested', compressed: 'ingested' },
+        primary: 'compressed',
+        session: { total_messages: 4, tokens_out: 70, transcript_count: 2 },
+        ledger: { responses: 4, tokens_in: 400, tokens_out: 100 },
+      });
+    }
+  });
+
+  it('come back when the one that took their place is deleted', async () => {
+    const session = 'deleted';
+    const versions = { first: toChat(session, [10]), second: toChat(session, [10, 20]) };
+    await ingest(session, versions, ['first', 'second']);
+    const { rows } = await installation.database.pool.query(
+      `SELECT id FROM recount.transcripts WHERE session_id = $1 AND status = 'ingested'`,
+      [session],
+    );
+    await deleteTranscript(installation, TEST_WORKSPACE, rows[0].id);
+    await installation.work();
+    expect(await readState(session, new Map())).toMatchObject({ ledger: { responses: 1, tokens_out: 10 } });
+  });
+});
+
+describe('a session of Copilot CLI', () => {
+  const event = (type: string, second: number, data: object) => JSON.stringify({ type, data, timestamp: at(second) });
+  const toVersions = (session: string) => {
+    const message = {
+      model: 'claude-sonnet-4.6',
+      apiCallId: `call-${session}-0000000000`,
+      content: 'Here',
+      outputTokens: 30,
+    };
+    const log = [
+      event('session.start', 0, { sessionId: session, copilotVersion: '1.0.91', context: { cwd: '/home/ada/app' } }),
+      event('user.message', 1, { content: 'Find the heron' }),
+      event('assistant.message', 3, message),
+    ];
+    const row = {
+      session_id: session,
+      created_at: '2026-04-29 21:00:03',
+      model: 'claude-sonnet-4.6',
+      finish_reason: 'stop',
+    };
+    const tokens = { input_tokens: 5000, output_tokens: 30, cache_read_tokens: 1000, cache_write_tokens: 1000 };
+    const store = [
+      { recount: 'session', version: 1, agent: 'copilot', session, rowsSince: '2026-04-29 21:00:03' },
+      { table: 'sessions', rowid: 1, row: { id: session, cwd: '/home/ada/app' } },
+      ...log.map((line) => JSON.parse(line)),
+      { table: 'assistant_usage_events', rowid: 1, row: { ...row, ...tokens } },
+    ].map((line) => JSON.stringify(line));
+    return { log: `${log.join('\n')}\n`, store: `${store.join('\n')}\n` };
+  };
+
+  it('counts once from log and store, in any order, by what the store says', async () => {
+    for (const [number, order] of toOrders(['log', 'store']).entries()) {
+      const session = `copilot-${number}`;
+      expect(await ingest(session, toVersions(session), order)).toMatchObject({
+        statuses: { log: 'superseded', store: 'ingested' },
+        primary: 'store',
+        session: { tokens_in: 3000, tokens_out: 30, output_only_count: 0, transcript_count: 1 },
+        ledger: { responses: 1, tokens_in: 3000, tokens_out: 30 },
+      });
+    }
+  });
+
+  it('says of a run that was cut off that it knows the output alone', async () => {
+    const session = 'copilot-killed';
+    expect(await ingest(session, toVersions(session), ['log'])).toMatchObject({
+      session: { tokens_in: 0, tokens_out: 30, output_only_count: 1 },
+    });
+  });
+});
+
+describe('a session of an agent that keeps no usage', () => {
+  it('has neither tokens nor cost, instead of none', async () => {
+    const toLine = (role: string, text: string) =>
+      JSON.stringify({ role, message: { content: [{ type: 'text', text }] } });
+    const lines = [toLine('user', '<user_query>Find</user_query>'), toLine('assistant', 'Here')];
+    const session = 'cursor-session';
+    await installation.receive(`${lines.join('\n')}\n`, { sessionId: session, agent: 'cursor' });
+    await installation.work();
+    expect(await readState(session, new Map())).toMatchObject({
+      session: { total_messages: 2, tokens_in: null, tokens_out: null, cost_estimate_usd: null },
+    });
+  });
+});
