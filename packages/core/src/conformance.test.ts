@@ -1,16 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { AGENTS } from './agents/agents.ts';
 import { identifyTranscript } from './agents/identify-transcript.ts';
 import { parseTranscript } from './parse-transcript.ts';
 import type { ApiResponse, JsonObject } from './rows.ts';
+import { COUNTED_AGENTS, countIndependently } from './testing/independent-counts.ts';
 import { toJsonl } from './testing/transcript-lines.ts';
+
+type VectorFile = { path: string } & ({ lines: JsonObject[] } | { document: JsonObject | JsonObject[] });
 
 interface Vector {
   id: string;
   agent: string;
   rule: string;
-  files: { path: string; lines: JsonObject[] }[];
+  files: VectorFile[];
   expected: { responses: number; input: number; cacheRead: number; cacheWrite: number; output: number };
 }
 
@@ -22,11 +26,15 @@ const vectors = readdirSync(FOLDER)
     vector: JSON.parse(readFileSync(join(FOLDER, name), 'utf8')) as Vector,
   }));
 
+const toBytes = (file: VectorFile): Buffer =>
+  Buffer.from('lines' in file ? toJsonl(...file.lines) : JSON.stringify(file.document));
+
 /** Each response of all files once, as the ledger has it: its copies differ in nothing that counts here. */
 async function count(files: Vector['files']): Promise<Vector['expected']> {
   const responses = new Map<string, ApiResponse>();
-  for (const { path, lines } of files) {
-    const bytes = Buffer.from(toJsonl(...lines));
+  for (const file of files) {
+    const { path } = file;
+    const bytes = toBytes(file);
     const { format, sessionId = path } = identifyTranscript({ path, head: bytes });
     const { apiResponses, errors } = await parseTranscript(sessionId, bytes, { format });
     expect(errors).toEqual([]);
@@ -45,15 +53,25 @@ async function count(files: Vector['files']): Promise<Vector['expected']> {
 
 describe('the conformance vectors', () => {
   it('are named after their files', () => {
-    expect(vectors.length).toBeGreaterThan(15);
+    expect(vectors.length).toBeGreaterThan(30);
     for (const { name, vector } of vectors) expect(vector.id).toBe(name);
   });
 
+  it('are there for every agent that keeps usage, with a count of its own or one in test/src', () => {
+    const counted = new Set(vectors.map(({ vector }) => vector.agent));
+    // Cursor and Crush keep none; Kilo CLI shares opencode's store.
+    const others = AGENTS.map(({ id }) => id).filter((id) => !counted.has(id));
+    expect(others.toSorted()).toEqual(['crush', 'cursor', 'kilo']);
+    expect([...counted].filter((id) => !COUNTED_AGENTS.includes(id)).toSorted()).toEqual(['claude-code', 'codex']);
+  });
+
   it.each(vectors)('hold for $name', async ({ vector: { agent, files, expected } }) => {
-    for (const { path, lines } of files) {
-      expect(identifyTranscript({ path, head: Buffer.from(toJsonl(...lines)) })).toMatchObject({ agent });
+    for (const file of files) {
+      expect(identifyTranscript({ path: file.path, head: toBytes(file) })).toMatchObject({ agent });
     }
     expect(await count(files)).toEqual(expected);
     expect(await count(files.toReversed())).toEqual(expected);
+    const values = files.map((file) => ('lines' in file ? file.lines : [file.document]));
+    expect(countIndependently(agent, values) ?? expected).toEqual(expected);
   });
 });

@@ -168,6 +168,7 @@ export function expectCaveats(facts: FleetFacts, question: Question): object {
     default_priced_responses,
     // The fleet's copies are placeholders and resumed sessions, none of them forged.
     disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
+    sessions: { without_usage: 0, output_only: 0 },
     without_timestamp: 0,
   };
 }

@@ -23,7 +23,7 @@ function toUsageQuery(filter: ReportFilter): SQL {
       u.web_search_requests, u.web_fetch_requests, u.service_tier, u.speed, u.inference_geo, u.is_unfinalised,
       u.estimated_tokens_out, u.cost_usd, u.cost_input_usd, u.cost_output_usd, u.cost_cache_read_usd,
       u.cost_cache_write_usd, u.cost_web_search_usd, u.reported_cost_usd, u.price_basis, u.price_version, u.copy_count,
-      s.machine, s.person, s.output_only_count
+      s.machine, s.person
     FROM recount.usage_ledger AS u ${joinSessions(source)}
     LEFT JOIN recount.transcripts AS t ON t.workspace_id = u.workspace_id AND t.row_set_id = u.row_set_id
     WHERE ${toConditions(filter, source)}

@@ -282,6 +282,7 @@ it('tells what is less than exact', async () => {
     unpriced: { responses: 1, tokens: 20, models: ['brand-new'] },
     default_priced_responses: 2,
     without_timestamp: 2,
+    sessions: { without_usage: 0, output_only: 0 },
     disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
   });
   expect(await readCaveats(pool.database, await toFilter({ from: '2026-05-11' }))).toEqual({
@@ -289,6 +290,7 @@ it('tells what is less than exact', async () => {
     unpriced: { responses: 0, tokens: 0, models: [] },
     default_priced_responses: 1,
     without_timestamp: 2,
+    sessions: { without_usage: 0, output_only: 0 },
     disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
   });
 });

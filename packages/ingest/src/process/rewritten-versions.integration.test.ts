@@ -64,9 +64,14 @@ function toOrders(names: readonly string[]): string[][] {
 /** A chat of Gemini CLI as it stands after some answers, the first of which may have gone in a compression. */
 function toChat(session: string, answers: readonly number[], padding = ''): string {
   const messages = answers.flatMap((second) => [
-    { id: `u${second}-00000000000000000`, timestamp: at(second), type: 'user', content: `prompt ${second}${padding}` },
     {
-      ...{ id: `m${second}-00000000000000000`, timestamp: at(second + 1), type: 'gemini', content: 'Here' },
+      id: `${session}-u${second}-0000000000000000`,
+      timestamp: at(second),
+      type: 'user',
+      content: `prompt ${second}${padding}`,
+    },
+    {
+      ...{ id: `${session}-m${second}-0000000000000000`, timestamp: at(second + 1), type: 'gemini', content: 'Here' },
       ...{
         model: 'gemini-2.5-pro',
         tokens: { input: 100, output: second, cached: 0, thoughts: 0, tool: 0, total: 100 },

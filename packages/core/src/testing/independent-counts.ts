@@ -1,0 +1,160 @@
+/** A JSON value of a transcript, unchecked: the counters below are for made-up ones alone. */
+// biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the formats' descriptions.
+type Json = any;
+
+/** An API response as a format's description says where it stands: its name in every copy, and tokens that do not overlap. */
+type Counted = [name: string, input: number, cacheRead: number, cacheWrite: number, output: number];
+
+export interface IndependentCount {
+  responses: number;
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+}
+
+const piCounter = (lines: Json[]): Counted[] =>
+  lines.flatMap(({ id, timestamp, message, usage = message?.usage }): Counted[] =>
+    usage === undefined || usage.totalTokens === 0
+      ? []
+      : [[`${id} ${timestamp}`, usage.input, usage.cacheRead, usage.cacheWrite, usage.output]],
+  );
+
+/** `api_req_started` holds the request's counts as JSON; by the protocol of OpenAI, input includes what was cached. */
+const taskCounter = (entries: Json[]): Counted[] =>
+  entries.flatMap(({ ts, say, text }): Counted[] => {
+    if (say !== 'api_req_started') return [];
+    const { tokensIn, tokensOut, cacheReads = 0, cacheWrites = 0, apiProtocol } = JSON.parse(text);
+    if (tokensIn === undefined) return [];
+    const cached = apiProtocol === 'openai' ? cacheReads + cacheWrites : 0;
+    return [[String(ts), tokensIn - cached, cacheReads, cacheWrites, tokensOut]];
+  });
+
+/**
+ * What the transcripts of an agent hold, one function an agent, each written from the format's description alone (docs/formats) and
+ * from nothing that the reader does. A file is its lines, or the one document that it is.
+ */
+const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
+  pi: piCounter,
+  omp: piCounter,
+  openclaw: piCounter,
+  cline: (values) => taskCounter(values.flat()),
+  roo: (values) => taskCounter(values.flat()),
+  'kilo-code': (values) => taskCounter(values.flat()),
+
+  /** Steps count, each once: copies have its message's time. `total` says whether reasoning is a part of the output. */
+  opencode: ([{ messages }]) =>
+    messages.flatMap(({ info, parts }: Json) =>
+      parts
+        .filter(({ type }: Json) => type === 'step-finish')
+        .map(({ tokens: { total, input, output, reasoning, cache } }: Json, step: number): Counted => {
+          const isApart = total === input + output + reasoning + cache.read + cache.write;
+          const name = `${info.time.created} ${step}`;
+          return [name, input, cache.read, cache.write, isApart ? output + reasoning : output];
+        }),
+    ),
+
+  /** Messages have their output, and the total of each run, whose last one holds, the rest. */
+  copilot(lines) {
+    const counted: Counted[] = [];
+    let written = 0;
+    let end: Json;
+    const close = (): void => {
+      if (end === undefined) return;
+      for (const { usage } of Object.values<Json>(end.data.modelMetrics)) {
+        const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
+        const input = inputTokens - cacheReadTokens - cacheWriteTokens;
+        counted.push([end.id, input, cacheReadTokens, cacheWriteTokens, outputTokens - written]);
+      }
+      end = undefined;
+    };
+    for (const line of lines) {
+      if (line.type === 'session.start' || line.type === 'session.resume') {
+        close();
+        written = 0;
+      }
+      if (line.type === 'session.shutdown') end = line;
+      if (line.type !== 'assistant.message') continue;
+      written += line.data.outputTokens;
+      counted.push([line.data.apiCallId, 0, 0, 0, line.data.outputTokens]);
+    }
+    close();
+    return counted;
+  },
+
+  gemini: (values) =>
+    values
+      .flatMap((value) => value.messages ?? value)
+      .flatMap(({ id, tokens }: Json): Counted[] =>
+        tokens === undefined
+          ? []
+          : [[id, tokens.input - tokens.cached + tokens.tool, tokens.cached, 0, tokens.output + tokens.thoughts]],
+      ),
+
+  /** What the ledger has beyond the messages counts, too. */
+  amp([{ messages, usageLedger }]) {
+    const used = messages.flatMap(({ messageId, usage }: Json) => (usage === undefined ? [] : [{ messageId, usage }]));
+    const known = new Set(used.map(({ messageId }: Json) => messageId));
+    const rest = (usageLedger?.events ?? []).filter(({ toMessageId }: Json) => !known.has(toMessageId));
+    return [
+      ...used.map(({ usage }: Json): Counted => {
+        const { inputTokens, outputTokens, cacheCreationInputTokens, cacheReadInputTokens } = usage;
+        return [usage.timestamp, inputTokens, cacheReadInputTokens, cacheCreationInputTokens, outputTokens];
+      }),
+      ...rest.map(({ timestamp, tokens }: Json): Counted => [timestamp, tokens.input, 0, 0, tokens.output]),
+    ];
+  },
+
+  droid: (values) =>
+    values.flatMap(({ providerLockTimestamp, tokenUsage }): Counted[] => {
+      if (tokenUsage === undefined) return [];
+      const { inputTokens, outputTokens, cacheCreationTokens, cacheReadTokens } = tokenUsage;
+      return [[providerLockTimestamp, inputTokens, cacheReadTokens, cacheCreationTokens, outputTokens]];
+    }),
+
+  /** A line that follows a response directly and has its prompt is the same one, with the counts so far: the last ones stay. */
+  qwen(lines) {
+    const names = new Map<string, string>();
+    return lines.flatMap(({ uuid, parentUuid, usageMetadata }): Counted[] => {
+      if (usageMetadata === undefined) return [];
+      const { promptTokenCount, candidatesTokenCount, cachedContentTokenCount } = usageMetadata;
+      const name = names.get(`${parentUuid} ${promptTokenCount}`) ?? uuid;
+      names.set(`${uuid} ${promptTokenCount}`, name);
+      return [[name, promptTokenCount - cachedContentTokenCount, cachedContentTokenCount, 0, candidatesTokenCount]];
+    });
+  },
+
+  /** Every usage is recorded; steps say again which of it they used. */
+  kimi: (lines) =>
+    lines.flatMap(({ type, time, usage }): Counted[] =>
+      type === 'usage.record'
+        ? [[String(time), usage.inputOther, usage.inputCacheRead, usage.inputCacheCreation, usage.output]]
+        : [],
+    ),
+
+  /** The ledger, and of a session without one its sums. */
+  goose(lines) {
+    const rows = lines.filter(({ table }) => table === 'usage_ledger').map(({ row }) => row);
+    const sums = lines.flatMap(({ row }): Counted[] => {
+      const cached = row?.accumulated_cache_read_tokens ?? 0;
+      if (row?.accumulated_input_tokens === undefined) return [];
+      return [[row.id, row.accumulated_input_tokens - cached, cached, 0, row.accumulated_output_tokens]];
+    });
+    if (rows.length === 0) return sums;
+    return rows.map((row): Counted => {
+      const { cache_read_tokens: read, cache_write_tokens: written } = row;
+      return [`${row.session_id} ${row.id}`, row.input_tokens - read - written, read, written, row.output_tokens];
+    });
+  },
+};
+
+export const COUNTED_AGENTS: readonly string[] = Object.keys(COUNTERS);
+
+/** Each response of an agent's files once. Undefined for an agent that is counted elsewhere, by real transcripts. */
+export function countIndependently(agent: string, files: readonly Json[][]): IndependentCount | undefined {
+  const counter = COUNTERS[agent];
+  if (counter === undefined) return undefined;
+  const responses = new Map(files.flatMap(counter).map((counted) => [counted[0], counted]));
+  const sum = (column: 1 | 2 | 3 | 4): number => [...responses.values()].reduce((total, row) => total + row[column], 0);
+  return { responses: responses.size, input: sum(1), cacheRead: sum(2), cacheWrite: sum(3), output: sum(4) };
+}
