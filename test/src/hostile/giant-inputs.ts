@@ -69,5 +69,5 @@ async function parse(chunks: Iterable<Uint8Array>, options: ParseOptions = {}): 
   const seconds = (performance.now() - startedAtMs) / 1000;
   const { byteLength } = summary.metadata;
   const { total_messages: messages, tokens_in, tokens_out } = summary.stats;
-  return { seconds, bytes: byteLength, messages, tokens: tokens_in + tokens_out, issues, violations: [] };
+  return { seconds, bytes: byteLength, messages, tokens: (tokens_in ?? 0) + (tokens_out ?? 0), issues, violations: [] };
 }

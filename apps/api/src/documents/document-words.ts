@@ -11,15 +11,18 @@ export function toDocumentHeading(
   session: Session,
   { timeZone, currencyLabel }: DocumentLayout,
 ): { title: string; facts: string[] } {
-  const tokens = session.tokens_in + session.tokens_out + session.cache_read + session.cache_write;
+  const { tokens_in: input, tokens_out: output, cache_read: read, cache_write: written } = session;
+  const tokens = input === null ? null : input + (output ?? 0) + (read ?? 0) + (written ?? 0);
   const facts = [
     session.agent,
     session.models.join(', '),
     session.project ?? '',
     formatTime(session.first_timestamp, timeZone),
     `${session.total_messages.toLocaleString('en-US')} messages`,
-    `${tokens.toLocaleString('en-US')} tokens`,
-    formatCost(session.cost_estimate_usd, currencyLabel),
+    ...(tokens === null
+      ? ['tokens and cost not known']
+      : [`${tokens.toLocaleString('en-US')} tokens`, formatCost(session.cost_estimate_usd, currencyLabel)]),
+    session.output_only_count > 0 ? 'tokens and cost too low: a run was cut off' : '',
   ];
   const title = session.title ?? session.initial_prompt ?? session.session_id;
   return { title: toLine(title).slice(0, MAX_TITLE_LENGTH), facts: facts.filter(Boolean).map(toLine) };
