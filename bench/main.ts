@@ -76,11 +76,9 @@ function printWhole(subject: string, figures: WholePathFigures): void {
   );
 }
 
-const toSpeed = (bytes: number, ms: number, copyMs: number): string[] => [
-  (ms / 1000).toFixed(1),
-  (bytes / 1e3 / ms).toFixed(1),
-  toRatio(copyMs / ms),
-];
+function toSpeed(bytes: number, ms: number, copyMs: number): string[] {
+  return [(ms / 1000).toFixed(1), (bytes / 1e3 / ms).toFixed(1), toRatio(copyMs / ms)];
+}
 
 async function benchStages(connectionString: string): Promise<void> {
   const [small, middle] = [await writeFixture(folder, '5MB'), await writeFixture(folder, '144MB')];
