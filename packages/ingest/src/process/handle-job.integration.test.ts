@@ -47,7 +47,8 @@ describe('a group', () => {
     const rows = await Promise.all(jobs.map((job) => readRow(TEST_WORKSPACE, job.transcriptId)));
     for (const row of rows) expect(row).toMatchObject({ status: 'ingested', attempt_count: 1, total_messages: 6 });
     expect(new Set(rows.map((row) => row?.ingested_at)).size).toBe(1);
-    expect(reports.filter(({ outcome }) => outcome === 'done')).toHaveLength(3);
+    const done = rows.map((row) => ({ sizeBytes: row?.size_bytes, attempt: 1 }));
+    expect(reports.filter(({ outcome }) => outcome === 'done')).toMatchObject(done);
     expect(await work(jobs)).toEqual(['alone', 'alone', 'alone']);
   });
 
@@ -105,6 +106,22 @@ describe('a group', () => {
       expect(await readRow(TEST_WORKSPACE, transcriptId)).toMatchObject({ status: 'queued', attempt_count: 0 });
     }
   });
+});
+
+it('says of a job what became of its transcript', async () => {
+  const { transcript: longer } = await installation.receive(toTranscript('told', 4));
+  const { transcript: shorter } = await installation.receive(toTranscript('told', 2));
+  takeJobs();
+  reports = [];
+  for (const transcriptId of [longer.id, shorter.id, '01J00000000000000000000GON']) {
+    await handleJob(toDeps(), { workspaceId: TEST_WORKSPACE, transcriptId }, OPTIONS);
+  }
+  expect(reports).toEqual([
+    expect.objectContaining({ outcome: 'done', sizeBytes: longer.size_bytes, attempt: 1 }),
+    expect.objectContaining({ outcome: 'superseded', sizeBytes: shorter.size_bytes, attempt: 1 }),
+    expect.not.objectContaining({ sizeBytes: expect.anything() }),
+  ]);
+  expect(reports[2]).toMatchObject({ outcome: 'gone' });
 });
 
 type Fault = 'none' | 'missing' | 'changed' | 'poison';

@@ -21,21 +21,18 @@ const EQUAL_COLUMNS = [
 
 /**
  * The version of the session that the transcript may have grown from, if its rows can be built upon: it is the only one
- * with rows, they are all there, and made by the same parser at the same rates. Where the transcript was not compared with
- * it as it came in, whether its bytes are the beginning of the transcript's shows when these are read.
+ * with rows, they are all there, and made by the same parser at the same rates.
  */
-export async function findResumePoint(
-  transaction: Database,
+export function findUsableBeginning(
   transcript: TranscriptRow,
   others: readonly TranscriptRow[],
   versions: { parser: string; prices: string },
-): Promise<ResumePoint | undefined> {
+): ResumePoint['beginning'] | undefined {
   const [beginning, another] = others;
   if (beginning === undefined || another !== undefined) return undefined;
   if (transcript.ingested_at !== null || transcript.stored_sha256 !== null) return undefined;
   const { row_set_id } = beginning;
   const isUsable =
-    row_set_id !== null &&
     beginning.size_bytes < transcript.size_bytes &&
     beginning.status === 'ingested' &&
     beginning.rows_deleted_at === null &&
@@ -43,11 +40,26 @@ export async function findResumePoint(
     beginning.parser_version === versions.parser &&
     beginning.price_version === versions.prices &&
     EQUAL_COLUMNS.every((column) => beginning[column] === transcript[column]);
-  if (!isUsable) return undefined;
-  const checkpoint = await findCheckpoint(transaction, { workspaceId: transcript.workspace_id, rowSetId: row_set_id });
+  return row_set_id !== null && isUsable ? { ...beginning, row_set_id } : undefined;
+}
+
+/**
+ * Where the parse can go on: behind a usable beginning with a checkpoint at its end. Where the transcript was not compared
+ * with it as it came in, whether its bytes are the beginning of the transcript's shows when these are read.
+ */
+export async function findResumePoint(
+  transaction: Database,
+  transcript: TranscriptRow,
+  others: readonly TranscriptRow[],
+  versions: { parser: string; prices: string },
+): Promise<ResumePoint | undefined> {
+  const beginning = findUsableBeginning(transcript, others, versions);
+  if (beginning === undefined) return undefined;
+  const key = { workspaceId: transcript.workspace_id, rowSetId: beginning.row_set_id };
+  const checkpoint = await findCheckpoint(transaction, key);
   if (checkpoint?.byte_offset !== beginning.size_bytes) return undefined;
   const isCompared = transcript.grown_from === beginning.id && transcript.tail_sha256 !== null;
-  return { beginning: { ...beginning, row_set_id }, checkpoint, isCompared };
+  return { beginning, checkpoint, isCompared };
 }
 
 /** The bytes that follow the resume point. Throws ResumeError where those before it are not the shorter version's. */
