@@ -6,7 +6,7 @@ import type { JsonValue } from '../rows.ts';
 import { only } from '../testing/transcript-lines.ts';
 import { createCheckpointRegistry } from './checkpoints.ts';
 import { extractResult, isComplete } from './completion.ts';
-import { createTextTail, toOutputText } from './live-text.ts';
+import { createPartialTexts, createTextTail, toOutputText } from './live-text.ts';
 
 describe('output text', () => {
   const ignore = () => {};
@@ -174,5 +174,21 @@ describe('live text', () => {
       tail.push('zz');
       expect(tail.toString()).toBe('xyyzz');
     });
+  });
+});
+
+describe('partial texts', () => {
+  it('gives each text once, in pieces or whole', () => {
+    const texts = createPartialTexts();
+    texts.start(null, 'm');
+    expect(texts.takeWhole(null, 'm', 'before any piece')).toBe(false);
+    for (const blockIndex of [0, 1, 2]) texts.append(null, 'm', { blockIndex, text: `text ${blockIndex}` });
+    expect(texts.takeWhole(null, 'm', 'text 0')).toBe(true);
+    expect(texts.append(null, 'm', { blockIndex: 0, text: 'late' })).toBe(false);
+    // A piece of the next one was lost.
+    expect(texts.takeWhole(null, 'm', 'whole text 1')).toBe(false);
+    expect(texts.takeWhole(null, 'other', 'text 2')).toBe(false);
+    expect(texts.takeWhole('sub-agent', 'm', 'text 2')).toBe(false);
+    expect(texts.release()).toEqual([{ parentToolUseId: null, messageId: 'm', text: 'text 2' }]);
   });
 });

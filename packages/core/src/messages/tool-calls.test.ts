@@ -71,6 +71,16 @@ describe('tool calls', () => {
   const callsOf = async (lines: readonly JsonObject[], options?: ParseOptions) =>
     (await parseTranscript('s', toJsonl(...lines), options)).toolCalls;
 
+  it('gives a result that came before its call to that one alone, where ids come again', async () => {
+    const another = { ...call(use('Bash', { command: 'git' }, 'c-1')), uuid: 'u-2' };
+    const lines = [resultLine('c-1', 'early'), call(use('Bash', { command: 'ls' }, 'c-1'), { uuid: 'u-1' }), another];
+    const message = { ...(another.message as JsonObject), id: 'msg_000000000000000000000002' };
+    expect(await callsOf([...lines.slice(0, 2), { ...another, message }])).toMatchObject([
+      { program: 'ls', is_error: false, output_bytes: 5 },
+      { program: 'git', is_error: null, output_bytes: null },
+    ]);
+  });
+
   describe('a tool call', () => {
     it('is a sub-agent’s where its line is marked so, or names an agent', async () => {
       const isSubagent = async (fields: JsonObject) => only(await callsOf([call(use('Bash'), fields)])).is_subagent;
