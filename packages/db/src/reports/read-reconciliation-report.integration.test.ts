@@ -53,6 +53,7 @@ it('takes no transcript of another workspace for that of a sub-agent', async () 
     timeZone: 'UTC',
     subagents: 'include',
     from: '2026-02-01',
+    to: '2026-02-28',
   });
   const { rows } = await readReconciliationReport(pool.database, filter, { limit: 10 });
   expect(rows).toMatchObject([{ session_id: lone, computed_cost_usd: 4.5, subagent_cost_usd: 0, difference_usd: 0 }]);
@@ -79,14 +80,37 @@ it('counts a sub-agent’s response once that its parent’s transcript tells of
     { type: 'assistant', timestamp, isSidechain: true, agentId: 'a1', message: toMessage(2, 200_000) },
     { type: 'assistant', timestamp, isSidechain: true, agentId: 'a1', message: toMessage(4, 800_000) },
   ]);
-  await copyToOtherTenant(pool, PARENT);
   const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
     timeZone: 'UTC',
     subagents: 'include',
     to: '2026-01-31',
   });
+  const expected = [{ session_id: PARENT, computed_cost_usd: 22.5, subagent_cost_usd: 12, difference_usd: 0 }];
+  expect((await readReconciliationReport(pool.database, filter, { limit: 10 })).rows).toMatchObject(expected);
+  await copyToOtherTenant(pool, PARENT);
+  expect((await readReconciliationReport(pool.database, filter, { limit: 10 })).rows).toMatchObject(expected);
+});
+
+it('adds up what the figures of several sub-agents lack', async () => {
+  const session = '33333333-2222-4333-8444-555555555555';
+  const timestamp = '2026-03-01T00:00:00.000Z';
+  const lines = [
+    { type: 'assistant', timestamp, sessionId: session, message: toMessage(21, 100_000) },
+    { type: 'result', timestamp, sessionId: session, total_cost_usd: 1.5 },
+  ];
+  await ingest('01J00000000000000000000031', `app/${session}.jsonl`, lines);
+  for (const number of [1, 2]) {
+    const placeholder = { ...toMessage(21 + number, number), stop_reason: null };
+    const line = { type: 'assistant', timestamp, isSidechain: true, agentId: `a${number}`, sessionId: session };
+    await ingest(`01J0000000000000000000004${number}`, `app/${session}/subagents/agent-a${number}.jsonl`, [
+      { ...line, message: placeholder },
+    ]);
+  }
+  const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, {
+    timeZone: 'UTC',
+    subagents: 'include',
+    from: '2026-03-01',
+  });
   const { rows } = await readReconciliationReport(pool.database, filter, { limit: 10 });
-  expect(rows).toMatchObject([
-    { session_id: PARENT, computed_cost_usd: 22.5, subagent_cost_usd: 12, difference_usd: 0 },
-  ]);
+  expect(rows).toMatchObject([{ session_id: session, unfinalised_responses: 2, subagent_cost_usd: 0.000045 }]);
 });

@@ -102,6 +102,7 @@ const FLEET: TestSession[] = [
       { kind: 'api_retry', name: 'overloaded_error', details: { retryInMs: 500 } },
       { kind: 'api_retry', name: 'overloaded_error', details: { retryInMs: 1000 } },
       { kind: 'pull_request', name: PULL_REQUEST, details: { number: 7, repository: 'ada/app' } },
+      { kind: 'pull_request', name: PULL_REQUEST, timestamp: '2026-05-04T10:30:00.000Z' },
     ],
   },
   {
