@@ -72,7 +72,7 @@ describe('tool calls', () => {
     (await parseTranscript('s', toJsonl(...lines), options)).toolCalls;
 
   it('gives a result that came before its call to that one alone, where ids come again', async () => {
-    const another = { ...call(use('Bash', { command: 'git' }, 'c-1')), uuid: 'u-2' };
+    const another: JsonObject = { ...call(use('Bash', { command: 'git' }, 'c-1')), uuid: 'u-2' };
     const lines = [resultLine('c-1', 'early'), call(use('Bash', { command: 'ls' }, 'c-1'), { uuid: 'u-1' }), another];
     const message = { ...(another.message as JsonObject), id: 'msg_000000000000000000000002' };
     expect(await callsOf([...lines.slice(0, 2), { ...another, message }])).toMatchObject([
