@@ -2,9 +2,11 @@ export type { Agent, Format, Platform, SessionDatabase, SessionPlace, SessionTab
 export { AGENTS } from './agents/agents.ts';
 export type { CanonicalHeader } from './agents/canonical-lines.ts';
 export {
+  describeRefusal,
   IDENTIFY_HEAD_BYTES,
   type IdentifyInput,
   identifyTranscript,
+  type Refusal,
   type TranscriptIdentity,
 } from './agents/identify-transcript.ts';
 export {

@@ -7,6 +7,7 @@ import { ProblemError } from './problem-error.ts';
 
 const RECEIVE_SLUGS: Record<ReceiveErrorCode, ProblemSlug> = {
   'too-large': 'transcript-too-large',
+  empty: 'empty-transcript',
   unidentified: 'unidentified-transcript',
   'unsupported-format': 'unsupported-format',
   'invalid-session-id': 'invalid-session-id',

@@ -73,7 +73,7 @@ describe('a multipart upload', () => {
     expect(results).toEqual([
       expect.objectContaining({ path: '1.jsonl', session_id: `${session}-1` }),
       { path: 'opencode.jsonl', error: errorOf('unsupported-format') },
-      { path: null, error: errorOf('unidentified-transcript') },
+      { path: null, error: errorOf('empty-transcript') },
       expect.objectContaining({ path: '4.jsonl', session_id: `${session}-4` }),
     ]);
     expect((await api.listStore()).length).toBe(objectCount + 2);

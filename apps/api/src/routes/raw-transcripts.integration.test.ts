@@ -105,7 +105,9 @@ describe('GET /v1/transcripts/{id}/raw', () => {
   });
 
   it('gives an empty one', async () => {
-    const { transcript_id } = (await (await api.upload('', { session_id: 'empty' })).json()) as UploadReceipt;
+    const { transcript_id } = (await (
+      await api.upload('', { session_id: 'empty', agent: 'claude-code' })
+    ).json()) as UploadReceipt;
     const response = await api.fetch(`/v1/transcripts/${transcript_id}/raw`);
     expect(response.status).toBe(200);
     expect(await response.text()).toBe('');

@@ -152,8 +152,10 @@ describe('an upload', () => {
     expect(await named.json()).toMatchObject({ session_id: `mine ${session}/ü` });
   });
 
-  it('may be empty where it is said whose it is', async () => {
-    const response = await api.upload('', { session_id: session });
+  it('may be empty, or of lines that nobody knows, where it is said whose it is', async () => {
+    const unknown = await api.upload('{"type":"note"}\n', { session_id: `${session}-notes`, agent: 'claude-code' });
+    expect(unknown.status).toBe(202);
+    const response = await api.upload('', { session_id: session, agent: 'claude-code' });
     expect(response.status).toBe(202);
     expect(await response.json()).toMatchObject({ size_bytes: 0, session_id: session });
     await api.work();
@@ -221,16 +223,20 @@ describe('an upload that is refused leaves nothing behind', () => {
 
   it('of nobody', async () => {
     await expectProblem(await api.upload('{"type":"summary","summary":"no id"}\n'), 422, 'unidentified-transcript');
-    await expectProblem(await api.upload(''), 422, 'unidentified-transcript');
+    for (const query of [{}, { session_id: session }, { agent: 'claude-code' }, { path: `${session}.jsonl` }]) {
+      const { detail } = await expectProblem(await api.upload('', query), 422, 'empty-transcript');
+      expect(detail).toBe('The body is empty. It is taken all the same where agent and session_id say whose it is');
+    }
     await expectNothingBehind();
   });
 
   it('of an agent not yet known', async () => {
     const opencode = '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n';
     await expectProblem(await api.upload(opencode), 422, 'unsupported-format');
-    const unknown = await api.upload('{"type":"note"}\n', { session_id: session });
-    const { detail } = await expectProblem(unknown, 422, 'unsupported-format');
-    expect(detail).toContain('look like a session of any agent that recount knows: Claude Code (claude-code), ');
+    for (const query of [{ session_id: session }, { agent: 'claude-code', path: 'notes.jsonl' }]) {
+      const { detail } = await expectProblem(await api.upload('{"type":"note"}\n', query), 422, 'unsupported-format');
+      expect(detail).toContain('not recognised as a transcript of any agent that recount reads: Claude Code (claude-');
+    }
     await expectNothingBehind();
   });
 

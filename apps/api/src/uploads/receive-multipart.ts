@@ -19,6 +19,7 @@ export interface MultipartUpload {
 
 /** Problems of a file, which leave those after it as they are; any other one ends the request. */
 const FILE_PROBLEMS: ReadonlySet<ProblemSlug> = new Set([
+  'empty-transcript',
   'unidentified-transcript',
   'unsupported-format',
   'invalid-session-id',

@@ -13,6 +13,7 @@ import { UsageError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { formatCount, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
+import { describeSkip } from './format-report.ts';
 
 export interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
@@ -21,15 +22,18 @@ export interface BackfillRequest extends BackfillOptions {
   targetId?: string | undefined;
   sinceMs?: number | undefined;
   signal: AbortSignal;
-  /** Whether to show a progress bar where stderr is a terminal. Default true. */
+  /** Whether to show on stderr how far it is. Default true. */
   showsProgress?: boolean;
+  /** Whether to name each file that is skipped, and why. */
+  namesSkipped?: boolean;
   onEvent?: Parameters<typeof runBackfill>[0]['onEvent'];
 }
 
 const STALL_MS = 20_000;
+const SHOW_MS = 1000;
 const ARRIVED = new Set<BackfillOutcome>(['queued', 'ingested', 'superseded', 'already-there', 'healed']);
 
-/** Runs a backfill with a progress bar where stderr is a terminal. */
+/** Runs a backfill, with a progress bar where stderr is a terminal, else with a line every few seconds. */
 export async function backfillWithProgress(
   context: CliContext,
   request: BackfillRequest,
@@ -42,7 +46,7 @@ export async function backfillWithProgress(
   const bar = createProgressBar(context.stderr);
   let totalBytes: number | undefined;
   // Only the bar needs it, and it may take a while: the backfill does not wait.
-  const showsProgress = context.stderr.isTTY && (request.showsProgress ?? true);
+  const showsProgress = request.showsProgress ?? true;
   const measuring = showsProgress ? measureInput(paths, options) : undefined;
   measuring?.then(
     ({ inputBytes }) => {
@@ -55,6 +59,10 @@ export async function backfillWithProgress(
     if (!troubles.has(reason)) bar.note(`${reason}. Trying again …`);
     troubles.add(reason);
   };
+  let latest: Readonly<BackfillReport> | undefined;
+  const show = (): void => (showsProgress && latest !== undefined ? showProgress(bar, latest, totalBytes) : undefined);
+  // Nothing may be heard of a large transcript for long.
+  const timer = setInterval(show, SHOW_MS);
   const { targetId } = request;
   const memory =
     targetId === undefined
@@ -65,13 +73,18 @@ export async function backfillWithProgress(
       if (event.kind === 'outcome' && ARRIVED.has(event.outcome)) memory?.confirm(event.location);
       if (event.kind === 'stalled') bar.note(toStallNote(event.waitingCount));
       if (event.kind === 'retrying') noteTrouble(event.reason);
-      if (showsProgress) showProgress(bar, report, totalBytes);
+      if (request.namesSkipped && event.kind === 'outcome' && event.outcome === 'skipped') {
+        bar.note(`skipped: ${event.location}: ${describeSkip(event.reason ?? '')}`);
+      }
+      latest = report;
+      show();
       request.onEvent?.(event, report);
     };
     const sources = readSessions(paths, { ...options, memory });
     const report = await runBackfill({ target: request.target, onEvent }, sources, { ...request, stallMs: STALL_MS });
     return { report, elapsedMs: performance.now() - startedAtMs };
   } finally {
+    clearInterval(timer);
     bar.end();
     s3?.destroy();
     await memory?.save();

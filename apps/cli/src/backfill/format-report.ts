@@ -1,14 +1,15 @@
-import type { BackfillReport, BackfillSkipReason } from '@recount/ingest';
+import { describeRefusal, type Refusal } from '@recount/core';
+import type { BackfillReport } from '@recount/ingest';
+import type { SkipReason } from '@recount/storage/sources';
 import { formatBytes, formatCount, formatDuration } from '../terminal/format-values.ts';
 import { formatTable } from '../terminal/table.ts';
 
 const MAX_SHOWN_FAILURES = 20;
 const TABLE_WIDTH = 100;
 
-const REASON_LABELS: Readonly<Record<string, string>> = {
+/** Why something found is no transcript to be taken, for people. */
+const SKIP_REASONS: Readonly<Record<SkipReason, string>> = {
   'not-a-transcript': 'no transcript by its name',
-  'unknown-format': 'no transcript by its content',
-  empty: 'empty',
   'older-than-since': 'older than --since',
   link: 'symbolic link',
   'not-a-file': 'neither file nor folder',
@@ -16,7 +17,12 @@ const REASON_LABELS: Readonly<Record<string, string>> = {
   'too-deep': 'folders nested too deep',
   'empty-folder': 'empty folder',
   unchanged: 'unchanged since the last run',
-} satisfies Partial<Record<BackfillSkipReason, string>>;
+};
+
+/** Why something found is not ingested, in words: those of the API where its content is the reason. */
+export function describeSkip(reason: string): string {
+  return SKIP_REASONS[reason as SkipReason] ?? describeRefusal(reason as Refusal);
+}
 
 /** The closing table: what was found, what became of it, and why not. */
 export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun: boolean): string[] {
@@ -49,7 +55,7 @@ export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun
       .map(([label, count]) => [`  ${label}`, formatCount(count)]),
     ['  failed', formatCount(report.failed)],
     ['Skipped', formatCount(report.skipped)],
-    ...skipped.map(([reason, count]) => [`  ${toReasonLabel(reason)}`, formatCount(count)]),
+    ...skipped.map(([reason, count]) => [`  ${describeSkip(reason)}`, formatCount(count)]),
   ];
   const seconds = Math.max(elapsedMs, 1) / 1000;
   return [
@@ -58,11 +64,6 @@ export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun
     ...(report.unindexed > 0 ? [`Sessions that search does not find yet: ${formatCount(report.unindexed)}`] : []),
     ...formatFailures(report),
   ];
-}
-
-function toReasonLabel(reason: string): string {
-  const [, format] = /^not-yet-known:(.*)$/.exec(reason) ?? [];
-  return format === undefined ? (REASON_LABELS[reason] ?? reason) : `not yet known: ${format}`;
 }
 
 function formatFailures({ failed, failures }: BackfillReport): string[] {

@@ -15,13 +15,14 @@ interface BackfillCommandOptions extends TargetOptions {
   list?: boolean;
   rescan?: boolean;
   yes?: boolean;
+  verbose?: boolean;
 }
 
 const MAX_CONCURRENCY = 16;
 
 export function createBackfillCommand(context: CliContext): Command {
   return new Command('backfill')
-    .description('Bring everything that lies in files, folders, archives and buckets')
+    .description('Ingest transcripts from files, folders, archives and buckets, or those of this machine’s agents')
     .argument(
       '[path...]',
       'files, folders, agents’ databases, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix; ' +
@@ -30,6 +31,7 @@ export function createBackfillCommand(context: CliContext): Command {
     .option('--list', 'list what the agents on this machine have kept, and bring nothing')
     .option('--agent <id>', 'without paths, only this agent; may be repeated', collect, [])
     .option('-y, --yes', 'without paths, take what is found without asking')
+    .option('-v, --verbose', 'name each file that is skipped, and why')
     .option('--dry-run', 'read, identify and hash, say what would be ingested, and write nothing')
     .option('--since <date>', 'only what was modified since: 2026-03-01, 7d, 12h', (text) => parseSince(text))
     .option('--concurrency <n>', 'transcripts under way at once', wholeNumber(1, MAX_CONCURRENCY), 4)
@@ -85,11 +87,13 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
       concurrency: options.concurrency,
       waitsForIngestion: options.wait,
       isDryRun,
+      namesSkipped: options.verbose ?? false,
       signal,
     });
     if (options.json)
       print(context, JSON.stringify({ ...report, isDryRun, elapsedMs: Math.round(elapsedMs) }, null, 2));
     else for (const line of formatReport(report, elapsedMs, isDryRun)) print(context, line);
+    if (report.skipped > 0 && !options.verbose && !options.json) note(context, '--verbose names what is skipped.');
     if (report.isInterrupted) note(context, 'Interrupted: run it again, and it goes on where it was.');
     if (report.failed > 0) context.exitCode = 1;
     if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;

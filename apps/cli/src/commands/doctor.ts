@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { parseTimeSpan } from '../option-values.ts';
 import { formatBytes, formatCount, formatDuration } from '../terminal/format-values.ts';
-import { createProgressBar } from '../terminal/progress-bar.ts';
+import { createProgressBar, whileShowing } from '../terminal/progress-bar.ts';
 import { describeRebuildFinding } from './describe-rebuild-finding.ts';
 
 interface DoctorCommandOptions {
@@ -99,7 +99,13 @@ async function examine(
   try {
     const options = { fix, checksums, deep, onRead, minAgeMs, nowMs: Date.now(), actor: toOperator(), signal };
     if (rebuild) for await (const finding of rebuildDatabase(installation, { ...options, onObject })) report(finding);
-    for await (const finding of runDoctor(installation, { ...options, counts })) report(finding);
+    await whileShowing(
+      context.stderr,
+      () => `${formatCount(counts.transcripts)} transcripts and ${formatCount(counts.objects)} objects examined`,
+      async () => {
+        for await (const finding of runDoctor(installation, { ...options, counts })) report(finding);
+      },
+    );
   } finally {
     bar.end();
     await installation.close();

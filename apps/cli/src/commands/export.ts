@@ -6,6 +6,7 @@ import type { DocumentFormat } from '@recount/contract';
 import { Argument, Command, Option } from 'commander';
 import { type CliContext, note } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
+import { whileShowing } from '../terminal/progress-bar.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { addFilterOptions, type FilterOptions, toFilterQuery, toTimeZone } from '../report/report-query.ts';
 import { type LineRange, parseLineRange } from './share.ts';
@@ -112,12 +113,16 @@ async function writeOutput(
   output: string | undefined,
   write: (output: Writable) => Promise<void>,
 ): Promise<void> {
-  if (output === undefined) return await write(context.stdout);
+  if (output === undefined) {
+    // On a terminal the rows themselves show that it goes on.
+    return context.stdout.isTTY ? await write(context.stdout) : await showing(context, () => write(context.stdout));
+  }
   const path = resolve(context.workingDirectory, output);
   const unfinished = `${path}.unfinished`;
   try {
     const file = await open(unfinished, 'w');
-    await write(file.createWriteStream());
+    const stream = file.createWriteStream();
+    await showing(context, () => write(stream));
     await rename(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true });
@@ -129,6 +134,9 @@ async function writeOutput(
   }
   note(context, `${output} is written.`);
 }
+
+const showing = (context: CliContext, run: () => Promise<void>): Promise<void> =>
+  whileShowing(context.stderr, () => 'Exporting', run);
 
 async function writeRows(
   context: CliContext,

@@ -46,7 +46,8 @@ export function createParseCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Lines that cannot be read are no failure: they are listed as errors, with their place.
+Lines that cannot be read are no failure: they are listed as errors, with their place. Ends with 1 where the whole is not
+recognised as a transcript.
 
 Examples:
   $ recount parse session.jsonl
@@ -58,23 +59,33 @@ Examples:
 }
 
 async function parse(context: CliContext, file: string, options: ParseCommandOptions): Promise<void> {
-  const [{ parseTranscript }, { createListPrices }, { openInput }, { toJson, toNdjson }, { formatResult }] =
-    await Promise.all([
-      import('@recount/core'),
-      import('@recount/prices'),
-      import('../parse/open-input.ts'),
-      import('../parse/to-json.ts'),
-      import('../parse/format-result.ts'),
-    ]);
-  const { identity, chunks } = await openInput(context, file, options.sessionId);
+  const [
+    { describeRefusal, parseTranscript },
+    { createListPrices },
+    { openInput },
+    { toJson, toNdjson },
+    { formatResult },
+  ] = await Promise.all([
+    import('@recount/core'),
+    import('@recount/prices'),
+    import('../parse/open-input.ts'),
+    import('../parse/to-json.ts'),
+    import('../parse/format-result.ts'),
+  ]);
+  const { identity, isEmpty, chunks } = await openInput(context, file, options.sessionId);
   const { format } = identity;
+  if (isEmpty) throw new CliError(`${file}: ${describeRefusal('empty')}`);
   if (format !== undefined && !identity.isReadable) {
-    throw new CliError(`${file}: recount recognises this ${format} transcript, but cannot read the format yet.`);
+    throw new CliError(`${file}: ${describeRefusal(`not-yet-known:${format}`)}`);
   }
   const sessionId = options.sessionId ?? identity.sessionId ?? UNNAMED_SESSION;
   const { usageFrom, maxLineBytes } = options;
   const longLines = maxLineBytes === undefined ? 'cut' : 'skip';
   const parseOptions: ParseOptions = { format, usageFrom, maxLineBytes, longLines, prices: createListPrices() };
+  if (!identity.isRecognised) {
+    note(context, `${file}: ${describeRefusal('unknown-format')}`);
+    context.exitCode = 1;
+  }
   const output = options.format ?? (context.stdout.isTTY ? 'table' : 'json');
   if (output === 'ndjson') return await writeChunks(context.stdout, toNdjson(sessionId, chunks, parseOptions));
   const result = await parseTranscript(sessionId, chunks, parseOptions);
@@ -86,5 +97,4 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
     maxWidth: toPrintWidth(context.stdout),
   };
   for (const line of formatResult(result, layout)) print(context, line);
-  if (identity.format === undefined) note(context, `${file} does not look like a transcript.`);
 }

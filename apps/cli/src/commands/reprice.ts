@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { type CliContext, note } from '../cli-context.ts';
+import { formatCount } from '../terminal/format-values.ts';
+import { whileShowing } from '../terminal/progress-bar.ts';
 
 interface RepriceOptions {
   workspace: string;
@@ -30,7 +32,13 @@ export async function reprice(context: CliContext, { workspace }: RepriceOptions
     const signal = context.listenForInterruption();
     const prices = await readWorkspacePrices(database.database, workspaceId);
     let count = 0;
-    for await (const _done of repriceWorkspace({ database }, workspaceId, prices, signal, toOperator())) count += 1;
+    await whileShowing(
+      context.stderr,
+      () => `${formatCount(count)} transcripts priced`,
+      async () => {
+        for await (const _done of repriceWorkspace({ database }, workspaceId, prices, signal, toOperator())) count += 1;
+      },
+    );
     note(context, `${count} transcripts priced at ${prices.version}.`);
   });
 }

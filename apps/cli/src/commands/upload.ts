@@ -30,13 +30,19 @@ Examples:
 }
 
 async function upload(context: CliContext, paths: string[], options: UploadOptions): Promise<void> {
-  const [{ backfillWithProgress }, { createApiClient }, { createApiTarget }, { findApi, NO_API_MESSAGE }] =
-    await Promise.all([
-      import('../backfill/backfill-with-progress.ts'),
-      import('../connection/api-client.ts'),
-      import('../connection/api-target.ts'),
-      import('../connection/find-api.ts'),
-    ]);
+  const [
+    { backfillWithProgress },
+    { describeSkip },
+    { createApiClient },
+    { createApiTarget },
+    { findApi, NO_API_MESSAGE },
+  ] = await Promise.all([
+    import('../backfill/backfill-with-progress.ts'),
+    import('../backfill/format-report.ts'),
+    import('../connection/api-client.ts'),
+    import('../connection/api-target.ts'),
+    import('../connection/find-api.ts'),
+  ]);
   const signal = context.listenForInterruption();
   const place = await findApi(context, options);
   if (place === undefined) throw new CliError(NO_API_MESSAGE);
@@ -47,7 +53,7 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
     waitsForIngestion: false,
     showsProgress: false,
     signal,
-    onEvent: (event) => showOutcome(context, event, options.json ?? false),
+    onEvent: (event) => showOutcome(context, event, { asJson: options.json ?? false, describeSkip }),
   });
   const { queued, alreadyThere, healed, skipped, failed } = report;
   const healedText = healed > 0 ? `${healed} there already, damaged, and stored again, ` : '';
@@ -56,11 +62,15 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
   if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
 }
 
-function showOutcome(context: CliContext, event: BackfillEvent, asJson: boolean): void {
+function showOutcome(
+  context: CliContext,
+  event: BackfillEvent,
+  { asJson, describeSkip }: { asJson: boolean; describeSkip: (reason: string) => string },
+): void {
   if (event.kind !== 'outcome') return;
   const { location, outcome, reason, transcript } = event;
   const { transcriptId, sessionId, status } = transcript ?? {};
   if (asJson) print(context, JSON.stringify({ location, outcome, reason, transcriptId, sessionId, status }));
   else if (transcript !== undefined) print(context, [transcriptId, sessionId, outcome, location].join('\t'));
-  else note(context, `${outcome}: ${location}: ${reason}`);
+  else note(context, `${outcome}: ${location}: ${outcome === 'skipped' ? describeSkip(reason ?? '') : reason}`);
 }

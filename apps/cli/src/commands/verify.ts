@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
+import { formatCount } from '../terminal/format-values.ts';
+import { whileShowing } from '../terminal/progress-bar.ts';
 
 interface VerifyOptions {
   json?: boolean;
@@ -36,10 +38,20 @@ async function verify(context: CliContext, options: VerifyOptions): Promise<void
       const { toOperator } = await import('../connection/operator.ts');
       const { rebuildUsage } = await import('@recount/ingest');
       let count = 0;
-      for await (const _sessionId of rebuildUsage({ database }, workspaceId, toOperator())) count += 1;
+      await whileShowing(
+        context.stderr,
+        () => `${formatCount(count)} sessions rebuilt`,
+        async () => {
+          for await (const _sessionId of rebuildUsage({ database }, workspaceId, toOperator())) count += 1;
+        },
+      );
       note(context, `${count} sessions rebuilt.`);
     }
-    return await database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId));
+    return await whileShowing(
+      context.stderr,
+      () => 'Counting everything again',
+      () => database.withSnapshot((snapshot) => verifyUsage(snapshot, workspaceId)),
+    );
   });
   if (checks.some(({ missing, surplus }) => missing + surplus > 0)) context.exitCode = 1;
   if (options.json) return print(context, JSON.stringify(checks, null, 2));

@@ -10,6 +10,7 @@ import { CliError } from '../cli-error.ts';
 
 export interface ParseInput {
   identity: TranscriptIdentity;
+  isEmpty: boolean;
   /** All decoded bytes. */
   chunks: AsyncIterable<Uint8Array>;
 }
@@ -24,8 +25,8 @@ export async function openInput(context: CliContext, file: string, sessionId?: s
   const path = file === STDIN ? undefined : resolve(context.workingDirectory, file);
   const source = path === undefined ? context.stdin : await openFile(path, sessionId);
   const { held, chunks } = await peekChunks(source, IDENTIFY_HEAD_BYTES);
-  const identity = identifyTranscript({ path, head: Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES) });
-  return { identity, chunks };
+  const head = Buffer.concat(held).subarray(0, IDENTIFY_HEAD_BYTES);
+  return { identity: identifyTranscript({ path, head }), isEmpty: head.length === 0, chunks };
 }
 
 async function openFile(path: string, sessionId: string | undefined): Promise<AsyncIterable<Uint8Array>> {

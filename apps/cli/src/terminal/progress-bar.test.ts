@@ -1,6 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createCapture } from '../testing/fake-context.ts';
-import { createProgressBar, formatProgress } from './progress-bar.ts';
+import { createProgressBar, formatProgress, whileShowing } from './progress-bar.ts';
 
 const CLEAR_LINE = '\r\u001B[2K';
 const progress = { totalBytes: 10e6, doneBytes: 2.5e6, files: 50, remark: '3 being ingested' };
@@ -42,12 +42,37 @@ describe('createProgressBar', () => {
     expect(redrawn).toBe(frames.at(-1));
   });
 
-  it('writes notes alone where there is no terminal', () => {
+  it('writes a line every five seconds where there is no terminal, beside the notes', () => {
     const { stream, text } = createCapture();
-    const bar = createProgressBar(stream);
+    let nowMs = 0;
+    const bar = createProgressBar(stream, () => nowMs);
     bar.update(progress);
     bar.note('a note');
+    for (nowMs = 100; nowMs <= 10_000; nowMs += 100) bar.update(progress);
     bar.end();
-    expect(text()).toBe('a note\n');
+    const rest = '2.5 MB of 10 MB';
+    expect(text()).toBe(
+      `a note\n 25 %  ${rest}  500 kB/s  10 files/s  15 s left  3 being ingested\n` +
+        ` 25 %  ${rest}  250 kB/s  5 files/s  30 s left  3 being ingested\n`,
+    );
+  });
+});
+
+describe('whileShowing', () => {
+  it('says every five seconds that something goes on', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { stream, text } = createCapture();
+    const answer = await whileShowing(
+      stream,
+      () => 'Counting',
+      async () => {
+        vi.advanceTimersByTime(10_000);
+        return 42;
+      },
+    );
+    vi.advanceTimersByTime(10_000);
+    expect(answer).toBe(42);
+    expect(text()).toBe('Counting … 5 s\nCounting … 10 s\n');
   });
 });

@@ -20,25 +20,29 @@ export interface ProgressBar {
 }
 
 const FRAME_MS = 100;
+/** Where lines go to a file or a program, one now and then shows that it goes on. */
+const LINE_MS = 5000;
 const BAR_COLUMNS = 24;
 const CLEAR_LINE = '\r\u001B[2K';
 /** Before that, a rate says little. */
 const MIN_ELAPSED_MS = 1000;
 
-/** A progress bar on a terminal; on anything else only the notes are written. */
+/** A progress bar on a terminal; on anything else a line every 5 seconds, beside the notes. */
 export function createProgressBar(stream: CliOutput, nowMs = () => performance.now()): ProgressBar {
   const startedAtMs = nowMs();
-  let drawnAtMs = Number.NEGATIVE_INFINITY;
+  let drawnAtMs = stream.isTTY ? Number.NEGATIVE_INFINITY : startedAtMs;
   let line = '';
   const draw = (text: string): void => {
-    if (stream.isTTY) stream.writeUnguarded(CLEAR_LINE + toTerminalText(text));
+    stream.writeUnguarded(CLEAR_LINE + toTerminalText(text));
     line = text;
   };
   return {
     update(progress) {
-      if (!stream.isTTY || nowMs() - drawnAtMs < FRAME_MS) return;
+      if (nowMs() - drawnAtMs < (stream.isTTY ? FRAME_MS : LINE_MS)) return;
       drawnAtMs = nowMs();
-      draw(cutToWidth(formatProgress(progress, drawnAtMs - startedAtMs), (stream.columns ?? 80) - 1));
+      const text = formatProgress(progress, drawnAtMs - startedAtMs, stream.isTTY);
+      if (stream.isTTY) draw(cutToWidth(text, (stream.columns ?? 80) - 1));
+      else stream.write(`${toTerminalText(text)}\n`);
     },
     note(text) {
       const bar = line;
@@ -52,8 +56,38 @@ export function createProgressBar(stream: CliOutput, nowMs = () => performance.n
   };
 }
 
+/**
+ * Runs something of which nothing can be told but that it goes on, and says so every 5 seconds: `what() … 15 s`, on a
+ * terminal in one line that goes away.
+ */
+export async function whileShowing<Result>(
+  stream: CliOutput,
+  what: () => string,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  const startedAtMs = performance.now();
+  let isShown = false;
+  const show = (): void => {
+    isShown = true;
+    const text = `${what()} … ${formatDuration(performance.now() - startedAtMs)}`;
+    if (stream.isTTY) stream.writeUnguarded(CLEAR_LINE + toTerminalText(cutToWidth(text, (stream.columns ?? 80) - 1)));
+    else stream.write(`${text}\n`);
+  };
+  const timer = setInterval(show, stream.isTTY ? LINE_MS / 5 : LINE_MS);
+  try {
+    return await run();
+  } finally {
+    clearInterval(timer);
+    if (isShown && stream.isTTY) stream.writeUnguarded(CLEAR_LINE);
+  }
+}
+
 /** As ` 42 % [██████      ]  12 MB of 29 MB  3.1 MB/s  12 files/s  5 s left  remark`. */
-export function formatProgress({ totalBytes, doneBytes, files, remark }: Progress, elapsedMs: number): string {
+export function formatProgress(
+  { totalBytes, doneBytes, files, remark }: Progress,
+  elapsedMs: number,
+  hasBar = true,
+): string {
   const seconds = Math.max(elapsedMs, 1) / 1000;
   const hasRate = elapsedMs >= MIN_ELAPSED_MS;
   const rates = hasRate ? [`${formatBytes(doneBytes / seconds)}/s`, `${formatCount(files / seconds)} files/s`] : [];
@@ -62,7 +96,8 @@ export function formatProgress({ totalBytes, doneBytes, files, remark }: Progres
   }
   const share = Math.min(1, doneBytes / totalBytes);
   const filled = Math.round(share * BAR_COLUMNS);
-  const bar = `${String(Math.floor(share * 100)).padStart(3)} % [${'█'.repeat(filled)}${' '.repeat(BAR_COLUMNS - filled)}]`;
+  const percent = `${String(Math.floor(share * 100)).padStart(3)} %`;
+  const bar = hasBar ? `${percent} [${'█'.repeat(filled)}${' '.repeat(BAR_COLUMNS - filled)}]` : percent;
   const left = hasRate && share > 0 && share < 1 ? [`${formatDuration((elapsedMs / share) * (1 - share))} left`] : [];
   const amount = `${formatBytes(doneBytes)} of ${formatBytes(totalBytes)}`;
   return [bar, amount, ...rates, ...left, remark].join('  ').trimEnd();

@@ -13,6 +13,19 @@ import { toFileIdentity } from './transcript-path.ts';
 /** Bytes from the beginning of a transcript that suffice to identify all known ones: first lines can be long. */
 export const IDENTIFY_HEAD_BYTES = 4 * 1024 * 1024;
 
+/**
+ * Why bytes are not taken for a transcript: there are none, neither lines nor path tell whose it is, or its format is known
+ * and cannot be read yet.
+ */
+export type Refusal = 'empty' | 'unknown-format' | `not-yet-known:${string}`;
+
+/** A refusal in the words that every command and the API have for it, after the name of the file. */
+export function describeRefusal(refusal: Refusal): string {
+  if (refusal === 'empty') return 'empty';
+  if (refusal === 'unknown-format') return 'not recognised as a transcript of any agent that recount reads';
+  return `a ${refusal.slice('not-yet-known:'.length)} transcript, which recount cannot read yet`;
+}
+
 /** Longer first lines are taken for what they begin like. */
 const MAX_FIRST_LINE_BYTES = 256 * 1024;
 /** Members come first in all known documents but for one or two. */
@@ -25,7 +38,7 @@ export interface TranscriptIdentity {
   agent: string | undefined;
   /** Whether transcripts of the format can be ingested. */
   isReadable: boolean;
-  /** Whether lines, the path or the uploader tell whose it is. */
+  /** Whether lines or the path tell whose it is, or else the uploader, who then names agent and session. */
   isRecognised: boolean;
   /** Undefined where neither the caller, the path nor a line names it. */
   sessionId: string | undefined;
@@ -55,6 +68,7 @@ export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInp
   const content = readHead(head, path, agent);
   const fromPath = path === undefined ? undefined : readPath(path, content.known?.agent);
   const pathIsTelling = fromPath !== undefined && (fromPath.isSubagent || fromPath.sessionId !== undefined);
+  const isSessionNamed = Boolean(sessionId) || content.sessionId !== undefined;
   const isNamedSubagent = content.parentSessionId !== undefined;
   const isSubagent = isNamedSubagent || (pathIsTelling ? fromPath.isSubagent : content.agentId !== undefined);
   const agentId = isSubagent ? (fromPath?.agentId ?? content.agentId) : undefined;
@@ -65,7 +79,7 @@ export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInp
     format: content.known?.format.id,
     agent: content.known?.agent.id,
     isReadable: content.known?.format.createReader !== undefined,
-    isRecognised: content.known !== undefined || pathIsTelling,
+    isRecognised: content.isDetected || pathIsTelling || (agent !== undefined && isSessionNamed),
     sessionId: cut(
       sessionId ||
         (fromPath?.sessionId ??
@@ -99,35 +113,35 @@ function toSubagentId(parent: string | undefined, agent: string | undefined, ste
 
 interface HeadContent extends ContentIdentity {
   known: KnownFormat | undefined;
+  /** Whether the format shows in the bytes, rather than being the uploader's word alone. */
+  isDetected: boolean;
 }
 
 function readHead(head: Uint8Array, path: string | undefined, agent: string | undefined): HeadContent {
-  const found: HeadContent = {
-    known: undefined,
+  const found: ContentIdentity = {
     sessionId: undefined,
     agentId: undefined,
     parentSessionId: undefined,
     hasMessage: false,
   };
   const outline = mayBeDocument(head) ? toOutline(head) : undefined;
-  found.known = outline && detectFormat(outline, path, 'document', agent);
+  let detected = outline && detectFormat(outline, path, 'document', agent);
   const fallback = agent === undefined ? undefined : findReadableFormat(agent, 'session');
-  if (outline !== undefined && fallback?.format.layout === 'document') found.known ??= fallback;
-  const createSplitter = found.known === undefined ? createLineSplitter : createDocumentSplitter;
+  const isDocument = detected !== undefined || (outline !== undefined && fallback?.format.layout === 'document');
+  const createSplitter = isDocument ? createDocumentSplitter : createLineSplitter;
   const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key, terminated }) => {
     if (found.sessionId !== undefined && found.hasMessage) return;
     const isTorn = !terminated && head.length >= IDENTIFY_HEAD_BYTES;
     const line = bytes === undefined ? '' : (isTorn ? closeTornLine(bytes) : bytes).toString('utf8');
     for (const json of parseJsonLine(line.trim()).values) {
       const value = toEntryObject(json, key);
-      found.known ??= detectFormat(value, path, 'lines', agent);
-      if (isJsonObject(value)) (found.known ?? fallback)?.format.identify?.(value, found);
+      if (!isDocument) detected ??= detectFormat(value, path, 'lines', agent);
+      if (isJsonObject(value)) (detected ?? fallback)?.format.identify?.(value, found);
     }
   });
   splitter.push(head);
   splitter.finish();
-  found.known ??= fallback;
-  return found;
+  return { ...found, known: detected ?? fallback, isDetected: detected !== undefined };
 }
 
 /** The beginning of a line that is longer than the head, as JSON. */

@@ -1,7 +1,8 @@
+import type { Refusal } from '@recount/core';
 import type { SkipReason } from '@recount/storage/sources';
 
 /** Why something found is not ingested: by the reasons of sources, or by what its content is. */
-export type BackfillSkipReason = SkipReason | 'empty' | 'unknown-format' | `not-yet-known:${string}`;
+export type BackfillSkipReason = SkipReason | Refusal;
 
 /**
  * What became of one item. `queued`: stored, and not seen in a final state. `superseded`: its bytes are the beginning of

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
+import { IDENTIFY_HEAD_BYTES, identifyTranscript, type Refusal, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
 import { SourceError, type TranscriptSource } from '@recount/storage/sources';
 import type { BackfillSkipReason } from './backfill-report.ts';
@@ -48,21 +48,18 @@ export async function readContent(
   }
 }
 
-/**
- * By the lines; where none tells, a sub-agent's path does, as for journals of sub-agents, whose lines name no session. Of
- * documents only those of a known format are transcripts.
- */
+/** As uploads are refused, but for a first line too long to be looked at whole. Of documents only those of a known format are transcripts. */
 function toSkipReason(
-  { format, isReadable, isSubagent, parentSessionId }: TranscriptIdentity,
+  { format, isReadable, isRecognised }: TranscriptIdentity,
   head: Buffer,
   { isWhole, path }: { isWhole: boolean; path: string },
-): BackfillSkipReason | undefined {
+): Refusal | undefined {
   if (head.length === 0) return 'empty';
   if (isReadable) return undefined;
   if (format !== undefined) return `not-yet-known:${format}`;
   if (/\.json$/i.test(path)) return 'unknown-format';
   const hasTellingLine = isWhole || head.includes(LINE_FEED);
-  return hasTellingLine && !(isSubagent && parentSessionId !== undefined) ? 'unknown-format' : undefined;
+  return hasTellingLine && !isRecognised ? 'unknown-format' : undefined;
 }
 
 async function* abortable(stream: Readable, signal: AbortSignal): AsyncGenerator<Uint8Array> {

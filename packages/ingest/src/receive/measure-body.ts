@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import {
   DEFAULT_AGENT_ID,
+  describeRefusal,
   findFormat,
   findReadableFormat,
   IDENTIFY_HEAD_BYTES,
@@ -12,7 +13,7 @@ import type { StoredVersion } from '@recount/db';
 import { cutAtLengths } from '../process/hash-prefixes.ts';
 import { DEFAULT_MIN_CHECKPOINT_BYTES } from '../process/parse-raw-object.ts';
 
-export type ReceiveErrorCode = 'too-large' | 'unidentified' | 'unsupported-format' | 'invalid-session-id';
+export type ReceiveErrorCode = 'too-large' | 'empty' | 'unidentified' | 'unsupported-format' | 'invalid-session-id';
 
 /** The upload cannot be accepted as it is; sending it again will not help. Nothing of it was kept. */
 export class ReceiveError extends Error {
@@ -198,7 +199,7 @@ function createHead(options: MeasureOptions): {
     if (options.format === undefined && identity.format !== undefined && !identity.isReadable) {
       throw new ReceiveError(
         'unsupported-format',
-        `This is a ${identity.format} transcript; recount reads ${READABLE_FORMAT_IDS} so far`,
+        `The body is ${describeRefusal(`not-yet-known:${identity.format}`)}; it reads ${READABLE_FORMAT_IDS}`,
       );
     }
     isDone = identity.isConclusive || length >= IDENTIFY_HEAD_BYTES;

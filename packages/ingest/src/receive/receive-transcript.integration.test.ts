@@ -61,6 +61,7 @@ describe('receiveTranscript', () => {
     ['too large', { maxBytes: 50 }, 'too-large', toTranscript('s', 5)],
     ['without a session id', {}, 'unidentified', '{"type":"user"}\n'],
     ['of another agent', {}, 'unsupported-format', '{"type":"thread.started","thread_id":"t"}\n'],
+    ['that is empty', { sessionId: 's' }, 'empty', ''],
     ['of no known agent', { sessionId: 's' }, 'unsupported-format', '{"type":"note"}\n'],
     ['of an agent that there is not', { agent: 'heron' }, 'unsupported-format', toTranscript('s', 2)],
     ['with a bad session id', { sessionId: 'a\nb' }, 'invalid-session-id', '{}\n'],
@@ -94,8 +95,8 @@ describe('receiveTranscript', () => {
     expect(installation.jobs).toEqual([]);
   });
 
-  it('accepts an empty transcript when its session is named', async () => {
-    const { transcript } = await installation.receive('', { sessionId: session });
+  it('accepts an empty transcript when its agent and session are named', async () => {
+    const { transcript } = await installation.receive('', { sessionId: session, agent: 'claude-code' });
     await installation.work();
     expect(await installation.find(transcript.id)).toMatchObject({ status: 'ingested', total_messages: 0 });
   });

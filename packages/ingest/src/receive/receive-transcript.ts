@@ -1,4 +1,4 @@
-import { findReadableFormat, READABLE_FORMATS } from '@recount/core';
+import { describeRefusal, findReadableFormat, READABLE_FORMATS, type TranscriptIdentity } from '@recount/core';
 import {
   completeOrigin,
   hasWorkspace,
@@ -56,7 +56,7 @@ export interface ReceiveResult {
 
 export const DEFAULT_MAX_TRANSCRIPT_BYTES = 2 * 1024 ** 3;
 const MAX_PATH_LENGTH = 4096;
-const UNRECOGNISED = 'Neither path nor lines look like a session of any agent that recount knows';
+const OVERRULE = 'It is taken all the same where agent and session_id say whose it is';
 const AGENT_LABELS = [...new Set(READABLE_FORMATS.map(({ agent }) => `${agent.label} (${agent.id})`))].join(', ');
 const newTranscriptId = monotonicFactory();
 
@@ -84,18 +84,10 @@ export async function receiveTranscript(
   await deps.rawStore.put(objectKey, measured.chunks, { signal: request.signal });
 
   const { sha256, sizeBytes, identity, beginning } = measured.toResult();
-  if (identity.sessionId === undefined) {
+  const sessionId = await requireSessionId(request, identity, sizeBytes).catch(async (refusal: unknown) => {
     await deps.rawStore.delete(objectKey);
-    throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
-  }
-  if (!identity.isRecognised && request.format === undefined && sizeBytes > 0) {
-    await deps.rawStore.delete(objectKey);
-    throw new ReceiveError(
-      'unsupported-format',
-      `${UNRECOGNISED}: ${AGENT_LABELS}. Name one with agent if it is one of these`,
-    );
-  }
-  const { sessionId } = identity;
+    throw refusal;
+  });
   const transcript = {
     id,
     session_id: sessionId,
@@ -156,6 +148,23 @@ async function addOrigin(
     });
   }
   return completed;
+}
+
+/** Of bytes that are a transcript: what the caller of the library knows for certain needs no lines that tell it. */
+async function requireSessionId(
+  { agent, format, sessionId }: ReceiveRequest,
+  identity: TranscriptIdentity,
+  sizeBytes: number,
+): Promise<string> {
+  if (sizeBytes === 0 && format === undefined && (agent === undefined || sessionId === undefined)) {
+    throw new ReceiveError('empty', `The body is ${describeRefusal('empty')}. ${OVERRULE}`);
+  }
+  if (identity.sessionId === undefined) {
+    throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
+  }
+  if (identity.isRecognised || format !== undefined) return identity.sessionId;
+  const text = `The body is ${describeRefusal('unknown-format')}: ${AGENT_LABELS}. ${OVERRULE}`;
+  throw new ReceiveError('unsupported-format', text);
 }
 
 function checkSessionId(sessionId: string | undefined): void {
