@@ -146,7 +146,11 @@ describe('recount run', () => {
 
   it('says that an agent is not there, or may not be started, as a shell does', async () => {
     const missing = await start(home, ['run', '--', 'no-such-agent']).ended;
-    expect(missing).toMatchObject({ exitCode: 127, stdout: '', stderr: 'recount: no-such-agent is not there\n' });
+    expect(missing).toMatchObject({
+      exitCode: 127,
+      stdout: '',
+      stderr: 'recount: no-such-agent is not found on PATH\n',
+    });
     await chmod(join(home, 'bin/amp'), 0o644);
     expect(await start(home, ['run', '--', join(home, 'bin/amp')]).ended).toMatchObject({ exitCode: 126 });
   });
@@ -182,6 +186,7 @@ describe('a recorded run', () => {
     expect((await stat(spool())).mode & 0o777).toBe(0o700);
     await hold.letGo();
     expect(await recount.ended).toMatchObject({ exitCode: 4, stderr: '' });
+    expect(recount.stderr()).toBe(`recount: records for ${server.url}\n`);
     expect(onlyStream()).toMatchObject({ sessionId: SESSION_ID, agent: 'claude-code', end: { exitCode: '4' } });
     expect(onlyStream()?.bytes.toString()).toBe(toClaudeStream());
     expect(await listSpool()).toEqual([]);
@@ -244,7 +249,7 @@ describe('a recorded run', () => {
     await first.ended;
     expect((await listSpool()).length).toBeGreaterThan(1);
     const second = start(home, recordTo(server.url), environment(hold.environment));
-    await waitUntil(() => second.stderr() !== '', 'the note');
+    await waitUntil(() => second.stderr().includes('waited in the spool'), 'the note');
     await hold.letGo();
     expect((await second.ended).stderr).toBe('recount: a stream that waited in the spool is sent\n');
     const streams = [...server.streams.values()];

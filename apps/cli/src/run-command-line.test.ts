@@ -147,7 +147,7 @@ describe('recount parse', () => {
     expect(JSON.parse(named.out.split('\n')[0] ?? '')).toMatchObject({ kind: 'message', session_id: SESSION });
     const told = await run(['parse', '-', '--format', 'ndjson', '--session-id', 'mine'], { stdin: transcript });
     expect(JSON.parse(told.out.split('\n')[0] ?? '')).toMatchObject({ session_id: 'mine' });
-    expect((await run(['parse', '-'], { stdin: '' })).exitCode).toBe(0);
+    expect(await run(['parse', '-'], { stdin: '' })).toMatchObject({ exitCode: 1, err: 'recount: -: empty\n' });
   });
 
   it('heeds its limits', async () => {

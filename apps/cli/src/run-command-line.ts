@@ -85,6 +85,51 @@ function endQuietlyWithoutReader(context: CliContext): void {
   }
 }
 
+/** Every command, below the heading that `recount --help` has for it. */
+const COMMANDS: Readonly<Record<string, readonly ((context: CliContext) => Command)[]>> = {
+  'Begin:': [createUsageCommand, createUpCommand, createConnectCommand],
+  'Bring transcripts in, and take them out again:': [
+    createBackfillCommand,
+    createUploadCommand,
+    createSendCommand,
+    createWatchCommand,
+    createDisconnectCommand,
+    createExportCommand,
+    createRestoreCommand,
+    createPullCommand,
+    createDeleteCommand,
+  ],
+  'Ask:': [
+    createSessionsCommand,
+    createShowCommand,
+    createWhyCommand,
+    createReportCommand,
+    createSearchCommand,
+    createShareCommand,
+    createPricesCommand,
+    createSqlCommand,
+    createParseCommand,
+    createMcpCommand,
+  ],
+  'Running agents:': [createRunCommand, createTailCommand, createLiveCommand],
+  'The installation:': [
+    createStatusCommand,
+    createIssuesCommand,
+    createStopCommand,
+    createUninstallCommand,
+    createKeysCommand,
+    createWorkspacesCommand,
+    createSettingsCommand,
+    createAuditCommand,
+    createRetainCommand,
+    createDoctorCommand,
+    createVerifyCommand,
+    createRepriceCommand,
+    createRequeueCommand,
+  ],
+  'Its programs:': [createMigrateCommand, createApiCommand, createWorkerCommand],
+};
+
 function createProgram(context: CliContext): Command {
   const program = new Command('recount')
     .description('The warehouse for coding-agent transcripts.')
@@ -96,51 +141,12 @@ function createProgram(context: CliContext): Command {
       outputError: (text, write) => write(text.replace(/^error: /, 'recount: ')),
     })
     .exitOverride();
-  for (const command of [
-    createUsageCommand(context),
-    createUpCommand(context),
-    createBackfillCommand(context),
-    createUploadCommand(context),
-    createConnectCommand(context),
-    createDisconnectCommand(context),
-    createSendCommand(context),
-    createWatchCommand(context),
-    createRestoreCommand(context),
-    createPullCommand(context),
-    createSessionsCommand(context),
-    createShowCommand(context),
-    createWhyCommand(context),
-    createReportCommand(context),
-    createExportCommand(context),
-    createShareCommand(context),
-    createPricesCommand(context),
-    createSearchCommand(context),
-    createParseCommand(context),
-    createRunCommand(context),
-    createTailCommand(context),
-    createLiveCommand(context),
-    createStatusCommand(context),
-    createIssuesCommand(context),
-    createSqlCommand(context),
-    createDeleteCommand(context),
-    createStopCommand(context),
-    createUninstallCommand(context),
-    createMcpCommand(context),
-    createKeysCommand(context),
-    createAuditCommand(context),
-    createWorkspacesCommand(context),
-    createSettingsCommand(context),
-    createRetainCommand(context),
-    createDoctorCommand(context),
-    createRepriceCommand(context),
-    createVerifyCommand(context),
-    createRequeueCommand(context),
-    createMigrateCommand(context),
-    createApiCommand(context),
-    createWorkerCommand(context),
-  ]) {
-    for (const each of [command, ...command.commands]) each.copyInheritedSettings(program);
-    program.addCommand(command);
+  for (const [heading, creators] of Object.entries(COMMANDS)) {
+    for (const create of creators) {
+      const command = create(context).helpGroup(heading);
+      for (const each of [command, ...command.commands]) each.copyInheritedSettings(program);
+      program.addCommand(command);
+    }
   }
   return program;
 }

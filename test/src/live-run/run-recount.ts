@@ -13,6 +13,7 @@ export interface Recount {
   child: ChildProcess;
   stdout(): string;
   stderr(): string;
+  /** `stderr` without the line that says where it records. */
   ended: Promise<{ exitCode: number | null; signal: string | null; stdout: string; stderr: string }>;
 }
 
@@ -60,7 +61,10 @@ export function startRecount(
     child,
     stdout: () => text.stdout,
     stderr: () => text.stderr,
-    ended: once(child, 'close').then(([exitCode, signal]) => ({ exitCode, signal, ...text })),
+    ended: once(child, 'close').then(([exitCode, signal]) => {
+      const stderr = text.stderr.replace(/^recount: records for .*\n/, '');
+      return { exitCode, signal, stdout: text.stdout, stderr };
+    }),
   };
 }
 

@@ -22,8 +22,8 @@ const report: BackfillReport = {
 
 it('tells what was found, what became of it, and why not', () => {
   expect(formatReport(report, 2000, false)).toEqual([
-    `Transcripts found${' '.repeat(45)}1,234`,
-    `  ingested${' '.repeat(52)}1,000`,
+    `Transcripts found${' '.repeat(44)}1,234`,
+    `  ingested${' '.repeat(51)}1,000`,
     `  beginning of a longer one${' '.repeat(37)}30`,
     `  already there${' '.repeat(48)}200`,
     `  failed${' '.repeat(57)}4`,

@@ -5,7 +5,7 @@ import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
 import { addPlaceOptions } from '../report/report-query.ts';
-import { formatCount } from '../terminal/format-values.ts';
+import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
 interface IssuesOptions extends ApiOptions {
@@ -38,7 +38,7 @@ export function createIssuesCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Files that were never stored are not known here: \`recount backfill\` names what it skips.
+Files that were never stored are not known here: \`recount backfill --verbose\` names what it skips.
 
 Examples:
   $ recount issues
@@ -104,15 +104,13 @@ function formatFaulty({ transcript, issues }: FaultyTranscript): string[] {
     error_count: errors,
     warning_count: warnings,
   } = transcript;
-  const counts = `${formatCount(errors)} errors, ${formatCount(warnings)} warnings`;
+  const counts = `${formatCountOf(errors, 'error')}, ${formatCountOf(warnings, 'warning')}`;
   const heading = status === 'failed' ? `failed: ${toSingleLine(reason ?? 'unknown reason')}` : counts;
   const rest = errors + warnings - issues.length;
   return [
     `${toSingleLine(path ?? id)}  ${heading}`,
     `  session ${toSingleLine(session)}, transcript ${id}`,
-    ...issues.map(
-      (issue) => `  line ${issue.line_number}: ${issue.severity} ${issue.code}: ${toSingleLine(issue.message)}`,
-    ),
+    ...issues.map((issue) => `  line ${issue.line_number}: ${issue.severity}: ${toSingleLine(issue.message)}`),
     ...(issues.length > 0 && rest > 0
       ? [`  … ${formatCount(rest)} more: recount issues ${toSingleLine(session)} --lines N`]
       : []),

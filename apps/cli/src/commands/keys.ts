@@ -5,7 +5,7 @@ import { CliError } from '../cli-error.ts';
 import { parseExpiry, parseTimeSpan } from '../option-values.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
-import { formatTable } from '../terminal/table.ts';
+import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
 const SCOPES = ['ingest', 'read', 'admin'] as const satisfies readonly ApiKeyScope[];
@@ -127,25 +127,39 @@ async function listKeys(context: CliContext, { workspace, json, utc = false }: K
   for (const line of formatKeys(keys, utc, toPrintWidth(context.stdout))) print(context, line);
 }
 
+/** Columns of what a key may lack; one that all of them lack is left out. */
+const KEY_FIELDS: Readonly<Record<string, 'person' | 'created_at' | 'last_used_at' | 'expires_at' | 'revoked_at'>> = {
+  PERSON: 'person',
+  CREATED: 'created_at',
+  'LAST USED': 'last_used_at',
+  EXPIRES: 'expires_at',
+  REVOKED: 'revoked_at',
+};
+
 function formatKeys(keys: readonly ApiKeyRow[], utc: boolean, maxWidth: number): string[] {
   if (keys.length === 0) return ['No keys.'];
-  const columns = ['ID', 'NAME', 'KEY', 'SCOPES', 'PERSON', 'CREATED', 'LAST USED', 'EXPIRES', 'REVOKED'].map(
-    (header) => ({
-      header,
-      ...(header === 'NAME' && { minWidth: 12 }),
-    }),
-  );
-  const rows = keys.map((key) => [
-    key.id,
-    toSingleLine(key.name),
-    `…${key.hint}`,
-    key.scopes.join(','),
-    toSingleLine(key.person ?? ''),
-    formatTimestamp(key.created_at, utc),
-    formatTimestamp(key.last_used_at, utc),
-    formatTimestamp(key.expires_at, utc),
-    formatTimestamp(key.revoked_at, utc),
-  ]);
+  const columns: TableColumn[] = [
+    { header: 'ID' },
+    { header: 'NAME', minWidth: 8 },
+    { header: 'KEY' },
+    { header: 'SCOPES' },
+    { header: 'PERSON', minWidth: 8, isOptional: true, rank: 1 },
+    { header: 'CREATED', isOptional: true, rank: 0 },
+    { header: 'LAST USED', isOptional: true, rank: 2 },
+    { header: 'EXPIRES', isOptional: true, rank: 3 },
+    { header: 'REVOKED', isOptional: true, rank: 4 },
+  ].filter(({ header }) => {
+    const field = KEY_FIELDS[header];
+    return field === undefined || keys.some((key) => key[field] !== null);
+  });
+  const toCell = (key: ApiKeyRow, header: string): string => {
+    const field = KEY_FIELDS[header];
+    if (field === 'person') return toSingleLine(key.person ?? '');
+    if (field !== undefined) return formatTimestamp(key[field], utc);
+    if (header === 'KEY') return `…${key.hint}`;
+    return header === 'SCOPES' ? key.scopes.join(',') : toSingleLine(header === 'ID' ? key.id : key.name);
+  };
+  const rows = keys.map((key) => columns.map(({ header }) => toCell(key, header)));
   return formatTable(columns, rows, maxWidth);
 }
 

@@ -1,13 +1,61 @@
+import type { LiveList, LiveStream } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, print } from '../cli-context.ts';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { CliError, UsageError } from '../cli-error.ts';
+import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import type { LiveOptions } from '../live/live-options.ts';
+
+interface ListOptions extends ApiOptions {
+  all?: boolean;
+  json?: boolean;
+}
+
+type WatchOptions = Pick<LiveOptions, 'verbose' | 'text' | 'progress' | 'json' | 'server' | 'key'>;
 
 interface FlushOptions extends ApiOptions {
   json?: boolean;
 }
 
 export function createLiveCommand(context: CliContext): Command {
-  const live = new Command('live').description('Streams recorded by `recount run` and `recount tail`');
+  const addServer = (command: Command): Command =>
+    command
+      .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
+      .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it');
+  const live = new Command('live').description(
+    'Running agents that are recorded: list them, watch one, send what waits',
+  );
+  addServer(live.command('list', { isDefault: true }).description('List the agents that run now'))
+    .option('-a, --all', 'with those that have ended, as long as they are remembered')
+    .option('--json', 'print JSON')
+    .addHelpText(
+      'after',
+      `
+Those that \`recount run --record\` and \`recount tail --record\` bring, here or on other machines. A stream is listed with its
+first line; until that names the session, by the id of the stream.
+
+Examples:
+  $ recount live
+  $ recount live watch`,
+    )
+    .action((options: ListOptions) => list(context, options));
+  addServer(live.command('watch').description('Follow a running agent, a line for each thing that it does'))
+    .argument('[session]', 'session or stream, or the beginning of its id; default: the one that runs')
+    .option('-v, --verbose', 'what tools gave, durations and warnings')
+    .option('--no-text', "without the agent's texts")
+    .option('--progress', 'with thoughts, plans and states')
+    .option('--json', 'print the events as JSON, one object a line')
+    .addHelpText(
+      'after',
+      `
+Begins with what has happened so far, and ends with the agent. Of one that has ended the same is shown, as long as its events
+are kept; \`recount show\` reads any session.
+
+Examples:
+  $ recount live watch
+  $ recount live watch 0fae0449 --verbose`,
+    )
+    .action((session: string | undefined, options: WatchOptions) => watch(context, session, options));
   live
     .command('flush')
     .description('Send what could not be sent while it was recorded')
@@ -53,4 +101,88 @@ async function flush(context: CliContext, options: FlushOptions): Promise<void> 
     }
   }
   if (count === 0 && !options.json) print(context, 'Nothing waits.');
+}
+
+async function openApi(context: CliContext, options: ApiOptions): Promise<ApiClient> {
+  const [{ createApiClient }, { findApi, NO_API_MESSAGE }] = await Promise.all([
+    import('../connection/api-client.ts'),
+    import('../connection/find-api.ts'),
+  ]);
+  const place = await findApi(context, options);
+  if (place === undefined) throw new CliError(NO_API_MESSAGE);
+  return createApiClient(place);
+}
+
+async function listStreams(client: ApiClient, state: 'running' | 'all'): Promise<LiveStream[]> {
+  return (await client.request<LiveList>('/v1/live', { query: { state } }))?.streams ?? [];
+}
+
+async function list(context: CliContext, options: ListOptions): Promise<void> {
+  const streams = await listStreams(await openApi(context, options), options.all ? 'all' : 'running');
+  if (options.json) return print(context, JSON.stringify({ streams }, null, 2));
+  if (streams.length === 0) {
+    return note(
+      context,
+      `Nothing runs${options.all ? ', nor did' : ''}. \`recount run --record -- claude -p "…"\` records an agent.`,
+    );
+  }
+  const { formatLiveStreams } = await import('../live/live-table.ts');
+  const { toPrintWidth } = await import('../terminal/print-width.ts');
+  for (const line of formatLiveStreams(streams, Date.now(), toPrintWidth(context.stdout))) print(context, line);
+  const [running] = streams.filter(({ state }) => state === 'open');
+  if (running !== undefined) note(context, `recount live watch ${running.session_id.slice(0, 8)} follows it.`);
+}
+
+async function watch(context: CliContext, given: string | undefined, options: WatchOptions): Promise<void> {
+  const client = await openApi(context, options);
+  const stream = chooseStream(await listStreams(client, given === undefined ? 'running' : 'all'), given);
+  const [{ download }, { createLineView }, { toLayout }, { createScreen }, { readLiveEvents, toAgentEvent }, agents] =
+    await Promise.all([
+      import('../connection/download.ts'),
+      import('../live/stream-view.ts'),
+      import('../live/live-setup.ts'),
+      import('../live/screen.ts'),
+      import('../live/watch-session.ts'),
+      import('@recount/core/live'),
+    ]);
+  const signal = context.listenForInterruption();
+  const agent = agents.agentOf(stream.agent);
+  if (agent === undefined) throw new CliError(`recount shows no streams of ${stream.agent}.`);
+  note(context, `Session ${stream.session_id}`);
+  const screen = createScreen(context);
+  const view = createLineView(screen, toLayout(context, agent, options));
+  try {
+    const path = `/v1/sessions/${encodeURIComponent(stream.session_id)}/events`;
+    const answer = await download(client.place, path, { query: { follow: 'false' }, signal });
+    for await (const event of readLiveEvents(answer)) {
+      if (options.json) await screen.writeLine(JSON.stringify(event));
+      else if (event.event === 'stream:end') {
+        const { success, error = null, aborted = false, stopReason } = event.data;
+        const outcome = { state: success ? 'complete' : 'error', success, aborted, error, stopReason } as const;
+        await view.showEnd({ outcome, exit: undefined, summary: undefined });
+      } else {
+        const shown = toAgentEvent(event);
+        if (shown !== undefined) await view.showEvent(shown);
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await screen.close();
+  }
+}
+
+/** The stream that is meant: by its session, by its own id, by the beginning of either, or the only one. */
+function chooseStream(streams: readonly LiveStream[], given: string | undefined): LiveStream {
+  const named = streams.filter(
+    ({ session_id, stream_id }) => given === undefined || session_id.startsWith(given) || stream_id.startsWith(given),
+  );
+  const [first] = named;
+  const sessions = new Set(named.map(({ session_id }) => session_id));
+  if (first !== undefined && sessions.size === 1) return first;
+  if (given === undefined && first === undefined)
+    throw new UsageError('Nothing runs; `recount live --all` lists what did.');
+  if (first === undefined)
+    throw new UsageError(`Nothing that runs or ran lately is called ${given}: see \`recount live --all\`.`);
+  throw new UsageError(`Several may be meant: ${[...sessions].slice(0, 5).join(', ')}.`);
 }

@@ -53,7 +53,8 @@ async function search(context: CliContext, q: string, options: SearchOptions): P
   const { formatSearchResults } = await import('../search/format-search-results.ts');
   const { NO_COLOR, TERM } = context.environment;
   const isColored = context.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
-  const layout = { timeZone: query.time_zone ?? 'UTC', isColored };
+  const { toPrintWidth } = await import('../terminal/print-width.ts');
+  const layout = { timeZone: query.time_zone ?? 'UTC', isColored, maxWidth: toPrintWidth(context.stdout) };
   for (const line of formatSearchResults(list, layout)) printStyled(context, line);
 }
 

@@ -62,7 +62,9 @@ export function createWhyCommand(context: CliContext): Command {
   return addPlaceOptions(
     addTimeZoneOptions(
       new Command('why')
-        .description('Why a session cost what it cost: by class and rate, the dearest turns, what is shared or unsure')
+        .description(
+          'Why a session cost what it cost: by class and rate, the most expensive turns, what is shared or unsure',
+        )
         .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
         .option('--json', 'print JSON'),
     ),

@@ -9,51 +9,113 @@ interface SqlOptions {
   write?: boolean;
   csv?: boolean;
   json?: boolean;
+  workspace: string;
+  allWorkspaces?: boolean;
 }
 
 const MAX_ROWS = 10_000;
 const MAX_CELL_LENGTH = 80;
-/** The views of docs/sql.md can be named without their schema. */
-const SEARCH_PATH = 'analytics,recount,public';
+/** With --write: the views of docs/sql.md can be named without their schema there, too. */
+const WRITE_PATH = 'analytics,recount,public';
+/** insufficient_privilege, and read_only_sql_transaction, of a standby. */
+const CANNOT_CREATE = new Set(['42501', '25006']);
 
 export function createSqlCommand(context: CliContext): Command {
   return new Command('sql')
-    .description('Run a query on the database, or open psql; read-only unless --write')
+    .description('Run a query on the analytics views, or open psql; as a role that can only read')
     .argument('[query]', 'SQL; without it, psql is opened')
-    .option('--write', 'allow changes: rows that are not written by recount may not be kept')
+    .option('--write', 'as the role of DATABASE_URL, on all tables; rows that recount did not write may not be kept')
+    .option('--workspace <name>', 'workspace to read, where there are several', 'default')
+    .option('--all-workspaces', 'read all of them')
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
-Works on DATABASE_URL, else on the local installation, which must be running. docs/sql.md describes the views; all workspaces are
-in them.
+Works on DATABASE_URL, else on the local installation, which must be running. docs/sql.md describes the views. Keys, tables and
+the queue cannot be read but with --write; the role is made for the call and deleted after it.
 
 Examples:
   $ recount sql "SELECT project, sum(cost_usd) FROM daily_usage GROUP BY project ORDER BY 2 DESC NULLS LAST"
   $ recount sql`,
     )
     .action((query: string | undefined, options: SqlOptions) =>
-      query === undefined ? openPsql(context, options) : runQuery(context, query, options),
+      withUser(context, options, (user) =>
+        query === undefined ? openPsql(context, user, options) : runQuery(context, user, query, options),
+      ),
     );
 }
 
-async function runQuery(context: CliContext, query: string, options: SqlOptions): Promise<void> {
-  const { withDatabase } = await import('../connection/open-installation.ts');
-  const { sql } = await import('@recount/db');
-  await withDatabase(context, async ({ withTransaction }) => {
-    const result = await withTransaction(async (transaction) => {
-      await transaction.execute(sql.raw(`SET LOCAL search_path TO ${SEARCH_PATH}`));
-      if (!options.write) await transaction.execute(sql.raw('SET TRANSACTION READ ONLY'));
-      try {
-        return await transaction.execute<Record<string, unknown>>(sql.raw(query));
-      } catch (error) {
-        const { message } = ((error as Error).cause ?? error) as Error;
-        throw new CliError(`Postgres: ${message}`);
-      }
+/** Who queries: the address to connect to, and settings beside those of the role. */
+interface DatabaseUser {
+  url: string;
+  settings: string;
+}
+
+/** Runs something with the address of a reader that is there for so long, or with the database's own for --write. */
+async function withUser(
+  context: CliContext,
+  { write, workspace, allWorkspaces }: SqlOptions,
+  run: (user: DatabaseUser) => Promise<void>,
+): Promise<void> {
+  const [{ findDatabaseUrl, findWorkspace, withDatabase }, { createDatabaseReader }] = await Promise.all([
+    import('../connection/open-installation.ts'),
+    import('@recount/db'),
+  ]);
+  const url = await findDatabaseUrl(context);
+  if (write) return await run({ url, settings: `-c search_path=${WRITE_PATH}` });
+  // Read once, so that it is said once where the installation is.
+  const pinned = { ...context, environment: { ...context.environment, DATABASE_URL: url } };
+  await withDatabase(pinned, async (database) => {
+    const workspaceId = allWorkspaces ? undefined : await findWorkspace(database, workspace);
+    const reader = await createDatabaseReader(database, workspaceId).catch((error: unknown) => {
+      const { code, message } = ((error as Error).cause ?? error) as Error & { code?: string };
+      if (!CANNOT_CREATE.has(code ?? '')) throw error;
+      throw new CliError(
+        `The role of DATABASE_URL cannot make one that only reads (${message}): let it have CREATEROLE, name a reader of ` +
+          'your own in DATABASE_URL and give --write, or see docs/sql.md.',
+      );
     });
-    await printRows(context, result.rows, result.fields?.map(({ name }) => name) ?? [], options);
+    try {
+      await run({ url: toReaderUrl(url, reader), settings: '' });
+    } finally {
+      await reader.drop();
+    }
   });
+}
+
+function toReaderUrl(databaseUrl: string, { user, password }: { user: string; password: string }): string {
+  const url = new URL(databaseUrl);
+  if (url.hostname === '') {
+    // A socket, whose folder is in the query: an address without a host can have no user.
+    url.searchParams.set('user', user);
+    url.searchParams.set('password', password);
+    return url.href;
+  }
+  url.username = user;
+  url.password = password;
+  return url.href;
+}
+
+async function runQuery(
+  context: CliContext,
+  { url, settings }: DatabaseUser,
+  query: string,
+  options: SqlOptions,
+): Promise<void> {
+  const { createDatabasePool } = await import('@recount/db');
+  const { pool, close } = createDatabasePool({ connectionString: url, maxConnections: 1 });
+  try {
+    if (settings !== '') await pool.query(`SET search_path = ${WRITE_PATH}`);
+    const result = await pool.query(query).catch(({ message }: Error) => {
+      throw new CliError(`Postgres: ${message}`);
+    });
+    // Of several statements, the last one that gives rows.
+    const shown = [result].flat().findLast(({ fields }) => fields?.length > 0);
+    await printRows(context, shown?.rows ?? [], shown?.fields.map(({ name }) => name) ?? [], options);
+  } finally {
+    await close();
+  }
 }
 
 async function printRows(
@@ -75,7 +137,11 @@ async function printRows(
   const toCell = (value: unknown): string => {
     if (value === null || value === undefined) return '';
     const text =
-      value instanceof Date ? value.toISOString() : typeof value === 'object' ? JSON.stringify(value) : String(value);
+      value instanceof Date
+        ? value.toISOString().replace('T', ' ')
+        : typeof value === 'object'
+          ? JSON.stringify(value)
+          : String(value);
     return toSingleLine(text).slice(0, MAX_CELL_LENGTH);
   };
   const shown = rows.slice(0, MAX_ROWS);
@@ -98,21 +164,28 @@ async function printRows(
   );
 }
 
-async function openPsql(context: CliContext, { write, csv, json }: SqlOptions): Promise<void> {
+async function openPsql(
+  context: CliContext,
+  { url: address, settings }: DatabaseUser,
+  { csv, json }: SqlOptions,
+): Promise<void> {
   if (csv || json) throw new UsageError('--csv and --json need a query.');
-  const { findDatabaseUrl } = await import('../connection/open-installation.ts');
-  const url = new URL(await findDatabaseUrl(context));
+  const url = new URL(address);
+  const of = (part: string, name: string): string | undefined =>
+    decodeURIComponent(part) || url.searchParams.get(name) || undefined;
   // By the environment: arguments can be seen by other users of the machine.
   const env = {
     ...context.environment,
-    PGHOST: decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '') || url.searchParams.get('host') || undefined,
-    PGPORT: url.port || undefined,
-    PGUSER: decodeURIComponent(url.username) || undefined,
-    PGPASSWORD: decodeURIComponent(url.password) || undefined,
-    PGDATABASE: decodeURIComponent(url.pathname.slice(1)) || undefined,
+    PGHOST: of(url.hostname.replace(/^\[|\]$/g, ''), 'host'),
+    PGPORT: of(url.port, 'port'),
+    PGUSER: of(url.username, 'user'),
+    PGPASSWORD: of(url.password, 'password'),
+    PGDATABASE: of(url.pathname.slice(1), 'dbname'),
     PGSSLMODE: url.searchParams.get('sslmode') ?? undefined,
-    PGOPTIONS: `-c search_path=${SEARCH_PATH}${write ? '' : ' -c default_transaction_read_only=on'}`,
+    PGOPTIONS: settings,
   };
+  // Ctrl-C is for psql, which ends a query by it; the role is deleted when psql has ended.
+  context.listenForInterruption();
   const psql = spawn('psql', [], { stdio: 'inherit', env });
   const failed = once(psql, 'error').then(([error]) => {
     const { code } = error as NodeJS.ErrnoException;

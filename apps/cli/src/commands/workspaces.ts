@@ -2,6 +2,9 @@ import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 
+/** Of a ULID. */
+const ID_LENGTH = 26;
+
 export function createWorkspacesCommand(context: CliContext): Command {
   const workspaces = new Command('workspaces').description('List, create and delete workspaces').addHelpText(
     'after',
@@ -36,7 +39,8 @@ async function listWorkspaces(context: CliContext, json: boolean): Promise<void>
   const db = await import('@recount/db');
   const workspaces = await withDatabase(context, ({ database }) => db.listWorkspaces(database));
   if (json) return print(context, JSON.stringify(workspaces, null, 2));
-  for (const { id, name } of workspaces) print(context, `${id}  ${name}`);
+  for (const { id, name } of [{ id: 'ID'.padEnd(ID_LENGTH), name: 'NAME' }, ...workspaces])
+    print(context, `${id}  ${name}`);
 }
 
 async function createWorkspace(context: CliContext, name: string): Promise<void> {

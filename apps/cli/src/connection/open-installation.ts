@@ -44,12 +44,12 @@ export async function findDatabaseUrl(context: CliContext): Promise<string> {
 }
 
 async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: string; rawStore: string }> {
-  const { lock, path } = toDataDirectory(context);
+  const { lock } = toDataDirectory(context);
   const { url, databaseUrl, rawStore } = (await findRunning(lock)) ?? {};
   if (databaseUrl === undefined || rawStore === undefined) {
     throw new CliError('No database: start the local installation with `npm start`, or set DATABASE_URL.');
   }
-  note(context, `Using the local installation in ${path} (${url})`);
+  note(context, `Using the local installation at ${url}`);
   return { databaseUrl, rawStore };
 }
 

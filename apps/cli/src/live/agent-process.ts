@@ -28,7 +28,7 @@ export class AgentStartError extends CliError {
 
   constructor(command: string, cause: NodeJS.ErrnoException) {
     const isMissing = cause.code === 'ENOENT';
-    super(`${command} ${isMissing ? 'is not there' : `cannot be started (${cause.code})`}`, { cause });
+    super(`${command} ${isMissing ? 'is not found on PATH' : `cannot be started (${cause.code})`}`, { cause });
     this.exitCode = isMissing ? 127 : 126;
   }
 }

@@ -5,7 +5,7 @@ import { UsageError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import type { EventLayout } from './event-lines.ts';
 import type { LiveOptions } from './live-options.ts';
-import { findRecordTarget, type RecordTarget } from './record-target.ts';
+import { findRecordTarget, type RecordTarget, toTargetName } from './record-target.ts';
 import { type Recording, startRecording } from './recording.ts';
 import type { Screen } from './screen.ts';
 import { createStallWatch, type StallWatch } from './stall-watch.ts';
@@ -35,7 +35,7 @@ export async function startRecordingOf(
   options: LiveOptions,
 ): Promise<Recording | undefined> {
   if (agent === undefined || target === undefined) return undefined;
-  return await startRecording({
+  const recording = await startRecording({
     folder: toSpoolFolder(context),
     maxSpoolBytes: MAX_SPOOL_BYTES,
     target,
@@ -44,6 +44,8 @@ export async function startRecordingOf(
     isVerbose: options.verbose ?? false,
     tell: screen.note,
   });
+  if (recording !== undefined) screen.note(`records for ${toTargetName(target.spoolTarget)}`);
+  return recording;
 }
 
 /** `agent` is undefined for a stream that is not understood. */
@@ -71,7 +73,11 @@ export function watchForStall(screen: Screen, name: string, seconds: number | un
   });
 }
 
-function toLayout({ stdout, environment }: CliContext, agent: RunnableAgent, options: LiveOptions): EventLayout {
+export function toLayout(
+  { stdout, environment }: CliContext,
+  agent: RunnableAgent,
+  options: Pick<LiveOptions, 'verbose' | 'text' | 'progress'>,
+): EventLayout {
   const isTerminal = stdout.isTTY === true;
   return {
     agent: agent.program.command,

@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import toTextWidth from 'string-width';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { type CellLayout, formatCell, isRightAligned, toCostDecimals } from './format-cell.ts';
@@ -99,6 +98,7 @@ function createCellFormatter(
   const costPaths = columns.filter(({ format }) => format === 'cost').map(({ path }) => path);
   const costDecimals = toCostDecimals(toLargest(costPaths, [...rows, totals]));
   const layouts = new Map<ReportColumn, CellLayout>();
+  const projectNames = toShortPaths(rows.map((row) => row.project).filter((each) => typeof each === 'string'));
   const common = { currencyLabel: currency_label, timeZone: filters.time_zone, costDecimals };
   return (row: ReportRow, column: ReportColumn): string => {
     const { path, format } = column;
@@ -109,12 +109,33 @@ function createCellFormatter(
     }
     const value = readPath(row, path);
     if (path === 'file_path') return formatCell(toRelativePath(value, row.project), format, layout);
-    if (path === 'project' && typeof value === 'string') return formatCell(basename(value) || value, format, layout);
+    if (path === 'project' && typeof value === 'string') return formatCell(projectNames.get(value), format, layout);
     if (TIMES.has(path) && value === null) return 'no time';
     if (path === 'day' && typeof value === 'string') return `${toWeekday(value)} ${value}`;
+    if (path === 'hour' && typeof value === 'string') return value.slice(0, 16).replace('T', ' ');
     return formatCell(value, format, layout);
   };
 }
+
+/** The ends of paths, of as many folders as tell them apart: what the filter takes, too. */
+export function toShortPaths(paths: readonly string[]): Map<string, string> {
+  const names = new Map<string, string>();
+  for (const path of new Set(paths)) {
+    const parts = path.split('/').filter((part) => part !== '');
+    let end = parts.at(-1) ?? path;
+    for (
+      let count = 2;
+      count <= parts.length && paths.some((other) => other !== path && isEndOf(end, other));
+      count++
+    ) {
+      end = parts.slice(-count).join('/');
+    }
+    names.set(path, end);
+  }
+  return names;
+}
+
+const isEndOf = (end: string, path: string): boolean => path === end || path.endsWith(`/${end}`);
 
 function toRelativePath(path: unknown, project: unknown): unknown {
   const isInside = typeof path === 'string' && typeof project === 'string' && path.startsWith(`${project}/`);

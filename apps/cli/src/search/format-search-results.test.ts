@@ -30,7 +30,7 @@ const toList = (fields: Partial<SearchResultList> = {}): SearchResultList => ({
   next_cursor: null,
   ...fields,
 });
-const plain = { timeZone: 'UTC', isColored: false };
+const plain = { timeZone: 'UTC', isColored: false, maxWidth: 80 };
 
 describe('formatSearchResults', () => {
   it('shows what was found, where, and steers no terminal', () => {
@@ -44,9 +44,14 @@ describe('formatSearchResults', () => {
   });
 
   it('highlights on a terminal', () => {
-    expect(formatSearchResults(toList(), { timeZone: 'UTC', isColored: true })[1]).toBe(
+    expect(formatSearchResults(toList(), { ...plain, isColored: true })[1]).toBe(
       '  …one cent [31mtoo \u001B[1;33mmuch\u001B[0m money',
     );
+  });
+
+  it('fits the terminal', () => {
+    const narrow = formatSearchResults(toList(), { ...plain, maxWidth: 20 });
+    expect(narrow.slice(0, 4)).toEqual(['2026-03-02 10:00Z…', '  …one cent', '  [31mtoo much', '  money']);
   });
 
   it('leaves out what is not known', () => {

@@ -1,27 +1,30 @@
 import { basename } from 'node:path';
 import type { SearchResult, SearchResultList } from '@recount/contract';
 import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
-import { toSingleLine } from '../terminal/text-width.ts';
+import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
 export interface SearchLayout {
   /** IANA name; true stands for UTC. */
   timeZone: string | boolean;
   /** Matches stand out and places recede, by escape sequences. */
   isColored: boolean;
+  /** Columns that a snippet may have. */
+  maxWidth: number;
 }
 
 const MATCH = '\u001B[1;33m';
 const DIM = '\u001B[2m';
 const RESET = '\u001B[0m';
 const MAX_TITLE_LENGTH = 60;
+const INDENT = '  ';
 
-/** Three lines for each result and an empty one, then what there is beside them. */
+/** Where it is, its text and the command that opens it for each result, and an empty line, then what there is beside them. */
 export function formatSearchResults(list: SearchResultList, layout: SearchLayout): string[] {
   const lines = list.results.flatMap((result) => [...formatResult(result, layout), '']);
   return [...lines, ...formatFootnotes(list)];
 }
 
-function formatResult(result: SearchResult, { timeZone, isColored }: SearchLayout): string[] {
+function formatResult(result: SearchResult, { timeZone, isColored, maxWidth }: SearchLayout): string[] {
   const paint = (text: string, style: string): string => (isColored ? `${style}${text}${RESET}` : text);
   const heading = [
     formatTimestamp(result.timestamp, timeZone),
@@ -37,8 +40,8 @@ function formatResult(result: SearchResult, { timeZone, isColored }: SearchLayou
   });
   const copies = result.copy_count > 1 ? `  (${formatCount(result.copy_count)} copies)` : '';
   return [
-    heading.filter((part) => part !== '').join('  '),
-    `  ${snippet.join('').trim()}`,
+    cutToWidth(heading.filter((part) => part !== '').join('  '), maxWidth),
+    ...wrapToWidth(snippet.join('').trim(), maxWidth - INDENT.length).map((line) => `${INDENT}${line}`),
     paint(`  recount show ${toSingleLine(result.session_id)} --line ${result.line_number}${copies}`, DIM),
   ];
 }

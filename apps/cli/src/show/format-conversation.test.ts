@@ -118,8 +118,9 @@ describe('formatConversation', () => {
     expect(show()).toMatchInlineSnapshot(`
       "Fix[31m it
       aaaa  claude-code  claude-opus-5
-      /app (main)  2026-03-02 10:00Z to 11:00Z (1 h 0 min)
-      4 messages, 10 tokens, $1.50, 1 errors
+      /app (main)
+      2026-03-02 10:00Z to 11:00Z (1 h 0 min)
+      4 messages, 10 tokens, $1.50, 1 error
 
       You  10:00Z  line 1
         Please fix it

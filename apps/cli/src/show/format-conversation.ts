@@ -9,7 +9,7 @@ import {
   toEdits,
 } from '@recount/contract';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
-import { formatCount, formatDuration, formatTimestamp } from '../terminal/format-values.ts';
+import { formatCount, formatCountOf, formatDuration, formatTimestamp } from '../terminal/format-values.ts';
 import { toTokens } from '../sessions/session-table.ts';
 import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 import type { LoadedSession } from './read-session.ts';
@@ -66,7 +66,7 @@ function formatHeading(session: Session, { timeZone }: ShowOptions): ShownLine[]
   const errors = session.tool_error_count + session.api_error_count;
   const tokens = toTokens(session);
   const figures = [
-    `${formatCount(session.total_messages)} messages`,
+    formatCountOf(session.total_messages, 'message'),
     ...(tokens === null
       ? ['tokens and cost not known: the transcript has no usage']
       : [
@@ -76,7 +76,7 @@ function formatHeading(session: Session, { timeZone }: ShowOptions): ShownLine[]
             ? [`too low: of ${formatCount(session.output_only_count)} responses only output is known`]
             : []),
         ]),
-    ...(errors > 0 ? [`${formatCount(errors)} errors`] : []),
+    ...(errors > 0 ? [formatCountOf(errors, 'error')] : []),
   ];
   return [
     { text: cutToWidth(toSingleLine(title ?? prompt ?? session.session_id), MAX_TEXT_WIDTH), style: 'bold' },
@@ -84,10 +84,8 @@ function formatHeading(session: Session, { timeZone }: ShowOptions): ShownLine[]
       text: `${toSingleLine(session.session_id)}  ${session.agent}  ${session.models.map(toSingleLine).join(', ')}`,
       style: 'dim',
     },
-    {
-      text: `${toSingleLine(place)}  ${formatTimestamp(first, timeZone)}${end} (${formatDuration(session.duration_ms)})`,
-      style: 'dim',
-    },
+    { text: toSingleLine(place), style: 'dim' },
+    { text: `${formatTimestamp(first, timeZone)}${end} (${formatDuration(session.duration_ms)})`, style: 'dim' },
     { text: figures.join(', '), style: 'dim' },
     { text: '' },
   ];

@@ -16,7 +16,7 @@ const CLASSES = { input: 'input', output: 'output', cache_read: 'cache read', ca
 /** Parts that make up less of the whole are summed up. */
 const MAX_PARTS = 12;
 
-/** Why a session cost what it cost: by class and rate, the dearest responses, what is shared, unfinalised and unpriced. */
+/** Why a session cost what it cost: by class and rate, the most expensive responses, what is shared, unfinalised and unpriced. */
 export function formatCosts(reasons: CostReasons, layout: { timeZone: string; maxWidth: number }): StyledLine[] {
   const { session } = reasons;
   const money = toMoney(session.cost_estimate_usd ?? 0);
@@ -33,7 +33,7 @@ export function formatCosts(reasons: CostReasons, layout: { timeZone: string; ma
     { text: '' },
     ...formatParts(reasons, layout.maxWidth, money),
     { text: '' },
-    ...formatDearest(reasons, layout, money),
+    ...formatMostExpensive(reasons, layout, money),
     ...formatNotes(reasons, layout.maxWidth, money),
   ];
 }
@@ -98,7 +98,7 @@ function toRate({ lowest_rate_usd: lowest, highest_rate_usd: highest }: SessionC
   return highest - lowest <= highest * 0.02 ? format(highest) : `${format(lowest)} to ${format(highest)}`;
 }
 
-function formatDearest(
+function formatMostExpensive(
   { costs, session }: CostReasons,
   { timeZone, maxWidth }: { timeZone: string; maxWidth: number },
   money: Money,
@@ -115,7 +115,7 @@ function formatDearest(
   ]);
   const columns: TableColumn[] = [
     { header: 'LINE' },
-    { header: 'DEAREST TURNS' },
+    { header: 'MOST EXPENSIVE TURNS' },
     { header: 'READ', align: 'right' },
     { header: 'WRITTEN TO CACHE', align: 'right', isOptional: true },
     { header: 'OUTPUT', align: 'right' },
@@ -129,7 +129,7 @@ function formatDearest(
   return [
     ...lines,
     {
-      text: `recount show ${session.session_id} --line ${costs.dearest[0]?.line_number} opens the first.`,
+      text: `recount show ${toSingleLine(session.session_id)} --line ${costs.dearest[0]?.line_number}`,
       style: 'dim',
     },
     { text: '' },

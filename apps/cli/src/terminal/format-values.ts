@@ -6,6 +6,11 @@ export function formatCount(count: number): string {
   return COUNT_FORMAT.format(count);
 }
 
+/** As `1 error` and `2 errors`; `plural` where that is not the noun with an s. */
+export function formatCountOf(count: number, noun: string, plural = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : plural}`;
+}
+
 /** Dollars: four decimals below 1, else two. */
 export function formatUsd(usd: number | null): string {
   if (usd === null) return 'unpriced';
