@@ -325,7 +325,12 @@ describe('recount run of a program that is not there', () => {
     expect(exitCode).toBe(127);
     const lines = stdout.trimEnd().split('\n');
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { type: 'close', success: false, error: 'missing-program is not there', exit: { exitCode: 127, signal: null } },
+      {
+        type: 'close',
+        success: false,
+        error: 'missing-program is not found on PATH',
+        exit: { exitCode: 127, signal: null },
+      },
     ]);
   });
 });

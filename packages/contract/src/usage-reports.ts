@@ -114,6 +114,21 @@ export const sessionsReportSchema = reportSchema(
   sessionRowFields,
   {
     idle_threshold_ms: countField,
+    usage: z
+      .object({
+        cost_usd: knownCostField.describe('What the usage report answers to the same filters, sub-agents included'),
+        left_out_cost_usd: knownCostField.describe(
+          'Own cost of the sessions that the filter of sub-agents leaves out: with `exclude`, of sub-agents’',
+        ),
+        beyond_filters_cost_usd: costField
+          .nullable()
+          .describe(
+            'What is left between the two: sessions count whole, usage only the responses that pass the filters, such as those in the time asked for. Null where a cost is not known',
+          ),
+      })
+      .describe(
+        'How `own_cost_usd` of the totals goes together with the usage report: own + left out + beyond = usage',
+      ),
     most_expensive: z.array(
       z
         .object({

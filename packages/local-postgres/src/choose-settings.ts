@@ -14,6 +14,9 @@ export function chooseSettings(memoryBytes = totalmem()): Record<string, string>
     maintenance_work_mem: `${Math.max(Math.floor(sharedMb / 4), 64)}MB`,
     max_wal_size: '2GB',
     checkpoint_timeout: '15min',
+    // What a backfill has written to the log is deleted at the next checkpoint, rather than kept for reuse.
+    min_wal_size: '32MB',
+    wal_recycle: 'off',
     // Statements are short; compiling one takes longer than running it.
     jit: 'off',
     // A new table is looked at soon: until then the planner takes it for small.

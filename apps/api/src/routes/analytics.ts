@@ -37,6 +37,7 @@ import {
   usageReportSchema,
 } from '@recount/contract';
 import {
+  compareSessionsWithUsage,
   listExpensiveSessions,
   readApiErrorsReport,
   readBlocksReport,
@@ -83,9 +84,11 @@ function addUsageReports(app: ApiApp, deps: Deps): void {
 
   addReport('sessions', sessionsReportQuerySchema, sessionsReportSchema, async (snapshot, filter, query) => {
     const { group_by: groupBy, limit, idle_threshold_ms: idleThresholdMs, top } = query;
+    const report = await readSessionsReport(snapshot, filter, { groupBy, limit, idleThresholdMs });
     return {
-      ...(await readSessionsReport(snapshot, filter, { groupBy, limit, idleThresholdMs })),
+      ...report,
       idle_threshold_ms: idleThresholdMs,
+      usage: await compareSessionsWithUsage(snapshot, filter, report.totals.own_cost_usd),
       most_expensive: await listExpensiveSessions(snapshot, filter, { idleThresholdMs, top }),
     };
   });

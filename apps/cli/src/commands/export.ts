@@ -6,9 +6,9 @@ import type { DocumentFormat } from '@recount/contract';
 import { Argument, Command, Option } from 'commander';
 import { type CliContext, note } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
-import { whileShowing } from '../terminal/progress-bar.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { addFilterOptions, type FilterOptions, toFilterQuery, toTimeZone } from '../report/report-query.ts';
+import { whileShowing } from '../terminal/progress-bar.ts';
 import { type LineRange, parseLineRange } from './share.ts';
 
 const DATASETS = ['usage', 'messages', 'sessions'] as const;

@@ -12,7 +12,7 @@ const MAX_NAMED_MODELS = 3;
  */
 export function toCaveatLines(
   { columns }: ReportKind,
-  { caveats, currency_label, totals, rows, truncated }: ReportAnswer,
+  { caveats, filters, currency_label, totals, rows, truncated, usage }: ReportAnswer,
   details?: ReportAnswer,
 ): string[] {
   const {
@@ -24,7 +24,7 @@ export function toCaveatLines(
     disagreements,
   } = caveats;
   const sharedResponses = Number(readPath(totals, 'shared.responses') ?? 0);
-  const lines: string[] = [];
+  const lines = toAgreementLines({ filters, totals, currency_label, usage });
   if (truncated) lines.push(`${toTruncationLine({ rows })} The totals are of all.`);
   if (details?.truncated) {
     lines.push(
@@ -59,6 +59,35 @@ export function toCaveatLines(
     lines.push(`Shared: ${formatCount(sharedResponses)} copies in resumed, forked or replayed sessions add nothing.`);
   }
   return lines;
+}
+
+/** Why sessions together do not cost what the usage report says. */
+function toAgreementLines({
+  filters,
+  totals,
+  currency_label: currencyLabel,
+  usage,
+}: Pick<ReportAnswer, 'filters' | 'totals' | 'currency_label' | 'usage'>): string[] {
+  if (usage == null || usage.cost_usd === null || usage.beyond_filters_cost_usd === null) return [];
+  const { cost_usd: cost, left_out_cost_usd: leftOut, beyond_filters_cost_usd: beyond } = usage;
+  const [whole, own] = [Number(readPath(totals, 'cost_usd') ?? 0), Number(readPath(totals, 'own_cost_usd') ?? 0)];
+  const layout = { currencyLabel, costDecimals: toCostDecimals(Math.max(whole, cost)), timeZone: 'UTC', largest: 0 };
+  const format = (amount: number): string => formatCell(amount, 'cost', layout);
+  const isSeen = (amount: number | null): amount is number => Math.abs(amount ?? 0) >= 0.5 * 10 ** -layout.costDecimals;
+  const parts = [
+    isSeen(leftOut)
+      ? `${format(leftOut)} of ${filters.subagents === 'only' ? 'main sessions' : 'sub-agents'}, left out here`
+      : '',
+    isSeen(beyond) ? `${format(beyond)} that sessions and filters, such as the time, cut differently` : '',
+  ].filter((part) => part !== '');
+  return [
+    ...(isSeen(whole - own)
+      ? [
+          `Cost counts in each session what it shares with others, ${format(whole - own)} more; own cost, every response once.`,
+        ]
+      : []),
+    `Own cost ${[format(own), ...parts].join(' + ')} = ${format(cost)}, the total of \`recount report usage\`.`,
+  ];
 }
 
 /** Of an answer with more rows than its limit. */

@@ -1,4 +1,4 @@
-import type { DataRange, ReportCaveats, ReportFilters } from '@recount/contract';
+import type { DataRange, ReportCaveats, ReportFilters, SessionsReport } from '@recount/contract';
 
 export type ReportRow = Readonly<Record<string, unknown>>;
 
@@ -12,6 +12,8 @@ export interface ReportAnswer {
   truncated: boolean;
   /** Absent from servers before 0.4. */
   data_range?: DataRange | null;
+  /** Of the sessions report. */
+  usage?: SessionsReport['usage'] | undefined;
 }
 
 /** The value at a path such as `own.tokens_in`; undefined where there is none. */

@@ -51,7 +51,7 @@ describe('formatSearchResults', () => {
 
   it('fits the terminal', () => {
     const narrow = formatSearchResults(toList(), { ...plain, maxWidth: 20 });
-    expect(narrow.slice(0, 4)).toEqual(['2026-03-02 10:00Z…', '  …one cent', '  [31mtoo much', '  money']);
+    expect(narrow.slice(0, 3)).toEqual(['2026-03-02 10:00Z…', '  …one cent [31mtoo', '  much money']);
   });
 
   it('leaves out what is not known', () => {

@@ -20,6 +20,7 @@ export * from './read-pull-requests-report.ts';
 export * from './read-reconciliation-report.ts';
 export * from './read-session-usage.ts';
 export {
+  compareSessionsWithUsage,
   type ExpensiveSession,
   listExpensiveSessions,
   readSessionsReport,

@@ -2,6 +2,7 @@ import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import type { GroupPart } from './group-part.ts';
+import { readUsageReport } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { toKnownCost } from './usage-figures.ts';
@@ -208,4 +209,35 @@ export async function listExpensiveSessions(
     ...row,
     first_timestamp: first_ms === null ? null : new Date(first_ms).toISOString(),
   }));
+}
+
+/** How the own cost of sessions goes together with what the usage report says to the same filters; see the contract. */
+export interface SessionsAgainstUsage {
+  cost_usd: number | null;
+  left_out_cost_usd: number | null;
+  beyond_filters_cost_usd: number | null;
+}
+
+/** `ownCost` is that of the sessions that pass the filter. */
+export async function compareSessionsWithUsage(
+  database: Database,
+  filter: ReportFilter,
+  ownCost: number | null,
+): Promise<SessionsAgainstUsage> {
+  const { totals } = await readUsageReport(database, { ...filter, subagents: 'include' }, { limit: 1 });
+  const others = { exclude: 'only', only: 'exclude', include: undefined } as const;
+  const subagents = others[filter.subagents];
+  const page = { limit: 1, idleThresholdMs: MAX_ACTIVE_GAP_MS };
+  const leftOut =
+    subagents === undefined
+      ? 0
+      : (await readSessionsReport(database, { ...filter, subagents }, page)).totals.own_cost_usd;
+  const cost = totals.own.cost_usd;
+  const isKnown = cost !== null && ownCost !== null && leftOut !== null;
+  return {
+    cost_usd: cost,
+    left_out_cost_usd: leftOut,
+    // Costs are exact to 1e-10.
+    beyond_filters_cost_usd: isKnown ? Number((cost - ownCost - leftOut).toFixed(10)) : null,
+  };
 }
