@@ -98,6 +98,7 @@ describe('the first hour', () => {
       const words = [...command.replace('$FILE', file).matchAll(/"([^"]*)"|(\S+)/g)].map(
         ([, quoted, word]) => quoted ?? word ?? '',
       );
+      if (words[0] === 'sql') words.push('--workspace', 'home');
       const { exitCode, out } = await type(words);
       expect({ command, exitCode }).toEqual({ command, exitCode: 0 });
       expect({ command, lines: out.trim().split('\n').length > 2 }).toEqual({ command, lines: true });
@@ -166,9 +167,32 @@ describe('the first hour', () => {
 
   it('exports and queries', async () => {
     expect((await read('export', 'sessions', '--project', 'billing')).trim().split('\r\n')).toHaveLength(4);
-    expect(await read('sql', 'SELECT count(*) AS sessions FROM sessions')).toMatch(/sessions\n +6\n\(1 row\)/);
-    const change = await type(['sql', 'DELETE FROM recount.sessions']);
-    expect(change).toMatchObject({ exitCode: 1, err: expect.stringContaining('permission denied') });
+    expect(await read('sql', '--workspace', 'home', 'SELECT count(*) AS sessions FROM sessions')).toMatch(
+      /sessions\n +6\n\(1 row\)/,
+    );
+    const of = (workspace: string) => ['sql', '--workspace', workspace];
+    for (const query of [
+      'DELETE FROM recount.sessions',
+      'SELECT * FROM recount.api_keys',
+      'SELECT count(*) FROM analytics.sessions',
+      'COMMIT; RESET ROLE; SET default_transaction_read_only = off; DELETE FROM sessions',
+    ]) {
+      const refused = await type([...of('home'), query]);
+      expect({ query, ...refused }).toMatchObject({
+        exitCode: 1,
+        out: '',
+        err: expect.stringMatching(/permission denied|cannot delete/),
+      });
+    }
+    expect((await type([...of('nowhere'), 'SELECT 1'])).exitCode).toBe(2);
+    expect(await read('sql', '--write', "SELECT count(*) FROM pg_roles WHERE rolname LIKE 'recount_sql_%'")).toMatch(
+      /^ +0$/m,
+    );
+    const change = await type([...of('home'), 'DELETE FROM sessions']);
+    expect(change).toMatchObject({
+      exitCode: 1,
+      err: expect.stringMatching(/permission denied|read-only|cannot delete/),
+    });
   });
 
   it('fits 80 columns', async () => {

@@ -9,10 +9,11 @@ interface SqlOptions {
   write?: boolean;
   csv?: boolean;
   json?: boolean;
-  workspace: string;
+  workspace?: string;
   allWorkspaces?: boolean;
 }
 
+const DEFAULT_NAME = 'default';
 const MAX_ROWS = 10_000;
 const MAX_CELL_LENGTH = 80;
 /** With --write: the views of docs/sql.md can be named without their schema there, too. */
@@ -25,7 +26,7 @@ export function createSqlCommand(context: CliContext): Command {
     .description('Run a query on the analytics views, or open psql; as a role that can only read')
     .argument('[query]', 'SQL; without it, psql is opened')
     .option('--write', 'as the role of DATABASE_URL, on all tables; rows that recount did not write may not be kept')
-    .option('--workspace <name>', 'workspace to read, where there are several', 'default')
+    .option('--workspace <name>', 'workspace to read, where there are several; default: "default"')
     .option('--all-workspaces', 'read all of them')
     .addOption(new Option('--csv', 'print CSV').conflicts('json'))
     .option('--json', 'print JSON')
@@ -58,7 +59,7 @@ async function withUser(
   { write, workspace, allWorkspaces }: SqlOptions,
   run: (user: DatabaseUser) => Promise<void>,
 ): Promise<void> {
-  const [{ findDatabaseUrl, findWorkspace, withDatabase }, { createDatabaseReader }] = await Promise.all([
+  const [{ findDatabaseUrl, withDatabase }, { createDatabaseReader, listWorkspaces }] = await Promise.all([
     import('../connection/open-installation.ts'),
     import('@recount/db'),
   ]);
@@ -67,7 +68,7 @@ async function withUser(
   // Read once, so that it is said once where the installation is.
   const pinned = { ...context, environment: { ...context.environment, DATABASE_URL: url } };
   await withDatabase(pinned, async (database) => {
-    const workspaceId = allWorkspaces ? undefined : await findWorkspace(database, workspace);
+    const workspaceId = allWorkspaces ? undefined : chooseWorkspace(await listWorkspaces(database.database), workspace);
     const reader = await createDatabaseReader(database, workspaceId).catch((error: unknown) => {
       const { code, message } = ((error as Error).cause ?? error) as Error & { code?: string };
       if (!CANNOT_CREATE.has(code ?? '')) throw error;
@@ -82,6 +83,19 @@ async function withUser(
       await reader.drop();
     }
   });
+}
+
+/** The one that is named, the only one, or that called `default`; undefined where there is none yet. Throws UsageError. */
+function chooseWorkspace(
+  workspaces: readonly { id: string; name: string }[],
+  given: string | undefined,
+): string | undefined {
+  if (given === undefined && workspaces.length < 2) return workspaces[0]?.id;
+  const found = workspaces.find(({ name }) => name === (given ?? DEFAULT_NAME));
+  if (found !== undefined) return found.id;
+  const names = workspaces.map(({ name }) => name).join(', ');
+  if (given !== undefined) throw new UsageError(`There is no workspace ${given}; there are ${names}.`);
+  throw new UsageError(`Name a workspace with --workspace (${names}), or give --all-workspaces.`);
 }
 
 function toReaderUrl(databaseUrl: string, { user, password }: { user: string; password: string }): string {
