@@ -5,8 +5,7 @@ import { build, type Metafile, type Plugin } from 'esbuild';
 /** Programs of the package, below `dist/`. */
 const ENTRIES = {
   main: 'apps/cli/src/main.ts',
-  index: 'packages/core/src/index.ts',
-  live: 'packages/core/src/live/index.ts',
+  library: 'packages/core/src/library.ts',
   'scan-worker': 'packages/usage/src/scan-worker.ts',
 };
 

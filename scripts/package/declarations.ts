@@ -17,5 +17,5 @@ export async function writeDeclarations(root: string, directory: string): Promis
     const text = await readFile(path, 'utf8');
     await writeFile(path, text.replaceAll(/(from '|import\(['"])(\.{1,2}\/[^'"]*)\.ts(?=['"])/g, '$1$2.js'));
   }
-  if (!written.has(join(types, 'index.d.ts'))) throw new Error(`tsc wrote no types to ${dirname(types)}`);
+  if (!written.has(join(types, 'library.d.ts'))) throw new Error(`tsc wrote no types to ${dirname(types)}`);
 }

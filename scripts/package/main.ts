@@ -75,7 +75,6 @@ async function toManifest({ version, description, license, engines }: Manifest):
   const locks = JSON.parse(
     await readFile(join(root, 'packages/local-postgres/node_modules/fs-native-extensions/package.json'), 'utf8'),
   ) as Manifest;
-  const toExport = (name: string, types: string) => ({ types: `./types/${types}.d.ts`, default: `./dist/${name}.js` });
   return {
     name: 'recount',
     version,
@@ -86,8 +85,7 @@ async function toManifest({ version, description, license, engines }: Manifest):
     engines,
     bin: { recount: 'apps/cli/bin/recount.mjs' },
     exports: {
-      '.': toExport('index', 'index'),
-      './live': toExport('live', 'live/index'),
+      '.': { types: './types/library.d.ts', default: './dist/library.js' },
       './package.json': './package.json',
     },
     sideEffects: false,

@@ -3,7 +3,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core';
 import { EMBEDDED_POSTGRES_VERSION } from '@recount/local-postgres';
+import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 const run = promisify(execFile);
@@ -153,13 +155,24 @@ describe('the npm package, installed', () => {
     const program = join(folder, 'npm/lib/node_modules/library.mjs');
     await writeFile(
       program,
-      `import { parseTranscript } from 'recount';
+      `import { createStreamParser, parseTranscript } from 'recount';
        import { readFileSync } from 'node:fs';
        const { stats } = await parseTranscript('session', readFileSync(${JSON.stringify(transcript)}));
-       console.log(stats.tokens_out);`,
+       console.log(stats.tokens_out, typeof createStreamParser);`,
     );
     const { stdout } = await run(process.execPath, [program], { env: environment });
-    expect(stdout.trim()).toBe('23');
+    expect(stdout.trim()).toBe('23 function');
+  });
+
+  it('has manifest and types that resolve for everybody who can load ES modules', async () => {
+    const pkgDir = join(folder, 'npm/lib/node_modules/recount');
+    expect((await publint({ pkgDir, strict: true })).messages).toEqual([]);
+    const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(await readFile(tarball.path))));
+    if (analysis.types === false) throw new Error('The package has no types');
+    // Before Node 12, and for `require`, there is no way to an ES module.
+    const known = ({ kind, ...problem }: Problem): boolean =>
+      kind === 'CJSResolvesToESM' || ('resolutionKind' in problem && problem.resolutionKind === 'node10');
+    expect(analysis.problems.filter((problem) => !known(problem))).toEqual([]);
   });
 
   it('says on an older Node what it needs', async () => {
