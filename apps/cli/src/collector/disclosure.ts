@@ -3,7 +3,7 @@ import { type Disclosure, toUsageOnly } from '@recount/collect';
 import { createUsageScanner, IDENTIFY_HEAD_BYTES, identifyTranscript } from '@recount/core';
 import type { Connection } from './connection.ts';
 
-/** As the server has it, which skips longer lines. */
+/** Longer lines are searched for secrets in parts, as on the server. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const ROOT = /^(?:\/|[A-Za-z]:\\)$/;
 

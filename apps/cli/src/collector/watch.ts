@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
 import { addHookNote, createSpoolFolder, toBaseFolders, watchFolders } from '@recount/collect';
 import { AGENTS, findReadableFormat } from '@recount/core';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
@@ -14,7 +14,7 @@ const GATHER_MS = 5000;
 const REFRESH_MS = 10 * 60_000;
 /** After a sender could not send all: doubled each time, up to the last. */
 const FIRST_PAUSE_MS = 60_000;
-const LAST_PAUSE_MS = 3_600_000;
+const LAST_PAUSE_MS = 10 * 60_000;
 /** With databases it is not known which session changed: they are looked through at most so often. */
 const DATABASE_PAUSE_MS = 60_000;
 
@@ -90,7 +90,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
     for (const watched of watches) void watched.refresh();
   }, REFRESH_MS);
   try {
-    await sleep(2 ** 31 - 1, undefined, { signal }).catch(() => undefined);
+    if (!signal.aborted) await once(signal, 'abort');
   } finally {
     clearInterval(refresh);
     clearTimeout(timer);
@@ -108,16 +108,20 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
   let pause: NodeJS.Timeout | undefined;
   const run = (option?: string): void => {
     isWanted = isRunning;
-    if (isRunning || signal.aborted) return;
+    // What is noted meanwhile waits, too: without a network, an agent that writes for hours is not to start a sender each time.
+    if (isRunning || pause !== undefined || signal.aborted) return;
     isRunning = true;
-    clearTimeout(pause);
     const words = option === undefined ? commandArguments : [...commandArguments, option];
     const child = spawn(program, words, { stdio: 'ignore', env: environment, windowsHide: true });
     const end = (hasSentAll: boolean): void => {
       isRunning = false;
       pauseMs = hasSentAll ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LAST_PAUSE_MS);
-      if (!hasSentAll) pause = setTimeout(run, pauseMs).unref();
-      else if (isWanted) run();
+      if (hasSentAll && isWanted) run();
+      if (hasSentAll) return;
+      pause = setTimeout(() => {
+        pause = undefined;
+        run();
+      }, pauseMs).unref();
     };
     child.on('error', () => end(false));
     child.on('exit', (code) => end(code === 0));

@@ -140,12 +140,13 @@ async function sendRound(
     await keepFile(folder, file.path).catch(() => false);
   }
   const now = new Date().toISOString();
-  // Of a sweep that was killed, nothing says that it was made.
-  if (isSweep) status.lastSweepAt = now;
-  if (stopped === undefined) {
+  const isDone = stopped === undefined && !options.signal?.aborted;
+  // Of a sweep that was ended before it was through, nothing says that it was made.
+  if (isSweep && isDone) status.lastSweepAt = now;
+  if (isDone) {
     status.lastSuccessAt = now;
     delete status.lastError;
-  } else {
+  } else if (stopped !== undefined) {
     status.lastError = { at: now, code: stopped.code, message: stopped.message };
   }
   await writeWhole(folder.status, JSON.stringify(status));
