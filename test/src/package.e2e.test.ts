@@ -140,7 +140,7 @@ describe('the npm package, installed', () => {
       );
       expect(report.rows).toMatchObject([{ session: SESSION, own: { responses: 1, tokens_out: 23 } }]);
       const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
-      const [key = ''] = /\brk_\w+/.exec(output) ?? [];
+      const [key = ''] = /\brk_[\w-]+/.exec(output) ?? [];
       await carryToAnotherMachine(url, key);
     } finally {
       up.kill('SIGINT');

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { createDisclosure } from './disclosure.ts';
 
@@ -21,6 +22,19 @@ it('goes by the folder in which the session ran', () => {
   expect(decide(connection, toSession('/home/ada/privately'))).toBe('without secrets');
   expect(decide(connection, toSession('/work'))).toBe('usage only');
   expect(decide({ ...connection, redacts: false }, toSession('/home/ada'))).toBe('everything');
+});
+
+it('takes secrets out, and leaves the rest as it is', async () => {
+  const token = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
+  const session = Buffer.from(toSession('/work').toString().replace('the heron', token));
+  const disclosure = createDisclosure({ excludes: [], redacts: true })?.('/s.jsonl', session);
+  if (disclosure?.kind !== 'rewritten') throw new Error('It is sent as it is');
+  const pieces: Uint8Array[] = [];
+  for await (const piece of disclosure.rewrite(Readable.from([session]))) pieces.push(piece);
+  const sent = Buffer.concat(pieces).toString();
+  expect(sent).not.toContain(token);
+  expect(sent).toContain('Look for [REDACTED:');
+  expect(sent).toHaveLength(session.length);
 });
 
 it('keeps here what does not say where it ran', () => {
