@@ -91,6 +91,23 @@ describe('scanHistory and settleLedger', () => {
     });
   });
 
+  it('counts a stream without keys only where its session has no file of its own', async () => {
+    const [at, session_id] = ['2026-03-02T23:30:00.000Z', 'T-1'];
+    const usage = { input_tokens: 100, output_tokens: 7 };
+    const lines = [
+      { type: 'system', subtype: 'init', session_id, tools: [] },
+      { type: 'assistant', session_id, timestamp: at, message: { role: 'assistant', content: [], usage } },
+    ];
+    await writeFile(join(directory, 'stream.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    expect(await report(['session'])).toMatchObject({ totals: [1, 7, 0] });
+    const counts = { inputTokens: 100, outputTokens: 7, cacheCreationInputTokens: 0, cacheReadInputTokens: 0 };
+    const messages = [
+      { role: 'assistant', content: [], usage: { model: 'claude-sonnet-4-5', timestamp: at, ...counts } },
+    ];
+    await writeFile(join(directory, 'thread.json'), JSON.stringify({ v: 1, id: session_id, created: 1, messages }));
+    expect(await report(['session'])).toMatchObject({ totals: [1, 7, 0], rows: [['T-1', 1, 7, 0]] });
+  });
+
   it('groups by the days of a time zone, also where clocks change', async () => {
     await save('one.jsonl', [
       ONE,

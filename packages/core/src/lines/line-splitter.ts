@@ -55,11 +55,11 @@ export function createLineSplitter(
 ): LineSplitter {
   const buffer = createLineBuffer(maxLineBytes, longLines);
 
-  const advance = (byteLength: number, terminated: boolean): Pick<RawLine, 'lineNumber' | 'byteOffset'> => {
-    const lineNumber = ++position.lineCount;
+  const advance = (byteLength: number, terminated: boolean): number => {
     const { byteOffset } = position;
+    position.lineCount++;
     position.byteOffset += byteLength + (terminated ? 1 : 0);
-    return { lineNumber, byteOffset };
+    return byteOffset;
   };
 
   const emit = (chunk: Buffer, start: number, end: number, terminated: boolean): void => {
@@ -68,16 +68,17 @@ export function createLineSplitter(
       emitHeld(chunk.subarray(start, end), terminated);
       return;
     }
-    const place = advance(byteLength, terminated);
+    const byteOffset = advance(byteLength, terminated);
     if (isWanted?.(chunk, start, end) === false) return;
-    onLine({ ...place, byteLength, bytes: chunk.subarray(start, end), terminated });
+    const bytes = chunk.subarray(start, end);
+    onLine({ lineNumber: position.lineCount, byteOffset, byteLength, bytes, terminated });
   };
 
   const emitHeld = (lastPart: Buffer, terminated: boolean): void => {
     const line = buffer.take(lastPart);
-    const place = advance(line.byteLength, terminated);
+    const byteOffset = advance(line.byteLength, terminated);
     if (line.bytes !== undefined && isWanted?.(line.bytes, 0, line.bytes.length) === false) return;
-    onLine({ ...place, ...line, terminated });
+    onLine({ lineNumber: position.lineCount, byteOffset, ...line, terminated });
   };
 
   return {

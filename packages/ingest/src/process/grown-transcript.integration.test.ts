@@ -326,3 +326,56 @@ describe('a transcript whose session grew', () => {
     });
   });
 });
+
+describe('a stream without keys whose session has a file', () => {
+  const time = '2026-11-01T10:00:00.000Z';
+  const toLines = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+  const toFile = (session: string, count = 1) =>
+    toLines([
+      { sessionId: session, projectHash: 'p', startTime: time, lastUpdated: time },
+      { id: `${session}-user`, timestamp: time, type: 'user', content: 'Find the heron' },
+      ...Array.from({ length: count }, (_, index) => ({
+        ...{ id: `${session}-${index}`, timestamp: time, type: 'gemini', model: 'gemini-2.5-pro', content: 'Gone' },
+        tokens: { input: 100, output: 20, cached: 0, thoughts: 0, tool: 0, total: 120 },
+      })),
+    ]);
+  const toStream = (session: string) =>
+    toLines([
+      { type: 'init', timestamp: time, session_id: session, model: 'gemini-2.5-pro' },
+      { type: 'message', timestamp: time, role: 'user', content: 'Find the heron' },
+      { type: 'tool_use', timestamp: time, tool_name: 'read_file', tool_id: 'read-1', parameters: {} },
+      {
+        type: 'result',
+        timestamp: time,
+        stats: { total_tokens: 120, input_tokens: 100, output_tokens: 20, cached: 0 },
+      },
+    ]);
+  const sumTokens = async (session: string) =>
+    (
+      await query('SELECT sum(tokens_in + tokens_out)::int AS tokens FROM recount.usage_ledger WHERE session_id = $1', [
+        session,
+      ])
+    )[0]?.tokens;
+
+  it('counts where there is none, and no more once there is, in any order', async () => {
+    for (const order of ['stream first', 'file first']) {
+      const session = newSession();
+      const [first, second] = [toStream(session), toFile(session)];
+      const isStreamFirst = order === 'stream first';
+      const one = await ingest(isStreamFirst ? first : second);
+      expect([order, await sumTokens(session)]).toEqual([order, 120]);
+      const other = await ingest(isStreamFirst ? second : first);
+      const [stream, file] = isStreamFirst ? [one, other] : [other, one];
+      expect(await find(stream.id)).toMatchObject({ is_stream: true, status: 'superseded', superseded_by: file.id });
+      expect(await find(file.id)).toMatchObject({ status: 'ingested', is_diverged: false });
+      expect([order, await sumTokens(session)]).toEqual([order, 120]);
+      await expectDerivedRowsAreRight();
+
+      const longer = await ingest(toFile(session, 2));
+      expect([order, await sumTokens(session)]).toEqual([order, 240]);
+      await requeue(stream.id);
+      expect(await find(stream.id)).toMatchObject({ status: 'superseded', superseded_by: longer.id });
+      await expectDerivedRowsAreRight();
+    }
+  });
+});
