@@ -1,4 +1,4 @@
-import type { Price, Usage } from '@recount/core';
+import { outranks, type Price, type Usage } from '@recount/core';
 import { createListPrices } from '@recount/prices';
 import type { ScannedFile, ScanResult } from './scan-files.ts';
 import { figureAt, hasFlag, nameAt, type UsageColumns } from './usage-columns.ts';
@@ -47,6 +47,7 @@ export function settleLedger({ files, columns }: ScanResult): LocalLedger {
   const copies = createCopies(files, columns);
   const responses = new Map<string, Response>();
   for (let index = 0; index < columns.keys.length; index++) {
+    if (copies.isReplaced(index)) continue;
     const key = `${copies.fileOf(index).agent}\n${columns.keys[index]}`;
     const known = responses.get(key);
     if (known === undefined) {
@@ -93,6 +94,7 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
     end += responseCount;
   }
   const projects = toProjects(files);
+  const replaced = findReplaced(files);
   const fileOf = (index: number): ScannedFile => files[fileNumbers[index] ?? 0] as ScannedFile;
 
   const toUsage = (index: number): Usage => ({
@@ -163,7 +165,18 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
       isSubagent: hasFlag(columns, index, 'subagent'),
     };
   };
-  return { fileOf, toUsage, priceOf, compareCredit, compareFigures, toOrigin };
+  const isReplaced = (index: number): boolean => replaced.size > 0 && replaced.has(fileOf(index));
+  return { fileOf, isReplaced, toUsage, priceOf, compareCredit, compareFigures, toOrigin };
+}
+
+/** Files whose session has another one in a format that tells more. */
+function findReplaced(files: readonly ScannedFile[]): Set<ScannedFile> {
+  const bySession = Map.groupBy(files, ({ agent, sessionId }) => `${agent}\n${sessionId}`);
+  const isReplaced = (file: ScannedFile, others: readonly ScannedFile[]): boolean =>
+    others.some((other) => outranks(other.format ?? '', file.format ?? ''));
+  return new Set(
+    [...bySession.values()].flatMap((ofSession) => ofSession.filter((file) => isReplaced(file, ofSession))),
+  );
 }
 
 /** A session's project is that of its longest file. */

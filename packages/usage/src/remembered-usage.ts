@@ -9,7 +9,7 @@ import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
  * Raised when what is remembered would be read differently today: its form, a reader, a rule of counting. What an older
  * version left is then not used.
  */
-const MEMORY_VERSION = 3;
+const MEMORY_VERSION = 4;
 const ENDING = '.usage';
 
 interface Shard {

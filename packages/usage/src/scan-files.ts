@@ -30,6 +30,7 @@ export interface ScannedFile extends FoundFile {
   status: 'read' | 'unknown' | 'unreadable' | 'failed';
   agent: string | null;
   sessionId: string;
+  format: string | null;
   isStream: boolean;
   project: string | null;
   firstTimestampMs: number | null;
@@ -147,6 +148,7 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
     status: 'unknown',
     agent: null,
     sessionId: path,
+    format: null,
     isStream: false,
     project: null,
     firstTimestampMs: null,
@@ -162,6 +164,7 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
     if (identity.format === undefined) return true;
     found.status = identity.isReadable ? 'read' : 'unreadable';
     if (!identity.isReadable) return true;
+    found.format = identity.format;
     found.isStream = isStreamFormat(identity.format);
     scanner = createUsageScanner(found.sessionId, {
       format: identity.format,

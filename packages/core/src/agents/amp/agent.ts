@@ -18,6 +18,8 @@ export const amp: Agent = {
     {
       id: 'amp-thread',
       kind: 'session',
+      // The stream names no responses: nothing tells whose usage in the thread its own is.
+      outranks: ['amp-stream-json'],
       layout: 'document',
       detect({ id, messages, v, created }) {
         if (typeof id !== 'string' || !id.startsWith('T-')) return 0;

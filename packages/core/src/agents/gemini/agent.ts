@@ -16,6 +16,9 @@ function identify(line: JsonObject, found: ContentIdentity): void {
   found.hasMessage ||= isJsonObject(line.messages) || MESSAGE_TYPES.has(line.type);
 }
 
+/** The stream has the usage of a run as a whole: nothing tells it from that of the session's messages. */
+const outranks = ['gemini-stream-json'];
+
 /**
  * Gemini CLI: session files below `~/.gemini/tmp/<project>/chats`, documents before version 0.40 and lines since, and the
  * output of `gemini --output-format stream-json`.
@@ -33,6 +36,7 @@ export const gemini: Agent = {
     {
       id: 'gemini-session',
       kind: 'session',
+      outranks,
       detect: (line) => (isHeader(line) ? 1 : 0),
       identify,
       createReader: createGeminiReader,
@@ -40,6 +44,7 @@ export const gemini: Agent = {
     {
       id: 'gemini-document',
       kind: 'session',
+      outranks,
       layout: 'document',
       detect(outline) {
         const first = readObject(outline.messages);
