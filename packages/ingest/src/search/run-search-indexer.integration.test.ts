@@ -238,4 +238,32 @@ describe('runSearchIndexer', () => {
       failingSessions: 1,
     });
   });
+
+  it('rests while transcripts are ingested, and goes on when none is', async () => {
+    await installation.receive(toLongTranscript('long', 300), path('long'));
+    await installation.work();
+    let isBusy = true;
+    let batches = 0;
+    const end = new AbortController();
+    const deps = {
+      database: installation.database,
+      isBusy: () => isBusy,
+      onBatch: () => {
+        batches += 1;
+      },
+      onFailure: () => undefined,
+    };
+    const running = runSearchIndexer(deps, {
+      signal: end.signal,
+      idleMs: 20,
+      busyRestFactor: Number.POSITIVE_INFINITY,
+    });
+    await vi.waitFor(() => expect(batches).toBe(1), { timeout: 60_000 });
+    expect(await countWaiting()).toBe(1);
+    isBusy = false;
+    await vi.waitFor(async () => expect(await countWaiting()).toBe(0), { timeout: 60_000 });
+    end.abort();
+    await running;
+    expect(batches).toBeGreaterThan(1);
+  });
 });

@@ -19,19 +19,27 @@ export interface SearchIndexerOptions {
   signal: AbortSignal;
   /** Between looks for sessions that wait, while none does. Default one second. */
   idleMs?: number;
+  /** While transcripts are ingested, this many times as long as a batch took goes by before the next. Default 4. */
+  busyRestFactor?: number;
 }
 
 const DEFAULT_IDLE_MS = 1000;
 const FAILURE_PAUSE_MS = 1000;
-/** While transcripts are ingested, this many times as long as a batch took goes by before the next. */
-const BUSY_REST_FACTOR = 4;
+const DEFAULT_BUSY_REST_FACTOR = 4;
+/** So long after the last of them, the next batch begins. */
+const REST_STEP_MS = 50;
 
 /**
  * Indexes for search what waits, a small batch at a time, until it is told to end: beside ingestion, in at most a fifth
  * of the time. Any number of processes may run one; each takes another session. Never rejects.
  */
 export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchIndexerOptions): Promise<void> {
-  const { signal, idleMs = DEFAULT_IDLE_MS } = options;
+  const { signal, idleMs = DEFAULT_IDLE_MS, busyRestFactor = DEFAULT_BUSY_REST_FACTOR } = options;
+  const pause = (ms: number): Promise<void> => sleep(ms, undefined, { signal }).catch(() => undefined);
+  const restWhileBusy = async (ms: number): Promise<void> => {
+    const endMs = performance.now() + ms;
+    while (!signal.aborted && deps.isBusy() && performance.now() < endMs) await pause(REST_STEP_MS);
+  };
   while (!signal.aborted) {
     await deps.outages?.pass(signal);
     const startedAt = performance.now();
@@ -41,7 +49,8 @@ export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchI
       const durationMs = performance.now() - startedAt;
       if (batch !== undefined) {
         deps.onBatch?.({ ...batch, durationMs });
-        pauseMs = deps.isBusy() ? BUSY_REST_FACTOR * durationMs : 0;
+        pauseMs = 0;
+        await restWhileBusy(busyRestFactor * durationMs);
       }
     } catch (error) {
       if (signal.aborted) return;
@@ -50,7 +59,7 @@ export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchI
       pauseMs = FAILURE_PAUSE_MS;
     }
     // Also without a pause: ingestion gets its turn.
-    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    await pause(pauseMs);
   }
 }
 
