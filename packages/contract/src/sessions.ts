@@ -24,6 +24,7 @@ import { transcriptSchema } from './transcripts.ts';
 import { figureFields, ownAndSharedUsageFields } from './usage-figures.ts';
 
 const MAX_FILTER_LENGTH = 1000;
+const MAX_COST_USD = 1e10;
 
 export const SESSION_SORTS = [
   'last_timestamp',
@@ -41,6 +42,8 @@ const sessionPageFields = {
   order: z.enum(['asc', 'desc']).default('desc'),
   ...pageQueryFields,
 };
+
+const costBound = z.coerce.number().min(0).max(MAX_COST_USD);
 
 export const sessionListQuerySchema = z.strictObject({
   agent: text(MAX_FILTER_LENGTH).optional().describe(`Agent, e.g. \`${DEFAULT_AGENT_ID}\``),
@@ -61,6 +64,9 @@ export const sessionListQuerySchema = z.strictObject({
   skill: text(MAX_FILTER_LENGTH).optional().describe('Sessions in which this skill was loaded'),
   subagent_type: text(MAX_FILTER_LENGTH).optional().describe('Sessions that started a sub-agent of this type'),
   file: text(MAX_PATH_LENGTH).optional().describe('Sessions in which a tool read or changed the file with this path'),
+  pull_request: text(MAX_PATH_LENGTH).optional().describe('Sessions that are linked to the pull request with this URL'),
+  min_cost_usd: costBound.optional().describe('Sessions whose cost, shared responses included, is at least this'),
+  max_cost_usd: costBound.optional().describe('Sessions whose cost is at most this'),
   parent_session_id: sessionIdParameter.optional().describe('Sub-agents of this session'),
   is_subagent: flagField.optional().describe('Only sub-agents, or only main sessions'),
   has_errors: flagField

@@ -55,7 +55,8 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
     async (request) => {
       const { sort, order, limit, cursor, is_subagent: isSubagent, has_errors: hasErrors, prompt } = request.query;
       const { branch, parent_session_id: parentId, ...named } = request.query;
-      const { tool, program, mcp_server, skill, subagent_type, file } = request.query;
+      const { tool, program, mcp_server, skill, subagent_type, file, pull_request: pullRequest } = request.query;
+      const { min_cost_usd: minCostUsd, max_cost_usd: maxCostUsd } = request.query;
       const workspaceId = workspaceOf(request);
       const { filter } = await resolveFilter(database, workspaceId, {
         ...named,
@@ -78,7 +79,7 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
         },
         ...{ from: from ?? undefined, to: to ?? undefined },
         calls: { tool_name: tool, program, mcp_server, skill_name: skill, subagent_type },
-        file,
+        ...{ file, pullRequest, minCostUsd, maxCostUsd },
       };
       return await listSessionPage(database, workspaceId, conditions, { sort, order, limit, cursor });
     },

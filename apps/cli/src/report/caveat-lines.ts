@@ -1,6 +1,6 @@
 import { formatCount } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
-import { formatCell, toCostDecimals } from './format-cell.ts';
+import { formatCell, isMoney, toCostDecimals } from './format-cell.ts';
 import { type ReportAnswer, readPath } from './report-answer.ts';
 import type { ReportKind } from './report-kinds.ts';
 
@@ -31,7 +31,7 @@ export function toCaveatLines(
       `Of the models only the first ${formatCount(details.rows.length)} in all are shown; --limit shows more.`,
     );
   }
-  if (!columns.some(({ format }) => format === 'cost')) return lines;
+  if (!columns.some(({ format }) => isMoney(format))) return lines;
   if (unfinalised.responses > 0) {
     lines.push(
       `Unfinalised: ${toResponses(unfinalised.responses)} without a final output count. Output holds ${formatCount(unfinalised.tokens_out)} ` +

@@ -1,7 +1,18 @@
 import { formatBytes, formatCount, formatTimestamp } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
-export type ValueFormat = 'text' | 'path' | 'count' | 'cost' | 'ratio' | 'duration' | 'bytes' | 'time' | 'bar';
+/** `amount`: money that may not apply, so that none is a dash and not a price that is lacking. */
+export type ValueFormat =
+  | 'text'
+  | 'path'
+  | 'count'
+  | 'cost'
+  | 'amount'
+  | 'ratio'
+  | 'duration'
+  | 'bytes'
+  | 'time'
+  | 'bar';
 
 export interface CellLayout {
   currencyLabel: string;
@@ -34,6 +45,7 @@ export function formatCell(value: unknown, format: ValueFormat, layout: CellLayo
     case 'count':
       return formatCount(number);
     case 'cost':
+    case 'amount':
       return formatCost(number, layout);
     case 'ratio':
       return `${(100 * number).toFixed(1)} %`;
@@ -45,6 +57,8 @@ export function formatCell(value: unknown, format: ValueFormat, layout: CellLayo
       return formatBar(number / layout.largest);
   }
 }
+
+export const isMoney = (format: ValueFormat): boolean => format === 'cost' || format === 'amount';
 
 const LEFT_ALIGNED = new Set<ValueFormat>(['text', 'path', 'time', 'bar']);
 

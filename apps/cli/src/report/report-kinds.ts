@@ -264,7 +264,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
       { ...duration('PAUSE', 'pause_ms', 1), isOfRowsOnly: true },
       { ...count('TOKENS', 'tokens', 2), isOfRowsOnly: true },
       { ...count('≈ TOKENS', 'estimated_tokens', 3), isOfRowsOnly: true },
-      { ...cost('cost_usd'), isOfRowsOnly: true },
+      { ...cost('cost_usd'), format: 'amount', isOfRowsOnly: true },
     ],
   },
   {
@@ -279,7 +279,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
       count('RESPONSES', 'responses', 2),
       count('TOKENS', 'total_tokens', 3),
       cost('cost_usd'),
-      cost('cheaper_cost_usd', 'ON CHEAPER'),
+      { ...cost('cheaper_cost_usd', 'ON CHEAPER'), format: 'amount' },
     ],
   },
   {

@@ -1,6 +1,6 @@
 import toTextWidth from 'string-width';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
-import { type CellLayout, formatCell, isRightAligned, toCostDecimals } from './format-cell.ts';
+import { type CellLayout, formatCell, isMoney, isRightAligned, toCostDecimals } from './format-cell.ts';
 import { type ReportAnswer, type ReportRow, readPath } from './report-answer.ts';
 import type { ReportColumn, ReportKind } from './report-kinds.ts';
 
@@ -95,7 +95,7 @@ function createCellFormatter(
 ) {
   const toLargest = (paths: readonly string[], of: readonly ReportRow[]): number =>
     of.reduce((most, row) => Math.max(most, ...paths.map((path) => Math.abs(Number(readPath(row, path) ?? 0)))), 0);
-  const costPaths = columns.filter(({ format }) => format === 'cost').map(({ path }) => path);
+  const costPaths = columns.filter(({ format }) => isMoney(format)).map(({ path }) => path);
   const costDecimals = toCostDecimals(toLargest(costPaths, [...rows, totals]));
   const layouts = new Map<ReportColumn, CellLayout>();
   const projectNames = toShortPaths(rows.map((row) => row.project).filter((each) => typeof each === 'string'));

@@ -4,7 +4,9 @@ import type {
   AuditQuery,
   BROWSER_REQUEST_HEADER,
   FilesReport,
+  FindingsReport,
   filesReportQuerySchema,
+  findingsReportQuerySchema,
   Ingestion,
   IssueList,
   IssueListQuery,
@@ -13,8 +15,10 @@ import type {
   McpServersReport,
   MessageList,
   MessageListQuery,
+  ModelChoiceReport,
   ModelsReport,
   mcpServersReportQuerySchema,
+  modelChoiceReportQuerySchema,
   modelsReportQuerySchema,
   PermissionDenialsReport,
   Problem,
@@ -77,6 +81,8 @@ export interface Routes {
   '/v1/analytics/permission-denials': [z.input<typeof permissionDenialsReportQuerySchema>, PermissionDenialsReport];
   '/v1/analytics/subagents': [z.input<typeof subagentsReportQuerySchema>, SubagentsReport];
   '/v1/analytics/pull-requests': [z.input<typeof pullRequestsReportQuerySchema>, PullRequestsReport];
+  '/v1/analytics/findings': [z.input<typeof findingsReportQuerySchema>, FindingsReport];
+  '/v1/analytics/model-choice': [z.input<typeof modelChoiceReportQuerySchema>, ModelChoiceReport];
   '/v1/analytics/reconciliation': [z.input<typeof reconciliationReportQuerySchema>, ReconciliationReport];
 }
 

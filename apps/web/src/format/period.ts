@@ -53,6 +53,13 @@ export function readPeriod(search: Readonly<Record<string, string>>, fallback: s
   return { from: addDays(end, -days), to: end };
 }
 
+/** The same time as parameters of another page's address. */
+export function toTimeSearch(search: Readonly<Record<string, string>>, fallback: string): Record<string, string> {
+  const { from, to, period = fallback } = search;
+  if (from === undefined && to === undefined) return { period };
+  return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+}
+
 /** As many days, right before; undefined where the period has no beginning or end. */
 export function toPeriodBefore({ from, to }: Period): Required<Period> | undefined {
   if (from === undefined || to === undefined) return undefined;

@@ -45,6 +45,9 @@ interface Group extends Record<string, unknown> {
   cost: number;
 }
 
+/** By how much a model is to be cheaper at least: those of one price differ by what each response is rounded by. */
+const MIN_SAVING = 0.01;
+
 const SOURCE = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
 
 /** What the tokens of each model would have cost on the next cheaper one in use; the largest difference first. */
@@ -108,7 +111,7 @@ function chooseCheaper(groups: readonly Group[], others: readonly string[], pric
     });
     const cheaper = toRounded(priced.reduce((sum, { cost }) => sum + cost, 0));
     const figures = sumGroups(priced.map(({ group }) => group));
-    return priced.length > 0 && cheaper < (figures.cost_usd ?? 0)
+    return priced.length > 0 && cheaper <= (figures.cost_usd ?? 0) * (1 - MIN_SAVING)
       ? [{ ...figures, cheaper_model: other, cheaper_cost_usd: cheaper }]
       : [];
   });

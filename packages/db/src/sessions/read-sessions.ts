@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, desc, eq, gte, ilike, lt, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { and, asc, desc, eq, gte, ilike, lt, lte, type PgColumn, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { knownCost, lastActivity, sessions, transcripts } from '../transcripts/schema.ts';
 import { fileDayRollup, toolDayRollup } from '../usage/rollups-schema.ts';
 import { usageEntries, usageLedger } from '../usage/schema.ts';
@@ -39,6 +39,11 @@ export interface SessionFilter {
   calls?: Partial<Record<CallColumn, string | undefined>>;
   /** Path of a file that a tool read or changed, as `calls`. */
   file?: string | undefined;
+  /** URL of one that the session is linked to. */
+  pullRequest?: string | undefined;
+  /** US dollars, both included: of what the session's transcript holds. */
+  minCostUsd?: number | undefined;
+  maxCostUsd?: number | undefined;
   /** Whether tool calls or API requests failed in it. */
   hasErrors?: boolean | undefined;
 }
@@ -104,12 +109,19 @@ function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefi
     filter.model === undefined ? undefined : sql`${filter.model} = ANY(${sessions.models})`,
     hasCalls(filter, workspaceId, toolDayRollup, filter.calls ?? {}),
     hasCalls(filter, workspaceId, fileDayRollup, { file_path: filter.file }),
+    filter.pullRequest === undefined ? undefined : isLinkedTo(workspaceId, filter.pullRequest),
+    filter.minCostUsd === undefined ? undefined : sql`${SORT_KEYS.cost_estimate_usd} >= ${filter.minCostUsd}`,
+    filter.maxCostUsd === undefined ? undefined : lte(sessions.cost_estimate_usd, filter.maxCostUsd),
     filter.hasErrors === undefined ? undefined : sql`${hasErrors(workspaceId)} = ${filter.hasErrors}`,
     filter.from === undefined ? undefined : gte(sessions.last_timestamp, filter.from),
     filter.to === undefined ? undefined : lt(sessions.first_timestamp, filter.to),
     filter.prompt === undefined ? undefined : ilike(sessions.initial_prompt, `%${escapeLike(filter.prompt)}%`),
   ];
 }
+
+const isLinkedTo = (workspaceId: string, url: string): SQL => sql`${sessions.session_id} IN (
+  SELECT e.session_id FROM analytics.session_events AS e
+  WHERE e.workspace_id = ${workspaceId} AND e.kind = 'pull_request' AND e.name = ${url})`;
 
 /** Sessions that have a row of a roll-up by days; undefined where nothing is asked of it. */
 function hasCalls(

@@ -1,6 +1,6 @@
 import './breakdowns.css';
-import { Link } from '@tanstack/react-router';
-import { type ReactNode, useMemo } from 'react';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { type MouseEvent, type ReactNode, useMemo } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { readPeriod } from '../../format/period.ts';
 import { formatCount, formatMoney, TIME_ZONE } from '../../format/values.ts';
@@ -202,6 +202,12 @@ function Trend({ breakdown: { route, trend }, period }: { breakdown: Breakdown; 
     { ...trend?.query, ...period, limit: TREND_DAYS },
     { isEnabled: trend !== undefined },
   );
+  const navigate = useNavigate();
+  const openDay = ({ target }: MouseEvent): void => {
+    const { day } = (target as Element).closest<SVGElement>('[data-day]')?.dataset ?? {};
+    if (day !== undefined)
+      void navigate({ to: '/sessions', search: { from: day, to: day, subagents: 'include' } } as never);
+  };
   if (trend === undefined || report.data === undefined) return null;
   const { kind, label, value } = trend.column;
   const days = (report.data.rows as Row[]).flatMap((row) => {
@@ -213,7 +219,9 @@ function Trend({ breakdown: { route, trend }, period }: { breakdown: Breakdown; 
   const toText = (figure: number): string => (kind === 'money' ? formatMoney(figure) : formatCount(figure));
   return (
     <figure className="trend">
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: a shortcut; the filters of the sessions do the same */}
       <svg
+        onClick={openDay}
         viewBox={`0 0 ${days.length} ${TREND_HEIGHT}`}
         preserveAspectRatio="none"
         role="img"
@@ -222,11 +230,13 @@ function Trend({ breakdown: { route, trend }, period }: { breakdown: Breakdown; 
         {days.map(({ day, value: figure }, index) => {
           const height = largest === 0 ? 0 : (figure / largest) * TREND_HEIGHT;
           return (
-            <rect key={day} x={index + 0.08} width={0.84} y={TREND_HEIGHT - height} height={height}>
+            <g key={day} data-day={day}>
+              <rect className="slot" x={index} width={1} y={0} height={TREND_HEIGHT} />
+              <rect x={index + 0.08} width={0.84} y={TREND_HEIGHT - height} height={height} />
               <title>
                 {day}: {toText(figure)}
               </title>
-            </rect>
+            </g>
           );
         })}
       </svg>

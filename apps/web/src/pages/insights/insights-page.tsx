@@ -3,44 +3,41 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Query } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { addDays, readPeriod, toToday } from '../../format/period.ts';
-import { TIME_ZONE, toShortPath } from '../../format/values.ts';
+import { addDays, readPeriod, toTimeSearch, toToday } from '../../format/period.ts';
+import { TIME_ZONE, toShortModel } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
-import { Bytes, Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
+import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { PeriodPicker } from '../../ui/period-picker.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
+import { Findings } from './findings.tsx';
 
 const DEFAULT_PERIOD = '30d';
 const SHOWN_ROWS = 10;
 
-type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
+export type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
 type Search = Record<string, string>;
 
-/** What is worth a look, as measured: each row leads to the sessions behind it. */
+/** Where money goes without effect, as measured: each row leads to the sessions behind it. */
 export function InsightsPage(): ReactNode {
   const [state, change] = useUrlState();
   const filter = { ...readPeriod(state, DEFAULT_PERIOD), time_zone: TIME_ZONE };
-  const { from, to, period = DEFAULT_PERIOD } = state;
-  const time: Search = from || to ? { ...(from && { from }), ...(to && { to }) } : { period };
+  const time = toTimeSearch(state, DEFAULT_PERIOD);
   return (
     <div className="insights-page">
       <div className="between">
         <h1>Insights</h1>
         <PeriodPicker state={state} fallback={DEFAULT_PERIOD} change={change} />
       </div>
-      <p className="muted">Figures are counted; only ≈ tokens are an estimate, a quarter of the bytes of results.</p>
+      <Findings filter={filter} state={state} change={change} />
       <Weeks />
-      <ReadFiles filter={filter} time={time} />
-      <LargeResults filter={filter} time={time} />
-      <FailingTools filter={filter} time={time} />
-      <DearSessions filter={filter} />
-      <PullRequests filter={filter} />
+      <ModelChoice filter={filter} time={time} />
+      <PullRequests filter={filter} time={time} />
     </div>
   );
 }
 
-function Finding({ id, title, children }: { id: string; title: string; children: ReactNode }): ReactNode {
+function Section({ id, title, children }: { id: string; title: string; children: ReactNode }): ReactNode {
   return (
     <section className="panel" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
@@ -80,12 +77,6 @@ function Evidence({ label, head, rows }: { label: string; head: readonly string[
   );
 }
 
-const toSessions = (search: Search, label: string): ReactNode => (
-  <Link to="/sessions" search={{ ...search, subagents: 'include' } as never} title={label}>
-    {toShortPath(label)}
-  </Link>
-);
-
 /** The last seven days beside the seven before, today included. */
 function Weeks(): ReactNode {
   const end = addDays(toToday(), 1);
@@ -103,7 +94,7 @@ function Weeks(): ReactNode {
     <Money key="cost" value={totals.own.cost_usd} />,
   ];
   return (
-    <Finding id="weeks" title="This week against last">
+    <Section id="weeks" title="This week against last">
       <Answered of={now}>
         {(this_) => (
           <Answered of={before}>
@@ -120,120 +111,49 @@ function Weeks(): ReactNode {
           </Answered>
         )}
       </Answered>
-    </Finding>
+    </Section>
   );
 }
 
-function ReadFiles({ filter, time }: { filter: Filter; time: Search }): ReactNode {
-  const report = useAnswer('/v1/analytics/files', { ...filter, sort: 'reads', limit: SHOWN_ROWS });
+/** Prices of the same tokens, which says nothing of what another model would have done with them. */
+function ModelChoice({ filter, time }: { filter: Filter; time: Search }): ReactNode {
+  const report = useAnswer('/v1/analytics/model-choice', { ...filter, limit: SHOWN_ROWS });
   return (
-    <Finding id="files" title="Files that were read most">
+    <Section id="models" title="The same tokens on the next cheaper model in use">
+      <p className="muted">
+        At the rates of their day. Another model would have needed other tokens: this compares prices, not results.
+      </p>
       <Answered of={report}>
         {({ rows }) => (
           <Evidence
-            label="Files that were read most"
-            head={['File', 'Reads', 'In sessions', 'Results', '≈ Tokens']}
-            rows={rows.map(({ file_path: file, reads, sessions, output_bytes, estimated_tokens }) => [
-              toSessions({ ...time, file }, file),
-              <Count key="reads" value={reads} />,
+            label="The same tokens on the next cheaper model in use"
+            head={['Model', 'Sessions', 'Tokens', 'Cost', 'Next cheaper', 'On it', 'Less by']}
+            rows={rows.map(({ model, sessions, total_tokens, cost_usd, cheaper_model, cheaper_cost_usd }) => [
+              <Link key="model" to="/sessions" search={{ ...time, model, subagents: 'include' } as never} title={model}>
+                {toShortModel(model)}
+              </Link>,
               <Count key="sessions" value={sessions} />,
-              <Bytes key="bytes" value={output_bytes} />,
-              <Tokens key="tokens" value={estimated_tokens} />,
+              <Tokens key="tokens" value={total_tokens} />,
+              <Money key="cost" value={cost_usd} />,
+              cheaper_model === null ? <span className="muted">none in use</span> : toShortModel(cheaper_model),
+              cheaper_cost_usd === null ? '–' : <Money key="cheaper" value={cheaper_cost_usd} />,
+              cheaper_cost_usd === null || cost_usd === null ? (
+                '–'
+              ) : (
+                <Percent key="less" value={1 - cheaper_cost_usd / cost_usd} />
+              ),
             ])}
           />
         )}
       </Answered>
-    </Finding>
+    </Section>
   );
 }
 
-function LargeResults({ filter, time }: { filter: Filter; time: Search }): ReactNode {
-  const report = useAnswer('/v1/analytics/programs', { ...filter, limit: SHOWN_ROWS });
-  return (
-    <Finding id="programs" title="Shell commands called most, and what their results bring into the context">
-      <Answered of={report}>
-        {({ rows }) => (
-          <Evidence
-            label="Shell commands called most"
-            head={['Program', 'Calls', 'Failed', 'Results', '≈ Tokens']}
-            rows={rows.map(({ program, calls, errors, output_bytes, estimated_tokens }) => [
-              toSessions({ ...time, program }, program),
-              <Count key="calls" value={calls} />,
-              <Count key="errors" value={errors} />,
-              <Bytes key="bytes" value={output_bytes} />,
-              <Tokens key="tokens" value={estimated_tokens} />,
-            ])}
-          />
-        )}
-      </Answered>
-    </Finding>
-  );
-}
-
-function FailingTools({ filter, time }: { filter: Filter; time: Search }): ReactNode {
-  const report = useAnswer('/v1/analytics/tools', {
-    ...filter,
-    group_by: 'tool',
-    percentiles: 'false',
-    limit: SHOWN_ROWS,
-  });
-  return (
-    <Finding id="tools" title="Tools called most, and how often they fail">
-      <Answered of={report}>
-        {({ rows }) => (
-          <Evidence
-            label="Tools called most"
-            head={['Tool', 'Calls', 'Failed', 'Fail rate', 'In sessions']}
-            rows={rows.map(({ tool = '', calls, errors, error_rate, sessions }) => [
-              toSessions({ ...time, tool }, tool),
-              <Count key="calls" value={calls} />,
-              <Count key="errors" value={errors} />,
-              <Percent key="rate" value={error_rate} />,
-              <Count key="sessions" value={sessions} />,
-            ])}
-          />
-        )}
-      </Answered>
-    </Finding>
-  );
-}
-
-function DearSessions({ filter }: { filter: Filter }): ReactNode {
-  const report = useAnswer('/v1/analytics/sessions', { ...filter, subagents: 'include', top: SHOWN_ROWS });
-  return (
-    <Finding id="sessions" title="The most expensive sessions">
-      <Answered of={report}>
-        {({ most_expensive: sessions, caveats }) => (
-          <>
-            <Caveats caveats={caveats} />
-            <Evidence
-              label="The most expensive sessions"
-              head={['Session', 'Prompts', 'Tokens', 'Cost']}
-              rows={sessions.map(({ session_id, title, prompts, total_tokens, cost_usd }) => [
-                <Link
-                  key="link"
-                  to="/sessions/$sessionId"
-                  params={{ sessionId: session_id } as never}
-                  title={session_id}
-                >
-                  {title ?? session_id}
-                </Link>,
-                <Count key="prompts" value={prompts} />,
-                <Tokens key="tokens" value={total_tokens} />,
-                <Money key="cost" value={cost_usd} />,
-              ])}
-            />
-          </>
-        )}
-      </Answered>
-    </Finding>
-  );
-}
-
-function PullRequests({ filter }: { filter: Filter }): ReactNode {
+function PullRequests({ filter, time }: { filter: Filter; time: Search }): ReactNode {
   const report = useAnswer('/v1/analytics/pull-requests', { ...filter, limit: SHOWN_ROWS });
   return (
-    <Finding id="pull-requests" title="Cost per pull request">
+    <Section id="pull-requests" title="Cost per pull request">
       <Answered of={report}>
         {({ rows, totals, caveats }) => (
           <>
@@ -249,9 +169,14 @@ function PullRequests({ filter }: { filter: Filter }): ReactNode {
               label="Cost per pull request"
               head={['Pull request', 'Sessions', 'Tokens', 'Cost']}
               rows={rows.map(({ url, sessions, total_tokens, cost_usd, unpriced_responses }) => [
-                <span key="url" title={url}>
+                <Link
+                  key="url"
+                  to="/sessions"
+                  search={{ ...time, pull_request: url, subagents: 'include' } as never}
+                  title={url}
+                >
                   {url.replace(/^https:\/\//, '')}
-                </span>,
+                </Link>,
                 <Count key="sessions" value={sessions} />,
                 <Tokens key="tokens" value={total_tokens} />,
                 <span key="cost">
@@ -262,6 +187,6 @@ function PullRequests({ filter }: { filter: Filter }): ReactNode {
           </>
         )}
       </Answered>
-    </Finding>
+    </Section>
   );
 }

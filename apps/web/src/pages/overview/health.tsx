@@ -46,7 +46,12 @@ export function Health(): ReactNode {
               <div key={status} className={status === 'failed' && value > 0 ? 'bad' : undefined}>
                 <dt>{status}</dt>
                 <dd>
-                  <Count value={value} />
+                  <Link
+                    to="/uploads"
+                    search={{ view: status === 'queued' || status === 'processing' ? 'waiting' : status } as never}
+                  >
+                    <Count value={value} />
+                  </Link>
                 </dd>
               </div>
             ))}

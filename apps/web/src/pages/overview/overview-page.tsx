@@ -1,8 +1,9 @@
 import './overview.css';
 import type { UsageReport } from '@recount/contract';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
-import { type Period, readPeriod, toPeriodBefore } from '../../format/period.ts';
+import { type Period, readPeriod, toPeriodBefore, toTimeSearch } from '../../format/period.ts';
 import { formatPercent, TIME_ZONE } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { Choice } from '../../ui/choice.tsx';
@@ -50,6 +51,7 @@ export function OverviewPage(): ReactNode {
   const by = DIMENSIONS.find(([id]) => id === state.by)?.[0] ?? 'model';
   const metric = METRICS.find(([id]) => id === state.metric)?.[0] ?? 'cost';
   const query = { ...period, time_zone: TIME_ZONE };
+  const time = toTimeSearch(state, fallback);
   const totals = useAnswer(
     '/v1/analytics/usage',
     { ...query, group_by: step, limit: 10_000 },
@@ -76,7 +78,7 @@ export function OverviewPage(): ReactNode {
             />
           ) : (
             <>
-              <Totals report={report} earlier={before === undefined ? undefined : earlier.data} />
+              <Totals report={report} time={time} earlier={before === undefined ? undefined : earlier.data} />
               <Caveats caveats={report.caveats} />
               <section className="panel" aria-labelledby="over-time">
                 <div className="between">
@@ -95,13 +97,14 @@ export function OverviewPage(): ReactNode {
                 <UsageChart
                   totals={report}
                   query={query}
+                  time={time}
                   step={step}
                   by={by}
                   metric={metric}
                   zoom={(from, to) => change({ from, to, period: undefined, step: undefined })}
                 />
               </section>
-              <Tops query={query} />
+              <Tops query={query} time={time} />
             </>
           )
         }
@@ -133,27 +136,55 @@ function NothingUsed({ isAll, showAll }: { isAll: boolean; showAll: () => void }
   );
 }
 
-function Totals({ report, earlier }: { report: UsageReport; earlier: UsageReport | undefined }): ReactNode {
+interface TotalsProps {
+  report: UsageReport;
+  /** As the sessions page has it. */
+  time: Record<string, string>;
+  earlier: UsageReport | undefined;
+}
+
+/** Each leads to the sessions that it is made of, those with most of it first. */
+function Totals({ report, time, earlier }: TotalsProps): ReactNode {
   const { own, sessions } = report.totals;
   const before = earlier?.totals;
   return (
     <dl className="totals">
-      <Total label="Cost" now={own.cost_usd} before={before?.own.cost_usd}>
+      <Total
+        label="Cost"
+        search={{ ...time, sort: 'cost_estimate_usd' }}
+        now={own.cost_usd}
+        before={before?.own.cost_usd}
+      >
         <Money value={own.cost_usd} />
       </Total>
-      <Total label="Tokens" now={own.total_tokens} before={before?.own.total_tokens}>
+      <Total
+        label="Tokens"
+        search={{ ...time, sort: 'cost_estimate_usd' }}
+        now={own.total_tokens}
+        before={before?.own.total_tokens}
+      >
         <Tokens value={own.total_tokens} />
       </Total>
-      <Total label="Output" now={own.tokens_out} before={before?.own.tokens_out}>
+      <Total
+        label="Output"
+        search={{ ...time, sort: 'tokens_out' }}
+        now={own.tokens_out}
+        before={before?.own.tokens_out}
+      >
         <Tokens value={own.tokens_out} />
       </Total>
-      <Total label="API responses" now={own.responses} before={before?.own.responses}>
+      <Total
+        label="API responses"
+        search={{ ...time, sort: 'total_messages' }}
+        now={own.responses}
+        before={before?.own.responses}
+      >
         <Count value={own.responses} />
       </Total>
-      <Total label="Sessions" now={sessions} before={before?.sessions}>
+      <Total label="Sessions" search={time} now={sessions} before={before?.sessions}>
         <Count value={sessions} />
       </Total>
-      <Total label="Input from the cache" now={null} before={null}>
+      <Total label="Input from the cache" search={time} now={null} before={null}>
         <Percent value={own.cache_hit_ratio} />
       </Total>
     </dl>
@@ -163,11 +194,13 @@ function Totals({ report, earlier }: { report: UsageReport; earlier: UsageReport
 /** With how much more or less it is than in the period before. */
 function Total({
   label,
+  search,
   now,
   before,
   children,
 }: {
   label: string;
+  search: Record<string, string>;
   now: number | null;
   before: number | null | undefined;
   children: ReactNode;
@@ -177,7 +210,11 @@ function Total({
   return (
     <div>
       <dt>{label}</dt>
-      <dd>{children}</dd>
+      <dd>
+        <Link to="/sessions" search={{ ...search, subagents: 'include' } as never} title="The sessions behind it">
+          {children}
+        </Link>
+      </dd>
       {change !== undefined && (
         <p className="muted">
           {change >= 0 ? '+' : '−'}

@@ -11,18 +11,21 @@ const SHOWN_ROWS = 8;
 type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
 
 /** What most of it went to; each row leads to its sessions. */
-export function Tops({ query }: { query: Filter }): ReactNode {
+/** `time`: of the sessions that a row leads to. */
+type TopsProps = { query: Filter; time: Record<string, string> };
+
+export function Tops({ query, time }: TopsProps): ReactNode {
   return (
     <div className="two">
-      <TopUsage title="Projects" by="project" query={query} />
-      <TopUsage title="Models" by="model" query={query} />
+      <TopUsage title="Projects" by="project" query={query} time={time} />
+      <TopUsage title="Models" by="model" query={query} time={time} />
       <TopSessions query={query} />
-      <TopTools query={query} />
+      <TopTools query={query} time={time} />
     </div>
   );
 }
 
-function TopUsage({ title, by, query }: { title: string; by: 'project' | 'model'; query: Filter }): ReactNode {
+function TopUsage({ title, by, query, time }: TopsProps & { title: string; by: 'project' | 'model' }): ReactNode {
   const report = useAnswer('/v1/analytics/usage', { ...query, group_by: by, limit: SHOWN_ROWS });
   return (
     <section className="panel">
@@ -54,7 +57,11 @@ function TopUsage({ title, by, query }: { title: string; by: 'project' | 'model'
                       {name === null ? (
                         <span className="muted">none</span>
                       ) : (
-                        <Link to="/sessions" search={{ [by]: name, subagents: 'include' } as never} title={name}>
+                        <Link
+                          to="/sessions"
+                          search={{ ...time, [by]: name, subagents: 'include' } as never}
+                          title={name}
+                        >
                           {label}
                         </Link>
                       )}
@@ -127,7 +134,7 @@ function TopSessions({ query }: { query: Filter }): ReactNode {
   );
 }
 
-function TopTools({ query }: { query: Filter }): ReactNode {
+function TopTools({ query, time }: TopsProps): ReactNode {
   const report = useAnswer('/v1/analytics/tools', {
     ...query,
     group_by: 'tool',
@@ -157,8 +164,10 @@ function TopTools({ query }: { query: Filter }): ReactNode {
             <tbody>
               {rows.map(({ tool = '', calls, error_rate, duration_mean_ms }) => (
                 <tr key={tool}>
-                  <td className="clip top-name" title={tool}>
-                    {tool}
+                  <td className="clip top-name">
+                    <Link to="/sessions" search={{ ...time, tool, subagents: 'include' } as never} title={tool}>
+                      {tool}
+                    </Link>
                   </td>
                   <td className="end">
                     <Count value={calls} />

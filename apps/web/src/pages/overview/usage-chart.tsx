@@ -22,6 +22,8 @@ interface ChartProps {
   /** By time alone. */
   totals: UsageReport;
   query: Query<'/v1/analytics/usage'>;
+  /** The same time, as the sessions page has it. */
+  time: Record<string, string>;
   step: Step;
   by: Dimension;
   metric: Metric;
@@ -40,7 +42,7 @@ const formatValue = (value: number | null, metric: Metric): string =>
   metric === 'cost' ? formatMoney(value) : formatCompact(value);
 
 /** Stacked bars: every bar's total and every part are figures of the API. Drag over bars to zoom in; click one to see its figures. */
-export function UsageChart({ totals, query, step, by, metric, zoom }: ChartProps): ReactNode {
+export function UsageChart({ totals, query, time, step, by, metric, zoom }: ChartProps): ReactNode {
   const parts = useAnswer('/v1/analytics/usage', { ...query, group_by: `${step},${by}`, limit: MAX_ROWS });
   const series = useAnswer('/v1/analytics/usage', { ...query, group_by: by, limit: MAX_ROWS });
   const [chosen, setChosen] = useState<number>();
@@ -145,6 +147,7 @@ export function UsageChart({ totals, query, step, by, metric, zoom }: ChartProps
           rows={shown === undefined ? (series.data?.rows ?? []) : (partsByTime.get(shown) ?? [])}
           by={by}
           metric={metric}
+          time={shown === undefined ? time : { from: shown.slice(0, 10).padEnd(10, '-01'), to: toLastDay(shown, step) }}
         />
         <p className="muted chart-note">
           {shown === undefined ? (
@@ -178,7 +181,12 @@ function ShownTime({
       <strong>{time.slice(0, 16).replace('T', ' ')}</strong>:{' '}
       {row === undefined ? 'nothing' : formatValue(toValue(row, metric), metric)}{' '}
       {row !== undefined && (
-        <Link to="/sessions" search={{ from: time.slice(0, 10).padEnd(10, '-01'), to: toLastDay(time, step) } as never}>
+        <Link
+          to="/sessions"
+          search={
+            { from: time.slice(0, 10).padEnd(10, '-01'), to: toLastDay(time, step), subagents: 'include' } as never
+          }
+        >
           {row.sessions.toLocaleString()} {row.sessions === 1 ? 'session' : 'sessions'}
         </Link>
       )}
@@ -193,12 +201,14 @@ function Legend({
   rows,
   by,
   metric,
+  time,
 }: {
   names: string[];
   hasRest: boolean;
   rows: readonly Row[];
   by: Dimension;
   metric: Metric;
+  time: Record<string, string>;
 }): ReactNode {
   const byName = new Map(rows.map((row) => [toName(row, by), row]));
   return (
@@ -211,7 +221,7 @@ function Legend({
             <span className={`swatch series-${index + 1}`} aria-hidden="true" />
             <Link
               to="/sessions"
-              search={(name === '' ? {} : { [by]: name, subagents: 'include' }) as never}
+              search={{ ...time, ...(name !== '' && { [by]: name }), subagents: 'include' } as never}
               title={name}
             >
               {toLabel(name, by)}

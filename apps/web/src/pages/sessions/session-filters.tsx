@@ -26,6 +26,7 @@ export const LINKED_FILTERS = [
   ['skill', 'Skill'],
   ['subagent_type', 'Sub-agent'],
   ['file', 'File'],
+  ['pull_request', 'Pull request'],
 ] as const;
 
 /** What the table shows: each choice is a parameter of the address. */
@@ -44,6 +45,8 @@ export function SessionFilters({
       {FIELDS.map(([name, label, key]) => (
         <ValueFilter key={name} name={name} label={label} groupBy={key} state={state} change={change} />
       ))}
+      <TextFilter label="Cost from" name="min_cost_usd" state={state} change={change} isNumber />
+      <TextFilter label="Cost to" name="max_cost_usd" state={state} change={change} isNumber />
       <label>
         Time
         <select
@@ -94,12 +97,14 @@ function TextFilter({
   state,
   change,
   list,
+  isNumber = false,
 }: {
   label: string;
   name: string;
   state: UrlState;
   change: Change;
   list?: string;
+  isNumber?: boolean;
 }): ReactNode {
   const applied = state[name] ?? '';
   const [text, setText] = useState(applied);
@@ -112,7 +117,12 @@ function TextFilter({
   return (
     <label>
       {label}
-      <input type="search" value={text} list={list} maxLength={1000} onChange={({ target }) => setText(target.value)} />
+      <input
+        {...(isNumber ? { type: 'number', min: 0, step: 'any', className: 'number' } : { type: 'search', list })}
+        value={text}
+        maxLength={1000}
+        onChange={({ target }) => setText(target.value)}
+      />
     </label>
   );
 }

@@ -21,6 +21,7 @@ const toMoment = (date: string | undefined): string | undefined =>
 
 export function toSessionQuery(state: UrlState): SessionListQuery {
   const { agent, project, branch, model, person, machine, prompt, subagents = 'exclude' } = state;
+  const { min_cost_usd: minCost, max_cost_usd: maxCost } = state;
   const { from, to } = readPeriod(state, 'all');
   return {
     ...(agent && { agent }),
@@ -30,6 +31,8 @@ export function toSessionQuery(state: UrlState): SessionListQuery {
     ...(person && { person }),
     ...(machine && { machine }),
     ...(prompt && { prompt }),
+    ...(minCost && { min_cost_usd: minCost }),
+    ...(maxCost && { max_cost_usd: maxCost }),
     ...Object.fromEntries(LINKED_FILTERS.flatMap(([name]) => (state[name] ? [[name, state[name]]] : []))),
     ...(from && { from: toMoment(from) }),
     ...(to && { to: toMoment(to) }),
