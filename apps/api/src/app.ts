@@ -15,6 +15,7 @@ import { addRequestId, addRequestLog, createFrameworkLog, toRequestId } from './
 import { addSecurityHeaders } from './plugins/security-headers.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAuditRoutes } from './routes/audit.ts';
+import { addKeyRoutes } from './routes/keys.ts';
 import { addExportRoutes } from './routes/exports.ts';
 import { addLiveRoutes } from './routes/live.ts';
 import { addMcpRoutes } from './routes/mcp.ts';
@@ -112,6 +113,7 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   await addPriceRoutes(app, deps);
   await addSettingsRoutes(app, deps);
   addAuditRoutes(app, deps);
+  await addKeyRoutes(app, deps);
   await addMcpRoutes(app);
   addOperationsRoutes(app, deps);
   addSignInRoutes(app, deps);

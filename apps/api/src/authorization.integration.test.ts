@@ -33,7 +33,10 @@ beforeAll(async () => {
     const sessionId = `private-session-${index}`;
     const receipt = (await (await api.upload(toTranscript(sessionId, 4))).json()) as UploadReceipt;
     const link = /\{(share_id|token)\}/.test(route) ? await createLink(sessionId) : {};
-    parameters.set(route, { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0', ...link });
+    const transcript = { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0' };
+    const key = { workspaceId: HOME_WORKSPACE, name: 'asked for', scopes: ['ingest' as const] };
+    const { id: key_id } = await createApiKey(api.database.database, key);
+    parameters.set(route, { ...transcript, key_id, ...link });
   }
   await api.work();
 });

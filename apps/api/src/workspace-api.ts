@@ -5,6 +5,7 @@ import type { ApiApp, ApiDependencies } from './api-dependencies.ts';
 import { addProblemAnswers } from './plugins/problem-answers.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAuditRoutes } from './routes/audit.ts';
+import { addKeyRoutes } from './routes/keys.ts';
 import { addPriceRoutes } from './routes/prices.ts';
 import { addSearchRoutes } from './routes/search.ts';
 import { addSessionRoutes } from './routes/sessions.ts';
@@ -36,6 +37,7 @@ export async function createWorkspaceApi(
   addTranscriptRoutes(app, deps);
   await addPriceRoutes(app, deps);
   addAuditRoutes(app, deps);
+  await addKeyRoutes(app, deps);
   await app.ready();
   return app;
 }

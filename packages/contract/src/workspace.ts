@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { momentField, nextCursorField, pageQueryFields, text, timestampField } from './fields.ts';
+import { momentField, nextCursorField, pageQueryFields, personParameter, text, timestampField } from './fields.ts';
 
 const MAX_TEXT_LENGTH = 512;
 
@@ -77,6 +77,50 @@ export const apiKeyListSchema = z
   .meta({ id: 'ApiKeyList', description: 'Keys in the order of their creation, revoked and expired ones included' });
 
 export type ApiKeyList = z.infer<typeof apiKeyListSchema>;
+
+const MAX_GRACE_MS = 90 * 24 * 60 * 60_000;
+const scopeField = z.enum(['ingest', 'read', 'admin']);
+const expiryField = z.iso
+  .datetime({ offset: true })
+  .nullable()
+  .describe('ISO 8601: from then on the key is refused; null: never');
+
+export const apiKeyParamsSchema = z.object({ key_id: text(MAX_TEXT_LENGTH).describe('Id of the key, a ULID') });
+
+export const apiKeyRequestSchema = z
+  .strictObject({
+    name: text(MAX_TEXT_LENGTH).describe('What the key is for'),
+    scopes: z
+      .array(scopeField)
+      .min(1)
+      .refine((scopes) => new Set(scopes).size === scopes.length, 'Each once')
+      .describe('`ingest` uploads, `read` reads, `admin` does everything, deleting included'),
+    person: personParameter.optional(),
+    expires_at: expiryField.optional(),
+  })
+  .meta({ id: 'ApiKeyRequest', description: 'A key to be made' });
+
+export type ApiKeyRequest = z.input<typeof apiKeyRequestSchema>;
+
+export const apiKeyRotationSchema = z
+  .strictObject({
+    grace_ms: z.int().min(0).max(MAX_GRACE_MS).default(0).describe('For how long the old secret is valid besides'),
+    expires_at: expiryField.optional().describe('Left out: it stays as it is'),
+  })
+  .meta({ id: 'ApiKeyRotation', description: 'How a key gets its new secret' });
+
+export type ApiKeyRotation = z.input<typeof apiKeyRotationSchema>;
+
+export const apiKeySecretSchema = z
+  .object({
+    id: z.string().describe('ULID'),
+    key: z.string().describe('The secret: what requests carry. It is shown this once'),
+    expires_at: timestampField.nullable(),
+    previous_expires_at: timestampField.nullable().describe('When the old secret ends; null where it has ended'),
+  })
+  .meta({ id: 'ApiKeySecret', description: 'A key with its secret' });
+
+export type ApiKeySecret = z.infer<typeof apiKeySecretSchema>;
 
 const MAX_CURRENCY_LABEL_LENGTH = 16;
 

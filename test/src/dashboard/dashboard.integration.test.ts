@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { provideDashboard } from '@recount/cli/dashboard';
-import type { SessionList, UsageReport } from '@recount/contract';
+import type { FindingsReport, SessionList, UsageReport } from '@recount/contract';
 import { indexWaitingSessions } from '@recount/ingest';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -14,9 +14,42 @@ const executablePath = findBrowser();
 const SAMPLES = join(import.meta.dirname, '../../../samples/claude-projects');
 const HOSTILE = 'hostile-session';
 const SESSION = 'eee65f53-e942-4ce5-b211-670eae679f02';
+const UNFINISHED = 'unfinished-session';
 const WAIT_MS = 60_000;
 const DESKTOP = { width: 1280, height: 800 };
 const PHONE = { width: 360, height: 740 };
+
+/** A session whose last call has no result. */
+function toUnfinishedTranscript(sessionId: string): string {
+  const common = { sessionId, version: '2.1.50', cwd: '/home/a', isSidechain: false, userType: 'external' };
+  const usage = { input_tokens: 10, output_tokens: 20, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+  const wait = { type: 'tool_use', id: `toolu_${sessionId}`, name: 'Bash', input: { command: 'sleep 999' } };
+  const message = {
+    id: `msg_${sessionId}`,
+    role: 'assistant',
+    model: 'claude-sonnet-4-5',
+    stop_reason: 'tool_use',
+    usage,
+  };
+  return [
+    {
+      ...common,
+      type: 'user',
+      uuid: 'u1',
+      timestamp: '2026-05-05T10:00:00.000Z',
+      message: { role: 'user', content: 'Wait for it' },
+    },
+    {
+      ...common,
+      type: 'assistant',
+      uuid: 'u2',
+      timestamp: '2026-05-05T10:00:05.000Z',
+      message: { ...message, content: [wait] },
+    },
+  ]
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+}
 
 let directory: string;
 let api: TestApi;
@@ -33,6 +66,9 @@ beforeAll(async () => {
   for (const name of await readdir(SAMPLES, { recursive: true })) {
     if (name.endsWith('.jsonl')) await api.upload(await readFile(join(SAMPLES, name)), { path: join(SAMPLES, name) });
   }
+  await api.upload(toUnfinishedTranscript(UNFINISHED), {
+    path: `/home/a/.claude/projects/-home-a/${UNFINISHED}.jsonl`,
+  });
   await api.upload(toHostileTranscript(HOSTILE), { path: `/home/a/.claude/projects/-home-a/${HOSTILE}.jsonl` });
   await api.work();
   await indexWaitingSessions(api.database);
@@ -82,9 +118,14 @@ const READY: Readonly<Record<string, string>> = {
   '/models?period=all': 'main h1',
   '/subagents?period=all': 'main h1',
   '/people?period=all': 'main h1',
-  '/insights?period=all': 'main h1',
+  '/insights?period=all': '.finding-kind',
+  '/insights?period=all&kind=large-result': '.finding-kind',
   '/uploads': 'main h1',
-  '/admin': 'main h1',
+  '/search?q=rounding': '.found mark',
+  '/admin': '.plain-table tbody tr',
+  '/admin?view=prices': '.plain-table tbody tr',
+  '/admin?view=jobs': 'main h2',
+  '/admin?view=audit': '.plain-table tbody tr',
   '/admin?view=settings': 'main h1',
 };
 
@@ -199,6 +240,68 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
         [total_messages, tokens_out, cost_estimate_usd].filter((figure) => figure !== null),
       ),
     );
+  });
+
+  it('opens figures to their sessions, and findings to their messages', async () => {
+    const page = await open('/?period=all');
+    await page.locator('.totals a').first().click();
+    await page.waitForURL(/\/sessions\?.*period=all/);
+    await page.locator('.body [role=row]').first().waitFor();
+    await page.goto(`${api.url}/insights?period=all&kind=unfinished-session`);
+    const findings = await ask<FindingsReport>('/v1/analytics/findings?kind=unfinished-session');
+    const [finding] = findings.rows;
+    expect(finding?.session_id).toBe(UNFINISHED);
+    const shown = page.locator('.findings .body [role=row]');
+    await shown.first().waitFor();
+    expect(await shown.count()).toBe(findings.rows.length);
+    expect(Number(await shown.first().locator('data').last().getAttribute('value'))).toBe(finding?.cost_usd);
+    await shown.first().locator('a').click();
+    await page.locator('.turn[data-selected=true]').waitFor();
+    expect(new URL(page.url()).searchParams.get('message')).toBe(finding?.message_id);
+  });
+
+  it('makes a key, shows its secret once, and revokes it', async () => {
+    const page = await open('/admin');
+    await page.getByText('Make a key').click();
+    await page.getByLabel('What it is for').fill('made in a browser');
+    await page.getByRole('button', { name: 'Make the key' }).click();
+    const secret = (await page.locator('.secret').textContent()) ?? '';
+    const upload = (key: string) => api.fetch('/v1/key', { headers: { authorization: `Bearer ${key}` } });
+    expect((await upload(secret)).status).toBe(200);
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'Revoke made in a browser' }).click();
+    await page.getByRole('button', { name: 'Revoke it' }).click();
+    await page.locator('tr', { hasText: 'made in a browser' }).getByText('revoked').waitFor();
+    expect((await upload(secret)).status).toBe(401);
+    expect(await page.content()).not.toContain(secret);
+  });
+
+  it('keeps a view, and deletes the sessions that are ticked once it is told to', async () => {
+    await api.upload(toUnfinishedTranscript('to-delete'), { path: '/home/a/.claude/projects/-home-a/to-delete.jsonl' });
+    await api.work();
+    const page = await open('/sessions?prompt=Wait+for+it&sort=tokens_out');
+    await page.locator('.body [role=row]').first().waitFor();
+    await page.getByText('Views').click();
+    await page.getByLabel('Name of the view').fill('Waiting');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.goto(`${api.url}/sessions`);
+    await page.getByText('Views').click();
+    await page.getByRole('link', { name: 'Waiting' }).click();
+    await page.waitForURL(/prompt=Wait/);
+    const rows = page.locator('.body [role=row]');
+    await expect.poll(() => rows.count()).toBe(2);
+    await rows.locator('input').first().check();
+    await page.getByRole('button', { name: 'Select the 2 loaded' }).click();
+    await rows
+      .filter({ has: page.locator(`a[href$="${UNFINISHED}"]`) })
+      .locator('input')
+      .uncheck();
+    await page.getByRole('button', { name: 'Delete …' }).click();
+    await page.getByRole('dialog').getByText('Wait for it').waitFor();
+    await page.getByRole('button', { name: 'Delete for good' }).click();
+    await expect.poll(() => rows.count()).toBe(1);
+    expect((await api.fetch('/v1/sessions/to-delete')).status).toBe(404);
+    expect((await api.fetch(`/v1/sessions/${UNFINISHED}`)).status).toBe(200);
   });
 
   it('runs nothing of what transcripts hold, and asks nobody else', async () => {

@@ -53,6 +53,7 @@ describe('/openapi.json', () => {
   it('is OpenAPI 3.1 and has every route, save the pages', () => {
     expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'recount', version: '0.3.0' } });
     expect(operations.map(([name]) => name).sort()).toEqual([
+      'delete /v1/keys/{key_id}',
       'delete /v1/sessions/{session_id}',
       'delete /v1/transcripts/{transcript_id}',
       'get /healthz',
@@ -102,6 +103,8 @@ describe('/openapi.json', () => {
       'head /v1/sessions/{session_id}/live',
       'head /v1/transcripts/{transcript_id}/raw',
       'patch /v1/transcripts/{transcript_id}',
+      'post /v1/keys',
+      'post /v1/keys/{key_id}/rotate',
       'post /v1/sessions/{session_id}/live',
       'post /v1/sign-in',
       'post /v1/sign-in/link',

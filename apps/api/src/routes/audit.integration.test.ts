@@ -1,4 +1,4 @@
-import type { ApiKeyList, AuditList, UploadReceipt } from '@recount/contract';
+import type { ApiKeyList, ApiKeySecret, AuditList, UploadReceipt } from '@recount/contract';
 import { createApiKey, listApiKeys } from '@recount/db';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { expectProblem } from '../testing/expect-problem.ts';
@@ -70,6 +70,43 @@ it('shows the keys of the workspace without their secrets', async () => {
   expect(keys).toHaveLength(3);
   expect(keys[0]).toMatchObject({ name: 'test', scopes: ['ingest'], expires_at: null, revoked_at: null });
   expect(JSON.stringify(keys)).not.toMatch(/hash|rk_/);
+});
+
+it('makes, rotates and revokes keys, and shows each secret once', async () => {
+  const status = async (key: string): Promise<number> =>
+    (await api.fetch('/v1/sessions', { headers: { authorization: `Bearer ${key}` } })).status;
+  const made = await change('POST', '/v1/keys', { name: 'ci', scopes: ['read'], person: 'ada@example.org' });
+  expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
+  const first = (await made.json()) as ApiKeySecret;
+  expect(await status(first.key)).toBe(200);
+  const rotation = await change('POST', `/v1/keys/${first.id}/rotate`, { expires_at: '2999-01-01T00:00:00Z' });
+  const second = (await rotation.json()) as ApiKeySecret;
+  expect(second).toMatchObject({ id: first.id, expires_at: '2999-01-01T00:00:00.000Z', previous_expires_at: null });
+  expect([await status(first.key), await status(second.key)]).toEqual([401, 200]);
+  const third = (await (
+    await change('POST', `/v1/keys/${first.id}/rotate`, { grace_ms: 3_600_000 })
+  ).json()) as ApiKeySecret;
+  expect([await status(second.key), await status(third.key)]).toEqual([200, 200]);
+  const listed = await (await api.fetch('/v1/keys')).text();
+  expect(listed).toContain('ada@example.org');
+  for (const { key } of [first, second, third]) expect(listed).not.toContain(key);
+  expect((await change('DELETE', `/v1/keys/${first.id}`)).status).toBe(204);
+  expect([await status(second.key), await status(third.key)]).toEqual([401, 401]);
+  await expectProblem(await change('DELETE', `/v1/keys/${first.id}`), 404, 'not-found');
+  await expectProblem(await change('POST', `/v1/keys/${first.id}/rotate`, {}), 404, 'not-found');
+  for (const wrong of [{ scopes: [] }, { scopes: ['root'] }, { name: '' }, { expires_at: '2020-01-01T00:00:00Z' }]) {
+    await expectProblem(
+      await change('POST', '/v1/keys', { name: 'a', scopes: ['read'], ...wrong }),
+      400,
+      'invalid-request',
+    );
+  }
+  expect((await read(`?subject=${first.id}`)).entries.map(({ action, actor: by }) => [action, by])).toEqual([
+    ['key.revoke', actor],
+    ['key.rotate', actor],
+    ['key.rotate', actor],
+    ['key.create', actor],
+  ]);
 });
 
 it('an expired key is refused with its end, and a reader of events ends with its key', async () => {

@@ -97,6 +97,26 @@ describe('GET /v1/sessions', () => {
     expect(await listIds(query)).toHaveLength(count);
   });
 
+  it('finds sessions by what they cost, and by the pull request that they are linked to', async () => {
+    const { sessions } = await read<SessionList>('/v1/sessions?limit=500');
+    const costs = sessions.map(({ cost_estimate_usd: cost }) => cost).filter((cost) => cost !== null);
+    const middle = costs.toSorted((a, b) => a - b)[Math.floor(costs.length / 2)] ?? 0;
+    const idsOf = (holds: (cost: number) => boolean): string[] =>
+      sessions
+        .filter(({ cost_estimate_usd: cost }) => cost !== null && holds(cost))
+        .map(({ session_id }) => session_id)
+        .sort();
+    expect((await listIds(`min_cost_usd=${middle}`)).sort()).toEqual(idsOf((cost) => cost >= middle));
+    expect((await listIds(`max_cost_usd=${middle}`)).sort()).toEqual(idsOf((cost) => cost <= middle));
+    expect(await listIds('pull_request=https://github.com/nobody/nothing/pull/1')).toEqual([]);
+    const url = 'https://github.com/ada/app/pull/7';
+    const line = { type: 'pr-link', sessionId: 'linked', prNumber: 7, prUrl: url, prRepository: 'ada/app' };
+    const receipt = await (await api.upload(`${JSON.stringify(line)}\n`)).json();
+    await api.work();
+    expect(await listIds(`pull_request=${encodeURIComponent(url)}`)).toEqual(['linked']);
+    await api.fetch(`/v1/transcripts/${(receipt as { transcript_id: string }).transcript_id}`, { method: 'DELETE' });
+  });
+
   it('finds sessions by what tools were called for in them', async () => {
     const session = 'called-tools';
     const at = (second: number): string => `2025-03-04T10:00:0${second}.000Z`;

@@ -63,6 +63,9 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'POST /v1/sign-in/link': [401, 401, 401, 401, 401, 401, 401, 401],
   'POST /v1/sign-out': [204, 204, 204, 204, 204, 204, 204, 204],
   'GET /v1/keys': [401, 401, 401, 401, 403, 403, 200, 200],
+  'POST /v1/keys': [401, 401, 401, 401, 403, 403, 201, 201],
+  'POST /v1/keys/{key_id}/rotate': [401, 401, 401, 401, 403, 403, 200, 404],
+  'DELETE /v1/keys/{key_id}': [401, 401, 401, 401, 403, 403, 204, 404],
   'GET /v1/analytics/usage': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/models': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/analytics/sessions': [401, 401, 401, 401, 403, 200, 200, 200],
@@ -90,6 +93,8 @@ export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => str
   'POST /v1/sessions/{session_id}/live': (uniqueName) => `{"type":"user","session_id":"${uniqueName}"}\n`,
   'POST /v1/transcripts': (uniqueName) => `{"type":"user","sessionId":"${uniqueName}"}\n`,
   'POST /v1/sessions/{session_id}/share': () => '{}',
+  'POST /v1/keys': (uniqueName) => JSON.stringify({ name: uniqueName, scopes: ['ingest'] }),
+  'POST /v1/keys/{key_id}/rotate': () => '{}',
   'PUT /v1/prices': () => '{}',
   'PUT /v1/settings': () => '{}',
 };

@@ -130,6 +130,13 @@ export async function request(url: string, init: RequestInit = {}): Promise<Resp
   throw new ApiError(response.status, problem);
 }
 
+/** Sends a change as JSON. Throws ApiError. */
+export const send = (method: 'POST' | 'PUT' | 'DELETE', url: string, body?: object): Promise<Response> =>
+  request(url, {
+    method,
+    ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  });
+
 /** Asks a route for its answer. Throws ApiError. */
 export async function get<R extends Route>(
   route: R,

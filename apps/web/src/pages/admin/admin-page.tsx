@@ -1,12 +1,15 @@
 import './admin.css';
+import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
-import { useAnswer } from '../../api/use-answer.ts';
+import { type ReactNode, useState } from 'react';
+import { send, toUrl } from '../../api/client.ts';
+import { queryClient, useAnswer } from '../../api/use-answer.ts';
 import { formatCount } from '../../format/values.ts';
 import { Time } from '../../ui/figures.tsx';
-import { Answered, Empty } from '../../ui/states.tsx';
+import { Answered, Empty, Failure } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { AuditLog } from './audit-log.tsx';
+import { Keys } from './keys.tsx';
 import { Prices } from './prices.tsx';
 import { Settings } from './settings.tsx';
 
@@ -45,54 +48,30 @@ export function AdminPage(): ReactNode {
   );
 }
 
-function Keys(): ReactNode {
-  const keys = useAnswer('/v1/keys', {});
+/** One after another; what fails again comes back to the list. */
+function RequeueAll({ ids }: { ids: readonly string[] }): ReactNode {
+  const [doneCount, setDoneCount] = useState(0);
+  const requeue = useMutation({
+    mutationFn: async () => {
+      for (const [index, id] of ids.entries()) {
+        await send('POST', toUrl('/v1/transcripts/{transcript_id}/reparse', { transcript_id: id }));
+        setDoneCount(index + 1);
+      }
+    },
+    onSettled: () => queryClient.invalidateQueries(),
+  });
   return (
-    <section aria-labelledby="keys">
-      <h2 id="keys">API keys</h2>
-      <p className="muted">
-        Keys are made, rotated and revoked by who has the server itself: <code>recount keys create</code>,{' '}
-        <code>recount keys rotate</code>, <code>recount keys revoke</code>. A secret is shown once, and never by this
-        page.
-      </p>
-      <Answered of={keys}>
-        {({ keys: all }) => (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label="API keys">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  {['Name', 'Ends in', 'May', 'Person', 'Made', 'Last used', 'Expires', ''].map((head) => (
-                    <th key={head} scope="col">
-                      {head || <span className="hidden-label">State</span>}
-                    </th>
-                  ))}
-                </tr>
-              </thead>
-              <tbody>
-                {all.map((key) => (
-                  <tr key={key.id}>
-                    <td title={key.id}>{key.name}</td>
-                    <td>
-                      <code>{key.hint}</code>
-                    </td>
-                    <td>{key.scopes.join(', ')}</td>
-                    <td>{key.person ?? <span className="muted">the upload says</span>}</td>
-                    <td>
-                      <Time iso={key.created_at} />
-                    </td>
-                    <td>
-                      <Time iso={key.last_used_at} />
-                    </td>
-                    <td>{key.expires_at === null ? 'never' : <Time iso={key.expires_at} />}</td>
-                    <td>{key.revoked_at !== null && <span className="tag error">revoked</span>}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
-      </Answered>
-    </section>
+    <div className="row">
+      <button type="button" disabled={requeue.isPending} onClick={() => requeue.mutate()}>
+        Ingest {ids.length === 1 ? 'it' : `these ${formatCount(ids.length)}`} again
+      </button>
+      {requeue.isPending && (
+        <p role="status">
+          {formatCount(doneCount)} of {formatCount(ids.length)} wait again
+        </p>
+      )}
+      {requeue.error !== null && <Failure error={requeue.error} />}
+    </div>
   );
 }
 
@@ -111,8 +90,9 @@ function FailedJobs(): ReactNode {
           ) : (
             <>
               <p className="muted">
-                The bytes are kept. <code>recount requeue --failed</code> gives all of them another chance.
+                The bytes are kept: a failed job can be given another chance once what stood in its way is gone.
               </p>
+              <RequeueAll ids={transcripts.map(({ id }) => id)} />
               <ul className="failures">
                 {transcripts.map(({ id, path, failure_reason: reason, attempt_count: attempts, created_at }) => (
                   <li key={id}>

@@ -1,6 +1,7 @@
 import type { FindingKind, FindingsReport } from '@recount/contract';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import type { Query } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { formatCount, formatCounted, formatMoney, toShortModel, toShortPath } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
@@ -8,8 +9,8 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
 import { Answered, Empty } from '../../ui/states.tsx';
 import type { UrlChange, UrlState } from '../../ui/use-url-state.ts';
-import type { Filter } from './insights-page.tsx';
 
+export type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
 type Finding = FindingsReport['rows'][number];
 type KindFigures = FindingsReport['kinds'][number];
 type Figure = 'times' | 'pause' | 'tokens' | 'estimated' | 'cost';

@@ -1,7 +1,6 @@
 import './insights.css';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import type { Query } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { addDays, readPeriod, toTimeSearch, toToday } from '../../format/period.ts';
 import { TIME_ZONE, toShortModel } from '../../format/values.ts';
@@ -10,12 +9,11 @@ import { Count, Money, Percent, Tokens } from '../../ui/figures.tsx';
 import { PeriodPicker } from '../../ui/period-picker.tsx';
 import { Answered } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
-import { Findings } from './findings.tsx';
+import { type Filter, Findings } from './findings.tsx';
 
 const DEFAULT_PERIOD = '30d';
 const SHOWN_ROWS = 10;
 
-export type Filter = Pick<Query<'/v1/analytics/usage'>, 'from' | 'to' | 'time_zone'>;
 type Search = Record<string, string>;
 
 /** Where money goes without effect, as measured: each row leads to the sessions behind it. */

@@ -2,14 +2,16 @@ import './sessions.css';
 import type { Session, SessionList, SessionListQuery } from '@recount/contract';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useMemo } from 'react';
+import { type ReactNode, useCallback, useMemo, useState } from 'react';
 import { get } from '../../api/client.ts';
 import { readPeriod } from '../../format/period.ts';
 import { TIME_ZONE } from '../../format/values.ts';
-import { DataTable } from '../../ui/data-table.tsx';
+import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
-import { COLUMNS, DEFAULT_COLUMNS } from './columns.tsx';
+import { COLUMNS, DEFAULT_COLUMNS, toTitle } from './columns.tsx';
+import { SavedViews } from './saved-views.tsx';
+import { SelectionBar } from './selection.tsx';
 import { LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
 
 const PAGE_ROWS = 200;
@@ -60,19 +62,24 @@ export function SessionsPage(): ReactNode {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const wanted = state.columns?.split(',') ?? DEFAULT_COLUMNS;
-  const columns = COLUMNS.filter(({ id }) => id === 'title' || wanted.includes(id));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const choose = (sessionIds: readonly string[]): void => setChosen(new Set(sessionIds));
+  const columns = [toTickColumn(chosen, choose), ...COLUMNS.filter(({ id }) => id === 'title' || wanted.includes(id))];
+  const selected = rows.filter(({ session_id }) => chosen.has(session_id));
   const isFiltered = Object.keys(state).some((name) => !['sort', 'order', 'columns'].includes(name));
 
   return (
     <div className="sessions-page">
       <div className="between">
         <h1>Sessions</h1>
+        <SavedViews state={state} />
         <p className="muted" role="status">
           {list.data &&
             `${rows.length.toLocaleString()}${hasNextPage ? ' loaded, more as you scroll' : ' in all'} · times in ${TIME_ZONE}`}
         </p>
       </div>
       <SessionFilters state={state} change={change} columns={wanted} />
+      {selected.length > 0 && <SelectionBar selected={selected} loaded={rows} choose={choose} />}
       {list.error !== null ? (
         <Failure error={list.error} retry={() => void list.refetch()} />
       ) : list.data === undefined ? (
@@ -97,6 +104,29 @@ export function SessionsPage(): ReactNode {
     </div>
   );
 }
+
+const toTickColumn = (
+  chosen: ReadonlySet<string>,
+  choose: (sessionIds: readonly string[]) => void,
+): Column<Session, never> => ({
+  id: 'tick',
+  label: '',
+  width: '32px',
+  cell: (session) => (
+    <input
+      type="checkbox"
+      aria-label={`Select ${toTitle(session)}`}
+      checked={chosen.has(session.session_id)}
+      onChange={({ target }) =>
+        choose(
+          target.checked
+            ? [...chosen, session.session_id]
+            : [...chosen].filter((sessionId) => sessionId !== session.session_id),
+        )
+      }
+    />
+  ),
+});
 
 export const toSessionHref = ({ session_id }: Pick<Session, 'session_id'>): string =>
   `/sessions/${encodeURIComponent(session_id)}`;

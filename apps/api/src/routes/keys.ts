@@ -1,0 +1,157 @@
+import {
+  apiKeyListSchema,
+  apiKeyParamsSchema,
+  apiKeyRequestSchema,
+  apiKeyRotationSchema,
+  apiKeySecretSchema,
+  keyHolderSchema,
+} from '@recount/contract';
+import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '@recount/db';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+const MAX_BODY_BYTES = 16 * 1024;
+
+/** Keys of the workspace: who has one with the scope admin makes, rotates and revokes the others. */
+export async function addKeyRoutes(
+  parent: ApiApp,
+  { database: pool, now = Date.now }: Pick<ApiDependencies, 'database' | 'now'>,
+): Promise<void> {
+  const { database } = pool;
+  await parent.register(async (scope) => {
+    const app = scope as ApiApp;
+    app.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
+      app.getDefaultJsonParser('error', 'error'),
+    );
+
+    app.get(
+      '/v1/key',
+      {
+        config: { scope: 'any' },
+        schema: {
+          operationId: 'getKey',
+          summary: 'Ask what the key may do',
+          tags: ['operations'],
+          response: { 200: keyHolderSchema },
+        },
+      },
+      async ({ keyHolder }) => {
+        if (keyHolder === null) throw new Error('The route has no scope');
+        const { keyId, scopes, person, expiresAt } = keyHolder;
+        return { key_id: keyId, scopes, person, expires_at: expiresAt, server_version: packageJson.version };
+      },
+    );
+
+    app.get(
+      '/v1/keys',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'listKeys',
+          summary: 'List the keys of the workspace',
+          description: 'Without their secrets.',
+          tags: ['operations'],
+          response: { 200: apiKeyListSchema },
+        },
+      },
+      async (request) => {
+        const rows = await listApiKeys(database, workspaceOf(request));
+        return { keys: rows.map(({ workspace_id: _workspaceId, ...key }) => key) };
+      },
+    );
+
+    app.post(
+      '/v1/keys',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'createKey',
+          summary: 'Make a key',
+          description: 'The answer is the only place that has its secret.',
+          tags: ['operations'],
+          body: apiKeyRequestSchema,
+          response: { 201: apiKeySecretSchema },
+        },
+      },
+      async (request, reply) => {
+        const { name, scopes, person = null, expires_at: expiresAt = null } = request.body;
+        requireLater(expiresAt, now());
+        const key = { workspaceId: workspaceOf(request), name, scopes, person, expiresAt, actor: actorOf(request) };
+        const made = await pool.withTransaction((transaction) => createApiKey(transaction, key));
+        return secret(reply)
+          .code(201)
+          .send({ ...made, expires_at: expiresAt, previous_expires_at: null });
+      },
+    );
+
+    app.post(
+      '/v1/keys/:key_id/rotate',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'rotateKey',
+          summary: 'Give a key a new secret',
+          description: 'Id, name and scopes stay. The answer is the only place that has the new secret.',
+          tags: ['operations'],
+          params: apiKeyParamsSchema,
+          body: apiKeyRotationSchema,
+          response: { 200: apiKeySecretSchema, 404: problemResponse('No such key, or it is revoked or has expired') },
+        },
+      },
+      async (request, reply) => {
+        const { grace_ms: graceMs, expires_at: expiresAt } = request.body;
+        const { key_id: id } = request.params;
+        requireLater(expiresAt, now());
+        const rotation = { graceMs, expiresAt, actor: actorOf(request) };
+        const rotated = await pool.withTransaction((transaction) =>
+          rotateApiKey(transaction, workspaceOf(request), id, rotation),
+        );
+        if (rotated === undefined) throw new ProblemError('not-found', 'No such key, or it is revoked or has expired');
+        const { key, expiresAt: expires_at, previousExpiresAt: previous_expires_at } = rotated;
+        return secret(reply).send({ id, key, expires_at, previous_expires_at });
+      },
+    );
+
+    app.delete(
+      '/v1/keys/:key_id',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'revokeKey',
+          summary: 'Revoke a key',
+          description: 'It is refused from now on. What it uploaded stays, and stays its own.',
+          tags: ['operations'],
+          params: apiKeyParamsSchema,
+          response: {
+            204: z.undefined().describe('It is revoked'),
+            404: problemResponse('No such key, or revoked already'),
+          },
+        },
+      },
+      async (request, reply) => {
+        const { key_id: id } = request.params;
+        const isRevoked = await pool.withTransaction((transaction) =>
+          revokeApiKey(transaction, workspaceOf(request), id, actorOf(request)),
+        );
+        if (!isRevoked) throw new ProblemError('not-found', 'No such key, or it is revoked already');
+        return reply.code(204).send();
+      },
+    );
+  });
+}
+
+/** No cache keeps a secret. */
+const secret = <Reply extends FastifyReply>(reply: Reply): Reply => reply.header('cache-control', 'no-store');
+
+function requireLater(expiresAt: string | null | undefined, nowMs: number): void {
+  if (expiresAt == null || Date.parse(expiresAt) > nowMs) return;
+  const errors = [{ location: 'body' as const, field: 'expires_at', message: 'Not in the future' }];
+  throw new ProblemError('invalid-request', 'Not valid: expires_at', { extensions: { errors } });
+}

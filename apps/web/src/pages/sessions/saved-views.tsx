@@ -1,0 +1,69 @@
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { parseSearch, stringifySearch, type UrlState } from '../../ui/use-url-state.ts';
+
+/** Kept by this browser, for this address of recount: a view is a name and the parameters of the page. */
+const STORAGE_KEY = 'recount.session-views';
+const MAX_VIEWS = 50;
+
+interface View {
+  name: string;
+  /** Query of the address, with its `?`; empty: everything. */
+  search: string;
+}
+
+function readViews(): View[] {
+  try {
+    const stored: unknown = JSON.parse(localStorage.getItem(STORAGE_KEY) ?? '[]');
+    if (!Array.isArray(stored)) return [];
+    return stored.filter((view): view is View => typeof view?.name === 'string' && typeof view?.search === 'string');
+  } catch {
+    // Somebody else's text, or a browser that keeps nothing.
+    return [];
+  }
+}
+
+/** Filters, columns and order under a name, to come back to. */
+export function SavedViews({ state }: { state: UrlState }): ReactNode {
+  const [views, setViews] = useState(readViews);
+  const keep = (next: View[]): void => {
+    setViews(next);
+    localStorage.setItem(STORAGE_KEY, JSON.stringify(next));
+  };
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const name = String(new FormData(form).get('name')).trim();
+    if (name === '') return;
+    const others = views.filter((view) => view.name !== name);
+    keep([...others, { name, search: stringifySearch(state) }].slice(-MAX_VIEWS));
+    form.reset();
+  };
+  return (
+    <details className="columns">
+      <summary>Views</summary>
+      <div className="popover views" role="group" aria-label="Saved views">
+        {views.length === 0 && <p className="muted">Save these filters, columns and order under a name.</p>}
+        {views.map(({ name, search }) => (
+          <div key={name} className="between">
+            <Link to="/sessions" search={parseSearch(search) as never}>
+              {name}
+            </Link>
+            <button
+              type="button"
+              className="quiet"
+              aria-label={`Remove the view ${name}`}
+              onClick={() => keep(views.filter((view) => view.name !== name))}
+            >
+              ×
+            </button>
+          </div>
+        ))}
+        <form className="row" onSubmit={onSubmit}>
+          <input name="name" aria-label="Name of the view" placeholder="Name" maxLength={80} required />
+          <button type="submit">Save</button>
+        </form>
+      </div>
+    </details>
+  );
+}
