@@ -101,6 +101,31 @@ it('makes, rotates and revokes keys, and shows each secret once', async () => {
       'invalid-request',
     );
   }
+  const keyed = (key: string, method: string, path: string, body: object) =>
+    api.fetch(path, {
+      method,
+      body: JSON.stringify(body),
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    });
+  const toKey = async (response: Promise<Response>) => (await (await response).json()) as ApiKeySecret;
+  const end = new Date(Date.now() + 3_600_000).toISOString();
+  const stolen = await toKey(change('POST', '/v1/keys', { name: 'stolen', scopes: ['admin'], expires_at: end }));
+  const other = await toKey(change('POST', '/v1/keys', { name: 'other', scopes: ['read'] }));
+  const endless = await keyed(stolen.key, 'POST', '/v1/keys', { name: 'endless', scopes: ['admin'] });
+  await expectProblem(endless, 400, 'invalid-request');
+  const child = await toKey(
+    keyed(stolen.key, 'POST', '/v1/keys', { name: 'child', scopes: ['admin'], expires_at: end }),
+  );
+  const grandchild = await toKey(
+    keyed(child.key, 'POST', '/v1/keys', { name: 'grandchild', scopes: ['read'], expires_at: end }),
+  );
+  const taken = await toKey(keyed(stolen.key, 'POST', `/v1/keys/${other.id}/rotate`, {}));
+  const left = [child.key, grandchild.key, taken.key];
+  expect(await Promise.all(left.map(status))).toEqual([200, 200, 200]);
+  expect((await change('DELETE', `/v1/keys/${stolen.id}`)).status).toBe(204);
+  expect(await Promise.all(left.map(status))).toEqual([401, 401, 401]);
+  const [revocation] = (await read('?action=key.revoke')).entries;
+  expect(revocation?.subjects).toEqual([stolen.id, ...[child.id, grandchild.id, other.id].sort()]);
   expect((await read(`?subject=${first.id}`)).entries.map(({ action, actor: by }) => [action, by])).toEqual([
     ['key.revoke', actor],
     ['key.rotate', actor],

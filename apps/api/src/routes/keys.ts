@@ -6,8 +6,8 @@ import {
   apiKeySecretSchema,
   keyHolderSchema,
 } from '@recount/contract';
-import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '@recount/db';
-import type { FastifyReply } from 'fastify';
+import { createApiKey, type Database, holdApiKey, listApiKeys, revokeApiKey, rotateApiKey } from '@recount/db';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -16,6 +16,8 @@ import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
 const MAX_BODY_BYTES = 16 * 1024;
+/** No cache keeps a secret. */
+const NOT_CACHED = ['cache-control', 'no-store'] as const;
 
 /** Keys of the workspace: who has one with the scope admin makes, rotates and revokes the others. */
 export async function addKeyRoutes(
@@ -23,6 +25,13 @@ export async function addKeyRoutes(
   { database: pool, now = Date.now }: Pick<ApiDependencies, 'database' | 'now'>,
 ): Promise<void> {
   const { database } = pool;
+  /** A key that is revoked meanwhile makes no other. */
+  const change = <Result>(request: FastifyRequest, work: (transaction: Database) => Promise<Result>): Promise<Result> =>
+    pool.withTransaction(async (transaction) => {
+      const isHeld = await holdApiKey(transaction, workspaceOf(request), request.keyHolder?.keyId ?? '');
+      if (!isHeld) throw new ProblemError('invalid-key', 'The key was revoked');
+      return await work(transaction);
+    });
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
     app.addContentTypeParser(
@@ -82,10 +91,11 @@ export async function addKeyRoutes(
       },
       async (request, reply) => {
         const { name, scopes, person = null, expires_at: expiresAt = null } = request.body;
-        requireLater(expiresAt, now());
+        requireEnd(request, expiresAt, now());
         const key = { workspaceId: workspaceOf(request), name, scopes, person, expiresAt, actor: actorOf(request) };
-        const made = await pool.withTransaction((transaction) => createApiKey(transaction, key));
-        return secret(reply)
+        const made = await change(request, (transaction) => createApiKey(transaction, key));
+        return reply
+          .header(...NOT_CACHED)
           .code(201)
           .send({ ...made, expires_at: expiresAt, previous_expires_at: null });
       },
@@ -108,14 +118,14 @@ export async function addKeyRoutes(
       async (request, reply) => {
         const { grace_ms: graceMs, expires_at: expiresAt } = request.body;
         const { key_id: id } = request.params;
-        requireLater(expiresAt, now());
+        if (expiresAt !== undefined) requireEnd(request, expiresAt, now());
         const rotation = { graceMs, expiresAt, actor: actorOf(request) };
-        const rotated = await pool.withTransaction((transaction) =>
+        const rotated = await change(request, (transaction) =>
           rotateApiKey(transaction, workspaceOf(request), id, rotation),
         );
         if (rotated === undefined) throw new ProblemError('not-found', 'No such key, or it is revoked or has expired');
         const { key, expiresAt: expires_at, previousExpiresAt: previous_expires_at } = rotated;
-        return secret(reply).send({ id, key, expires_at, previous_expires_at });
+        return reply.header(...NOT_CACHED).send({ id, key, expires_at, previous_expires_at });
       },
     );
 
@@ -126,7 +136,8 @@ export async function addKeyRoutes(
         schema: {
           operationId: 'revokeKey',
           summary: 'Revoke a key',
-          description: 'It is refused from now on. What it uploaded stays, and stays its own.',
+          description:
+            'It is refused from now on, and so are the keys that have their secret from it. What they uploaded stays, and stays their own.',
           tags: ['operations'],
           params: apiKeyParamsSchema,
           response: {
@@ -147,11 +158,12 @@ export async function addKeyRoutes(
   });
 }
 
-/** No cache keeps a secret. */
-const secret = <Reply extends FastifyReply>(reply: Reply): Reply => reply.header('cache-control', 'no-store');
-
-function requireLater(expiresAt: string | null | undefined, nowMs: number): void {
-  if (expiresAt == null || Date.parse(expiresAt) > nowMs) return;
-  const errors = [{ location: 'body' as const, field: 'expires_at', message: 'Not in the future' }];
+/** In the future, and not after the end of the key that asks for it. */
+function requireEnd({ keyHolder }: FastifyRequest, expiresAt: string | null, nowMs: number): void {
+  const endMs = expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(expiresAt);
+  const ownEndMs = keyHolder?.expiresAt == null ? Number.POSITIVE_INFINITY : Date.parse(keyHolder.expiresAt);
+  if (endMs > nowMs && endMs <= ownEndMs) return;
+  const message = endMs > ownEndMs ? 'After the end of the key of the request' : 'Not in the future';
+  const errors = [{ location: 'body' as const, field: 'expires_at', message }];
   throw new ProblemError('invalid-request', 'Not valid: expires_at', { extensions: { errors } });
 }

@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { and, asc, eq, getTableColumns, is, isNull, PgTable, sql } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
-import { type ApiKeyScope, apiKeys, workspaces } from './schema.ts';
+import { type ApiKeyScope, apiKeys, auditLog, workspaces } from './schema.ts';
 
 /** All workspaces by name. */
 export async function listWorkspaces(database: Database): Promise<{ id: string; name: string }[]> {
@@ -71,8 +71,36 @@ export async function revokeApiKey(
     .where(and(eq(apiKeys.workspace_id, workspaceId), eq(apiKeys.id, id), isNull(apiKeys.revoked_at)))
     .returning({ id: apiKeys.id });
   if (revoked.length === 0) return false;
-  await addAuditEntry(transaction, { workspaceId, actor, action: 'key.revoke', subjects: [id] });
+  const madeIds = await revokeMadeKeys(transaction, workspaceId, id);
+  await addAuditEntry(transaction, { workspaceId, actor, action: 'key.revoke', subjects: [id, ...madeIds] });
   return true;
+}
+
+/** Revokes the keys that have their secret from this one, or from one of those: a stolen key leaves none behind. */
+async function revokeMadeKeys(transaction: Database, workspaceId: string, id: string): Promise<string[]> {
+  const { rows } = await transaction.execute<{ id: string }>(sql`
+    WITH RECURSIVE origin AS (
+      SELECT DISTINCT ON (subjects[1]) subjects[1] AS id, actor FROM ${auditLog}
+      WHERE workspace_id = ${workspaceId} AND action IN ('key.create', 'key.rotate') ORDER BY subjects[1], id DESC
+    ), made AS (
+      SELECT ${id}::text AS id
+      UNION
+      SELECT origin.id FROM made JOIN origin ON origin.actor = 'key:' || made.id
+    )
+    UPDATE ${apiKeys} SET revoked_at = now()
+    WHERE workspace_id = ${workspaceId} AND id IN (SELECT id FROM made) AND revoked_at IS NULL
+    RETURNING id`);
+  return rows.map((row) => row.id).sort();
+}
+
+/** Whether the key may still act: until the end of the transaction nobody revokes it. */
+export async function holdApiKey(transaction: Database, workspaceId: string, id: string): Promise<boolean> {
+  const rows = await transaction
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspace_id, workspaceId), eq(apiKeys.id, id), isNull(apiKeys.revoked_at)))
+    .for('share');
+  return rows.length > 0;
 }
 
 /** Notes that a key was used, at most once a minute: the exact moment is not worth a write per request. */

@@ -260,7 +260,8 @@ function Revocation({ apiKey: { id, name, last_used_at }, close, done }: Questio
   return (
     <Modal title={`Revoke ${name}?`} close={close}>
       <p>
-        It is refused from now on, for good. What was uploaded with it stays.{' '}
+        It is refused from now on, for good, and so are keys that have their secret from it. What was uploaded with them
+        stays.{' '}
         {last_used_at === null ? (
           'It was never used.'
         ) : (
