@@ -80,8 +80,9 @@ export async function revokeApiKey(
 async function revokeMadeKeys(transaction: Database, workspaceId: string, id: string): Promise<string[]> {
   const { rows } = await transaction.execute<{ id: string }>(sql`
     WITH RECURSIVE origin AS (
-      SELECT DISTINCT ON (subjects[1]) subjects[1] AS id, actor FROM ${auditLog}
-      WHERE workspace_id = ${workspaceId} AND action IN ('key.create', 'key.rotate') ORDER BY subjects[1], id DESC
+      SELECT DISTINCT ON (entry.subjects[1]) entry.subjects[1] AS id, entry.actor FROM ${auditLog} AS entry
+      WHERE entry.workspace_id = ${workspaceId} AND entry.action IN ('key.create', 'key.rotate')
+      ORDER BY entry.subjects[1], entry.id DESC
     ), made AS (
       SELECT ${id}::text AS id
       UNION

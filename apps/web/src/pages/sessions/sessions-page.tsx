@@ -72,11 +72,13 @@ export function SessionsPage(): ReactNode {
     <div className="sessions-page">
       <div className="between">
         <h1>Sessions</h1>
-        <SavedViews state={state} />
-        <p className="muted" role="status">
-          {list.data &&
-            `${rows.length.toLocaleString()}${hasNextPage ? ' loaded, more as you scroll' : ' in all'} · times in ${TIME_ZONE}`}
-        </p>
+        <div className="row">
+          <SavedViews state={state} />
+          <p className="muted" role="status">
+            {list.data &&
+              `${rows.length.toLocaleString()}${hasNextPage ? ' loaded, more as you scroll' : ' in all'} · times in ${TIME_ZONE}`}
+          </p>
+        </div>
       </div>
       <SessionFilters state={state} change={change} columns={wanted} />
       {selected.length > 0 && <SelectionBar selected={selected} loaded={rows} choose={choose} />}
