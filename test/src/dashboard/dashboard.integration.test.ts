@@ -281,11 +281,11 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await api.work();
     const page = await open('/sessions?prompt=Wait+for+it&sort=tokens_out');
     await page.locator('.body [role=row]').first().waitFor();
-    await page.getByText('Views').click();
+    await page.getByText('Views', { exact: true }).click();
     await page.getByLabel('Name of the view').fill('Waiting');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await page.goto(`${api.url}/sessions`);
-    await page.getByText('Views').click();
+    await page.getByText('Views', { exact: true }).click();
     await page.getByRole('link', { name: 'Waiting' }).click();
     await page.waitForURL(/prompt=Wait/);
     const rows = page.locator('.body [role=row]');
