@@ -86,7 +86,12 @@ interface AmpUsage {
 }
 
 const toFigures = ({ stats }: ParseResult) => ({
-  ...{ input: stats.tokens_in, output: stats.tokens_out, cacheRead: stats.cache_read, toolUses: stats.tool_use_count },
+  ...{
+    input: stats.tokens_in ?? 0,
+    output: stats.tokens_out ?? 0,
+    cacheRead: stats.cache_read ?? 0,
+    toolUses: stats.tool_use_count,
+  },
 });
 
 describe.runIf(corpus)('the corpus of other agents', () => {

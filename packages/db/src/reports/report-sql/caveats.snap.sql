@@ -226,6 +226,36 @@ FROM
   usage;
 
 SELECT
+  count(*) FILTER (
+    WHERE
+      f.tokens_in IS NULL
+      AND NOT EXISTS (
+        SELECT
+        FROM
+          "recount"."sessions" AS child
+        WHERE
+          child.workspace_id = f.workspace_id
+          AND child.parent_session_id = f.session_id
+          AND child.api_response_count > 0
+      )
+  )::float8 AS without_usage,
+  count(*) FILTER (
+    WHERE
+      f.output_only_count > 0
+  )::float8 AS output_only
+FROM
+  "recount"."sessions" AS f
+  LEFT JOIN recount.sessions AS s ON s.workspace_id = f."workspace_id"
+  AND s.session_id = f."session_id"
+WHERE
+  f."workspace_id" = $1
+  AND f."first_timestamp" >= $2::timestamptz
+  AND (
+    f.tokens_in IS NULL
+    OR f.output_only_count > 0
+  );
+
+SELECT
   count(*)::float8 AS responses,
   coalesce(sum(cost_usd), 0)::float8 AS cost_usd,
   coalesce(sum(lowest_cost_usd), 0)::float8 AS lowest_cost_usd,
