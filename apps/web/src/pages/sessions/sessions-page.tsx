@@ -2,7 +2,7 @@ import './sessions.css';
 import type { Session, SessionList, SessionListQuery } from '@recount/contract';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from 'react';
 import { get } from '../../api/client.ts';
 import { readPeriod } from '../../format/period.ts';
 import { TIME_ZONE } from '../../format/values.ts';
@@ -11,8 +11,10 @@ import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS, DEFAULT_COLUMNS, toTitle } from './columns.tsx';
 import { SavedViews } from './saved-views.tsx';
-import { SelectionBar } from './selection.tsx';
 import { LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
+
+/** Loaded with the first tick: it brings what asks before it deletes. */
+const SelectionBar = lazy(async () => ({ default: (await import('./selection.tsx')).SelectionBar }));
 
 const PAGE_ROWS = 200;
 const SORTS = COLUMNS.flatMap(({ sort }) => (sort === undefined ? [] : [sort]));
@@ -81,7 +83,11 @@ export function SessionsPage(): ReactNode {
         </div>
       </div>
       <SessionFilters state={state} change={change} columns={wanted} />
-      {selected.length > 0 && <SelectionBar selected={selected} loaded={rows} choose={choose} />}
+      {selected.length > 0 && (
+        <Suspense>
+          <SelectionBar selected={selected} loaded={rows} choose={choose} />
+        </Suspense>
+      )}
       {list.error !== null ? (
         <Failure error={list.error} retry={() => void list.refetch()} />
       ) : list.data === undefined ? (
