@@ -1,6 +1,7 @@
 import type { DatabasePool } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from '../reports/report-filter.ts';
+import { COST_COLUMNS, TOKEN_CLASSES, TOKEN_COLUMNS } from '../schema/usage-columns.ts';
 
 export const EXPORT_DATASETS = ['usage', 'messages', 'sessions'] as const;
 export type ExportDataset = (typeof EXPORT_DATASETS)[number];
@@ -12,6 +13,10 @@ export function toExportQuery(dataset: ExportDataset, filter: ReportFilter): SQL
 
 const QUERIES = { usage: toUsageQuery, messages: toMessagesQuery, sessions: toSessionsQuery };
 
+const OWN_TOKENS = TOKEN_CLASSES.map((name) => `own_${name}`);
+const ofAlias = (alias: string, names: readonly string[]): SQL =>
+  sql.raw(names.map((name) => `${alias}.${name}`).join(', '));
+
 /** API responses, each once. In the order of time. */
 function toUsageQuery(filter: ReportFilter): SQL {
   const source = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
@@ -19,10 +24,9 @@ function toUsageQuery(filter: ReportFilter): SQL {
     SELECT
       u.response_key AS response_id, u.agent, u.session_id, t.id AS transcript_id, u.message_id, u.source, u."timestamp",
       s.project, u.git_branch, u.agent_version, u.is_subagent, u.agent_id, u.model, u.provider_message_id, u.request_id,
-      u.tokens_in, u.tokens_out, u.cache_read, u.cache_write, u.cache_write_5m, u.cache_write_1h, u.thinking_tokens,
+      ${ofAlias('u', TOKEN_COLUMNS)},
       u.web_search_requests, u.web_fetch_requests, u.service_tier, u.speed, u.inference_geo, u.is_unfinalised,
-      u.estimated_tokens_out, u.cost_usd, u.cost_input_usd, u.cost_output_usd, u.cost_cache_read_usd,
-      u.cost_cache_write_usd, u.cost_web_search_usd, u.reported_cost_usd, u.price_basis, u.price_version, u.copy_count,
+      u.estimated_tokens_out, ${ofAlias('u', COST_COLUMNS)}, u.reported_cost_usd, u.price_basis, u.price_version, u.copy_count,
       s.machine, s.person
     FROM recount.usage_ledger AS u ${joinSessions(source)}
     LEFT JOIN recount.transcripts AS t ON t.workspace_id = u.workspace_id AND t.row_set_id = u.row_set_id
@@ -40,8 +44,8 @@ function toMessagesQuery(filter: ReportFilter): SQL {
     SELECT
       m.session_id, t.id AS transcript_id, m.id AS message_id, m.ordinal, m.line_number, m.byte_offset, m.byte_length,
       m.message_type, m.role, m.model, m."timestamp", s.agent, s.project, s.git_branch,
-      s.is_subagent OR m.is_sidechain AS is_subagent, m.agent_id, m.tokens_in, m.tokens_out, m.cache_read,
-      m.cache_write, m.cost_usd, m.stop_reason, m.has_text, m.has_thinking, m.has_tool_use, m.has_tool_result,
+      s.is_subagent OR m.is_sidechain AS is_subagent, m.agent_id, ${ofAlias('m', TOKEN_CLASSES)},
+      m.cost_usd, m.stop_reason, m.has_text, m.has_thinking, m.has_tool_use, m.has_tool_result,
       m.provider_message_id, m.request_id, m.uuid, m.parent_uuid, m.metadata, s.machine, s.person
     FROM recount.sessions AS s
     JOIN recount.transcripts AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
@@ -68,17 +72,20 @@ function toSessionsQuery(filter: ReportFilter): SQL {
       s.transcript_count, s.project, s.git_branch, s.agent_version, s.title, s.initial_prompt, s.models,
       s.first_timestamp, s.last_timestamp, s.duration_ms, s.active_ms, s.prompt_count, s.turn_count,
       s.total_messages, s.user_messages, s.assistant_messages, s.tool_use_count, s.subagent_count,
-      s.api_response_count, s.tokens_in, s.tokens_out, s.cache_read, s.cache_write, s.web_search_count,
+      s.api_response_count, ${ofAlias('s', TOKEN_CLASSES)}, s.web_search_count,
       s.cost_estimate_usd AS cost_usd, s.unfinalised_count, s.unpriced_count, s.reported_cost_usd,
-      u.own_responses, u.own_tokens_in, u.own_tokens_out, u.own_cache_read, u.own_cache_write, u.own_cost_usd,
+      u.own_responses, ${ofAlias('u', OWN_TOKENS)}, u.own_cost_usd,
       u.shared_responses, u.shared_cost_usd, u.own_unpriced_responses, u.shared_unpriced_responses,
       s.machine, s.person, s.output_only_count
     FROM recount.sessions AS s
     CROSS JOIN LATERAL (
       SELECT
-        ${sum('responses', false)} AS own_responses, ${sum('tokens_in', false)} AS own_tokens_in,
-        ${sum('tokens_out', false)} AS own_tokens_out, ${sum('cache_read', false)} AS own_cache_read,
-        ${sum('cache_write', false)} AS own_cache_write, ${cost(false)} AS own_cost_usd,
+        ${sum('responses', false)} AS own_responses,
+        ${sql.join(
+          TOKEN_CLASSES.map((name) => sql`${sum(name, false)} AS ${sql.identifier(`own_${name}`)}`),
+          sql`, `,
+        )},
+        ${cost(false)} AS own_cost_usd,
         ${sum('responses', true)} AS shared_responses,
         ${cost(true)} AS shared_cost_usd,
         ${sum('unpriced_responses', false)} AS own_unpriced_responses,

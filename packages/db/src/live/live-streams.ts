@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { and, desc, eq, gte, inArray, lt, lte, ne, sql } from '../drizzle.cjs';
+import type { TOKEN_CLASSES } from '../schema/usage-columns.ts';
 import { liveChunks, liveSessions, liveStreams, SEVERAL_UPLOADERS } from './schema.ts';
 
 export type LiveStreamRow = typeof liveStreams.$inferSelect;
@@ -19,10 +20,7 @@ export type LiveFigures = Pick<
   | 'warning_count'
   | 'agent_session_id'
   | 'model'
-  | 'tokens_in'
-  | 'tokens_out'
-  | 'cache_read'
-  | 'cache_write'
+  | (typeof TOKEN_CLASSES)[number]
   | 'cost_usd'
   | 'stop_reason'
 >;

@@ -1,5 +1,6 @@
 import { bigint, boolean, customType, index, integer, numeric, primaryKey, sql, text } from '../drizzle.cjs';
-import { COST_SCALE, identifier, isoTimestamp, recountSchema, usd } from '../schema/column-types.ts';
+import { COST_SCALE, identifier, isoTimestamp, recountSchema, tokens, usd } from '../schema/column-types.ts';
+import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
 import { workspaces } from '../workspaces/schema.ts';
 
 /** open: more may come. closing: ended, and to become a transcript. closed: stored in the raw store. */
@@ -17,13 +18,6 @@ const arrivalList = customType<{ data: [endOffset: number, timeMs: number][] }>(
   toDriver: (value) => JSON.stringify(value),
 });
 
-const tokenCounts = () => ({
-  tokens_in: bigint({ mode: 'number' }).notNull().default(0),
-  tokens_out: bigint({ mode: 'number' }).notNull().default(0),
-  cache_read: bigint({ mode: 'number' }).notNull().default(0),
-  cache_write: bigint({ mode: 'number' }).notNull().default(0),
-});
-
 /** What a session has of its streams. Whoever writes its events holds the row, so they come in the order of their ids. */
 export const liveSessions = recountSchema.table(
   'live_sessions',
@@ -35,7 +29,7 @@ export const liveSessions = recountSchema.table(
     last_event_id: bigint({ mode: 'number' }).notNull().default(0),
     checkpoints: text().array().notNull().default([]),
     stream_count: integer().notNull().default(0),
-    ...tokenCounts(),
+    ...toColumns(TOKEN_CLASSES, tokens),
     /** Of streams that tell of 1e5 dollars at most each, and may be many. */
     cost_usd: numeric({ precision: 30, scale: COST_SCALE, mode: 'number' }),
     model: text(),
@@ -68,7 +62,7 @@ export const liveStreams = recountSchema.table(
     warning_count: integer().notNull().default(0),
     agent_session_id: text(),
     model: text(),
-    ...tokenCounts(),
+    ...toColumns(TOKEN_CLASSES, tokens),
     cost_usd: usd(),
     stop_reason: text(),
     started_at: isoTimestamp().notNull().default(sql`now()`),

@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, inArray } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from './schema.ts';
 
-export type MessageRow = typeof transcriptMessages.$inferSelect;
+type MessageRow = typeof transcriptMessages.$inferSelect;
 export type ContentBlockRow = typeof contentBlocks.$inferSelect;
 
 /** Messages of a transcript, by its `row_set_id`, in their order with their blocks, at most `limit` after the one with id `afterId`. */

@@ -1,6 +1,7 @@
 import type { JsonObject, MessageType, ToolKind } from '@recount/core';
 import { bigint, boolean, integer, jsonb, primaryKey, text } from '../drizzle.cjs';
 import { identifier, isoTimestamp, jsonValue, recountSchema, usd } from '../schema/column-types.ts';
+import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
 
 /**
  * Bulk tables: written by COPY, a transcript at a time, by the one transaction that holds the session's lock, and
@@ -19,10 +20,7 @@ export const transcriptMessages = recountSchema.table(
     message_type: text().$type<MessageType>().notNull(),
     role: text(),
     model: text(),
-    tokens_in: bigint({ mode: 'number' }),
-    tokens_out: bigint({ mode: 'number' }),
-    cache_read: bigint({ mode: 'number' }),
-    cache_write: bigint({ mode: 'number' }),
+    ...toColumns(TOKEN_CLASSES, () => bigint({ mode: 'number' })),
     cost_usd: usd(),
     timestamp: isoTimestamp(),
     has_text: boolean().notNull(),

@@ -18,7 +18,7 @@ export interface GroupPart {
 }
 
 /** Which rows a part has, and their keys. */
-export type RowsOfPart = Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>;
+type RowsOfPart = Pick<GroupPart, 'source' | 'table' | 'keys' | 'where'>;
 
 /** The part's rows that pass a condition. */
 export const restrict = <Part extends GroupPart>(part: Part, condition: SQL): Part => ({

@@ -4,7 +4,7 @@ import { detailNumber, EVENT_SOURCE, EVENT_TABLE } from './read-compactions-repo
 import type { ReportFilter } from './report-filter.ts';
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 
-export interface ApiErrorFigures {
+interface ApiErrorFigures {
   errors: number;
   retries: number;
   sessions: number;

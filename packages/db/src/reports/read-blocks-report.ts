@@ -12,7 +12,7 @@ export const BLOCK_MS = 5 * HOUR_MS;
 /** No transcript tells of a later moment. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-export interface BlockFigures extends UsageFigures {
+interface BlockFigures extends UsageFigures {
   sessions: number;
   models: string[];
 }

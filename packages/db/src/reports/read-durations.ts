@@ -10,13 +10,13 @@ export interface DurationFigures {
   duration_p95_ms: number | null;
 }
 
-export interface Durations {
+interface Durations {
   all: DurationFigures;
   /** Of the group that a row is about. */
   of(row: object): DurationFigures;
 }
 
-export interface DurationsRequest {
+interface DurationsRequest {
   groupBy?: readonly ReportKey[];
   /** Whether calls go by their program as well; calls without one are left out then. */
   isByProgram?: boolean;

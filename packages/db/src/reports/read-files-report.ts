@@ -6,7 +6,7 @@ import { type ReportPage, type ReportRows, readGroups, readSessionCounts } from 
 import { fromRollup } from './rollup-source.ts';
 import { toRollupSums, toSum, toTokenEstimate } from './tool-call-figures.ts';
 
-export interface FileFigures {
+interface FileFigures {
   calls: number;
   reads: number;
   /** Edits and writes that did not fail. */
@@ -17,7 +17,7 @@ export interface FileFigures {
   estimated_tokens: number;
 }
 
-export type FileSort = 'calls' | 'reads' | 'edits';
+type FileSort = 'calls' | 'reads' | 'edits';
 
 type FileKeys = { file_path: string; project: string | null };
 

@@ -5,7 +5,7 @@ import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { CALL_SUMS, type CallFigures, type CallSums, ROLLED_UP_CALLS, toCallFigures } from './tool-call-figures.ts';
 
-export interface McpServerFigures extends CallFigures {
+interface McpServerFigures extends CallFigures {
   /** Different tools called. */
   tools: number;
 }

@@ -6,7 +6,7 @@ import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
-export interface ModelFigures extends UsageFigures {
+interface ModelFigures extends UsageFigures {
   is_priced: boolean;
   sessions: number;
   /** Beginnings of quarters of an hour, ISO 8601; null where no response has a timestamp. */

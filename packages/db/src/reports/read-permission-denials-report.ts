@@ -4,7 +4,7 @@ import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { ROLLED_UP_CALLS, toRate, toRollupSums } from './tool-call-figures.ts';
 
-export interface DenialFigures {
+interface DenialFigures {
   denied: number;
   /** All calls of the kind. */
   calls: number;

@@ -14,7 +14,7 @@ import {
   toSum,
 } from './tool-call-figures.ts';
 
-export type ProgramFigures = CallFigures & DurationFigures;
+type ProgramFigures = CallFigures & DurationFigures;
 
 const CALLS: GroupPart = {
   ...ROLLED_UP_CALLS,

@@ -1,11 +1,12 @@
 import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import { sumOfTokens } from '../schema/usage-columns.ts';
 import { detailNumber, EVENT_SOURCE, EVENT_TABLE } from './read-compactions-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 import type { ReportPage, ReportRows } from './report-groups.ts';
 import { toKnownCost, toUsd } from './usage-figures.ts';
 
-export interface PullRequestFigures {
+interface PullRequestFigures {
   sessions: number;
   responses: number;
   total_tokens: number;
@@ -14,7 +15,7 @@ export interface PullRequestFigures {
   unpriced_responses: number;
 }
 
-export interface PullRequest extends PullRequestFigures {
+interface PullRequest extends PullRequestFigures {
   url: string;
   repository: string | null;
   number: number | null;
@@ -60,7 +61,7 @@ export async function readPullRequestsReport(
     ), usage AS MATERIALIZED (
       SELECT u.session_id, sum(u.responses) AS responses, sum(u.cost_units) AS cost_units,
         sum(u.unpriced_responses) AS unpriced,
-        sum(u.tokens_in + u.tokens_out + u.cache_read + u.cache_write) AS total_tokens
+        sum(${sql.raw(sumOfTokens('u'))}) AS total_tokens
       FROM recount.usage_day_rollup AS u
       WHERE u.workspace_id = ${filter.workspaceId} AND NOT u.is_shared
         AND u.session_id IN (SELECT session_id FROM member)

@@ -5,7 +5,7 @@ import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { COST_UNITS_PER_USD, toUsd } from './usage-figures.ts';
 
-export interface ReconciliationFigures {
+interface ReconciliationFigures {
   /** The agent's own last total. */
   reported_cost_usd: number;
   /** Ours: of the session and of its sub-agents, each response once. Null where there are responses, and none has a price. */

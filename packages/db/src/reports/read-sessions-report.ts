@@ -1,6 +1,7 @@
 import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { sumOfTokens } from '../schema/usage-columns.ts';
 import type { GroupPart } from './group-part.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
@@ -72,7 +73,7 @@ type Sums = Omit<SessionFigures, 'distribution' | 'own_cost_usd'> &
 export const SESSION_SOURCE = toReportSource('f', { time: 'first_timestamp' });
 /** Title of a session of alias `f`, or else the beginning of its first prompt. */
 export const SESSION_TITLE = sql.raw('coalesce(f.title, left(f.initial_prompt, 80))');
-const TOTAL_TOKENS = sql.raw('f.tokens_in + f.tokens_out + f.cache_read + f.cache_write');
+const TOTAL_TOKENS = sql.raw(sumOfTokens('f'));
 
 function toActiveTime(idleThresholdMs: number): SQL {
   if (idleThresholdMs === MAX_ACTIVE_GAP_MS) return sql`f.active_ms`;

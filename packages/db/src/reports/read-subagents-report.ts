@@ -15,7 +15,7 @@ import {
   type UsageSums,
 } from './usage-figures.ts';
 
-export interface SubagentFigures extends UsageFigures {
+interface SubagentFigures extends UsageFigures {
   calls: number;
   errors: number;
   denied: number;

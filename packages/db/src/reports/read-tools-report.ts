@@ -15,7 +15,7 @@ import {
   toSum,
 } from './tool-call-figures.ts';
 
-export interface ToolFigures extends CallFigures, DurationFigures {
+interface ToolFigures extends CallFigures, DurationFigures {
   input_bytes: number;
   duration_mean_ms: number | null;
   timed_calls: number;

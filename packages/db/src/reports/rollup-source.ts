@@ -8,7 +8,7 @@ import type { ReportScope } from './report-keys.ts';
 /** Chooses the rows of a table by what is asked for. */
 export type TableSource = (scope: ReportScope) => ScopedTable;
 
-export interface ScopedTable {
+interface ScopedTable {
   /** For a FROM. */
   table: SQL;
   /** A query of a WITH that the table refers to. */

@@ -1,42 +1,15 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import { COST_UNIT_COLUMNS } from '../schema/usage-columns.ts';
+import { USAGE_SUMS } from '../usage/rollups-schema.ts';
 
-/** Sums of costs, which no bigint holds for sure. */
-const COST_COLUMNS = [
-  'cost_units',
-  'cost_input_units',
-  'cost_output_units',
-  'cost_cache_read_units',
-  'cost_cache_write_units',
-  'cost_web_search_units',
-] as const;
-
-/** Columns of the usage roll-up that are summed. */
-const SUMMED_COLUMNS = [
-  'responses',
-  'tokens_in',
-  'tokens_out',
-  'cache_read',
-  'cache_write',
-  'cache_write_1h',
-  'thinking_tokens',
-  'web_search_requests',
-  ...COST_COLUMNS,
-  'unfinalised_responses',
-  'unfinalised_tokens_out',
-  'estimated_tokens_out',
-  'unpriced_responses',
-  'unpriced_tokens',
-  'default_priced_responses',
-] as const;
-
-export type UsageSums = Record<(typeof SUMMED_COLUMNS)[number], number>;
+export type UsageSums = Record<(typeof USAGE_SUMS)[number], number>;
 
 const PREFIXES = ['', 'own_', 'shared_'] as const;
 type Prefix = (typeof PREFIXES)[number];
 
 /** Names with their prefix. Made once: a string that is put together for each figure takes longer than the figure. */
 const PREFIXED = Object.fromEntries(
-  PREFIXES.map((prefix) => [prefix, Object.fromEntries(SUMMED_COLUMNS.map((name) => [name, prefix + name]))]),
+  PREFIXES.map((prefix) => [prefix, Object.fromEntries(USAGE_SUMS.map((name) => [name, prefix + name]))]),
 ) as Record<Prefix, Record<keyof UsageSums, string>>;
 
 interface CostByClass {
@@ -70,16 +43,15 @@ export interface UsageFigures {
 export const COST_UNITS_PER_USD = 1e10;
 
 /** Columns of a part that has no usage. */
-export const NO_USAGE: Record<string, SQL> = Object.fromEntries(
-  SUMMED_COLUMNS.map((name) => [name, sql`NULL::bigint`]),
-);
+export const NO_USAGE: Record<string, SQL> = Object.fromEntries(USAGE_SUMS.map((name) => [name, sql`NULL::bigint`]));
 
-const toSum = (name: (typeof SUMMED_COLUMNS)[number], column: SQL): SQL =>
-  (COST_COLUMNS as readonly string[]).includes(name) ? sql`sum(${column})` : sql`recount.sum_bigint(${column})`;
+/** Costs are sums that no bigint holds for sure. */
+const toSum = (name: (typeof USAGE_SUMS)[number], column: SQL): SQL =>
+  (COST_UNIT_COLUMNS as readonly string[]).includes(name) ? sql`sum(${column})` : sql`recount.sum_bigint(${column})`;
 
 /** Sums of the roll-up's rows (alias `u`), by the columns' names. */
 export const ROLLUP_SUMS: Record<string, SQL> = Object.fromEntries(
-  SUMMED_COLUMNS.map((name) => [name, toSum(name, sql`u.${sql.identifier(name)}`)]),
+  USAGE_SUMS.map((name) => [name, toSum(name, sql`u.${sql.identifier(name)}`)]),
 );
 
 /** Sums of the columns by name, each with `prefix`; of rows that pass `condition` where there is one. */
@@ -89,7 +61,7 @@ export function sumUsage<P extends Prefix = ''>(
 ): Record<`${P}${keyof UsageSums}`, SQL> {
   const filter = condition === undefined ? sql`` : sql` FILTER (WHERE ${condition})`;
   return Object.fromEntries(
-    SUMMED_COLUMNS.map((name) => [
+    USAGE_SUMS.map((name) => [
       `${prefix}${name}`,
       sql`coalesce(${toSum(name, sql`${sql.identifier(name)}`)}${filter}, 0)::float8`,
     ]),

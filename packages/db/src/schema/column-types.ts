@@ -1,5 +1,5 @@
 import type { JsonValue } from '@recount/core';
-import { customType, jsonb, numeric, pgSchema } from '../drizzle.cjs';
+import { bigint, customType, jsonb, numeric, pgSchema } from '../drizzle.cjs';
 
 /** Everything of recount's own lives in this Postgres schema; analysts' views in `analytics`, the queue in `pgboss`. */
 export const recountSchema = pgSchema('recount');
@@ -12,6 +12,9 @@ export const isoTimestamp = customType<{ data: string; driverData: string | Date
   dataType: () => 'timestamp (3) with time zone',
   fromDriver: (value) => new Date(value).toISOString(),
 });
+
+/** A count of tokens, or of what else may be as many. */
+export const tokens = () => bigint({ mode: 'number' }).notNull().default(0);
 
 /** US dollars, exact to 1e-10: the unit in which core sums costs. */
 export const usd = () => numeric({ precision: 20, scale: COST_SCALE, mode: 'number' });

@@ -4,7 +4,7 @@ import { sessions, transcripts } from '../transcripts/schema.ts';
 import { usageEntries, usageLedger } from '../usage/schema.ts';
 
 /** Tokens of one class that one model was charged for, at one level of context. */
-export interface CostPart {
+interface CostPart {
   model: string | null;
   token_class: 'input' | 'output' | 'cache_read' | 'cache_write';
   /** Whether input, cache reads and cache writes of the request are above LONG_CONTEXT_TOKENS, for which some models have higher rates. */
@@ -18,7 +18,7 @@ export interface CostPart {
   highest_rate_usd: number | null;
 }
 
-export interface DearResponse {
+interface DearResponse {
   line_number: number;
   message_id: string | null;
   timestamp: string | null;

@@ -2,6 +2,7 @@ import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import { bigint, integer, type SQL, sql, text } from '../drizzle.cjs';
 import { transcriptMessages } from '../messages/schema.ts';
 import { isoTimestamp, jsonObject, usd } from '../schema/column-types.ts';
+import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
 
 /**
  * What a parse found out about a transcript as a whole. A session's row carries the figures of its primary transcript.
@@ -14,11 +15,8 @@ export const transcriptFigures = () => ({
   tool_use_count: integer().notNull().default(0),
   thinking_blocks: integer().notNull().default(0),
   subagent_count: integer().notNull().default(0),
-  /** These four and the cost are null where the transcript has no usage of what was answered. */
-  tokens_in: bigint({ mode: 'number' }).default(0),
-  tokens_out: bigint({ mode: 'number' }).default(0),
-  cache_read: bigint({ mode: 'number' }).default(0),
-  cache_write: bigint({ mode: 'number' }).default(0),
+  /** These and the cost are null where the transcript has no usage of what was answered. */
+  ...toColumns(TOKEN_CLASSES, () => bigint({ mode: 'number' }).default(0)),
   /**
    * Of the responses that have a price: 0 where there are no responses, null where none of them has one. `unpriced_count` says
    * how many it lacks.

@@ -2,6 +2,7 @@ import type { PriceTable, Usage } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../messages/schema.ts';
+import { COST_COLUMNS } from '../schema/usage-columns.ts';
 import { settleSessions } from '../sessions/settle-sessions.ts';
 import { replaceCheckpoint } from '../transcripts/checkpoints.ts';
 import { transcripts } from '../transcripts/schema.ts';
@@ -75,9 +76,8 @@ async function updatePrices(transaction: Database, entries: readonly Entry[], pr
   });
   await transaction.execute(sql`
     UPDATE ${usageEntries} AS e
-    SET cost_usd = p.cost_usd, cost_input_usd = p.cost_input_usd, cost_output_usd = p.cost_output_usd,
-        cost_cache_read_usd = p.cost_cache_read_usd, cost_cache_write_usd = p.cost_cache_write_usd,
-        cost_web_search_usd = p.cost_web_search_usd, price_basis = p.price_basis, price_version = ${prices.version}
+    SET ${sql.raw(COST_COLUMNS.map((name) => `${name} = p.${name}`).join(', '))},
+        price_basis = p.price_basis, price_version = ${prices.version}
     FROM jsonb_populate_recordset(NULL::${usageEntries}, ${JSON.stringify(rows)}::jsonb) AS p
     WHERE e.workspace_id = ${first.workspace_id} AND e.row_set_id = ${first.row_set_id}
       AND e.entry_number = p.entry_number`);

@@ -1,8 +1,7 @@
 import type { ToolKind } from '@recount/core';
-import { bigint, boolean, index, integer, numeric, type PgTable, text } from '../drizzle.cjs';
-import { bytes, identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
-
-const tokens = () => bigint({ mode: 'number' }).notNull().default(0);
+import { boolean, index, integer, numeric, type PgTable, text } from '../drizzle.cjs';
+import { bytes, identifier, isoTimestamp, recountSchema, tokens } from '../schema/column-types.ts';
+import { COST_UNIT_COLUMNS, SUMMED_TOKENS, toColumns } from '../schema/usage-columns.ts';
 
 /** Beginning of a quarter of an hour: the offsets of all time zones are multiples of it. */
 const quarterHour = () => ({ bucket_start: isoTimestamp() });
@@ -31,19 +30,8 @@ const costUnits = () => numeric().notNull().default('0');
  */
 const usageSums = () => ({
   responses: integer().notNull(),
-  tokens_in: tokens(),
-  tokens_out: tokens(),
-  cache_read: tokens(),
-  cache_write: tokens(),
-  cache_write_1h: tokens(),
-  thinking_tokens: tokens(),
-  web_search_requests: tokens(),
-  cost_units: costUnits(),
-  cost_input_units: costUnits(),
-  cost_output_units: costUnits(),
-  cost_cache_read_units: costUnits(),
-  cost_cache_write_units: costUnits(),
-  cost_web_search_units: costUnits(),
+  ...toColumns([...SUMMED_TOKENS, 'web_search_requests'], tokens),
+  ...toColumns(COST_UNIT_COLUMNS, costUnits),
   unfinalised_responses: integer().notNull(),
   unfinalised_tokens_out: tokens(),
   estimated_tokens_out: tokens(),
@@ -166,11 +154,14 @@ interface Rollup {
   lists: readonly string[];
 }
 
-const names = (columns: object): string[] => Object.keys(columns);
+const names = <Name extends string>(columns: Record<Name, unknown>): Name[] => Object.keys(columns) as Name[];
+
+/** Columns of the usage roll-up that are summed. */
+export const USAGE_SUMS = names(usageSums());
 
 /** Every roll-up, by the name that its tables begin with. */
 export const ROLLUPS: Record<'usage' | 'tool' | 'file' | 'message', Rollup> = {
-  usage: { quarters: usageRollup, days: usageDayRollup, keys: names(usageKey()), sums: names(usageSums()), lists: [] },
+  usage: { quarters: usageRollup, days: usageDayRollup, keys: names(usageKey()), sums: USAGE_SUMS, lists: [] },
   tool: { days: toolDayRollup, keys: names(toolKey()), sums: names(toolSums()), lists: names(toolLists()) },
   file: { days: fileDayRollup, keys: names(fileKey()), sums: names(fileSums()), lists: [] },
   message: {

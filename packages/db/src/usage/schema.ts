@@ -1,9 +1,8 @@
 import type { JsonObject, PriceBasis, SessionEventKind, ToolKind, UsageSource } from '@recount/core';
 import { bigint, boolean, index, integer, jsonb, primaryKey, sql, text } from '../drizzle.cjs';
-import { identifier, isoTimestamp, recountSchema, usd } from '../schema/column-types.ts';
+import { identifier, isoTimestamp, recountSchema, tokens, usd } from '../schema/column-types.ts';
+import { COST_COLUMNS, TOKEN_COLUMNS, toColumns } from '../schema/usage-columns.ts';
 import { workspaces } from '../workspaces/schema.ts';
-
-const tokens = () => bigint({ mode: 'number' }).notNull().default(0);
 
 /**
  * What copies of one response can disagree about. `model`: they name different ones. `time`: their times are further apart
@@ -17,13 +16,7 @@ const responseFigures = () => ({
   provider_message_id: text(),
   request_id: text(),
   model: text(),
-  tokens_in: tokens(),
-  tokens_out: tokens(),
-  cache_read: tokens(),
-  cache_write: tokens(),
-  cache_write_5m: tokens(),
-  cache_write_1h: tokens(),
-  thinking_tokens: tokens(),
+  ...toColumns(TOKEN_COLUMNS, tokens),
   web_search_requests: integer().notNull().default(0),
   web_fetch_requests: integer().notNull().default(0),
   service_tier: text(),
@@ -32,12 +25,7 @@ const responseFigures = () => ({
   is_unfinalised: boolean().notNull().default(false),
   estimated_tokens_out: bigint({ mode: 'number' }),
   reported_cost_usd: usd(),
-  cost_usd: usd(),
-  cost_input_usd: usd(),
-  cost_output_usd: usd(),
-  cost_cache_read_usd: usd(),
-  cost_cache_write_usd: usd(),
-  cost_web_search_usd: usd(),
+  ...toColumns(COST_COLUMNS, usd),
   price_basis: text().$type<PriceBasis>().notNull(),
   price_version: text().notNull(),
 });

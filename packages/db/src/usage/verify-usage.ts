@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../messages/schema.ts';
 import { preferScans } from '../planner.ts';
+import { TOKEN_CLASSES } from '../schema/usage-columns.ts';
 import { SESSION_COLUMNS, selectSessions, selectVersions } from '../sessions/refresh-sessions.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
 import { selectActiveTimes } from '../transcripts/transcript-figures.ts';
@@ -29,10 +30,7 @@ const RECOUNTED_FIGURES = [
   'is_diverged',
   ...TEXT_FIGURES,
   'api_response_count',
-  'tokens_in',
-  'tokens_out',
-  'cache_read',
-  'cache_write',
+  ...TOKEN_CLASSES,
   'cost_estimate_usd',
   'unfinalised_count',
   'unpriced_count',
@@ -57,9 +55,9 @@ function selectRecountedFigures(workspaceId: string): SQL {
       WHEN recounted.unmetered_messages > 0 THEN NULL ELSE 0 END`);
   return sql`
     SELECT t.id, NOT t.is_primary AS is_diverged, ${textFigures},
-      coalesce(u.responses, 0) AS api_response_count, ${ifKnown('tokens_in')} AS tokens_in,
-      ${ifKnown('tokens_out')} AS tokens_out, ${ifKnown('cache_read')} AS cache_read,
-      ${ifKnown('cache_write')} AS cache_write, ${ifKnown('cost_usd')} AS cost_estimate_usd,
+      coalesce(u.responses, 0) AS api_response_count,
+      ${sql.join(TOKEN_CLASSES.map((name) => sql`${ifKnown(name)} AS ${sql.identifier(name)}`), sql`, `)},
+      ${ifKnown('cost_usd')} AS cost_estimate_usd,
       coalesce(u.unfinalised, 0) AS unfinalised_count, coalesce(u.unpriced, 0) AS unpriced_count,
       coalesce(u.web_searches, 0) AS web_search_count, coalesce(e.prompts, 0) AS prompt_count
     FROM (${selectVersions(sql`t.workspace_id = ${workspaceId}`)}) AS t
@@ -80,8 +78,8 @@ function selectRecountedFigures(workspaceId: string): SQL {
       FULL JOIN (${selectActiveTimes(sql`m.workspace_id = ${workspaceId}`)}) AS a USING (row_set_id)
     ) AS recounted USING (row_set_id)
     LEFT JOIN (
-      SELECT row_set_id, count(*) AS responses, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out,
-        sum(cache_read) AS cache_read, sum(cache_write) AS cache_write, ${COST_OF_ENTRIES} AS cost_usd,
+      SELECT row_set_id, count(*) AS responses,
+        ${sql.raw(TOKEN_CLASSES.map((name) => `sum(${name}) AS ${name}`).join(', '))}, ${COST_OF_ENTRIES} AS cost_usd,
         count(*) FILTER (WHERE is_unfinalised) AS unfinalised, count(*) FILTER (WHERE price_basis = 'unpriced') AS unpriced,
         ${SEARCHES_OF_ENTRIES} AS web_searches
       FROM ${usageEntries} WHERE ${ofWorkspace}

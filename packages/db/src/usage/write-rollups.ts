@@ -2,6 +2,7 @@ import type { Database } from '../database/database.ts';
 import { getTableColumns, getTableName, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
+import { COST_COLUMNS, COST_UNIT_COLUMNS, SUMMED_TOKENS, sumOfTokens } from '../schema/usage-columns.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
 import { FIGURE_ORDER } from './ledger-definition.ts';
 import { messageRollup, ROLLUPS, type RollupName } from './rollups-schema.ts';
@@ -146,18 +147,18 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
     SELECT
       ${workspaceId} COLLATE "C" AS workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
       agent_id, git_branch, agent_version, is_shared, count(*)::int AS responses,
-      ${sums(['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cache_write_1h', 'thinking_tokens'], 'bigint')},
-      ${sums(['web_search_requests'], 'bigint')},
+      ${sums([...SUMMED_TOKENS, 'web_search_requests'], 'bigint')},
       ${sql.raw(
-        ['', '_input', '_output', '_cache_read', '_cache_write', '_web_search']
-          .map((part) => `round(coalesce(sum(cost${part}_usd), 0) * ${COST_UNITS_PER_USD}) AS cost${part}_units`)
-          .join(', '),
+        COST_COLUMNS.map(
+          (column, index) =>
+            `round(coalesce(sum(${column}), 0) * ${COST_UNITS_PER_USD}) AS ${COST_UNIT_COLUMNS[index]}`,
+        ).join(', '),
       )},
       count(*) FILTER (WHERE is_unfinalised)::int AS unfinalised_responses,
       coalesce(sum(tokens_out) FILTER (WHERE is_unfinalised), 0)::bigint AS unfinalised_tokens_out,
       coalesce(sum(estimated_tokens_out) FILTER (WHERE is_unfinalised), 0)::bigint AS estimated_tokens_out,
       count(*) FILTER (WHERE price_basis = 'unpriced')::int AS unpriced_responses,
-      coalesce(sum(tokens_in + tokens_out + cache_read + cache_write) FILTER (WHERE price_basis = 'unpriced'), 0)::bigint
+      coalesce(sum(${sql.raw(sumOfTokens())}) FILTER (WHERE price_basis = 'unpriced'), 0)::bigint
         AS unpriced_tokens,
       count(*) FILTER (WHERE price_basis = 'default')::int AS default_priced_responses
     FROM (
@@ -202,19 +203,9 @@ const rolledUpColumns = (alias: string) =>
       'agent_id',
       'git_branch',
       'agent_version',
-      'tokens_in',
-      'tokens_out',
-      'cache_read',
-      'cache_write',
-      'cache_write_1h',
-      'thinking_tokens',
+      ...SUMMED_TOKENS,
       'web_search_requests',
-      'cost_usd',
-      'cost_input_usd',
-      'cost_output_usd',
-      'cost_cache_read_usd',
-      'cost_cache_write_usd',
-      'cost_web_search_usd',
+      ...COST_COLUMNS,
       'is_unfinalised',
       'estimated_tokens_out',
       'price_basis',
