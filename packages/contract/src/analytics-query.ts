@@ -2,8 +2,8 @@ import { DEFAULT_AGENT_ID } from '@recount/core';
 import { z } from 'zod';
 import { MAX_PATH_LENGTH, machineParameter, personParameter, sessionIdParameter, text } from './fields.ts';
 
-export const DEFAULT_REPORT_ROWS = 1000;
-export const MAX_REPORT_ROWS = 10_000;
+const DEFAULT_REPORT_ROWS = 1000;
+const MAX_REPORT_ROWS = 10_000;
 /** Sums are kept by quarters of an hour; the offsets of all time zones are multiples of it. */
 const BUCKET_MS = 15 * 60_000;
 const MAX_FILTER_LENGTH = 1000;
@@ -25,7 +25,7 @@ export const GROUP_KEYS = [
   'tool',
   'tool_kind',
 ] as const;
-export type GroupKey = (typeof GROUP_KEYS)[number];
+type GroupKey = (typeof GROUP_KEYS)[number];
 
 export const SUBAGENT_FILTERS = ['include', 'exclude', 'only'] as const;
 

@@ -20,7 +20,7 @@ export type Step =
  * What a turn is: a person's prompt, the agent's answer, what the agent's program put in for itself (`context`), or a notice of the
  * program (`system`), among them summaries of a compaction.
  */
-export type TurnKind = 'prompt' | 'answer' | 'context' | 'system';
+type TurnKind = 'prompt' | 'answer' | 'context' | 'system';
 
 /** A message as a reader sees it: without the results that stand with their calls. */
 export interface Turn {

@@ -8,6 +8,3 @@ export const exportQuerySchema = z.strictObject({
   ...reportFilterFields,
   format: z.enum(EXPORT_FORMATS).default('csv').describe('What the file is to be'),
 });
-
-/** As a client writes it. */
-export type ExportQuery = z.input<typeof exportQuerySchema>;

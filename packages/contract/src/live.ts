@@ -24,7 +24,7 @@ export const MAX_LIVE_CHUNK_BYTES = 256 * 1024;
 const MAX_FORMAT_LENGTH = 100;
 
 /** A ULID made by the client: names one run of an agent, so that a request may be repeated or resumed. */
-export const streamIdField = z
+const streamIdField = z
   .string()
   .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'Not a ULID in upper case')
   .describe('Stream id, a ULID: one run of an agent');
@@ -38,9 +38,6 @@ export const liveQuerySchema = z.strictObject({
   machine: machineParameter.optional(),
   person: personParameter.optional(),
 });
-
-/** As a client writes it. */
-export type LiveQuery = z.input<typeof liveQuerySchema>;
 
 const offsetHeader = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const booleanHeader = z.enum(['?0', '?1']).transform((value) => value === '?1');
@@ -78,14 +75,11 @@ export const liveHeadersSchema = z.object({
     .describe('That ended the agent; with Recount-Complete'),
 });
 
-/** As a client writes them. */
-export type LiveHeaders = z.input<typeof liveHeadersSchema>;
-
 export const liveOffsetQuerySchema = z.strictObject({ stream: streamIdField });
 
 export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
 
-export const liveStreamStateSchema = z.enum(LIVE_STREAM_STATES).meta({
+const liveStreamStateSchema = z.enum(LIVE_STREAM_STATES).meta({
   id: 'LiveStreamState',
   description: [
     '`open`: more may come.',
@@ -112,11 +106,11 @@ export type LiveReceipt = z.infer<typeof liveReceiptSchema>;
 
 const usdField = z.number().describe('US dollars');
 
-export const liveTokensSchema = z
+const liveTokensSchema = z
   .object({ input: countField, output: countField, cacheRead: countField, cacheWrite: countField })
   .meta({ id: 'LiveTokens', description: 'Tokens; `input` without what was read from or written to the cache' });
 
-export const liveStreamSchema = z
+const liveStreamSchema = z
   .object({
     stream_id: streamIdField,
     session_id: sessionIdField,
@@ -183,8 +177,6 @@ export const checkpointListSchema = z
     checkpoints: z.array(z.string()).describe('UUIDs of user messages, the oldest first, each once, the newest 100'),
   })
   .meta({ id: 'CheckpointList', description: 'Points that a session can be rewound to' });
-
-export type CheckpointList = z.infer<typeof checkpointListSchema>;
 
 export const liveEventQuerySchema = z.strictObject({
   follow: z
@@ -288,9 +280,7 @@ export const LIVE_EVENT_SCHEMAS = {
 
 export type LiveEventName = keyof typeof LIVE_EVENT_SCHEMAS;
 
-export const LIVE_EVENT_NAMES = Object.keys(LIVE_EVENT_SCHEMAS) as LiveEventName[];
-
-export type LiveEventData<Name extends LiveEventName> = z.infer<(typeof LIVE_EVENT_SCHEMAS)[Name]>;
+type LiveEventData<Name extends LiveEventName> = z.infer<(typeof LIVE_EVENT_SCHEMAS)[Name]>;
 
 /** An event as a reader gets it. */
 export type LiveEvent = {

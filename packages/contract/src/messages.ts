@@ -11,7 +11,7 @@ const placeFields = {
 
 const metadata = z.record(z.string(), z.unknown());
 
-export const contentBlockSchema = z
+const contentBlockSchema = z
   .object({
     id: z.string(),
     block_order: countField.describe('Position within the message, from 0'),
@@ -38,7 +38,7 @@ export type ContentBlock = z.infer<typeof contentBlockSchema>;
 
 const tokens = countField.nullable();
 
-export const messageSchema = z
+const messageSchema = z
   .object({
     id: z.string().describe('ULID, the same after every re-parse; ascending'),
     ordinal: countField.describe('Position among the messages, from 0 without gaps'),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export * from './problem-types.ts';
 
-export const fieldErrorSchema = z
+const fieldErrorSchema = z
   .object({
     location: z.enum(['query', 'path', 'headers', 'body']),
     field: z.string().describe('Name of the parameter'),

@@ -15,9 +15,9 @@ export { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS };
 
 const kindField = z.enum(SEARCH_KINDS);
 
-export const MAX_SEARCH_QUERY_LENGTH = 1000;
-export const DEFAULT_SEARCH_LIMIT = 20;
-export const MAX_SEARCH_LIMIT = 100;
+const MAX_SEARCH_QUERY_LENGTH = 1000;
+const DEFAULT_SEARCH_LIMIT = 20;
+const MAX_SEARCH_LIMIT = 100;
 
 export const searchQuerySchema = z.strictObject({
   q: text(MAX_SEARCH_QUERY_LENGTH).describe(
@@ -52,7 +52,7 @@ const snippetPartSchema = z
   .object({ text: z.string(), is_match: z.boolean() })
   .meta({ id: 'SnippetPart', description: 'A part of a snippet, as plain text: nothing in it is markup' });
 
-export const searchResultSchema = z
+const searchResultSchema = z
   .object({
     session_id: sessionIdField,
     transcript_id: transcriptIdField.describe('Primary transcript of the session'),

@@ -114,7 +114,4 @@ export const blocksReportSchema = reportSchema(
 );
 
 export type SubagentsReport = z.infer<typeof subagentsReportSchema>;
-export type CompactionsReport = z.infer<typeof compactionsReportSchema>;
-export type ApiErrorsReport = z.infer<typeof apiErrorsReportSchema>;
 export type PullRequestsReport = z.infer<typeof pullRequestsReportSchema>;
-export type BlocksReport = z.infer<typeof blocksReportSchema>;

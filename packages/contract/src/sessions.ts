@@ -103,7 +103,7 @@ const sessionFields = {
   updated_at: timestampField,
 };
 
-export const sessionSchema = z
+const sessionSchema = z
   .object(sessionFields)
   .meta({ id: 'Session', description: 'One conversation with an agent, or of a sub-agent with its parent' });
 

@@ -128,7 +128,7 @@ export const ingestionSchema = z
 
 export type Ingestion = z.infer<typeof ingestionSchema>;
 
-export const issueSchema = z
+const issueSchema = z
   .object({
     issue_number: countField,
     code: z.string(),
@@ -156,5 +156,3 @@ export type IssueList = z.infer<typeof issueListSchema>;
 export const reparseReceiptSchema = z
   .object({ transcript_id: transcriptIdField, session_id: sessionIdField, status: transcriptStatusSchema })
   .meta({ id: 'ReparseReceipt', description: 'A transcript that will be ingested again' });
-
-export type ReparseReceipt = z.infer<typeof reparseReceiptSchema>;

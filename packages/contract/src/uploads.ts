@@ -76,7 +76,7 @@ export const uploadHeadersSchema = z.looseObject({
  * What became of the bytes of an upload. `stored`: they are new. `duplicate`: the stored ones were read, and are whole.
  * `healed`: the stored ones were lost or damaged, and these have taken their place. `expired`: retention had deleted them.
  */
-export const RAW_OBJECT_OUTCOMES = ['stored', 'duplicate', 'healed', 'expired'] as const;
+const RAW_OBJECT_OUTCOMES = ['stored', 'duplicate', 'healed', 'expired'] as const;
 export type RawObjectOutcome = (typeof RAW_OBJECT_OUTCOMES)[number];
 
 const receiptFields = {
@@ -106,7 +106,7 @@ export type UploadReceipt = z.infer<typeof uploadReceiptSchema>;
 
 const pathOfPart = z.string().nullable().describe('File name of the part; null where it has none');
 
-export const fileResultSchema = z
+const fileResultSchema = z
   .union([
     z.object({ path: pathOfPart, ...receiptFields }),
     z.object({ path: pathOfPart, error: problemSchema.describe('Why this file was not taken') }),
@@ -120,8 +120,6 @@ const fileResults = z.array(fileResultSchema).describe('One for each file, in th
 export const multipartReceiptSchema = z
   .object({ results: fileResults })
   .meta({ id: 'MultipartReceipt', description: 'What became of the files of a multipart upload' });
-
-export type MultipartReceipt = z.infer<typeof multipartReceiptSchema>;
 
 export const uploadProblemSchema = z
   .object({

@@ -6,7 +6,7 @@ const MAX_TEXT_LENGTH = 512;
 const actorText =
   '`key:<key id>`, `operator:<name on the operating system>` of who has the database itself, or `system`';
 
-export const auditEntrySchema = z
+const auditEntrySchema = z
   .object({
     id: z.string().describe('ULID'),
     at: timestampField,
@@ -43,7 +43,7 @@ export const auditListSchema = z
 
 export type AuditList = z.infer<typeof auditListSchema>;
 
-export const apiKeySchema = z
+const apiKeySchema = z
   .object({
     id: z.string().describe('ULID'),
     name: z.string(),

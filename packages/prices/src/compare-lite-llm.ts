@@ -1,7 +1,7 @@
 import type { ModelPriceTable } from './model-price-table.ts';
 import type { RateBand, Rates } from './rates.ts';
 
-export const COMPARED_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
+const COMPARED_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cacheWrite1h'] as const;
 export type ComparedClass = (typeof COMPARED_CLASSES)[number];
 
 export interface RateDifference {
@@ -27,7 +27,7 @@ export interface PriceComparison {
   unpriced: string[];
 }
 
-export interface CompareOptions {
+interface CompareOptions {
   /** Rates of this time, ISO 8601; default: the latest. */
   timestamp?: string | undefined;
   /** Whether to compare what other hosts ask for the makers' models, as Azure and Bedrock; default: the makers' alone. */

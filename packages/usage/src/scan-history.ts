@@ -5,7 +5,7 @@ import { type FoundFile, type ScanResult, type StoredFile, scanFiles, scanStored
 import type { ScanJob } from './scan-worker.ts';
 import { createUsageColumns } from './usage-columns.ts';
 
-export interface ScanHistoryOptions {
+interface ScanHistoryOptions {
   /** Where results are remembered between calls; undefined to remember nothing. */
   cacheDirectory: string | undefined;
   /** Threads that scan, this one among them. Default: the processors, four at most. */

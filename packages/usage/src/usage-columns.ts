@@ -41,7 +41,7 @@ export interface UsageColumns {
   flags: Uint8Array;
 }
 
-export interface UsageColumnsWriter {
+interface UsageColumnsWriter {
   readonly count: number;
   add(response: ApiResponse): void;
   /** Adds copies of other columns, from the first up to but not including the last. */

@@ -47,7 +47,7 @@ export interface UsageFigures {
   default_priced_responses: number;
 }
 
-export interface UsageRow {
+interface UsageRow {
   sessions: number;
   own: UsageFigures;
   /** Copies of responses that another session is credited with. */

@@ -15,7 +15,7 @@ import { formatCount, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
 import { describeSkip } from './format-report.ts';
 
-export interface BackfillRequest extends BackfillOptions {
+interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
   target: BackfillTarget | undefined;
   /** Names the target; what is remembered of it spares reading sessions of databases again. Default: nothing is. */

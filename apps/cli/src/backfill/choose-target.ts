@@ -11,7 +11,7 @@ export interface TargetOptions extends ApiOptions, UploadOrigin {
   workspace?: string;
 }
 
-export interface ChosenTarget {
+interface ChosenTarget {
   target: BackfillTarget;
   /** The same for the same workspace of the same installation; holds no key. */
   id: string;

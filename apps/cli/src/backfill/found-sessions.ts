@@ -9,7 +9,7 @@ import { formatBytes, formatCount } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable } from '../terminal/table.ts';
 
-export interface FindOptions {
+interface FindOptions {
   /** Ids of agents; all if there are none. */
   agent: readonly string[];
 }

@@ -23,7 +23,7 @@ export interface OpenInstallation extends IngestDependencies {
   close(): Promise<void>;
 }
 
-export interface InstallationConfig {
+interface InstallationConfig {
   databaseUrl: string;
   rawStore: RawStoreConfig;
 }

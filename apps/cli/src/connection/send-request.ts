@@ -10,7 +10,7 @@ export interface HttpAnswer {
   text: string;
 }
 
-export interface HttpRequest {
+interface HttpRequest {
   method: string;
   headers: Record<string, string>;
   body: AsyncIterable<Uint8Array> | undefined;

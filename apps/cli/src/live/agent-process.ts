@@ -7,14 +7,14 @@ import type { CliContext } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import type { Screen } from './screen.ts';
 
-export interface AgentProcess {
+interface AgentProcess {
   /** What it writes to stdout; undefined where that goes where recount's goes. */
   output: AsyncIterable<Uint8Array> | undefined;
   /** Resolves when it has ended and all of its stderr is written. Never rejects. */
   exited: Promise<AgentExit>;
 }
 
-export interface AgentStart {
+interface AgentStart {
   command: string;
   commandArguments: readonly string[];
   /** Its stdout and stderr are those of recount; its terminal, if that is one. */

@@ -1,5 +1,5 @@
 /** The end of an output that may never end. */
-export interface ByteTail {
+interface ByteTail {
   push(chunk: Uint8Array): void;
   toString(): string;
 }

@@ -11,7 +11,7 @@ const MAX_WAIT_MS = 500;
 const LINE_FEED = 0x0a;
 const OPENING_BRACE = 0x7b;
 
-export interface DetectOptions {
+interface DetectOptions {
   /** Shows bytes as they are while no line has told whose they are; undefined if that cannot be shown. */
   showRaw?: ((bytes: Uint8Array) => Promise<void>) | undefined;
   /** Let the result have what was shown raw, of MAX_KEPT_BYTES at most. */
@@ -19,7 +19,7 @@ export interface DetectOptions {
   onActivity?: () => void;
 }
 
-export interface DetectedStream {
+interface DetectedStream {
   agent: RunnableAgent | undefined;
   /** Bytes that have been shown as they are, if they were to be kept. */
   shown: Uint8Array;

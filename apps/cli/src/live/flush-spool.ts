@@ -17,7 +17,7 @@ import {
 } from './spool/spool-folder.ts';
 
 /** What became of a stream that waited. */
-export interface FlushedStream {
+interface FlushedStream {
   streamId: string;
   sizeBytes: number;
   /** Undefined where its note cannot be read. */

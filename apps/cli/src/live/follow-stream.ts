@@ -27,7 +27,7 @@ export interface FollowOptions {
   waitForExit(): Promise<AgentExit | undefined>;
 }
 
-export interface FollowedStream {
+interface FollowedStream {
   outcome: StreamOutcome;
   exit: AgentExit | undefined;
   /** Whether the answer was the expected one; undefined where none was expected. */

@@ -19,7 +19,7 @@ export interface Recording {
   close(end: StreamEnd | null): Promise<void>;
 }
 
-export interface RecordingOptions {
+interface RecordingOptions {
   /** Of the spool. */
   folder: string;
   maxSpoolBytes: number;

@@ -18,7 +18,7 @@ export interface StreamView {
   showEnd(end: StreamEnding): Promise<void>;
 }
 
-export interface StreamEnding {
+interface StreamEnding {
   outcome: StreamOutcome;
   /** Undefined where the agent is another program's business. */
   exit: AgentExit | undefined;

@@ -13,7 +13,7 @@ import {
 import { CliError } from '../cli-error.ts';
 
 /** Where a running installation is. For the owner of the data alone: it holds a password. */
-export interface InstallationPlace {
+interface InstallationPlace {
   url: string;
   databaseUrl: string;
   /** Location of the raw store. */
@@ -21,7 +21,7 @@ export interface InstallationPlace {
 }
 
 /** Of the process that runs an installation; the place is there once it is ready. */
-export interface RunningInstallation extends Partial<InstallationPlace> {
+interface RunningInstallation extends Partial<InstallationPlace> {
   pid: number;
 }
 

@@ -16,7 +16,7 @@ export interface LocalDatabase {
   stop(): Promise<void>;
 }
 
-export type SupervisionEvents = Pick<SupervisedProgram, 'onWarning' | 'onGiveUp'>;
+type SupervisionEvents = Pick<SupervisedProgram, 'onWarning' | 'onGiveUp'>;
 
 /** The database of DATABASE_URL, else a PostgreSQL of its own in the data directory, which is kept running; migrated. */
 export async function startDatabase(

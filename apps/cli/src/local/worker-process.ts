@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { LocalLog } from './local-log.ts';
 import { type RunningProgram, type SupervisedProgram, supervise } from './supervise.ts';
 
-export interface WorkerProcessOptions {
+interface WorkerProcessOptions {
   environment: NodeJS.ProcessEnv;
   /** How long it may take to finish what is under way, or hand it back, before it is killed. */
   graceMs: number;

@@ -3,7 +3,7 @@ import { formatCount, formatDuration, formatTimestamp, formatUsd } from '../term
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
-export interface ResultLayout {
+interface ResultLayout {
   sessionId: string;
   /** Messages and issues shown of each kind. */
   limit: number;

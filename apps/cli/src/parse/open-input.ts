@@ -8,7 +8,7 @@ import { readSources, SourceError } from '@recount/storage/sources';
 import type { CliContext } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 
-export interface ParseInput {
+interface ParseInput {
   identity: TranscriptIdentity;
   isEmpty: boolean;
   /** All decoded bytes. */

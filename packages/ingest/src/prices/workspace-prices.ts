@@ -22,7 +22,7 @@ export async function readWorkspacePrices(database: Database, workspaceId: strin
 }
 
 /** The workspace's own rates. Throws where a stored rate is none. */
-export async function readWorkspaceOverrides(database: Database, workspaceId: string): Promise<PriceOverride[]> {
+async function readWorkspaceOverrides(database: Database, workspaceId: string): Promise<PriceOverride[]> {
   const { parsePriceOverrides } = await import('@recount/prices');
   const parsed = parsePriceOverrides(await listPriceOverrides(database, workspaceId));
   if ('issues' in parsed) throw new Error(`The workspace's rates are not valid: ${parsed.issues[0]?.message}`);

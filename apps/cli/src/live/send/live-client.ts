@@ -12,7 +12,7 @@ import { type ApiPlace, toUrl } from '../../connection/api-client.ts';
 import { type HttpAnswer, sendRequest } from '../../connection/send-request.ts';
 import type { StreamEnd } from '../spool/spool-folder.ts';
 
-export interface LiveStreamName {
+interface LiveStreamName {
   streamId: string;
   sessionId: string;
   /** Id of the agent. */
@@ -20,7 +20,7 @@ export interface LiveStreamName {
   sourceFormat: string;
 }
 
-export interface LiveSending {
+interface LiveSending {
   /** Where in the stream the body begins. */
   offset: number;
   body: Readable | undefined;
@@ -43,7 +43,7 @@ export interface LiveClient {
  * - `closed`: the API has ended the stream, as when nothing came for long
  * - `rejected`: this stream will not be accepted
  */
-export type LiveSendErrorCode = 'unavailable' | 'mismatch' | 'denied' | 'closed' | 'rejected';
+type LiveSendErrorCode = 'unavailable' | 'mismatch' | 'denied' | 'closed' | 'rejected';
 
 export class LiveSendError extends Error {
   override name = 'LiveSendError';

@@ -5,7 +5,7 @@ import type { SpoolNote, SpoolPlace } from '../spool/spool-folder.ts';
 import { createLiveClient, type LiveClient, LiveSendError } from './live-client.ts';
 import { createStreamBody } from './stream-body.ts';
 
-export interface SendStreamOptions {
+interface SendStreamOptions {
   place: SpoolPlace;
   growth: GrowingStream;
   /** The note as it is now; its session must be named. */

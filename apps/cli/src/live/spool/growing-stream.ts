@@ -8,7 +8,7 @@ export interface GrowingStream {
   waitForChange(timeoutMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-export interface GrowthNotice extends GrowingStream {
+interface GrowthNotice extends GrowingStream {
   grow(byteLength: number): void;
   end(): void;
   /** Wakes who waits. */
