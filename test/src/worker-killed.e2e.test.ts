@@ -76,13 +76,12 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
     const workspaceId = '01J0000000000000000000000C';
     const { database } = backend;
     await ensureWorkspace(database.database, workspaceId, workspaceId);
-    let count = 0;
-    const receiveOne = (seed: number) => backend.receive(workspaceId, generateTranscript({ seed, targetBytes: 7000 }));
-    const receiveMore = async (): Promise<void> => {
-      await Promise.all(Array.from({ length: 100 }, (_, index) => receiveOne(1000 + count + index)));
-      count += 100;
-    };
-    while (count < 300) await receiveMore();
+    const count = 100;
+    await Promise.all(
+      Array.from({ length: count }, (_, index) =>
+        backend.receive(workspaceId, generateTranscript({ seed: 1000 + index, targetBytes: 7000 })),
+      ),
+    );
     const countIngested = async (): Promise<number> => {
       const { rows } = await database.pool.query(
         `SELECT count(*)::int AS count FROM recount.transcripts WHERE workspace_id = $1 AND status = 'ingested'`,
@@ -112,6 +111,12 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
       );
       return rows[0].count;
     };
+    const countWaiting = async (): Promise<number> => {
+      const { rows } = await database.pool.query(
+        `SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted AND relation = 'recount.sessions'::regclass`,
+      );
+      return rows[0].count;
+    };
     const waitForCount = async (atLeast: number): Promise<void> => {
       const deadline = performance.now() + BACK_WITHIN_MS;
       while ((await countIngested()) < atLeast) {
@@ -119,17 +124,18 @@ describe('a worker killed with SIGKILL among groups of small transcripts', () =>
         await sleep(5);
       }
     };
+    // Groups wait for this lock in the middle of their rows, so that the worker is killed there.
+    const blocker = await database.pool.connect();
+    await blocker.query('BEGIN');
+    await blocker.query('LOCK TABLE recount.sessions IN EXCLUSIVE MODE');
     const worker = await backend.start('worker');
-    // Killed between two groups, or between a group's rows and the end of its jobs, it has cut none off.
-    for (let ingested = 0; (await countCutOff()) === 0; ingested = await countIngested()) {
-      if (ingested > 0) await receiveMore();
-      await worker.waitUntilReady();
-      await waitForCount(ingested + 50);
-      await sleep(30);
-      await worker.kill(RESTART_PAUSE_MS);
-      await waitUntilDisconnected();
-    }
-    expect(await countIngested()).toBeLessThan(count);
+    await expect.poll(countCutOff).toBeGreaterThan(0);
+    await expect.poll(countWaiting).toBeGreaterThan(0);
+    await worker.kill(RESTART_PAUSE_MS);
+    await blocker.query('ROLLBACK');
+    blocker.release();
+    await waitUntilDisconnected();
+    expect(await countCutOff()).toBeGreaterThan(0);
     await waitForCount(count);
     // A few are too long for groups: one of those may have been under way by itself.
     const { rows } = await database.pool.query(

@@ -122,9 +122,15 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
     expect(third.stdout).toMatch(/ingested +0\n +already there +1\n +failed +1$/m);
     expect(third.stdout).toContain(`${join(folder, 'gone')}: no such file or folder`);
   });
+});
 
-  it('serves until it is told to stop, and helps the other commands', async () => {
-    const recount = start(home, ['up', '--port', '0'], { account });
+describe('recount up that serves', () => {
+  beforeEach(async () => {
+    home = await createHome({});
+  });
+
+  it('goes on until it is told to stop, and helps the other commands', async () => {
+    const recount = start(home, ['up', '--port', '0']);
     await recount.waitForOutput(READY);
     const api = toApi(recount.stdout());
     expect(await readTranscripts(api)).toHaveLength(SAMPLE_COUNT);
@@ -134,22 +140,20 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
     }
 
     const archive = await createArchive(folder, 20);
-    const joined = await runRecount(home, ['up', archive], { account });
+    const joined = await runRecount(home, ['up', archive]);
     expect(joined).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('runs already') });
     expect(joined.stdout).toMatch(/ingested +20$/m);
     expect(toApi(joined.stdout)).toMatchObject({ url: api.url, key: api.key });
-    const again = await runRecount(home, ['backfill', '--json', archive], { account });
+    const again = await runRecount(home, ['backfill', '--json', archive]);
     expect(JSON.parse(again.stdout)).toMatchObject({ found: 20, ingested: 0, alreadyThere: 20 });
-    const upload = await runRecount(home, ['upload', join(folder, 'packed')], { account });
+    const upload = await runRecount(home, ['upload', join(folder, 'packed')]);
     expect(upload).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('20 there already') });
-    const sessions = await runRecount(home, ['sessions', '--json', '--limit', '3'], { account });
+    const sessions = await runRecount(home, ['sessions', '--json', '--limit', '3']);
     expect(JSON.parse(sessions.stdout)).toMatchObject({ sessions: { length: 3 }, hasMore: true });
-    expect((await runRecount(home, ['doctor'], { account })).exitCode).toBe(0);
-    const { stdout: key } = await runRecount(home, ['keys', 'create', '--name', 'other', '--scopes', 'ingest'], {
-      account,
-    });
+    expect((await runRecount(home, ['doctor'])).exitCode).toBe(0);
+    const { stdout: key } = await runRecount(home, ['keys', 'create', '--name', 'other', '--scopes', 'ingest']);
     const other = { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: key.trim() };
-    expect((await runRecount(home, ['sessions'], { account, environment: other })).stderr).toContain('scope read');
+    expect((await runRecount(home, ['sessions'], { environment: other })).stderr).toContain('scope read');
 
     const [sample] = await readTranscripts(api);
     const deleted = await fetch(`${api.url}/v1/sessions/${sample?.session_id}`, {
@@ -162,7 +166,7 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
 
     // As a full disk or a crash leaves it.
     await writeFile(join(home, '.recount/credentials.json'), '{"workspaceId"');
-    const next = start(home, ['up', '--port', '0'], { account });
+    const next = start(home, ['up', '--port', '0']);
     await next.waitForOutput(READY);
     const nextApi = toApi(next.stdout());
     expect(await readTranscripts(nextApi)).toHaveLength(SAMPLE_COUNT - 1 + 20);

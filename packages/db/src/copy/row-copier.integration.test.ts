@@ -177,7 +177,7 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, id: `${index}`, ...row })),
         ),
       ),
-      { numRuns: 80 },
+      { numRuns: 30 },
     );
   });
 
@@ -189,7 +189,7 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, message_id: 'm', block_order: index - 3, ...row })),
         ),
       ),
-      { numRuns: 80 },
+      { numRuns: 30 },
     );
   });
 
@@ -201,7 +201,7 @@ describe('createRowCopier', () => {
           rows.map((row, index) => ({ ...KEY, issue_number: index - 3, ...row })),
         ),
       ),
-      { numRuns: 50 },
+      { numRuns: 20 },
     );
   });
 

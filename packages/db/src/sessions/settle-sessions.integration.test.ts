@@ -367,7 +367,7 @@ it('follows from the transcripts that are there, whatever was written, replaced 
         }
       }
     }),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
 });
 

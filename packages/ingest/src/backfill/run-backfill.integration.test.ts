@@ -189,12 +189,14 @@ describe('a backfill into store and database', () => {
   });
 
   it('delivers long transcripts byte by byte as they are, from archives and compressed files too', async () => {
-    const long = toSession(1, 32_000);
+    const toLongSession = (number: number): string =>
+      toSession(number, 20).replaceAll(/"(prompt|answer) /g, `"${'words '.repeat(100_000)}`);
+    const long = toLongSession(1);
     expect(long.length).toBeGreaterThan(8 * 1024 * 1024);
     await write({ [`packed/${toSessionId(1)}.jsonl`]: long, [`packed/${toSessionId(2)}.jsonl`]: toSession(2) });
     execFileSync('tar', ['-C', join(folder, 'packed'), '-cf', join(folder, 'archive.tar'), '.']);
     await rm(join(folder, 'packed'), { recursive: true });
-    await write({ [`${toSessionId(3)}.jsonl.gz`]: gzipSync(toSession(3, 32_000)) });
+    await write({ [`${toSessionId(3)}.jsonl.gz`]: gzipSync(toLongSession(3)) });
     const report = await backfill();
     expect(report).toMatchObject({ found: 3, ingested: 3, failed: 0 });
     const sha256 = createHash('sha256').update(long).digest('hex');
