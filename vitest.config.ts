@@ -9,6 +9,20 @@ const testTimeout = 600_000;
 const expect = { poll: { timeout: 120_000 } };
 const setupFiles = ['./test/src/wait-patiently.ts'];
 
+const integration = {
+  globalSetup: ['./test/src/postgres-global-setup.ts'],
+  setupFiles: [...setupFiles, './test/src/report-first-counterexample.ts'],
+  expect,
+  testTimeout,
+  hookTimeout: testTimeout,
+};
+/** They put modules of their own in the place of others, which files that share a worker would get as well. */
+const replacingModules = [
+  'apps/cli/src/made-up-agent.integration.test.ts',
+  'packages/storage/src/folder-raw-store-syncs.integration.test.ts',
+  'packages/storage/src/power-cut.integration.test.ts',
+];
+
 export default defineConfig({
   test: {
     // Tests of whole programs wait half of the time: three at once also on two cores.
@@ -30,15 +44,16 @@ export default defineConfig({
       },
       {
         test: {
+          ...integration,
           name: 'integration',
+          // A worker loads the programs once for all its files, which took as long as a third of the tests themselves.
+          isolate: false,
+          unstubEnvs: true,
           include: files('integration.test.ts'),
-          globalSetup: ['./test/src/postgres-global-setup.ts'],
-          setupFiles: [...setupFiles, './test/src/report-first-counterexample.ts'],
-          expect,
-          testTimeout,
-          hookTimeout: testTimeout,
+          exclude: ['**/node_modules/**', ...replacingModules],
         },
       },
+      { test: { ...integration, name: 'integration-alone', include: replacingModules } },
       {
         test: {
           name: 'e2e',

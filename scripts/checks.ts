@@ -120,6 +120,6 @@ export const checks: readonly Check[] = [
   { name: 'lockfile', title: 'pnpm-lock.yaml names no host', run: checkLockfile },
   { name: 'audit', title: 'pnpm audit --prod', run: async ({ root }) => toResult(await auditDependencies(root)) },
   tests('unit', 'unit'),
-  tests('integration', 'integration'),
+  tests('integration', 'integration*'),
   tests('e2e', 'e2e'),
 ];
