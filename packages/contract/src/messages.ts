@@ -38,7 +38,7 @@ export type ContentBlock = z.infer<typeof contentBlockSchema>;
 
 const tokens = countField.nullable();
 
-const messageSchema = z
+export const messageSchema = z
   .object({
     id: z.string().describe('ULID, the same after every re-parse; ascending'),
     ordinal: countField.describe('Position among the messages, from 0 without gaps'),

@@ -103,7 +103,7 @@ const sessionFields = {
   updated_at: timestampField,
 };
 
-const sessionSchema = z
+export const sessionSchema = z
   .object(sessionFields)
   .meta({ id: 'Session', description: 'One conversation with an agent, or of a sub-agent with its parent' });
 

@@ -56,7 +56,10 @@ function selectRecountedFigures(workspaceId: string): SQL {
   return sql`
     SELECT t.id, NOT t.is_primary AS is_diverged, ${textFigures},
       coalesce(u.responses, 0) AS api_response_count,
-      ${sql.join(TOKEN_CLASSES.map((name) => sql`${ifKnown(name)} AS ${sql.identifier(name)}`), sql`, `)},
+      ${sql.join(
+        TOKEN_CLASSES.map((name) => sql`${ifKnown(name)} AS ${sql.identifier(name)}`),
+        sql`, `,
+      )},
       ${ifKnown('cost_usd')} AS cost_estimate_usd,
       coalesce(u.unfinalised, 0) AS unfinalised_count, coalesce(u.unpriced, 0) AS unpriced_count,
       coalesce(u.web_searches, 0) AS web_search_count, coalesce(e.prompts, 0) AS prompt_count
