@@ -1,5 +1,6 @@
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
+import { MAX_TOKENS_PER_SESSION } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import {
@@ -238,7 +239,6 @@ function toBlocks(message: JsonObject, kit: ReaderKit, timestampMs: number | und
   });
 }
 
-/** Totals of a session are larger than counts of a response, but no larger than what a row can hold. */
 function toSessionCount(tokens: JsonObject, field: string, kit: ReaderKit): number {
-  return kit.toCount(tokens, field, 2e9);
+  return kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
 }

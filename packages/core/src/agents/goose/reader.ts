@@ -1,5 +1,6 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
+import { MAX_TOKENS_PER_SESSION } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
@@ -59,7 +60,7 @@ export function createGooseReader(
 
   /** Input includes what was read from the cache and written to it. */
   const toGooseUsage = (prefix: string, row: JsonObject) => {
-    const max = prefix === '' ? undefined : 1e12;
+    const max = prefix === '' ? undefined : MAX_TOKENS_PER_SESSION;
     const count = (name: string): number => kit.toCount(row, `${prefix}${name}`, max);
     const cacheReadTokens = count('cache_read_tokens');
     const cacheWriteTokens = count('cache_write_tokens');
