@@ -49,6 +49,10 @@ function expectSoundRows(result: ParseResult): void {
   const sum = (values: (number | null)[]) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
   const toolUses = contentBlocks.filter(({ block_type }) => block_type === 'tool_use');
   const isUnpriced = apiResponses.length > 0 && apiResponses.every(({ cost_usd }) => cost_usd === null);
+  const isUnknown =
+    apiResponses.length === 0 &&
+    messages.some(({ message_type, tokens_in }) => message_type === 'assistant' && tokens_in === null);
+  const ifKnown = (total: number) => (isUnknown ? null : total);
   const costUnits = apiResponses.map(({ cost_usd }) => BigInt(Math.round((cost_usd ?? 0) * COST_UNITS_PER_USD)));
   expect(stats).toMatchObject({
     total_messages: messages.length,
@@ -57,13 +61,14 @@ function expectSoundRows(result: ParseResult): void {
     tool_use_count: toolUses.length,
     subagent_count: toolUses.filter(({ tool_name }) => tool_name === 'Task' || tool_name === 'Agent').length,
     thinking_blocks: contentBlocks.filter(({ block_type }) => /^(redacted_)?thinking$/.test(block_type)).length,
-    tokens_in: sum(apiResponses.map(({ tokens_in }) => tokens_in)),
-    tokens_out: sum(apiResponses.map(({ tokens_out }) => tokens_out)),
-    cache_read: sum(apiResponses.map(({ cache_read }) => cache_read)),
-    cache_write: sum(apiResponses.map(({ cache_write }) => cache_write)),
-    cost_estimate_usd: isUnpriced
-      ? null
-      : Number(costUnits.reduce((total, units) => total + units, 0n)) / COST_UNITS_PER_USD,
+    tokens_in: ifKnown(sum(apiResponses.map(({ tokens_in }) => tokens_in))),
+    tokens_out: ifKnown(sum(apiResponses.map(({ tokens_out }) => tokens_out))),
+    cache_read: ifKnown(sum(apiResponses.map(({ cache_read }) => cache_read))),
+    cache_write: ifKnown(sum(apiResponses.map(({ cache_write }) => cache_write))),
+    cost_estimate_usd:
+      isUnpriced || isUnknown
+        ? null
+        : Number(costUnits.reduce((total, units) => total + units, 0n)) / COST_UNITS_PER_USD,
     unpriced_count: apiResponses.filter(({ price_basis }) => price_basis === 'unpriced').length,
     api_response_count: apiResponses.length,
     prompt_count: events.filter(({ kind }) => kind === 'prompt').length,
