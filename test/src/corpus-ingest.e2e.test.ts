@@ -112,8 +112,10 @@ describe.skipIf(corpus === undefined)('`recount up` with the corpus of real tran
     await withDatabase(async (client) => {
       const { rows } = await client.query(
         `SELECT object_key, sha256, status, format, total_messages, user_messages, assistant_messages, content_block_count,
-                tool_use_count, thinking_blocks, subagent_count, tokens_in::float8, tokens_out::float8,
-                cache_read::float8, cache_write::float8, first_timestamp, last_timestamp,
+                tool_use_count, thinking_blocks, subagent_count, coalesce(tokens_in, 0)::float8 AS tokens_in,
+                coalesce(tokens_out, 0)::float8 AS tokens_out,
+                coalesce(cache_read, 0)::float8 AS cache_read, coalesce(cache_write, 0)::float8 AS cache_write,
+                first_timestamp, last_timestamp,
                 (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.row_set_id = t.row_set_id) AS message_rows,
                 (SELECT count(*)::int FROM recount.content_blocks b WHERE b.row_set_id = t.row_set_id) AS block_rows,
                 (SELECT coalesce(sum(tokens_out), 0)::float8 FROM recount.transcript_messages m
