@@ -7,7 +7,7 @@ import { toSingleLine } from '../terminal/text-width.ts';
 const SHORT_ID_LENGTH = 8;
 const STATES = { open: 'running', closing: 'ending', closed: 'ended' } as const;
 
-/** A line for each stream. The id of a session that is not named yet is the stream's. */
+/** A line for each stream. */
 export function formatLiveStreams(streams: readonly LiveStream[], nowMs: number, maxWidth: number): string[] {
   const ago = (timestamp: string): string => `${formatDuration(nowMs - Date.parse(timestamp))} ago`;
   const columns: TableColumn[] = [
