@@ -15,8 +15,8 @@ import { addRequestId, addRequestLog, createFrameworkLog, toRequestId } from './
 import { addSecurityHeaders } from './plugins/security-headers.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAuditRoutes } from './routes/audit.ts';
-import { addKeyRoutes } from './routes/keys.ts';
 import { addExportRoutes } from './routes/exports.ts';
+import { addKeyRoutes } from './routes/keys.ts';
 import { addLiveRoutes } from './routes/live.ts';
 import { addMcpRoutes } from './routes/mcp.ts';
 import { addOperationsRoutes } from './routes/operations.ts';

@@ -23,7 +23,7 @@ const rangeFields = {
 };
 
 export const documentQuerySchema = z.strictObject({
-  format: z.enum(DOCUMENT_FORMATS).default('html'),
+  format: z.enum(DOCUMENT_FORMATS).default('html').describe('What the document is to be'),
   redact: flagField.default(true).describe('Whether secrets that rules find are replaced. Default true'),
   sanitize: flagField
     .default(false)

@@ -55,9 +55,11 @@ describe('/openapi.json', () => {
     expect(operations.map(([name]) => name).sort()).toEqual([
       'delete /v1/keys/{key_id}',
       'delete /v1/sessions/{session_id}',
+      'delete /v1/shares/{share_id}',
       'delete /v1/transcripts/{transcript_id}',
       'get /healthz',
       'get /readyz',
+      'get /shared/{token}',
       'get /v1/analytics/api-errors',
       'get /v1/analytics/blocks',
       'get /v1/analytics/compactions',
@@ -90,10 +92,12 @@ describe('/openapi.json', () => {
       'get /v1/sessions/{session_id}',
       'get /v1/sessions/{session_id}/checkpoints',
       'get /v1/sessions/{session_id}/costs',
+      'get /v1/sessions/{session_id}/document',
       'get /v1/sessions/{session_id}/events',
       'get /v1/sessions/{session_id}/messages',
       'get /v1/sessions/{session_id}/subagents',
       'get /v1/settings',
+      'get /v1/shares',
       'get /v1/transcripts',
       'get /v1/transcripts/{transcript_id}',
       'get /v1/transcripts/{transcript_id}/issues',
@@ -106,6 +110,7 @@ describe('/openapi.json', () => {
       'post /v1/keys',
       'post /v1/keys/{key_id}/rotate',
       'post /v1/sessions/{session_id}/live',
+      'post /v1/sessions/{session_id}/share',
       'post /v1/sign-in',
       'post /v1/sign-in/link',
       'post /v1/sign-out',
@@ -146,7 +151,7 @@ describe('/openapi.json', () => {
 
   it('says which key a route needs', () => {
     for (const [name, { security, description, responses }] of operations) {
-      if (/\/(healthz|readyz|v1\/sign-in\/link|v1\/sign-out)$/.test(name)) {
+      if (/\/(healthz|readyz|v1\/sign-in\/link|v1\/sign-out|shared\/\{token\})$/.test(name)) {
         expect(security).toBeUndefined();
       } else {
         expect(security, name).toEqual([{ apiKey: [] }]);

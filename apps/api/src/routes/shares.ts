@@ -168,7 +168,7 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
         summary: 'Revoke a link to a session',
         description: 'It leads nowhere from now on, and the page behind it is deleted.',
         tags: ['sessions'],
-        params: z.object({ share_id: z.string().max(100) }),
+        params: z.object({ share_id: z.string().max(100).describe('Id of the link') }),
         response: {
           204: z.undefined().describe('Revoked'),
           404: problemResponse('The workspace has no such link, or it is revoked already'),
@@ -193,7 +193,7 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
         summary: 'Read a shared session',
         description: 'Needs no key. Unknown, revoked and expired links answer alike.',
         tags: ['sessions'],
-        params: z.object({ token: z.string().max(200) }),
+        params: z.object({ token: z.string().max(200).describe('What the link ends with') }),
         response: {
           200: toResponse('The page', 'text/html', z.string()),
           404: problemResponse('The link is unknown, or has ended'),

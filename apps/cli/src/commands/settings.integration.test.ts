@@ -55,7 +55,7 @@ async function ingest(workspaceId: string): Promise<void> {
 it('creates a workspace, sets what it keeps, deletes by age, and deletes it', async () => {
   expect(await run('workspaces', 'create', 'research')).toMatchObject({ exitCode: 0 });
   expect(await run('workspaces', 'create', 'research')).toMatchObject({ exitCode: 1 });
-  expect((await run('workspaces', 'list')).out).toMatch(/^\w{26} {2}research\n$/);
+  expect((await run('workspaces', 'list')).out).toMatch(/^ID +NAME\n\w{26} {2}research\n$/);
   const place = ['--workspace', 'research'];
   expect((await run('settings', 'show', ...place)).out).toBe(
     'redaction     off\nrows-max-age  never\nraw-max-age   never\n',

@@ -84,6 +84,7 @@ describe('repriceWorkspace', () => {
     await installation.receive(toAnswer(1, 'house-model-9') + toAnswer(2, 'claude-haiku-4-5'), {
       path: 'priced-later.jsonl',
       agent: 'claude-code',
+      sessionId: 'priced-later',
     });
     await installation.work();
     const [before] = await query(
@@ -123,7 +124,7 @@ describe('repriceWorkspace', () => {
 describe('repriceWorkspace, while a transcript is being ingested at the rates of before', () => {
   it.each(['by itself', 'in a group'])('prices that one as well, %s', async (way) => {
     const name = way === 'by itself' ? 'alone' : 'grouped';
-    const upload = { path: `${name}.jsonl`, agent: 'claude-code' };
+    const upload = { path: `${name}.jsonl`, agent: 'claude-code', sessionId: name };
     const { transcript } = await installation.receive(toAnswer(7, 'house-model-9'), upload);
     const jobs = installation.jobs.splice(0);
     const { promise: isReading, resolve: notify } = Promise.withResolvers<void>();
