@@ -27,12 +27,13 @@ export async function createTestQueues(): Promise<TestQueues> {
   const pool = createDatabasePool({ connectionString });
   const queues: JobQueue[] = [];
   const errors: Error[] = [];
+  let isDropping = false;
   return {
     connectionString,
     pool,
     errors,
     async open(role) {
-      const queue = createJobQueue({ connectionString, role, onError: (error) => errors.push(error) });
+      const queue = createJobQueue({ connectionString, role, onError: (error) => !isDropping && errors.push(error) });
       await queue.start();
       queues.push(queue);
       return queue;
@@ -56,6 +57,8 @@ export async function createTestQueues(): Promise<TestQueues> {
     async close() {
       for (const queue of queues) await queue.stop(1000);
       await pool.close();
+      // This ends connections that a stopped queue is still closing.
+      isDropping = true;
       await drop();
     },
   };
