@@ -4,43 +4,18 @@ import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PROJECT_DIRECTORY } from './cli-context.ts';
-import { runCommandLine } from './run-command-line.ts';
-import { createFakeContext } from './testing/fake-context.ts';
+import { createTypedCommands, type TypedCommands } from './testing/typed-commands.ts';
 
 const BILLING = '/home/maya/code/billing-service';
 const WEBHOOKS = '5dd9f6f5-700b-4247-91dd-e1af3b04230e';
 
 let api: TestApi;
-
-/** Types a command as its user would, on a terminal of 80 columns if `columns` says so. */
-async function type(
-  commandLine: readonly string[],
-  { columns, hasServer = true }: { columns?: number; hasServer?: boolean } = {},
-) {
-  const environment = {
-    ...(hasServer && { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: api.keys.admin }),
-    RECOUNT_DATA_DIR: `${api.storeDirectory}/none`,
-    DATABASE_URL: api.connectionString,
-    RECOUNT_RAW_STORE: api.storeDirectory,
-    PAGER: 'cat',
-    NO_COLOR: '1',
-  };
-  const context = createFakeContext({
-    environment,
-    workingDirectory: PROJECT_DIRECTORY,
-    ...(columns !== undefined && { columns }),
-  });
-  const exitCode = await runCommandLine(context, commandLine);
-  return { exitCode, out: context.out(), err: context.err() };
-}
-const read = async (...commandLine: string[]): Promise<string> => {
-  const { exitCode, out, err } = await type(commandLine);
-  expect({ commandLine, exitCode, err: exitCode === 0 ? '' : err }).toEqual({ commandLine, exitCode: 0, err: '' });
-  return out;
-};
+let type: TypedCommands['type'];
+let read: TypedCommands['read'];
 
 beforeAll(async () => {
   api = await createTestApi();
+  ({ type, read } = createTypedCommands(api));
   await read('upload', 'samples/claude-projects');
   await api.work();
   await indexWaitingSessions(api.database);
