@@ -141,15 +141,41 @@ describe.skipIf(recordings.length === 0)(
   },
 );
 
-describe('killing in the middle', () => {
-  const SESSION_ID = '22222222-2222-4333-8444-555555555555';
-  const lines = Array.from({ length: 60 }, (_, number) => {
-    const content = [{ type: 'text', text: `Zeile ${number} größer` }];
-    return { type: 'assistant', session_id: SESSION_ID, message: { id: `m${number}`, role: 'assistant', content } };
-  });
-  const init = { type: 'system', subtype: 'init', session_id: SESSION_ID, model: 'claude-opus-4-8', tools: [] };
-  const result = { type: 'result', subtype: 'success', is_error: false, result: 'ok', session_id: SESSION_ID };
+const SESSION_ID = '22222222-2222-4333-8444-555555555555';
+const lines = Array.from({ length: 60 }, (_, number) => {
+  const content = [{ type: 'text', text: `Zeile ${number} größer` }];
+  return { type: 'assistant', session_id: SESSION_ID, message: { id: `m${number}`, role: 'assistant', content } };
+});
+const init = { type: 'system', subtype: 'init', session_id: SESSION_ID, model: 'claude-opus-4-8', tools: [] };
+const result = { type: 'result', subtype: 'success', is_error: false, result: 'ok', session_id: SESSION_ID };
 
+it('lists a running agent, and follows it to its end', async () => {
+  const path = join(home, 'watched.jsonl');
+  const session_id = '44444444-2222-4333-8444-555555555555';
+  const story = [init, ...lines, result].map((line) => `${JSON.stringify({ ...line, session_id })}\n`);
+  await writeFile(path, story.join(''));
+  const hold = await holdAgents(home);
+  const run = ['run', '--server', url, '--', 'claude', '-p'];
+  const agent = startRecount(home, run, { ...environment, ...hold.environment, FAKE_STREAM: path });
+  const live = (...words: string[]) => startRecount(home, ['live', ...words, '--server', url], environment);
+  await waitUntil(async () => (await listStreams('running')).length > 0, 'the stream');
+  const listed = await live().ended;
+  expect(listed.stdout).toMatch(/^SESSION +AGENT +STATE[^\n]*\n44444444 +claude-code +running /);
+  expect(listed.stderr).toContain('recount live watch 44444444 follows it.');
+  const watch = live('watch', '44444444');
+  await waitUntil(() => watch.stdout().includes('Zeile 15'), 'the 15th line');
+  expect(watch.stdout()).not.toContain('Zeile 59');
+  await hold.letGo();
+  expect(await agent.ended).toMatchObject({ exitCode: 0 });
+  const watched = await watch.ended;
+  expect(watched).toMatchObject({ exitCode: 0 });
+  expect(watched.stdout).toBe(agent.stdout());
+  expect((await live().ended).stderr).toMatch(/^Nothing runs/);
+  expect((await live('--all').ended).stdout).toMatch(/^44444444 .* ended /m);
+  expect(await live('watch', '99999999').ended).toMatchObject({ exitCode: 2, stdout: '' });
+});
+
+describe('killing in the middle', () => {
   it('the API: every line is there, once, when it is back', async () => {
     const path = join(home, 'stream.jsonl');
     await writeFile(path, [init, ...lines, result].map((line) => `${JSON.stringify(line)}\n`).join(''));
