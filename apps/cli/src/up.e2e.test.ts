@@ -176,6 +176,20 @@ describe('recount up that serves', () => {
     // As from a terminal and, once more, from the package manager that passes it on.
     expect(await stop(next, 'SIGINT', 'SIGINT')).toBe(0);
     expect(existsSync(join(home, '.recount/running.json'))).toBe(false);
+
+    const last = start(home, ['up', '--port', '0']);
+    await last.waitForOutput(READY);
+    expect(await runRecount(home, ['stop'])).toMatchObject({
+      exitCode: 0,
+      stderr: `recount (process ${last.child.pid}) has stopped.\n`,
+    });
+    expect(await last.exited).toBe(0);
+    expect((await runRecount(home, ['stop'])).stderr).toBe('recount does not run.\n');
+    const asked = await runRecount(home, ['uninstall']);
+    expect(asked).toMatchObject({ exitCode: 2, stdout: expect.stringContaining(join(home, '.recount')) });
+    expect(existsSync(join(home, '.recount/credentials.json'))).toBe(true);
+    expect((await runRecount(home, ['uninstall', '--yes'])).stderr).toContain('Deleted.');
+    expect(existsSync(join(home, '.recount'))).toBe(false);
   });
 });
 
