@@ -265,7 +265,7 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.getByText('Make a key').click();
     await page.getByLabel('What it is for').fill('made in a browser');
     await page.getByRole('button', { name: 'Make the key' }).click();
-    const secret = (await page.locator('.secret').textContent()) ?? '';
+    const secret = (await page.locator('.shown-once').textContent()) ?? '';
     const upload = (key: string) => api.fetch('/v1/key', { headers: { authorization: `Bearer ${key}` } });
     expect((await upload(secret)).status).toBe(200);
     await page.getByRole('button', { name: 'I have it' }).click();
@@ -274,6 +274,36 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.locator('tr', { hasText: 'made in a browser' }).getByText('revoked').waitFor();
     expect((await upload(secret)).status).toBe(401);
     expect(await page.content()).not.toContain(secret);
+  });
+
+  it('shares a session by a link that is shown once, and revokes it', async () => {
+    const page = await open(`/sessions/${SESSION}`);
+    await page.getByRole('button', { name: 'Share …' }).click();
+    await page.getByLabel('The link ends').selectOption('in a week');
+    await page.getByLabel('Structure alone').check();
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const link = (await page.locator('.shown-once').textContent()) ?? '';
+    expect(link.startsWith(`${api.url}/shared/`)).toBe(true);
+    const shared = await (await fetch(link)).text();
+    expect(shared).toContain('<!doctype html>');
+    expect(shared).not.toContain('Finance says');
+    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'Share …' }).click();
+    const links = page.getByRole('list', { name: 'Links to this session' });
+    await links.getByText(/opened 1 time, structure alone/).waitFor();
+    await links.getByRole('button', { name: 'Revoke' }).click();
+    await links.waitFor({ state: 'detached' });
+    expect((await fetch(link)).status).toBe(404);
+    expect(await page.content()).not.toContain(link);
+  });
+
+  it('offers no link to a key that may only read', async () => {
+    const page = await open(`/sessions/${SESSION}`, {}, false);
+    await page.fill('#key', api.keys.read);
+    await page.click('button[type=submit]');
+    await page.locator('.turn').first().waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await page.getByRole('button', { name: 'Share …' }).count()).toBe(0);
   });
 
   it('keeps a view, and deletes the sessions that are ticked once it is told to', async () => {

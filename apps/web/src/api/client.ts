@@ -35,9 +35,11 @@ import type {
   SessionList,
   SessionListQuery,
   SessionsReport,
+  ShareList,
   SkillsReport,
   SubagentsReport,
   sessionsReportQuerySchema,
+  shareListQuerySchema,
   skillsReportQuerySchema,
   subagentsReportQuerySchema,
   ToolsReport,
@@ -68,6 +70,7 @@ export interface Routes {
   '/v1/transcripts/{transcript_id}': [Record<never, never>, Transcript];
   '/v1/transcripts/{transcript_id}/issues': [IssueListQuery, IssueList];
   '/v1/ingestion': [Record<never, never>, Ingestion];
+  '/v1/shares': [z.input<typeof shareListQuerySchema>, ShareList];
   '/v1/search': [SearchQuery, SearchResultList];
   '/v1/live': [LiveListQuery, LiveList];
   '/v1/analytics/usage': [z.input<typeof usageReportQuerySchema>, UsageReport];

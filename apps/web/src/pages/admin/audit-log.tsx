@@ -23,7 +23,7 @@ export function AuditLog(): ReactNode {
       <Answered of={list}>
         {({ pages }) => (
           <div className="scroll-x" tabIndex={0} role="region" aria-label="Audit log">
-            <table className="plain-table audit">
+            <table className="plain-table">
               <thead>
                 <tr>
                   <th scope="col">When</th>

@@ -5,6 +5,7 @@ import { send, toUrl } from '../../api/client.ts';
 import { queryClient, useAnswer } from '../../api/use-answer.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
+import { ShownOnce } from '../../ui/shown-once.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
 
 type Key = ApiKeyList['keys'][number];
@@ -193,27 +194,12 @@ function KeyActions({ apiKey, isOwn, ask }: { apiKey: Key; isOwn: boolean; ask: 
   );
 }
 
-function Secret({ secret: { key }, close }: { secret: ApiKeySecret; close: () => void }): ReactNode {
-  const [isCopied, setIsCopied] = useState(false);
-  return (
-    <Modal title="The secret is shown this once" close={close}>
-      <p>Keep it where only its owner can read it: the server has no more than its hash.</p>
-      <pre className="secret">{key}</pre>
-      <div className="row">
-        <button
-          type="button"
-          className="primary"
-          onClick={() => void navigator.clipboard.writeText(key).then(() => setIsCopied(true))}
-        >
-          {isCopied ? 'Copied' : 'Copy'}
-        </button>
-        <button type="button" onClick={close}>
-          I have it
-        </button>
-      </div>
-    </Modal>
-  );
-}
+const Secret = ({ secret: { key }, close }: { secret: ApiKeySecret; close: () => void }): ReactNode => (
+  <Modal title="The secret is shown this once" close={close}>
+    <p>Keep it where only its owner can read it: the server has no more than its hash.</p>
+    <ShownOnce text={key} close={close} />
+  </Modal>
+);
 
 interface QuestionProps {
   apiKey: Key;

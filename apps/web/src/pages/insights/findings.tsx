@@ -211,7 +211,9 @@ function FindingTable({ kind, filter }: { kind: FindingKind; filter: Filter }): 
       <Answered of={report}>
         {({ rows, truncated }) =>
           rows.length === 0 ? (
-            <Empty title="There is nothing of this in this time" />
+            <Empty title="There is nothing of this in this time">
+              <p>Choose a longer time, or another kind above.</p>
+            </Empty>
           ) : (
             <>
               <DataTable

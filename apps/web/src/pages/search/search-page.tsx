@@ -115,7 +115,7 @@ export function SearchPage(): ReactNode {
           change={(value) => change({ mode: value })}
         />
         <Choice
-          label=","
+          label="sorted"
           value={sort}
           options={SORTS as readonly (readonly [string, string])[]}
           change={(value) => change({ sort: value })}
@@ -172,6 +172,7 @@ function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
     <section className="found">
       <h2 className="clip">
         <Link {...toSession}>{toVisible(first.title ?? first.session_id)}</Link>{' '}
+        {first.is_subagent && <span className="tag">sub-agent</span>}{' '}
         <span className="muted">{toShortPath(first.project)}</span>
       </h2>
       <ol>

@@ -7,6 +7,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, toShortModel } from '../../format/values.ts';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
 import { toTitle } from '../sessions/columns.tsx';
+import { ShareButton } from './share.tsx';
 
 /** What the session is, and what it came to. */
 export function SessionHeader({
@@ -23,17 +24,20 @@ export function SessionHeader({
   const row = reconciliation.data?.rows.find(({ session_id }) => session_id === session.session_id);
   return (
     <header className="session-header">
-      <p className="muted breadcrumb">
-        <Link to="/sessions">Sessions</Link>
-        {session.parent_session_id !== null && (
-          <>
-            {' / '}
-            <Link to="/sessions/$sessionId" params={{ sessionId: session.parent_session_id } as never}>
-              the session that started this sub-agent
-            </Link>
-          </>
-        )}
-      </p>
+      <div className="between">
+        <p className="muted">
+          <Link to="/sessions">Sessions</Link>
+          {session.parent_session_id !== null && (
+            <>
+              {' / '}
+              <Link to="/sessions/$sessionId" params={{ sessionId: session.parent_session_id } as never}>
+                the session that started this sub-agent
+              </Link>
+            </>
+          )}
+        </p>
+        <ShareButton sessionId={session.session_id} />
+      </div>
       <h1>{toVisible(toTitle(session))}</h1>
       <p className="session-facts">
         {(live?.running_count ?? 0) > 0 && <span className="tag running">running now</span>}

@@ -44,7 +44,7 @@ export const COLUMNS: readonly SessionColumn[] = [
   {
     id: 'title',
     label: 'Session',
-    width: 'minmax(220px, 3fr)',
+    width: 'minmax(200px, 3fr)',
     cell: (session) => (
       <Link to="/sessions/$sessionId" params={{ sessionId: session.session_id } as never} title={toTitle(session)}>
         {session.is_subagent && <span className="tag">sub-agent</span>} {toTitle(session)}

@@ -1,0 +1,134 @@
+import type { NewShare, Share, ShareRequest } from '@recount/contract';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { send, toUrl } from '../../api/client.ts';
+import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { formatCounted, TIME_ZONE } from '../../format/values.ts';
+import { Time } from '../../ui/figures.tsx';
+import { Modal } from '../../ui/modal.tsx';
+import { ShownOnce } from '../../ui/shown-once.tsx';
+import { Failure } from '../../ui/states.tsx';
+
+const LIFETIMES = [
+  [1, 'in a day'],
+  [7, 'in a week'],
+  [30, 'in 30 days'],
+  [365, 'in a year'],
+] as const;
+const DEFAULT_DAYS = 30;
+const LINKS_INTERVAL_MS = 3000;
+
+/** Opens the links to a session, for keys that may make and revoke them. */
+export function ShareButton({ sessionId }: { sessionId: string }): ReactNode {
+  const whoami = useAnswer('/v1/whoami', {});
+  const [isOpen, setOpen] = useState(false);
+  if (!whoami.data?.scopes.includes('admin')) return null;
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Share …
+      </button>
+      {isOpen && <Sharing sessionId={sessionId} close={() => setOpen(false)} />}
+    </>
+  );
+}
+
+function Sharing({ sessionId, close }: { sessionId: string; close: () => void }): ReactNode {
+  const parameters = { session_id: sessionId };
+  const share = useMutation({
+    mutationFn: async (body: ShareRequest): Promise<NewShare> =>
+      (await (await send('POST', toUrl('/v1/sessions/{session_id}/share', parameters), body)).json()) as NewShare,
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/shares'] }),
+  });
+  const [isSanitized, setSanitized] = useState(false);
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const days = Number(new FormData(event.currentTarget).get('days'));
+    share.mutate({ expires_in_days: days, sanitize: isSanitized, time_zone: TIME_ZONE });
+  };
+  if (share.data !== undefined) {
+    const redactionCount = Object.values(share.data.redactions).reduce((sum, count) => sum + count, 0);
+    return (
+      <Modal title="The link is shown this once" close={close}>
+        <p>
+          Whoever has it reads the session without a key until <Time iso={share.data.expires_at} />.{' '}
+          {formatCounted(redactionCount, 'secret')} found and taken out.
+        </p>
+        <ShownOnce text={new URL(share.data.path, location.href).href} close={close} />
+      </Modal>
+    );
+  }
+  const preview = toUrl('/v1/sessions/{session_id}/document', parameters, {
+    sanitize: isSanitized,
+    time_zone: TIME_ZONE,
+  });
+  return (
+    <Modal title="Share this session by a link" close={close}>
+      <p>
+        Whoever has the link reads the session and its sub-agents as they are now, without a key. Secrets are replaced
+        where a rule finds them: <a href={preview}>download the page</a> and look at it first.
+      </p>
+      <form className="share-form" onSubmit={onSubmit}>
+        <label className="row">
+          The link ends
+          <select name="days" defaultValue={DEFAULT_DAYS}>
+            {LIFETIMES.map(([days, label]) => (
+              <option key={days} value={days}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label className="row">
+          <input type="checkbox" checked={isSanitized} onChange={({ target }) => setSanitized(target.checked)} />
+          Structure alone: no texts, paths and names
+        </label>
+        <div className="row">
+          <button type="submit" className="primary" disabled={share.isPending}>
+            {share.isPending ? 'Making the link …' : 'Make the link'}
+          </button>
+          <button type="button" onClick={close}>
+            Share nothing
+          </button>
+        </div>
+      </form>
+      {share.error !== null && <Failure error={share.error} />}
+      <Links sessionId={sessionId} />
+    </Modal>
+  );
+}
+
+const hasEnded = ({ revoked_at, expires_at }: Share): boolean =>
+  revoked_at !== null || Date.parse(expires_at) <= Date.now();
+
+/** The latest links that still lead to the session. */
+function Links({ sessionId }: { sessionId: string }): ReactNode {
+  const list = useAnswer('/v1/shares', { session_id: sessionId }, { refetchIntervalMs: LINKS_INTERVAL_MS });
+  const revoke = useMutation({
+    mutationFn: (id: string) => send('DELETE', toUrl('/v1/shares/{share_id}', { share_id: id })),
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['/v1/shares'] }),
+  });
+  const links = list.data?.shares.filter((share) => !hasEnded(share)) ?? [];
+  const error = list.error ?? revoke.error;
+  return (
+    <>
+      {links.length > 0 && (
+        <ul className="shares" aria-label="Links to this session">
+          {links.map(({ id, created_at, expires_at, opened_count, is_sanitized }) => (
+            <li key={id} className="between">
+              <span>
+                Made <Time iso={created_at} />, ends <Time iso={expires_at} />, opened{' '}
+                {formatCounted(opened_count, 'time')}
+                {is_sanitized && ', structure alone'}
+              </span>
+              <button type="button" className="danger" disabled={revoke.isPending} onClick={() => revoke.mutate(id)}>
+                Revoke
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {error !== null && <Failure error={error} />}
+    </>
+  );
+}
