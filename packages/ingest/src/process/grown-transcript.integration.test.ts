@@ -177,7 +177,7 @@ describe('a transcript whose session grew', () => {
     expect(longest.row_set_id).toBe(longest.id);
   });
 
-  it('does not count an open tool call that another session is credited with', async () => {
+  it('does not count an open tool call that another session is credited with, and goes on counting the others', async () => {
     const [original, fork] = [newSession(), newSession()];
     const id = (prefix: string, index: number) => `${prefix}_${String(index).padStart(24, '0')}`;
     const toResponse = (session: string, index: number, isCopy = false) =>
@@ -197,7 +197,7 @@ describe('a transcript whose session grew', () => {
     await ingest(toResponse(original, 1));
     // More responses than a checkpoint holds follow the copy, whose call never gets its result.
     const beginning =
-      toResponse(fork, 1, true) + Array.from({ length: 120 }, (_, index) => toResponse(fork, 1000 + index)).join('');
+      toResponse(fork, 1, true) + Array.from({ length: 200 }, (_, index) => toResponse(fork, 1000 + index)).join('');
     await ingest(beginning);
     const longer = await ingest(beginning + toLine(fork, 3000));
     expect(longer.row_set_id).not.toBe(longer.id);
@@ -209,7 +209,7 @@ describe('a transcript whose session grew', () => {
       'SELECT sum(calls)::int AS calls FROM recount.tool_day_rollup WHERE session_id = $1',
       [fork],
     );
-    expect(rolledUp).toEqual({ calls: 120 });
+    expect(rolledUp).toEqual({ calls: 200 });
     await expectDerivedRowsAreRight();
   });
 
