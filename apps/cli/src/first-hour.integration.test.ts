@@ -1,5 +1,6 @@
+import { execFile, spawnSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { stripVTControlCharacters } from 'node:util';
+import { promisify, stripVTControlCharacters } from 'node:util';
 import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
 import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -77,6 +78,23 @@ describe('the first hour', () => {
       const { exitCode, out } = await type(words);
       expect({ command, exitCode }).toEqual({ command, exitCode: 0 });
       expect({ command, lines: out.trim().split('\n').length > 2 }).toEqual({ command, lines: true });
+    }
+  });
+
+  it.skipIf(spawnSync('curl', ['--version']).error)('answers the requests of the README', async () => {
+    const readme = await readFile(`${PROJECT_DIRECTORY}/README.md`, 'utf8');
+    const env = { ...process.env, URL: api.url, KEY: api.keys.admin, FILE: /FILE=(\S+)/.exec(readme)?.[1] ?? '' };
+    const requests = readme.replaceAll(/\\\n +/g, '').match(/(?<=^ {4})curl .*$/gm) ?? [];
+    expect(requests).toHaveLength(5);
+    let transcriptId = '';
+    for (const request of requests) {
+      const line = request
+        .replace('/01…', `/${transcriptId}`)
+        .replace('<session id>', WEBHOOKS)
+        .replace('curl ', 'curl -f ');
+      const { stdout } = await promisify(execFile)('sh', ['-c', line], { env, cwd: PROJECT_DIRECTORY });
+      transcriptId ||= JSON.parse(stdout).transcript_id;
+      expect({ line, isLong: stdout.length > 100 }).toEqual({ line, isLong: true });
     }
   });
 
