@@ -120,7 +120,7 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
     {
       id: 'name',
       label: noun,
-      width: 'minmax(180px, 2.5fr)',
+      width: 'minmax(164px, 2.5fr)',
       cell: (row) => {
         const name = toName(row);
         const search = toSearch(row);
