@@ -32,6 +32,9 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   sessions: ['primary_transcript_id', 'created_at', 'updated_at', 'metadata'],
 };
 
+/** Of sessions without usage these are null now, as nobody knows them; 0.3 said 0. */
+const UNKNOWN_WITHOUT_USAGE = ['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cost_estimate_usd'];
+
 /** Have more columns to group by than in 0.3: compared by what they add up to for each session. */
 const SUMMED_TABLES = ['usage_rollup', 'usage_day_rollup', 'tool_day_rollup'];
 
@@ -65,7 +68,9 @@ export function toFigures(table: string, all: readonly Row[], columns: string[])
   const left = new Set(['workspace_id', ...(TABLES[table] ?? [])]);
   const kept = columns.filter((column) => !left.has(column)).sort();
   const compared = SUMMED_TABLES.includes(table) ? sumBySession(rows, kept) : rows;
-  const lines = compared.map((row) => JSON.stringify(kept.map((column) => row[column] ?? null))).sort();
+  const toValue = (row: Row, column: string): unknown =>
+    row[column] ?? (row.api_response_count === 0 && UNKNOWN_WITHOUT_USAGE.includes(column) ? 0 : null);
+  const lines = compared.map((row) => JSON.stringify(kept.map((column) => toValue(row, column)))).sort();
   const sha256 = createHash('sha256').update(lines.join('\n')).digest('hex');
   return { columns: [...columns].sort(), rows: lines.length, sha256 };
 }
