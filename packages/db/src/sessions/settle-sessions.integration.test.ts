@@ -3,7 +3,8 @@ import fc from 'fast-check';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
-import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
+import { copyToOtherTenant } from '../testing/copy-to-other-tenant.ts';
+import { createTestPool, OTHER_WORKSPACE, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
 import type { RowSet } from '../transcripts/transcript-rows.ts';
 import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
@@ -33,6 +34,8 @@ interface Copy {
 
 interface MadeTranscript {
   id: string;
+  /** Default `claude-code`. */
+  agent?: string;
   sessionId: string;
   sizeBytes: number;
   startMinute: number;
@@ -121,17 +124,17 @@ interface Write {
 async function insertRows(
   transaction: Database,
   client: PoolClient,
-  { id, sessionId, sizeBytes, startMinute, copies }: MadeTranscript,
+  { id, agent = 'claude-code', sessionId, sizeBytes, startMinute, copies }: MadeTranscript,
 ): Promise<RowSet> {
   await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = $2', [TEST_WORKSPACE, id]);
   await insertTestTranscript(
     { ...pool, database: transaction as typeof pool.database },
-    { id, row_set_id: id, session_id: sessionId, size_bytes: sizeBytes, first_timestamp: toTime(startMinute) },
+    { id, agent, row_set_id: id, session_id: sessionId, size_bytes: sizeBytes, first_timestamp: toTime(startMinute) },
   );
   const key = { workspaceId: TEST_WORKSPACE, rowSetId: id };
   const rowSet = { ...key, firstNumbers: await findNextUsageNumbers(transaction, key) };
   const copier = createTranscriptCopier(client);
-  const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
+  const writer = createTranscriptWriter(transaction, copier, rowSet, { agent, priceVersion: 'test' });
   await writer.write({
     ...{ messages: [], contentBlocks: [], events: [], issues: [] },
     apiResponses: copies.map((copy, index) => toApiResponse(sessionId, copy, index)),
@@ -400,4 +403,54 @@ it('reads rows in proportion where statistics are of empty tables', async () => 
   const { long, fork } = toLongTranscripts(responses, 0);
   expect(await write({ transcript: long, superseded: [] })).toBeLessThan(50 * responses);
   expect(await write({ transcript: fork, superseded: [] })).toBeLessThan(50 * responses);
+});
+
+/** One response, with one call. */
+const toSingle = (sessionId: string, tokensOut: number, agent?: string): MadeTranscript => ({
+  ...{ id: `t-${sessionId}`, sessionId, sizeBytes: 1, startMinute: 0, ...(agent !== undefined && { agent }) },
+  copies: [
+    {
+      ...{ response: 1, minute: 0, source: 'message', isMarkedCopy: false, isUnfinalised: false },
+      ...{ tokensIn: 3, tokensOut, calls: 1 },
+    },
+  ],
+});
+
+it('keeps responses of two agents apart that have the same key', async () => {
+  await clear();
+  const readLedger = async () =>
+    (
+      await pool.pool.query(
+        'SELECT agent, session_id, tokens_out::int, copy_count FROM recount.usage_ledger ORDER BY agent, session_id',
+      )
+    ).rows;
+  const other = { agent: 'other-agent', session_id: 'b', tokens_out: 4, copy_count: 1 };
+  await write({ transcript: toSingle('a', 2), superseded: [] });
+  await write({ transcript: toSingle('b', 4, 'other-agent'), superseded: [] });
+  await write({ transcript: toSingle('c', 2), superseded: [] });
+  const copied = { agent: 'claude-code', session_id: 'a', tokens_out: 2, copy_count: 2 };
+  expect(await readLedger()).toEqual([copied, other]);
+  await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'b'));
+  expect(await readLedger()).toEqual([copied]);
+  await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a'));
+  expect(await readLedger()).toEqual([{ ...copied, session_id: 'c', copy_count: 1 }]);
+});
+
+it('changes nothing of another workspace that has the same ids and keys', async () => {
+  await clear();
+  await write({ transcript: toSingle('a', 2), superseded: [] });
+  await copyToOtherTenant(pool, 'a');
+  const readOther = async () =>
+    await Promise.all(
+      ['usage_ledger', 'usage_entries', 'tool_calls', 'usage_rollup', 'sessions'].map(
+        async (table) =>
+          (await pool.pool.query(`SELECT * FROM recount.${table} WHERE workspace_id = $1`, [OTHER_WORKSPACE])).rows,
+      ),
+    );
+  const before = await readOther();
+  expect(before.every((rows) => rows.length > 0)).toBe(true);
+  await write({ transcript: toSingle('0', 2), superseded: [] });
+  await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, '0'));
+  await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a'));
+  expect(await readOther()).toEqual(before);
 });
