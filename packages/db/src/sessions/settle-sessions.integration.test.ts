@@ -454,3 +454,41 @@ it('changes nothing of another workspace that has the same ids and keys', async 
   await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a'));
   expect(await readOther()).toEqual(before);
 });
+
+it('leaves a call to the session that it counts in when a copy of it comes again', async () => {
+  await clear();
+  const toCopy = (response: number): Copy => ({
+    ...{ response, minute: 0, source: 'message', isMarkedCopy: false, isUnfinalised: false },
+    ...{ tokensIn: 3, tokensOut: 2, calls: 1 },
+  });
+  const original: MadeTranscript = { ...toSingle('a', 2), copies: [toCopy(1), toCopy(2), toCopy(3)] };
+  const copy: MadeTranscript = { ...toSingle('b', 2), startMinute: 1, copies: [toCopy(3)] };
+  await write({ transcript: original, superseded: [] });
+  await write({ transcript: copy, superseded: [] });
+  const readOwners = async () =>
+    (await pool.pool.query('SELECT session_id, call_key FROM recount.tool_calls WHERE is_own ORDER BY call_key')).rows;
+  const owners = [1, 2, 3].map((response) => ({ session_id: 'a', call_key: `call-${response}-0` }));
+  expect(await readOwners()).toEqual(owners);
+  await pool.withTransaction(async (transaction, client) => {
+    await lockSession(transaction, TEST_WORKSPACE, 'b');
+    const key = { workspaceId: TEST_WORKSPACE, rowSetId: copy.id };
+    const firstNumbers = await findNextUsageNumbers(transaction, key);
+    const rowSet = { ...key, firstNumbers };
+    const copier = createTranscriptCopier(client);
+    const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
+    // The call was open when the transcript was written; its response is as it was.
+    const toolCalls = toToolCalls('b', toCopy(3), 0);
+    await writer.write({
+      ...{ messages: [], contentBlocks: [], events: [], issues: [] },
+      apiResponses: [],
+      toolCalls,
+    });
+    await copier.sendAll();
+    const kept = { numbers: { entry: firstNumbers.entry, call: 0 } };
+    await settleSessions(transaction, {
+      ...{ workspaceId: TEST_WORKSPACE, sessionIds: ['b'], removedRowSetIds: [] },
+      written: [{ ...rowSet, kept } as RowSet],
+    });
+  });
+  expect(await readOwners()).toEqual(owners);
+});
