@@ -436,6 +436,16 @@ it('keeps responses of two agents apart that have the same key', async () => {
   expect(await readLedger()).toEqual([{ ...copied, session_id: 'c', copy_count: 1 }]);
 });
 
+it('counts a call once whose response stands in two entries of its transcript', async () => {
+  await clear();
+  const { copies, ...transcript } = toSingle('a', 2);
+  const again = copies.map((copy) => ({ ...copy, minute: 1, calls: 0 }));
+  await write({ transcript: { ...transcript, copies: [...copies, ...again] }, superseded: [] });
+  await write({ transcript: { ...toSingle('c', 2), startMinute: 2 }, superseded: [] });
+  const { rows } = await pool.pool.query('SELECT session_id FROM recount.tool_calls WHERE is_own');
+  expect(rows).toEqual([{ session_id: 'a' }]);
+});
+
 it('changes nothing of another workspace that has the same ids and keys', async () => {
   await clear();
   await write({ transcript: toSingle('a', 2), superseded: [] });
