@@ -80,10 +80,14 @@ export const TARGETS: readonly Target[] = [
     name: 'ledger',
     kind: 'sql',
     files: [
-      ...['ledger-definition', 'settle-usage-ledger', 'replaced-usage'].map((file) => ({
+      ...['ledger-definition', 'settle-usage-ledger'].map((file) => ({
         file: `packages/db/src/usage/${file}.ts`,
         tests: LEDGER_TESTS,
       })),
+      {
+        file: 'packages/db/src/usage/replaced-usage.ts',
+        tests: [...LEDGER_TESTS, toTest('ingest/src/maintain/reprice-workspace')],
+      },
       { file: 'packages/db/src/usage/touched-quarters.ts', tests: GROWN_ROLLUPS },
     ],
   },

@@ -166,6 +166,8 @@ describe('rebuildUsage', () => {
     const differing = async () => (await verify()).filter(({ missing, surplus }) => missing + surplus > 0);
     expect(await differing()).toEqual([]);
     await query('UPDATE recount.usage_ledger SET tokens_out = tokens_out + 1');
+    await query(`UPDATE recount.usage_ledger SET response_key = 'nobody'
+      WHERE response_key = (SELECT min(response_key) FROM recount.usage_ledger)`);
     await query("UPDATE recount.usage_rollup SET session_id = 'nobody'");
     await query("UPDATE recount.usage_day_rollup SET session_id = 'nobody'");
     await query('DELETE FROM recount.message_rollup');
