@@ -102,6 +102,7 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
     expect(first.stdout).toMatch(/^ID +LAST ACTIVITY +PROJECT +SESSION +MESSAGES +TOKENS +ERRORS +COST$/m);
     expect(first.stdout.match(/ \$\d+\.\d{4}$/gm)).toHaveLength(SAMPLE_COUNT);
     expect(first.stdout).toMatch(/^\w{8} +2026-07-02 08:41 +billing-service +└ .* 29,373 +0 +\$0\.0171$/m);
+    expect(first.stdout).toMatch(/^eee65f53 .* 312,851 +1 +\$0\.3256$/m);
     const data = join(home, '.recount');
     expect((await stat(data)).mode & 0o777).toBe(0o700);
     expect((await stat(join(data, 'credentials.json'))).mode & 0o777).toBe(0o600);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countTranscriptsByStatus, listSessions, readSearchBacklog } from '@recount/db';
+import { countTranscriptsByStatus, listSessions, readSearchBacklog, readSessionErrors } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
 import { readLogLevel } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
@@ -96,8 +96,13 @@ async function showInstallation(
 ): Promise<void> {
   const { url, signInUrl, apiKey, databasePlace, rawStore, connections, workspaceId } = installation;
   const page = { sort: 'last_timestamp', order: 'desc', limit: TABLE_ROWS } as const;
-  const { rows, next } = await listSessions(connections.database.database, workspaceId, {}, page);
-  const latest = { sessions: rows, hasMore: next !== undefined };
+  const { database } = connections.database;
+  const { rows, next } = await listSessions(database, workspaceId, {}, page);
+  const ids = rows.map(({ session_id }) => session_id);
+  const errors = await readSessionErrors(database, workspaceId, ids);
+  const none = { tool_error_count: 0, api_error_count: 0 };
+  const sessions = rows.map((row) => ({ ...row, ...(errors.get(row.session_id) ?? none) }));
+  const latest = { sessions, hasMore: next !== undefined };
   const layout = { timeZone: inUtc, maxWidth: toPrintWidth(context.stdout) };
   const isInProject = context.workingDirectory === PROJECT_DIRECTORY;
   const launcher = isInProject ? './recount' : join(PROJECT_DIRECTORY, 'recount');

@@ -26,8 +26,10 @@ export type SessionFigures = Pick<
   | 'first_timestamp'
   | 'last_timestamp'
   | 'other_uploader_count'
+  | 'tool_error_count'
+  | 'api_error_count'
 > &
-  Partial<Pick<Session, 'output_only_count' | 'tool_error_count' | 'api_error_count' | 'machine' | 'person'>>;
+  Partial<Pick<Session, 'output_only_count' | 'machine' | 'person'>>;
 
 /** A page of sessions, and whether there are more. */
 export interface LatestSessions {

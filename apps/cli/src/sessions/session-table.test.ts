@@ -26,6 +26,8 @@ function toSession(session_id: string, fields: Partial<SessionFigures> = {}): Se
     first_timestamp: null,
     last_timestamp: '2026-03-02T10:00:00.000Z',
     other_uploader_count: 0,
+    tool_error_count: 0,
+    api_error_count: 0,
     ...fields,
   };
 }

@@ -45,8 +45,7 @@ export const toTokens = ({
   cache_write,
 }: Pick<SessionFigures, 'tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write'>): number | null =>
   tokens_in === null ? null : tokens_in + (tokens_out ?? 0) + (cache_read ?? 0) + (cache_write ?? 0);
-const toErrors = ({ tool_error_count = 0, api_error_count = 0 }: SessionFigures): number =>
-  tool_error_count + api_error_count;
+const toErrors = ({ tool_error_count, api_error_count }: SessionFigures): number => tool_error_count + api_error_count;
 
 /** Every column that the table can have, by the name that `--columns` takes. */
 export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
