@@ -1,6 +1,7 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import type { ContentBlock, MessageList, SearchResultList, SessionDetail, SessionList } from '@recount/contract';
+import { AGENTS } from '@recount/core';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 
@@ -20,7 +21,11 @@ const filters = {
   project: z.string().max(4096).optional().describe('Working directory of the sessions'),
   person: z.string().max(255).optional().describe('Whose sessions'),
   machine: z.string().max(255).optional().describe('Machine that the sessions ran on'),
-  agent: z.string().max(100).optional().describe('Agent, such as claude-code or codex'),
+  agent: z
+    .string()
+    .max(100)
+    .optional()
+    .describe(`Agent: ${AGENTS.map(({ id }) => id).join(', ')}`),
   from: z.string().max(40).optional().describe('From this date or moment on, ISO 8601: 2026-03-01'),
   to: z.string().max(40).optional().describe('Before this date or moment'),
 };
