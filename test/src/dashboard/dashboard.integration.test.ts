@@ -51,7 +51,6 @@ function toUnfinishedTranscript(sessionId: string): string {
     .join('');
 }
 
-let directory: string;
 let api: TestApi;
 let browser: Browser;
 const contexts: BrowserContext[] = [];
@@ -61,8 +60,8 @@ let complaints: string[] = [];
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
-  directory = (await provideDashboard(() => undefined)) ?? '';
-  api = await createTestApi({ dashboardDirectory: directory });
+  const dashboardDirectory = (await provideDashboard(() => undefined)) ?? '';
+  api = await createTestApi({ dashboardDirectory });
   for (const name of await readdir(SAMPLES, { recursive: true })) {
     if (name.endsWith('.jsonl')) await api.upload(await readFile(join(SAMPLES, name)), { path: join(SAMPLES, name) });
   }
@@ -413,34 +412,5 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     }
     await expect.poll(async () => Number(await table.getAttribute('aria-rowcount'))).toBeGreaterThan(1500);
     expect(await page.locator('.body [role=row]').count()).toBeLessThan(80);
-  });
-
-  it('loads little at first: files of a page, compressed', async () => {
-    interface Chunk {
-      file: string;
-      css?: string[];
-      imports?: string[];
-    }
-    const manifest = JSON.parse(await readFile(join(directory, '.vite/manifest.json'), 'utf8')) as Record<
-      string,
-      Chunk
-    >;
-    const collect = (name: string, files: Set<string>): Set<string> => {
-      const chunk = manifest[name];
-      if (chunk === undefined) throw new Error(`${name} is not in the manifest`);
-      for (const file of [chunk.file, ...(chunk.css ?? [])]) files.add(file);
-      for (const each of chunk.imports ?? []) collect(each, files);
-      return files;
-    };
-    for (const name of ['overview/overview', 'sessions/sessions', 'session/session', 'search/search']) {
-      const files = collect(`src/pages/${name}-page.tsx`, collect('index.html', new Set()));
-      let bytes = 0;
-      for (const file of files) {
-        const path = join(directory, file);
-        bytes += (await readFile(`${path}.gz`).catch(() => readFile(path))).length;
-      }
-      // The reader of a session brings what shows Markdown and diffs.
-      expect(bytes, name).toBeLessThan(name.startsWith('session/') ? 200_000 : 150_000);
-    }
   });
 });

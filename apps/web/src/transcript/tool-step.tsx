@@ -1,9 +1,8 @@
 import type { ContentBlock } from '@recount/contract';
 import { describeToolInput, type ToolStep, toEdits, toVisible } from '@recount/contract/conversation';
-import { type ReactNode, useContext } from 'react';
+import { lazy, type ReactNode, Suspense, useContext } from 'react';
 import { formatBytes, formatDuration } from '../format/values.ts';
 import { Code } from './code.tsx';
-import { Diff, toDiffLines } from './diff.tsx';
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain, Terminal } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
@@ -11,7 +10,7 @@ import { TranscriptImage, useRawLine } from './raw-line.tsx';
 import { TranscriptContext } from './transcript-context.ts';
 
 const SHOWN_LINES = 14;
-const SHOWN_DIFF_LINES = 24;
+const EditedText = lazy(async () => ({ default: (await import('./edited-text.tsx')).EditedText }));
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -65,7 +64,9 @@ function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
     return (
       <>
         {edits.map(({ before, after }, index) => (
-          <EditedText key={index} name={`${use.id} ${index}`} before={before} after={after} />
+          <Suspense key={index} fallback={<Plain text={after} />}>
+            <EditedText name={`${use.id} ${index}`} before={before} after={after} />
+          </Suspense>
         ))}
         {result?.is_error === true && output}
       </>
@@ -122,22 +123,6 @@ function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
     <>
       {!isSubjectAlone && <Code text={toVisible(JSON.stringify(use.tool_input, null, 2) ?? '')} language="json" />}
       {output}
-    </>
-  );
-}
-
-function EditedText({ name, before, after }: { name: string; before: string; after: string }): ReactNode {
-  const lines = toDiffLines(before, after);
-  const [isOpen, setOpen] = useExpanded(`${name} rest`);
-  const shown = isOpen ? lines : lines.slice(0, SHOWN_DIFF_LINES);
-  return (
-    <>
-      <Diff lines={shown} />
-      {shown.length < lines.length && (
-        <button type="button" className="quiet more" data-fold={`${name} rest`} onClick={() => setOpen(true)}>
-          Show {(lines.length - shown.length).toLocaleString()} more lines
-        </button>
-      )}
     </>
   );
 }

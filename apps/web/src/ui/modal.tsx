@@ -1,25 +1,11 @@
-import { Dialog } from '@base-ui/react/dialog';
-import type { ReactNode } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
+import type { ModalProps } from './dialog.tsx';
 
-/** A dialog over the page: takes the focus, gives it back, closes with Escape. */
-export function Modal({
-  title,
-  close,
-  children,
-}: {
-  title: string;
-  close: () => void;
-  children: ReactNode;
-}): ReactNode {
-  return (
-    <Dialog.Root open onOpenChange={(isOpen) => isOpen || close()}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="backdrop" />
-        <Dialog.Popup className="modal">
-          <Dialog.Title className="modal-title">{title}</Dialog.Title>
-          {children}
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
-  );
-}
+const ModalDialog = lazy(async () => ({ default: (await import('./dialog.tsx')).ModalDialog }));
+
+/** A dialog over the page: takes the focus, gives it back, closes with Escape. Its code is loaded when the first one opens. */
+export const Modal = (props: ModalProps): ReactNode => (
+  <Suspense>
+    <ModalDialog {...props} />
+  </Suspense>
+);

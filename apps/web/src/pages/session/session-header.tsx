@@ -7,7 +7,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, toShortModel } from '../../format/values.ts';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
 import { toTitle } from '../sessions/columns.tsx';
-import { ShareButton } from './share.tsx';
+import { ShareButton } from './share-button.tsx';
 
 /** What the session is, and what it came to. */
 export function SessionHeader({

@@ -1,6 +1,7 @@
 import { toVisible } from '@recount/contract/conversation';
 import { diffLines } from 'diff';
-import { memo, type ReactNode } from 'react';
+import { memo, type ReactNode, useMemo } from 'react';
+import { useExpanded } from './expansion.ts';
 
 interface DiffLine {
   sign: '+' | '-' | ' ';
@@ -8,10 +9,11 @@ interface DiffLine {
 }
 
 const CONTEXT_LINES = 3;
+const SHOWN_LINES = 24;
 /** Larger edits are shown as all of the old text, then all of the new. */
 const MAX_COMPARED_LENGTH = 200_000;
 
-export function toDiffLines(before: string, after: string): DiffLine[] {
+function toDiffLines(before: string, after: string): DiffLine[] {
   const toLines = (sign: DiffLine['sign'], text: string): DiffLine[] =>
     text
       .replace(/\n$/, '')
@@ -25,7 +27,7 @@ export function toDiffLines(before: string, after: string): DiffLine[] {
 }
 
 /** Lines taken out and put in, with some around them. */
-export const Diff = memo(function Diff({ lines }: { lines: readonly DiffLine[] }): ReactNode {
+const Diff = memo(function Diff({ lines }: { lines: readonly DiffLine[] }): ReactNode {
   const isNear = (index: number): boolean => {
     for (let other = index - CONTEXT_LINES; other <= index + CONTEXT_LINES; other++) {
       const sign = lines[other]?.sign;
@@ -56,3 +58,20 @@ export const Diff = memo(function Diff({ lines }: { lines: readonly DiffLine[] }
     </pre>
   );
 });
+
+/** What an edit took out and put in; the first lines of it, and a button for the rest. */
+export function EditedText({ name, before, after }: { name: string; before: string; after: string }): ReactNode {
+  const lines = useMemo(() => toDiffLines(before, after), [before, after]);
+  const [isOpen, setOpen] = useExpanded(`${name} rest`);
+  const shown = useMemo(() => (isOpen ? lines : lines.slice(0, SHOWN_LINES)), [lines, isOpen]);
+  return (
+    <>
+      <Diff lines={shown} />
+      {shown.length < lines.length && (
+        <button type="button" className="quiet more" data-fold={`${name} rest`} onClick={() => setOpen(true)}>
+          Show {(lines.length - shown.length).toLocaleString()} more lines
+        </button>
+      )}
+    </>
+  );
+}

@@ -18,22 +18,8 @@ const LIFETIMES = [
 const DEFAULT_DAYS = 30;
 const LINKS_INTERVAL_MS = 3000;
 
-/** Opens the links to a session, for keys that may make and revoke them. */
-export function ShareButton({ sessionId }: { sessionId: string }): ReactNode {
-  const whoami = useAnswer('/v1/whoami', {});
-  const [isOpen, setOpen] = useState(false);
-  if (!whoami.data?.scopes.includes('admin')) return null;
-  return (
-    <>
-      <button type="button" onClick={() => setOpen(true)}>
-        Share …
-      </button>
-      {isOpen && <Sharing sessionId={sessionId} close={() => setOpen(false)} />}
-    </>
-  );
-}
-
-function Sharing({ sessionId, close }: { sessionId: string; close: () => void }): ReactNode {
+/** Makes links to a session, lists those that lead there, and revokes them. */
+export function Sharing({ sessionId, close }: { sessionId: string; close: () => void }): ReactNode {
   const parameters = { session_id: sessionId };
   const share = useMutation({
     mutationFn: async (body: ShareRequest): Promise<NewShare> =>
