@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { createCommandRunner } from '../run-command.ts';
+import { findEquivalent } from './equivalent-sql-mutants.ts';
 import { runSqlMutants } from './run-sql-mutants.ts';
 import { runStryker, type Score } from './run-stryker.ts';
 import { isSampled } from './sample-checker.ts';
@@ -24,9 +25,11 @@ ${MIN_SCORE * 100} % of the changes are noticed.
 
 async function runSql(root: string, target: SqlTarget, seed: number, rate: number, minutes: number): Promise<Score> {
   const sources = await Promise.all(target.files.map(({ file }) => readFile(join(root, file), 'utf8')));
-  const mutants = target.files.flatMap(({ file, tests }, index) =>
-    listSqlMutants(sources[index] ?? '').map((mutant) => ({ file, tests, ...mutant })),
-  );
+  const mutants = target.files.flatMap(({ file, tests }, index) => {
+    const source = sources[index] ?? '';
+    const noticeable = listSqlMutants(source).filter((mutant) => findEquivalent(file, source, mutant) === undefined);
+    return noticeable.map((mutant) => ({ file, tests, ...mutant }));
+  });
   const toText = ({ file, line, start, original, replacement }: (typeof mutants)[number]) =>
     `${file}:${line} (${start}) ${JSON.stringify(original)} -> ${JSON.stringify(replacement)}`;
   const sampled = mutants.filter((mutant) => isSampled(toText(mutant), { seed, rate }));

@@ -168,6 +168,11 @@ describe('rebuildUsage', () => {
     await query('UPDATE recount.usage_ledger SET tokens_out = tokens_out + 1');
     await query(`UPDATE recount.usage_ledger SET response_key = 'nobody'
       WHERE response_key = (SELECT min(response_key) FROM recount.usage_ledger)`);
+    // A session of that name in another workspace stands behind nothing here.
+    await query("INSERT INTO recount.workspaces (id, name) VALUES ('elsewhere', 'elsewhere')");
+    await query(`INSERT INTO recount.sessions
+      SELECT (jsonb_populate_record(s, '{"workspace_id": "elsewhere", "session_id": "nobody"}')).*
+      FROM recount.sessions AS s LIMIT 1`);
     await query("UPDATE recount.usage_rollup SET session_id = 'nobody'");
     await query("UPDATE recount.usage_day_rollup SET session_id = 'nobody'");
     await query('DELETE FROM recount.message_rollup');
