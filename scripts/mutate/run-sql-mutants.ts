@@ -10,6 +10,9 @@ export interface FileMutant extends SqlMutant {
   tests: readonly SqlTest[];
 }
 
+/** A change may make a statement pair all rows with all: it is ended, and its test fails. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+
 export type Verdict = 'killed' | 'survived';
 
 export interface SqlRunOptions {
@@ -23,6 +26,7 @@ export interface SqlRunOptions {
 /** Runs its tests against each mutant in turn, in one vitest whose test server stays up. */
 export async function runSqlMutants(mutants: readonly FileMutant[], options: SqlRunOptions): Promise<void> {
   const { root, maxMs, onVerdict } = options;
+  process.env.PGOPTIONS ??= `-c statement_timeout=${STATEMENT_TIMEOUT_MS}`;
   const vitest = await createVitest('test', {
     root,
     config: join(root, 'vitest.config.ts'),
