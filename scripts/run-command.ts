@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { delimiter, join } from 'node:path';
+import { toCommand } from './launch/node-program.mjs';
 
 const terminateAfterMs = 1_000;
 const killAfterMs = 10_000;
@@ -24,9 +25,11 @@ export function createCommandRunner(options: { directory: string; interruption: 
     TURBO_UI: 'false',
   };
   return async (program, programArguments) => {
-    const child = spawn(join(binDirectory, program), programArguments, {
+    const { file, words, shell } = toCommand(join(binDirectory, program), programArguments);
+    const child = spawn(file, words, {
       cwd: directory,
       env,
+      shell,
       stdio: ['ignore', 'inherit', 'inherit'],
     });
     let timers: NodeJS.Timeout[] = [];

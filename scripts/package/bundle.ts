@@ -17,21 +17,23 @@ const BANNER = `import { createRequire as recountRequire } from 'node:module';
 const require = recountRequire(import.meta.url);
 const __recountSource = (path) => new URL(\`../\${path}\`, import.meta.url).href;`;
 
+const OWN_SOURCES = /^(?:apps|packages)\/[^/]+\/src\/.*\.ts$/;
+
 /**
  * Files that lie beside a source, such as migrations, are found from where it stands: the package keeps them where the
  * repository has them, and in the bundle every source still names its place in the repository.
  */
 function keepPlaces(root: string): Plugin {
-  const ownSources = new RegExp(
-    `^${root.replaceAll(/[.+?^$\\{}()|[\]]/g, '\\$&')}/(?:apps|packages)/[^/]+/src/.*\\.ts$`,
-  );
   return {
     name: 'keep-places',
     setup({ onLoad }) {
-      onLoad({ filter: ownSources }, async ({ path }) => {
+      onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+        // On Windows paths have backslashes.
+        const ownPath = relative(root, path).replaceAll('\\', '/');
+        if (!OWN_SOURCES.test(ownPath)) return undefined;
         const source = await readFile(path, 'utf8');
         if (!source.includes('import.meta')) return undefined;
-        const place = `__recountSource(${JSON.stringify(relative(root, path))})`;
+        const place = `__recountSource(${JSON.stringify(ownPath)})`;
         const contents = source
           .replaceAll(
             /new URL\('\.\/(scan-worker)\.ts', import\.meta\.url\)/g,

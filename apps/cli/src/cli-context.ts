@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '@recount/service/config';
 import { createInterruption } from './interruption.ts';
@@ -24,7 +25,7 @@ export interface CliContext {
 }
 
 /** Of the project, where its samples and its launcher are. */
-export const PROJECT_DIRECTORY = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
+export const PROJECT_DIRECTORY = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 export function createCliContext(process: NodeJS.Process): CliContext {
   let signal: AbortSignal | undefined;

@@ -1,0 +1,94 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findNode, isNewEnough, rememberNode, toCommand } from './node-program.mjs';
+import { findStarter } from './starter.mjs';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** The manifests of the workspace: of the root, and of the folders that pnpm-workspace.yaml names. */
+async function listManifests(): Promise<string[]> {
+  const parents = ['apps', 'packages'];
+  const folders = await Promise.all(
+    parents.map(async (parent) => (await readdir(join(root, parent))).map((name) => join(parent, name))),
+  );
+  return ['.', 'bench', 'test', ...folders.flat()].map((folder) => join(root, folder, 'package.json'));
+}
+
+describe('scripts of package.json', () => {
+  it('run in any shell, that of Windows too', async () => {
+    const scripts = [];
+    for (const path of await listManifests()) {
+      const { scripts: own = {} } = JSON.parse(await readFile(path, 'utf8')) as { scripts?: Record<string, string> };
+      scripts.push(...Object.entries(own));
+    }
+    expect(scripts.length).toBeGreaterThan(10);
+    // Variables, assignments, substitutions, single quotes, redirections, lists but `&&`, and programs named by a path.
+    const shellSyntax = /[$`'<>;|(){}\\]|(?<!&)&(?!&)|^\w+=|^\.{0,2}\/|&& *(?:\w+=|\.{0,2}\/)/;
+    expect(scripts.filter(([, command]) => shellSyntax.test(command))).toEqual([]);
+  });
+});
+
+describe('the command line of a program', () => {
+  it('is quoted for the shell of Windows, where npx is a batch file', () => {
+    const words = ['-y', '-p', 'node@24', 'C:\\Users\\Ada Lovelace\\x', 'say "hi"', 'C:\\a b\\', 'a&b', ''];
+    expect(toCommand('npx', words, 'linux')).toEqual({ file: 'npx', words, shell: false });
+    expect(toCommand('npx', words, 'win32')).toEqual({
+      file: 'npx',
+      words: ['-y', '-p', 'node@24', '"C:\\Users\\Ada Lovelace\\x"', '"say ""hi"""', '"C:\\a b\\\\"', '"a&b"', '""'],
+      shell: true,
+    });
+  });
+});
+
+describe('the process that started npm start', () => {
+  it.each([
+    ['9 npm start', 7],
+    ['9 dash', 9],
+    ['9 -bash', 9],
+    ['9 /bin/sh', 9],
+    ['9 fish-and-chips', 7],
+    ['', 7],
+  ])('above %j', (parent, starter) => expect(findStarter(7, () => parent)).toBe(starter));
+
+  it('is found for this process', () => expect(findStarter()).toBeGreaterThan(0));
+});
+
+describe('the Node that runs recount', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'recount-node-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  it.each([
+    ['24.1.0', true],
+    ['22.18.0', true],
+    ['22.17.9', false],
+    ['20.20.2', false],
+    ['100.0.0', true],
+  ])('of version %s', (version, isEnough) => expect(isNewEnough(version)).toBe(isEnough));
+
+  it('needs what package.json says', async () => {
+    const { engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
+    expect(isNewEnough(`${engines.node.replace('>=', '')}.0`)).toBe(true);
+    expect(isNewEnough('22.17.99')).toBe(false);
+  });
+
+  it('is this one, or the one that is remembered where this one is too old', async () => {
+    const memory = join(folder, 'cache', 'recount-node');
+    expect(findNode(memory)).toBe(process.execPath);
+    const brought = join(folder, 'node');
+    await writeFile(brought, '');
+    rememberNode(memory, '/usr/bin/node', brought);
+    expect(await readFile(memory, 'utf8')).toBe(`/usr/bin/node\n${brought}\n`);
+    expect(findNode(memory, { version: '20.19.0', bring: () => 'brought anew' })).toBe(brought);
+    await rm(brought);
+    expect(findNode(memory, { version: '20.19.0', bring: () => 'brought again' })).toBe('brought again');
+  });
+
+  it('is not remembered where nothing can be written', () => {
+    expect(() => rememberNode(join(process.execPath, 'x'), 'a', 'b')).not.toThrow();
+  });
+});
