@@ -125,6 +125,30 @@ describe.runIf(corpus)('the corpus of other agents', () => {
     }
   });
 
+  it('counts each thread that `codex exec` prints as an independent count does', async () => {
+    const totals = new Map<string, number[]>();
+    for (const { text, parsed } of await readAll('codex-exec')) {
+      let thread = '';
+      const own = new Map<string, number[]>();
+      for (const line of toLines(text)) {
+        if (line.type === 'thread.started') thread = String(line.thread_id);
+        const usage = line.type === 'turn.completed' ? (line.usage as Record<string, number> | null) : undefined;
+        if (!usage) continue;
+        const { input_tokens: input = 0, cached_input_tokens: cached = 0, output_tokens: output = 0 } = usage;
+        own.set(thread, [input - cached, cached, output]);
+      }
+      const found = parsed.apiResponses.map((row) => [row.tokens_in, row.cache_read, row.tokens_out]);
+      expect(found).toEqual([...own.values()]);
+      for (const [key, [, , output = 0] = []] of own) {
+        const keys = parsed.apiResponses.map((row) => row.response_key).filter((name) => name.includes(key));
+        expect(keys).toHaveLength(1);
+        if (output > (totals.get(key)?.[2] ?? -1)) totals.set(key, own.get(key) ?? []);
+      }
+    }
+    // Two files are of one thread, of which the second includes the first.
+    expect(totals.get('019de4b0-3281-77c0-80ad-9fe95ed88828')).toEqual([21_407, 33_536, 10]);
+  });
+
   it('finds no usage where Cursor gives none', async () => {
     for (const { parsed } of await readAll('cursor')) {
       expect([...parsed.errors, ...parsed.warnings]).toEqual([]);

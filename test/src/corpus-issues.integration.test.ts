@@ -14,6 +14,8 @@ const EXPLAINED = {
   'claude-code missing_final_newline': { occurrences: 1, files: 1 },
   'claude-code replaced_characters': { occurrences: 23_386, files: 1 },
   'claude-code unsupported_version': { occurrences: 1, files: 1 },
+  'codex-exec missing_final_newline': { occurrences: 1, files: 1 },
+  'codex-exec unknown_line_type': { occurrences: 6, files: 3 },
   'codex-rollout invalid_timestamp': { occurrences: 92, files: 1 },
   'codex-rollout invalid_usage': { occurrences: 1, files: 1 },
   'codex-rollout missing_final_newline': { occurrences: 6, files: 6 },

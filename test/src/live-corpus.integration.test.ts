@@ -106,7 +106,7 @@ describe.skipIf(streams.length === 0)('recorded streams', () => {
       lines.flatMap((line) => line.thread_id ?? line.session_id ?? []).at(-1) ?? null,
     );
     expect(ofType(events, 'tool-end')).toBe(ofType(events, 'tool-start'));
-    if (agent === 'codex') expectCodexFigures(stream, events, summary.tokens);
+    if (agent === 'codex') await expectCodexFigures(stream, events, summary.tokens);
     else await expectMessageFigures(stream, events, summary.tokens);
   });
 
@@ -120,7 +120,11 @@ describe.skipIf(streams.length === 0)('recorded streams', () => {
 
 type Tokens = ReturnType<typeof replay>['summary']['tokens'];
 
-function expectCodexFigures({ lines, path }: RecordedStream, events: AgentEvent[], tokens: Tokens): void {
+async function expectCodexFigures(
+  { bytes, lines, path }: RecordedStream,
+  events: AgentEvent[],
+  tokens: Tokens,
+): Promise<void> {
   const isText = ({ type, item }: Line): boolean => type === 'item.completed' && item?.type === 'agent_message';
   expect(ofType(events, 'text')).toBe(count(lines, isText));
   // Every recording has one turn a thread that counts.
@@ -129,6 +133,14 @@ function expectCodexFigures({ lines, path }: RecordedStream, events: AgentEvent[
   expect(tokens.cacheRead).toBe(sum(usages.map(({ cached_input_tokens }) => cached_input_tokens)));
   expect(tokens.output).toBe(sum(usages.map(({ output_tokens }) => output_tokens)));
   if (path.includes('takopi') && path.endsWith('codex.jsonl')) expect(ofType(events, 'tool-end')).toBe(15);
+  expect(await countStored(bytes, 'codex-exec')).toEqual(tokens);
+}
+
+/** What is shown live is what is counted later. */
+async function countStored(bytes: Buffer, format?: string): Promise<Tokens> {
+  const { stats } = await parseTranscript('s', bytes, { format });
+  const { tokens_in: input, tokens_out: output, cache_read: cacheRead, cache_write: cacheWrite } = stats;
+  return { input: input ?? 0, output: output ?? 0, cacheRead: cacheRead ?? 0, cacheWrite: cacheWrite ?? 0 };
 }
 
 async function expectMessageFigures(
@@ -145,11 +157,7 @@ async function expectMessageFigures(
   expect(tokens.output).toBe(sum(usages.map((usage) => usage?.output_tokens)));
   expect(tokens.cacheRead).toBe(sum(usages.map((usage) => usage?.cache_read_input_tokens)));
   expect(tokens.cacheWrite).toBe(sum(usages.map((usage) => usage?.cache_creation_input_tokens)));
-
-  // What is shown live is what is counted later.
-  const { stats } = await parseTranscript('s', bytes);
-  const { tokens_in: input, tokens_out: output, cache_read: cacheRead, cache_write: cacheWrite } = stats;
-  expect({ input, output, cacheRead, cacheWrite }).toEqual(tokens);
+  expect(await countStored(bytes)).toEqual(tokens);
 
   const ids: string[] = [];
   const source = Readable.from(toChunks(bytes, 777), { objectMode: false });

@@ -163,14 +163,11 @@ describe('recount parse', () => {
   });
 
   it('says what it cannot parse', async () => {
-    await writeFile(
-      join(directory, 'stream.jsonl'),
-      '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n',
-    );
+    await writeFile(join(directory, 'data.jsonl'), '{"rows":[1,2,3]}\n');
     await writeFile(join(directory, 'cut.jsonl.gz'), gzipSync(transcript).subarray(0, 40));
     await writeFile(join(directory, 'a.zip'), 'PK\x05\x06'.padEnd(22, '\0'));
     for (const [file, hint] of [
-      ['stream.jsonl', 'opencode-json'],
+      ['data.jsonl', 'not recognised'],
       ['cut.jsonl.gz', 'ends too early'],
       ['a.zip', 'archive'],
       ['.', 'folder'],

@@ -42,17 +42,19 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
   roo: (values) => taskCounter(values.flat()),
   'kilo-code': (values) => taskCounter(values.flat()),
 
-  /** Steps count, each once: copies have its message's time. `total` says whether reasoning is a part of the output. */
-  opencode: ([{ messages }]) =>
-    messages.flatMap(({ info, parts }: Json) =>
-      parts
-        .filter(({ type }: Json) => type === 'step-finish')
-        .map(({ tokens: { total, input, output, reasoning, cache } }: Json, step: number): Counted => {
-          const isApart = total === input + output + reasoning + cache.read + cache.write;
-          const name = `${info.time.created} ${step}`;
-          return [name, input, cache.read, cache.write, isApart ? output + reasoning : output];
-        }),
-    ),
+  /** Steps count, each once: copies have its message's time, lines of a stream its id. `total` says whether reasoning is a part of the output. */
+  opencode([{ messages }, ...rest]) {
+    const toCount = (name: string, { total, input, output, reasoning, cache }: Json): Counted => {
+      const isApart = total === input + output + reasoning + cache.read + cache.write;
+      return [name, input, cache.read, cache.write, isApart ? output + reasoning : output];
+    };
+    const isStep = ({ type }: Json): boolean => type === 'step-finish';
+    const printed = rest.flatMap(({ part }) => (isStep(part) ? [toCount(part.id, part.tokens)] : []));
+    const kept = (messages ?? []).flatMap(({ info, parts }: Json) =>
+      parts.filter(isStep).map(({ tokens }: Json, step: number) => toCount(`${info.time.created} ${step}`, tokens)),
+    );
+    return [...printed, ...kept];
+  },
 
   /** Messages have their output, and the total of each run, whose last one holds, the rest. */
   copilot(lines) {

@@ -159,7 +159,6 @@ describe('a backfill into store and database', () => {
   it('tells other formats and broken files apart, and leaves nothing of them behind', async () => {
     const whole = gzipSync(Buffer.from(toSession(1, 2000)));
     await write({
-      'opencode.jsonl': '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n',
       'data.jsonl': '{"rows":[1,2,3]}\n',
       'empty.jsonl': '',
       'cut.jsonl.gz': whole.subarray(0, whole.length / 2),
@@ -171,7 +170,7 @@ describe('a backfill into store and database', () => {
       found: 3,
       ingested: 1,
       failed: 2,
-      skippedByReason: { 'not-yet-known:opencode-json': 1, 'unknown-format': 1, empty: 1 },
+      skippedByReason: { 'unknown-format': 1, empty: 1 },
     });
     expect(report.failures.map(({ location }) => location).sort()).toEqual([
       join(folder, 'cut.jsonl.gz'),

@@ -86,7 +86,6 @@ describe('runBackfill', () => {
     const report = await runBackfill(
       { target: createMemoryTarget() },
       toItems([
-        other('stream', '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n'),
         other('data', '{"a":1}\n'),
         other('text', 'no json'),
         other('nothing', ''),
@@ -96,8 +95,8 @@ describe('runBackfill', () => {
     );
     expect(report).toMatchObject({
       found: 0,
-      skipped: 5,
-      skippedByReason: { 'not-yet-known:opencode-json': 1, 'unknown-format': 2, empty: 1, 'not-a-transcript': 1 },
+      skipped: 4,
+      skippedByReason: { 'unknown-format': 2, empty: 1, 'not-a-transcript': 1 },
     });
   });
 

@@ -181,6 +181,112 @@ describe('a session of Copilot CLI', () => {
   });
 });
 
+const toLines = (lines: readonly object[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+
+describe('a stream beside the session that the agent keeps', () => {
+  /** A thread of Codex whose second prompt was another run of `codex exec`, whose total contains that of the first. */
+  const toThread = (session: string) => {
+    const total = (input: number, cached: number, output: number) => ({
+      ...{ input_tokens: input, cached_input_tokens: cached, output_tokens: output, reasoning_output_tokens: 0 },
+      total_tokens: input + output,
+    });
+    const line = (second: number, type: string, payload: object) => ({ timestamp: at(second), type, payload });
+    const count = (second: number, last: object, whole: object) =>
+      line(second, 'event_msg', {
+        ...{ type: 'token_count', info: { total_token_usage: whole, last_token_usage: last } },
+      });
+    const said = (second: number, turn: string) => [
+      line(second, 'turn_context', { turn_id: turn, model: 'gpt-5', cwd: '/home/ada/app' }),
+      line(second, 'response_item', {
+        ...{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Here' }] },
+      }),
+    ];
+    const rollout = [
+      line(0, 'session_meta', { id: session, timestamp: at(0), cwd: '/home/ada/app', cli_version: '0.140.0' }),
+      ...said(1, `${session}-turn-1`),
+      count(2, total(100, 40, 5), total(100, 40, 5)),
+      ...said(3, `${session}-turn-2`),
+      count(4, total(200, 160, 9), total(300, 200, 14)),
+    ];
+    const run = (usage: object, text: string) => [
+      { type: 'thread.started', thread_id: session },
+      { type: 'item.completed', item: { id: 'item_0', type: 'agent_message', text } },
+      { type: 'turn.completed', usage },
+    ];
+    return {
+      first: toLines(run(total(100, 40, 5), 'Here, and that is longer than what the second run has to say')),
+      resumed: toLines(run(total(300, 200, 14), 'Here')),
+      rollout: toLines(rollout),
+    };
+  };
+
+  it('counts once for Codex, in any order, by what the rollout says', async () => {
+    for (const [number, order] of toOrders(['first', 'resumed', 'rollout']).entries()) {
+      const session = `0199a213-81c0-7800-8aa1-00000000000${number}`;
+      expect(await ingest(session, toThread(session), order)).toMatchObject({
+        statuses: { first: 'superseded', resumed: 'superseded', rollout: 'ingested' },
+        primary: 'rollout',
+        session: { tokens_in: 100, tokens_out: 14, transcript_count: 1 },
+        ledger: { responses: 2, tokens_in: 100, tokens_out: 14 },
+      });
+    }
+  });
+
+  it('counts a thread of Codex once that has streams alone', async () => {
+    for (const [number, order] of toOrders(['first', 'resumed']).entries()) {
+      const session = `0199a213-81c0-7800-8aa1-00000000001${number}`;
+      expect(await ingest(session, toThread(session), order)).toMatchObject({
+        statuses: { first: 'ingested', resumed: 'ingested' },
+        ledger: { responses: 1, tokens_in: 100, tokens_out: 14 },
+      });
+    }
+  });
+
+  it('counts once for opencode, in any order, by what the store says', async () => {
+    const tokens = { total: 175, input: 10, output: 5, reasoning: 0, cache: { read: 100, write: 60 } };
+    const toVersions = (session: string, created: number) => {
+      const step = { type: 'step-finish', reason: 'stop', cost: 0.01, tokens };
+      const info = {
+        role: 'assistant',
+        time: { created },
+        modelID: 'claude-sonnet-4-5',
+        providerID: 'anthropic',
+        tokens,
+      };
+      const part = (second: number, type: string, value: object) => ({
+        ...{ type, timestamp: Date.parse(at(second)), sessionID: session },
+        part: { id: `prt_${session}_${second}`, sessionID: session, messageID: 'msg_1', ...value },
+      });
+      return {
+        stream: toLines([
+          part(1, 'step_start', { type: 'step-start' }),
+          part(2, 'text', { type: 'text', text: 'Here' }),
+          part(3, 'step_finish', step),
+        ]),
+        store: toLines([
+          { recount: 'session', version: 1, agent: 'opencode', session },
+          { table: 'session', rowid: 1, row: { id: session, directory: '/home/ada/app' } },
+          {
+            ...{ table: 'message', rowid: 1, row: { id: 'msg_1', session_id: session, data: JSON.stringify(info) } },
+            children: [
+              { table: 'part', rowid: 1, row: { id: 'prt_1', message_id: 'msg_1', data: JSON.stringify(step) } },
+            ],
+          },
+        ]),
+      };
+    };
+    for (const [number, order] of toOrders(['stream', 'store']).entries()) {
+      const session = `ses_heron${number}`;
+      expect(await ingest(session, toVersions(session, Date.parse(at(number))), order)).toMatchObject({
+        statuses: { stream: 'superseded', store: 'ingested' },
+        primary: 'store',
+        session: { tokens_in: 10, tokens_out: 5, transcript_count: 1 },
+        ledger: { responses: 1, tokens_in: 10, tokens_out: 5 },
+      });
+    }
+  });
+});
+
 describe('a session of an agent that keeps no usage', () => {
   it('has neither tokens nor cost, instead of none', async () => {
     const toLine = (role: string, text: string) =>

@@ -7,6 +7,11 @@ import { detectRollout, toRolloutLine } from './rollout-lines.ts';
 import { createRolloutReader } from './rollout-reader.ts';
 import { readParentThreadId } from './thread.ts';
 
+const EXEC_TYPES = new Set<unknown>([
+  ...['thread.started', 'turn.started', 'turn.completed', 'turn.failed'],
+  ...['item.started', 'item.updated', 'item.completed'],
+]);
+
 /** OpenAI Codex: rollouts below `~/.codex/sessions`, and the output of `codex exec --json`. */
 export const codex: Agent = {
   id: 'codex',
@@ -28,6 +33,8 @@ export const codex: Agent = {
     {
       id: 'codex-rollout',
       kind: 'session',
+      // The stream has the thread's total alone: nothing tells which of the rollout's responses it is of.
+      outranks: ['codex-exec'],
       detect: detectRollout,
       identify: identifyRollout,
       createReader: createRolloutReader,
@@ -35,7 +42,12 @@ export const codex: Agent = {
     {
       id: 'codex-exec',
       kind: 'stream',
-      detect: ({ type }) => (typeof type === 'string' && /^(thread|turn|item)\./.test(type) ? 0.9 : 0),
+      detect: ({ type }) => (EXEC_TYPES.has(type) ? 0.9 : 0),
+      identify(line, found) {
+        found.sessionId ??= readText(line.thread_id) ?? undefined;
+        found.hasMessage ||= line.type === 'item.completed';
+      },
+      createReader: createExecReader,
     },
   ],
   program: {

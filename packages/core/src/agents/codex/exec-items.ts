@@ -19,7 +19,7 @@ export function toItemType(item: JsonObject): string {
   return type === 'assistant_message' ? 'agent_message' : type;
 }
 
-/** The tool that an item is a call of, or undefined for messages, plans and items unknown here. */
+/** The tool that an item is a call of, or undefined for messages and items unknown here. */
 export function toCodexTool(item: JsonObject): CodexTool | undefined {
   const type = toItemType(item);
   switch (type) {
@@ -34,6 +34,8 @@ export function toCodexTool(item: JsonObject): CodexTool | undefined {
         kind: 'edit',
         input: { changes: item.changes ?? null },
       };
+    case 'todo_list':
+      return { kind: 'plan', toolName: 'update_plan', toolInput: '', input: { items: item.items ?? null } };
     case 'mcp_tool_call':
       return toTool('mcp', `mcp__${readText(item.server) ?? ''}__${readText(item.tool) ?? ''}`, item.arguments ?? null);
     default: {

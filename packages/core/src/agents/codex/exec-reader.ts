@@ -1,144 +1,173 @@
-import { MAX_REPORTED_TOKENS, readCount, readObject, readText } from '../../records/fields.ts';
+import { toShellProgram } from '../../messages/tool-calls.ts';
+import { readObject, readText } from '../../records/fields.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
-import { NO_USAGE, type Usage } from '../../usage/usage.ts';
+import { MAX_TOKENS_PER_SESSION } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
-import { toContentBlocks } from '../anthropic-api/content-blocks.ts';
-import { newMessage, newToolResult, newToolUse, newUsageRecord } from '../new-records.ts';
-import type { BlockContent, NoticeRecord, ToolResult, ToolUse, TranscriptRecord, UsageRecord } from '../records.ts';
-import { type CodexTool, toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
+import { newMessage, newToolUse, newUsageRecord } from '../new-records.ts';
+import { createReaderKit, readType, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
+import type { BlockContent, NoticeRecord, TranscriptRecord } from '../records.ts';
+import { toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
+import { describeToolUse } from './rollout-tools.ts';
 
 /** Tool calls under way; the oldest fall out. */
 const MAX_OPEN_CALLS = 1000;
 
 type TimeMs = number | undefined;
-type TokenField = 'inputTokens' | 'outputTokens' | 'cacheReadTokens';
-type ThreadTokens = Record<TokenField, number>;
 
-interface CodexReaderState {
-  /** Of the thread so far. */
-  tokens: ThreadTokens;
+interface CodexExecState {
+  threadId: string | null;
+  model: string | null;
   openCalls: Set<string>;
   /** The last thing that the agent said in this turn. */
   lastText: string | null;
+  /** The last error: a turn that fails of it says it again. */
+  lastError: string | null;
 }
 
-const NO_TOKENS: Readonly<ThreadTokens> = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0 };
+/**
+ * Reads `codex exec --json`. Its lines have no times and no cost, and its usage is that of the thread so far, in a resumed
+ * thread's stream too. So a thread is one response, of which each turn says more, and streams of one thread count as the
+ * one that says most.
+ */
+export function createExecReader(
+  context: ReaderContext,
+  state: CodexExecState = { threadId: null, model: null, openCalls: new Set(), lastText: null, lastError: null },
+): Reader {
+  const kit = createReaderKit(context, {});
+  const onNestingTooDeep = (): void =>
+    context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored');
+  const { isLive = false } = context;
 
-/** Reads `codex exec --json`. Its lines have no times and no cost; its usage is the thread's so far. */
-export function createExecReader(context: ReaderContext): Reader {
-  const state: CodexReaderState = { tokens: NO_TOKENS, openCalls: new Set(), lastText: null };
-  const blockContext = {
-    maxInlineContentBytes: context.maxInlineContentBytes,
-    isUnmeasured: context.isLive === true,
-    onNestingTooDeep: () => context.report('nesting_too_deep', 'warning', 'JSON nested too deep to be stored'),
-    onIdentifierCut: () => context.report('identifier_truncated', 'warning', 'Identifier cut to 512 characters'),
-    onInvalidContent: () => undefined,
-    onTooManyBlocks: () => undefined,
-  };
-  const toBlocks = (block: JsonObject): BlockContent[] => toContentBlocks([block], blockContext);
-
-  const readTool = (stage: string, item: JsonObject, timestampMs: TimeMs): TranscriptRecord[] | undefined => {
+  const toToolUseBlocks = (id: string, item: JsonObject): BlockContent[] | undefined => {
     const tool = toCodexTool(item);
     if (tool === undefined) return undefined;
-    const { openCalls } = state;
+    const { toolName, input, kind, toolInput: summary } = tool;
+    return kit.toToolUseBlocks({ id, name: toolName, input }).map((block) => {
+      const { facts } = describeToolUse(toolName, input, block.contentBytes);
+      const filePath = kind === 'edit' ? toFilePath(item.changes) : facts.file_path;
+      const program = kind === 'shell' ? toProgram(item.command) : null;
+      const known = { ...facts, ...(kind !== 'other' && { tool_kind: kind }), file_path: filePath, program };
+      block.toolUse = { ...newToolUse(known), summary };
+      return block;
+    });
+  };
+
+  const readTool = (stage: string, item: JsonObject, timestampMs: TimeMs): TranscriptRecord[] | undefined => {
+    const { openCalls, model } = state;
     const id = readText(item.id) ?? '';
+    const blocks = toToolUseBlocks(id, item);
+    if (blocks === undefined) return undefined;
     const records: TranscriptRecord[] = [];
     if (!openCalls.has(id)) {
-      const blocks = toBlocks({ type: 'tool_use', id, name: tool.toolName, input: tool.input });
-      for (const block of blocks) block.toolUse = toToolUse(tool);
-      records.push(newMessage('assistant', { blocks, timestampMs }));
+      records.push(newMessage('assistant', { blocks, timestampMs, model }));
       openCalls.add(id);
       const [oldest] = openCalls;
       if (openCalls.size > MAX_OPEN_CALLS && oldest !== undefined) openCalls.delete(oldest);
     }
-    if (stage === 'item.updated') records.push(toNotice(toItemType(item), ''));
+    if (stage === 'item.updated' && isLive) records.push(toNotice(toItemType(item), ''));
     if (stage === 'item.completed') {
       openCalls.delete(id);
-      const blocks = toBlocks({
-        type: 'tool_result',
-        tool_use_id: id,
-        content: toItemOutput(item, blockContext.onNestingTooDeep),
-      });
-      for (const block of blocks) block.toolResult = toToolResult(item, block, timestampMs);
-      records.push(newMessage('user', { blocks, timestampMs }));
+      const content = toItemOutput(item, onNestingTooDeep);
+      const error = toItemError(item, content);
+      const result = { id, content, isError: error !== null, isDenied: item.status === 'declined' };
+      const message = kit.toToolResultMessage(result, { timestampMs });
+      for (const { toolResult } of message.blocks) if (toolResult && error !== null) toolResult.error = error;
+      records.push(message);
     }
     return records;
+  };
+
+  /** A notice to whoever watches, and a system message in the transcript. */
+  const toError = (name: string, text: string, timestampMs: TimeMs): TranscriptRecord[] => {
+    state.lastError = text;
+    if (isLive) return [toNotice(name, text, true)];
+    return text === '' ? [] : [newMessage('system', { blocks: kit.toBlocks(text), timestampMs })];
   };
 
   const readItem = (stage: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] => {
     const item = readObject(line.item);
     if (item === undefined) return [{ kind: 'unknown', type: stage, name: stage }];
+    const { model } = state;
     const type = toItemType(item);
     const isDone = stage === 'item.completed';
     const text = readText(item.text) ?? '';
     switch (type) {
       case 'agent_message':
-        if (!isDone) return [toNotice(type, text)];
+      case 'plan':
+        if (!isDone) return isLive ? [toNotice(type, text)] : [];
         state.lastText = text;
-        return [newMessage('assistant', { blocks: toBlocks({ type: 'text', text }), timestampMs })];
-      case 'reasoning':
-        return [toNotice(isDone ? 'thinking' : type, text)];
+        return [newMessage('assistant', { blocks: kit.toBlocks(text), timestampMs, model })];
+      case 'reasoning': {
+        if (isLive) return [toNotice(isDone ? 'thinking' : type, text)];
+        const blocks = isDone ? kit.toBlocks([{ type: 'thinking', thinking: text }]) : [];
+        return isDone ? [newMessage('assistant', { blocks, timestampMs, model })] : [];
+      }
       case 'todo_list':
-        return [toNotice(type, toPlanText(item.items))];
+        if (isLive) return [toNotice(type, toPlanText(item.items))];
+        return isDone ? (readTool(stage, item, timestampMs) ?? []) : [];
       case 'error':
-        return [toNotice(type, readText(item.message) ?? '', true)];
+        return toError(type, readText(item.message) ?? '', timestampMs);
       default:
         return readTool(stage, item, timestampMs) ?? [{ kind: 'unknown', type: stage, name: `${stage}/${type}` }];
     }
   };
 
-  const readUsage = (value: JsonValue | undefined, timestampMs: TimeMs): UsageRecord[] => {
-    const usage = readObject(value);
-    if (usage === undefined) return [];
-    const count = (field: string): number =>
-      readCount(usage[field], MAX_REPORTED_TOKENS, () =>
-        context.report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`),
-      ) ?? 0;
-    // Codex counts what was cached as input as well.
+  /** What was cached is counted as input as well, and reasoning as output. */
+  const readUsage = (value: JsonValue | undefined, timestampMs: TimeMs): TranscriptRecord[] => {
+    const tokens = readObject(value);
+    if (tokens === undefined) return [];
+    const count = (field: string): number => kit.toCount(tokens, field, MAX_TOKENS_PER_SESSION);
     const cacheReadTokens = count('cached_input_tokens');
-    const now: ThreadTokens = {
+    const usage = toUsageIfAny({
       inputTokens: Math.max(0, count('input_tokens') - cacheReadTokens),
       outputTokens: count('output_tokens'),
       cacheReadTokens,
-    };
-    const grown: Usage = { ...NO_USAGE };
-    const tokens = { ...state.tokens };
-    for (const field of Object.keys(now) as TokenField[]) {
-      tokens[field] = Math.max(tokens[field], now[field]);
-      grown[field] = tokens[field] - state.tokens[field];
-    }
-    state.tokens = tokens;
-    return [newUsageRecord({ usage: grown, timestampMs })];
+      thinkingTokens: count('reasoning_output_tokens'),
+    });
+    const responseId = `codex-exec-thread/${state.threadId ?? context.sessionId ?? ''}`;
+    if (usage === undefined) return [];
+    return [newUsageRecord({ usage, responseId, timestampMs, model: state.model, stopReason: 'stop' })];
   };
 
-  const endTurn = (success: boolean, text: string | null): TranscriptRecord => {
+  const startThread = (line: JsonObject): TranscriptRecord[] => {
+    state.threadId = kit.toId(line.thread_id);
+    state.model = kit.toId(line.model);
+    state.openCalls.clear();
+    const { threadId: sessionId, model } = state;
+    if (isLive) return [{ kind: 'run', sessionId: sessionId ?? '', model, cwd: null, version: null, tools: [] }];
+    const session = toSessionRecord({ sessionId, cwd: kit.toId(line.cwd), version: kit.toId(line.cli_version) });
+    return session === undefined ? [] : [session];
+  };
+
+  const endTurn = (success: boolean, text: string | null): TranscriptRecord[] => {
     state.lastText = null;
+    state.lastError = null;
+    if (!isLive) return [];
     const errorCode = success ? null : 'turn.failed';
     const nothing = { stopReason: null, durationMs: null, usage: undefined };
-    return { kind: 'turn-end', success, subtype: null, errorCode, text, ...nothing };
+    return [{ kind: 'turn-end', success, subtype: null, errorCode, text, ...nothing }];
   };
 
   const readLine = (type: string, line: JsonObject, timestampMs: TimeMs): TranscriptRecord[] => {
     switch (type) {
-      case 'thread.started': {
-        state.tokens = NO_TOKENS;
-        state.openCalls.clear();
-        const sessionId = readText(line.thread_id) ?? '';
-        return [{ kind: 'run', sessionId, model: readText(line.model), cwd: null, version: null, tools: [] }];
-      }
+      case 'thread.started':
+        return startThread(line);
       case 'turn.started':
-        return [toNotice(type, '')];
+        return isLive ? [toNotice(type, '')] : [];
       case 'item.started':
       case 'item.updated':
       case 'item.completed':
         return readItem(type, line, timestampMs);
       case 'turn.completed':
-        return [...readUsage(line.usage, timestampMs), endTurn(true, state.lastText)];
-      case 'turn.failed':
-        return [endTurn(false, toErrorText(line) ?? type)];
+        return [...readUsage(line.usage, timestampMs), ...endTurn(true, state.lastText)];
+      case 'turn.failed': {
+        const text = toErrorText(line);
+        const isNew = !isLive && text !== null && text !== state.lastError;
+        return [...(isNew ? toError(type, text, timestampMs) : []), ...endTurn(false, text ?? type)];
+      }
       case 'error':
-        return [toNotice(type, toErrorText(line) ?? '', true)];
+        return toError(type, toErrorText(line) ?? '', timestampMs);
       default:
         return [{ kind: 'unknown', type, name: type }];
     }
@@ -146,8 +175,9 @@ export function createExecReader(context: ReaderContext): Reader {
 
   return {
     state,
-    read(line, { arrivalMs }) {
-      const type = readText(line.type) ?? undefined;
+    read(line, { arrivalMs, isAscii }) {
+      kit.setAscii(isAscii);
+      const type = readType(line.type);
       const timestampMs = parseTimestampMs(line.timestamp ?? line.timestamp_ms) ?? arrivalMs;
       const records = type === undefined ? [] : readLine(type, line, timestampMs);
       return { type, timestampMs, records };
@@ -159,17 +189,15 @@ function toNotice(name: string, text: string, isError = false): NoticeRecord {
   return { kind: 'notice', name, text, isError };
 }
 
-function toToolUse({ toolName, toolInput, kind }: CodexTool): ToolUse {
-  return { ...newToolUse({ tool_name: toolName, tool_kind: kind }), summary: toolInput };
+/** Of a command as a shell runs it, most often within `bash -lc '…'`. */
+function toProgram(command: JsonValue | undefined): string | null {
+  const text = readText(command) ?? '';
+  return toShellProgram(/^\S*sh -l?c (['"])(.*)\1$/s.exec(text)?.[2] ?? text);
 }
 
-function toToolResult(item: JsonObject, block: BlockContent, timestampMs: number | undefined): ToolResult {
-  const error = toItemError(item, block.result_text ?? '');
-  return {
-    ...newToolResult({ timestampMs, isError: error !== null, outputBytes: block.contentBytes }),
-    isDenied: item.status === 'declined',
-    ...(error !== null && { error }),
-  };
+/** The first file of a change. */
+function toFilePath(changes: JsonValue | undefined): string | null {
+  return Array.isArray(changes) ? readText(readObject(changes[0])?.path) : null;
 }
 
 function toErrorText(line: JsonObject): string | null {

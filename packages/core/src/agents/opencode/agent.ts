@@ -3,8 +3,7 @@ import type { JsonObject } from '../../rows.ts';
 import type { Agent, SessionDatabase } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
 import { createOpencodeReader } from './reader.ts';
-
-const STREAM_TYPES = new Set<unknown>(['step_start', 'text', 'tool_use', 'step_finish', 'error']);
+import { toStreamFormat } from './stream.ts';
 
 /** https://github.com/anomalyco/opencode packages/opencode/src/session/session.sql.ts */
 const database: SessionDatabase = {
@@ -39,20 +38,24 @@ const database: SessionDatabase = {
   ],
 };
 
+/** A stream lacks what its responses are called in the store. */
+const outranks = ['opencode-json'];
+
 const isSessionId = (value: JsonObject[string] | undefined): value is string =>
   typeof value === 'string' && value.startsWith('ses_');
 
-/** opencode: its SQLite store, what `opencode export` prints, its older folder of JSON files, and the output of `opencode run --format json`, which is not read yet. */
+/** opencode: its SQLite store, what `opencode export` prints, its older folder of JSON files, and the output of `opencode run --format json`. */
 export const opencode: Agent = {
   id: 'opencode',
   label: 'opencode',
   places: [{ holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['opencode/opencode*.db'] }],
   database,
   formats: [
-    toCanonicalFormat('opencode', createOpencodeReader),
+    toCanonicalFormat('opencode', createOpencodeReader, outranks),
     {
       id: 'opencode-export',
       kind: 'session',
+      outranks,
       layout: 'document',
       detect({ info, messages }) {
         const isExport = isJsonObject(info) && isSessionId(info.id);
@@ -66,11 +69,7 @@ export const opencode: Agent = {
       },
       createReader: createOpencodeReader,
     },
-    {
-      id: 'opencode-json',
-      kind: 'stream',
-      detect: ({ type, sessionID }) => (STREAM_TYPES.has(type) && typeof sessionID === 'string' ? 0.8 : 0),
-    },
+    toStreamFormat('opencode-json', 0.8),
   ],
 };
 
@@ -80,5 +79,9 @@ export const kilo: Agent = {
   label: 'Kilo CLI',
   places: [{ holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['kilo/kilo*.db'] }],
   database,
-  formats: [toCanonicalFormat('kilo', createOpencodeReader)],
+  formats: [
+    toCanonicalFormat('kilo', createOpencodeReader, ['kilo-json']),
+    // The same lines as opencode's: only a person can say that they are Kilo's.
+    toStreamFormat('kilo-json', 0.7),
+  ],
 };

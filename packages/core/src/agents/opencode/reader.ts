@@ -44,7 +44,7 @@ interface OpenMessage {
   responsePrefix: string;
 }
 
-interface OpencodeReaderState {
+export interface OpencodeReaderState {
   /** The last message. */
   message: OpenMessage | undefined;
   hasTitle: boolean;
