@@ -9,41 +9,63 @@
  * - a transaction that only looks rows up switches the other ways off (`preferIndexes`), and one that reads everything switches
  *   lookups off (`preferScans`);
  * - before a group of small transcripts, statistics are made if they are old (`refreshStatistics`).
+ *
+ * Citus must see the workspace to find the node that has it: on its connections the first of these is undone (`showWorkspaces`), and
+ * settings go along to the nodes.
  */
-import type { Database } from './database/database.ts';
-import { type SQL, sql } from './drizzle.cjs';
+import type pg from 'pg';
+import { type NodePgDatabase, type SQL, sql } from './drizzle.cjs';
 
-/** Condition that `workspace_id` and `column`, both of `alias`, are the workspace and one of the ids: joined, not compared. */
+type Transaction = Pick<NodePgDatabase, 'execute'>;
+
+/** Condition that `workspace_id` and `column`, both of `alias`, are the workspace and one of the ids. */
 export function isInWorkspace(alias: string, column: string, workspaceId: string, ids: readonly string[]): SQL {
   const [workspace, id] = [sql.raw(`${alias}.workspace_id`), sql.raw(`${alias}.${column}`)];
-  return sql`(${workspace}, ${id}) IN (
-    SELECT * FROM unnest(${sql.param(ids.map(() => workspaceId))}::text[], ${sql.param([...ids])}::text[]))`;
+  return sql`(${workspace} = ${toHiddenWorkspace(workspaceId)} AND ${id} = ANY(${sql.param([...ids])}::text[]))`;
 }
 
 /** The workspace's id for comparisons, as a value that the planner does not know. */
 export const toHiddenWorkspace = (workspaceId: string): SQL => sql`(SELECT ${workspaceId}::text)`;
 
+const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
+
+/** Has a connection send statements with the workspaces that they hide as plain parameters. */
+export function showWorkspaces(client: pg.ClientBase): void {
+  const send = client.query.bind(client) as (...query: unknown[]) => unknown;
+  const toShown = (query: unknown): unknown => {
+    if (typeof query === 'string') return query.replace(HIDDEN_WORKSPACE, '$1');
+    const isText = typeof query === 'object' && query !== null && 'text' in query && !('submit' in query);
+    return isText ? { ...query, text: String(query.text).replace(HIDDEN_WORKSPACE, '$1') } : query;
+  };
+  client.query = ((query: unknown, ...rest: unknown[]) => send(toShown(query), ...rest)) as typeof client.query;
+}
+
+/** Settings until the end of the transaction, on each node that takes part in it. */
+async function setLocally(transaction: Transaction, settings: Readonly<Record<string, string>>): Promise<void> {
+  const all = { 'citus.propagate_set_commands': 'local', ...settings };
+  const statements = Object.entries(all).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
+  await transaction.execute(sql.raw(statements.join('; ')));
+}
+
 /** Lets the rest of the transaction look rows up one by one, as an ingestion does with all that it reads. */
-export async function preferIndexes(transaction: Database): Promise<void> {
-  await transaction.execute(sql`
-    SELECT set_config(name, 'off', true) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin']) AS name`);
+export async function preferIndexes(transaction: Transaction): Promise<void> {
+  await setLocally(transaction, { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' });
 }
 
 /**
  * Settings for a batch of search documents, until the end of the transaction: rows are looked up one by one, and what goes into
  * the index is gathered until it is merged, as an insertion by itself finds its place for each of some hundred entries.
  */
-export async function preferBulkIndexing(transaction: Database): Promise<void> {
+export async function preferBulkIndexing(transaction: Transaction): Promise<void> {
   await preferIndexes(transaction);
-  await transaction.execute(sql`
-    SELECT set_config('gin_pending_list_limit', '32MB', true), set_config('work_mem', '64MB', true)`);
+  await setLocally(transaction, { gin_pending_list_limit: `'32MB'`, work_mem: `'64MB'` });
 }
 
 /** Runs `work`, which compares whole tables, without looking rows of one up in the other. */
-export async function preferScans<T>(transaction: Database, work: () => Promise<T>): Promise<T> {
-  await transaction.execute(sql`SET LOCAL enable_nestloop = off`);
+export async function preferScans<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
+  await setLocally(transaction, { enable_nestloop: 'off' });
   const result = await work();
-  await transaction.execute(sql`SET LOCAL enable_nestloop TO DEFAULT`);
+  await setLocally(transaction, { enable_nestloop: 'DEFAULT' });
   return result;
 }
 
@@ -51,7 +73,6 @@ export async function preferScans<T>(transaction: Database, work: () => Promise<
  * Settings for reports, until the end of the transaction: sums are made by hashing, as a report has few groups of many rows,
  * for which Postgres would plan to sort them all; compiling a query would take longer than running it.
  */
-export async function preferHashing(transaction: Database): Promise<void> {
-  await transaction.execute(sql`
-    SELECT set_config('work_mem', '16MB', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`);
+export async function preferHashing(transaction: Transaction): Promise<void> {
+  await setLocally(transaction, { work_mem: `'16MB'`, enable_sort: 'off', jit: 'off' });
 }

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { drizzle, type NodePgDatabase } from '../drizzle.cjs';
+import { showWorkspaces } from '../planner.ts';
 import { createPreparingClient } from './preparing-client.ts';
 
 /** Any drizzle handle: of a pool, of one connection, or of a transaction. */
@@ -51,6 +52,9 @@ const KEEP_ALIVE_DELAY_MS = 10_000;
 const KEEP_ALIVE_SETTINGS =
   'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET client_connection_check_interval = 5000';
 
+/** Whether the server spreads tables over nodes. */
+const SELECT_IS_DISTRIBUTED = `SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS is_distributed`;
+
 /** Opens a pool; connects when first used. */
 export function createDatabasePool(options: DatabaseOptions): DatabasePool {
   const pool = new pg.Pool({
@@ -62,7 +66,9 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_DELAY_MS,
     onConnect: async (client) => {
-      await client.query(KEEP_ALIVE_SETTINGS);
+      const results: unknown = await client.query(`${KEEP_ALIVE_SETTINGS}; ${SELECT_IS_DISTRIBUTED}`);
+      const last = (results as pg.QueryResult<{ is_distributed: boolean }>[]).at(-1);
+      if (last?.rows[0]?.is_distributed) showWorkspaces(client);
     },
   });
   // Without a listener, a server restart would end the process.

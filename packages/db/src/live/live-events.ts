@@ -103,20 +103,20 @@ export async function listCheckpoints(
 /** Streams pruned by one statement. */
 const STREAMS_PER_STEP = 20;
 
-/** Deletes the events of streams that ended before `endedBefore`; returns of how many streams. */
+/**
+ * Deletes the events of streams that ended before `endedBefore`, first the events: whoever is killed between the two begins again.
+ * Returns of how many streams, 0 once there are none left; of several processes at it, each counts what it came upon.
+ */
 export async function pruneLiveEvents(database: Database, endedBefore: string): Promise<number> {
-  const { rows } = await database.execute(sql`
-    WITH ended AS (
-      UPDATE ${liveStreams} AS s SET has_events = false
-      WHERE (s.workspace_id, s.id) IN (
-        SELECT workspace_id, id FROM ${liveStreams}
-        WHERE has_events AND ended_at < ${endedBefore} ORDER BY ended_at LIMIT ${STREAMS_PER_STEP}
-        FOR UPDATE SKIP LOCKED)
-      RETURNING s.workspace_id, s.session_id, s.id
-    ), deleted AS (
-      DELETE FROM ${liveEvents} AS e USING ended
-      WHERE e.workspace_id = ended.workspace_id AND e.session_id = ended.session_id AND e.stream_id = ended.id
-    )
-    SELECT id FROM ended`);
+  const { rows } = await database.execute<{ workspace_id: string; session_id: string; id: string }>(sql`
+    SELECT workspace_id, session_id, id FROM ${liveStreams}
+    WHERE has_events AND ended_at < ${endedBefore} ORDER BY ended_at LIMIT ${STREAMS_PER_STEP}`);
+  for (const { workspace_id, session_id, id } of rows) {
+    await database.execute(sql`
+      DELETE FROM ${liveEvents}
+      WHERE workspace_id = ${workspace_id} AND session_id = ${session_id} AND stream_id = ${id}`);
+    await database.execute(sql`
+      UPDATE ${liveStreams} SET has_events = false WHERE workspace_id = ${workspace_id} AND id = ${id}`);
+  }
   return rows.length;
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import type { Database } from '../database/database.ts';
 import { drizzle, migrate, sql } from '../drizzle.cjs';
+import { distributeTables, isDistributed } from './distribute-tables.ts';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.meta.url));
 
@@ -24,6 +25,7 @@ export async function migrateDatabase(connectionString: string): Promise<void> {
     const { applied, known } = await readMigrationCounts(database);
     if (applied > known) throw new SchemaVersionError(applied, known);
     await migrate(database, { migrationsFolder: MIGRATIONS_FOLDER });
+    if (await isDistributed(database)) await distributeTables(database);
   } finally {
     await client.end();
   }

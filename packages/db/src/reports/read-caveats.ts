@@ -2,8 +2,8 @@ import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
 import { sessions } from '../transcripts/schema.ts';
 import { type DisagreementFigures, readDisagreements } from './read-disagreements-report.ts';
-import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { SESSION_SOURCE } from './read-sessions-report.ts';
+import { USAGE_SOURCE, USAGE_TABLE } from './read-usage-report.ts';
 import { joinSessions, type ReportFilter, toConditions } from './report-filter.ts';
 
 const MAX_NAMED_MODELS = 100;

@@ -25,7 +25,7 @@ export async function settleSearchIndex(transaction: Database, change: UsageChan
   const ofSessions = (ids: readonly string[]) =>
     sql`workspace_id = ${workspace} AND session_id = ANY(${sql.param([...ids])}::text[])`;
   const primary = sql`
-    SELECT s.session_id, t.row_set_id, t.parser_version FROM ${sessions} AS s
+    SELECT s.workspace_id, s.session_id, t.row_set_id, t.parser_version FROM ${sessions} AS s
     JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
     WHERE s.workspace_id = ${workspace} AND s.session_id = ANY(${sql.param([...sessionIds])}::text[])`;
   const { rows: outdated } = await transaction.execute<{ session_id: string }>(sql`
@@ -43,10 +43,10 @@ export async function settleSearchIndex(transaction: Database, change: UsageChan
   }
   await transaction.execute(sql`
     INSERT INTO ${searchIndexState} AS state (workspace_id, session_id, row_set_id, parser_version)
-    SELECT ${workspaceId}, p.session_id, p.row_set_id, p.parser_version FROM (${primary}) AS p ORDER BY p.session_id
+    SELECT p.workspace_id, p.session_id, p.row_set_id, p.parser_version FROM (${primary}) AS p ORDER BY p.session_id
     ON CONFLICT (workspace_id, session_id) DO UPDATE
     SET row_set_id = excluded.row_set_id, after_message_id = '', after_block_order = -1, failure_count = 0,
-      waiting_since = now(), next_attempt_at = now(), indexed_at = NULL
+      waiting_since = excluded.waiting_since, next_attempt_at = excluded.next_attempt_at, indexed_at = NULL
     WHERE state.row_set_id <> excluded.row_set_id OR state.row_set_id = ANY(${writtenIds})`);
 }
 

@@ -50,11 +50,11 @@ export function selectVersions(where: SQL): SQL {
 }
 
 /** The rows of sessions, with SESSION_COLUMNS, as they follow from `version`, which has the rows of `selectVersions`. */
-export function selectSessions(): SQL {
+export function selectSessions(version: SQL): SQL {
   return sql`
     SELECT workspace_id, session_id, ${list(TAKEN_OVER, (name) => name)}, id AS primary_transcript_id, transcript_count,
       other_uploader_count
-    FROM version WHERE is_primary`;
+    FROM ${version} AS version WHERE is_primary`;
 }
 
 /**
@@ -67,18 +67,20 @@ export async function refreshSessions(
   sessionIds: readonly string[],
 ): Promise<void> {
   const ofSessions = (alias: string) => isInWorkspace(alias, 'session_id', workspaceId, sessionIds);
-  await transaction.execute(sql`
-    WITH version AS (${selectVersions(ofSessions('t'))}
-    ), marked AS (
-      UPDATE ${transcripts} AS t SET is_diverged = NOT v.is_primary
-      FROM version AS v
-      WHERE t.workspace_id = v.workspace_id AND t.id = v.id AND t.is_diverged = v.is_primary
-    ), deleted AS (
-      DELETE FROM ${sessions} AS s
-      WHERE ${ofSessions('s')} AND NOT EXISTS (SELECT FROM version AS v WHERE v.session_id = s.session_id)
-    )
+  const version = sql`(${selectVersions(ofSessions('t'))})`;
+  const { rows } = await transaction.execute<{ session_id: string }>(sql`
     INSERT INTO ${sessions} (${list(SESSION_COLUMNS, (name) => name)})
-    ${selectSessions()} ORDER BY session_id
+    ${selectSessions(version)} ORDER BY session_id
     ON CONFLICT (workspace_id, session_id) DO UPDATE
-    SET ${list(DERIVED, (name) => `${name} = excluded.${name}`)}, updated_at = now()`);
+    SET ${list(DERIVED, (name) => `${name} = excluded.${name}`)}, updated_at = excluded.updated_at
+    RETURNING session_id`);
+  await transaction.execute(sql`
+    UPDATE ${transcripts} AS t SET is_diverged = NOT v.is_primary FROM ${version} AS v
+    WHERE ${ofSessions('t')} AND t.id = v.id AND t.is_diverged = v.is_primary`);
+  const found = new Set(rows.map(({ session_id }) => session_id));
+  const emptyIds = sessionIds.filter((id) => !found.has(id));
+  if (emptyIds.length === 0) return;
+  await transaction.execute(
+    sql`DELETE FROM ${sessions} AS s WHERE ${isInWorkspace('s', 'session_id', workspaceId, emptyIds)}`,
+  );
 }

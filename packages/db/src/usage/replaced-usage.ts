@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
-import { isInWorkspace, toHiddenWorkspace } from '../planner.ts';
+import { toHiddenWorkspace } from '../planner.ts';
 import { sessions } from '../transcripts/schema.ts';
 import type { RowSet, RowSetKey, UsageNumbers } from '../transcripts/transcript-rows.ts';
 import { ROLLUPS } from './rollups-schema.ts';
@@ -38,19 +38,18 @@ export function isInvolved(change: UsageChange, alias: string, kind: keyof Usage
   const { workspaceId, written, removedRowSetIds } = change;
   const whole = written.filter(({ kept }) => kept === undefined);
   const wholeIds = [...whole.map(({ rowSetId }) => rowSetId), ...removedRowSetIds];
+  const rowSet = sql.raw(`${alias}.row_set_id`);
   const conditions = written.flatMap(({ rowSetId, kept }) =>
-    kept === undefined ? [] : isNumberedFrom(alias, kind, { workspaceId, rowSetId }, kept.numbers[kind]),
+    kept === undefined ? [] : isNumberedFrom(alias, kind, rowSetId, kept.numbers[kind]),
   );
-  if (wholeIds.length > 0) conditions.push(isInWorkspace(alias, 'row_set_id', workspaceId, wholeIds));
-  return conditions.length === 0 ? sql`false` : sql`(${sql.join(conditions, sql` OR `)})`;
+  if (wholeIds.length > 0) conditions.push(sql`${rowSet} = ANY(${sql.param(wholeIds)}::text[])`);
+  const isOfAny = conditions.length === 0 ? sql`false` : sql.join(conditions, sql` OR `);
+  return sql`(${sql.raw(alias)}.workspace_id = ${toHiddenWorkspace(workspaceId)} AND (${isOfAny}))`;
 }
 
-/** With the workspace, so that the rows before are not looked at. */
-function isNumberedFrom(alias: string, kind: keyof UsageNumbers, key: RowSetKey, from: number): SQL {
-  const [workspace, rowSet, number] = ['workspace_id', 'row_set_id', `${kind}_number`].map((column) =>
-    sql.raw(`${alias}.${column}`),
-  );
-  return sql`(${workspace} = ${toHiddenWorkspace(key.workspaceId)} AND ${rowSet} = ${key.rowSetId} AND ${number} >= ${from}::int)`;
+function isNumberedFrom(alias: string, kind: keyof UsageNumbers, rowSetId: string, from: number): SQL {
+  const number = sql.raw(`${alias}.${kind}_number`);
+  return sql`(${sql.raw(alias)}.row_set_id = ${rowSetId} AND ${number} >= ${from}::int)`;
 }
 
 /** Condition under which a row (`alias` of usage_entries or tool_calls) is to be deleted once the ledger is settled. */

@@ -19,7 +19,6 @@ import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 const KEYS_PER_STEP = 20_000;
 
 interface ResponseKeys {
-  workspaceIds: string[];
   agents: string[];
   responseKeys: string[];
 }
@@ -49,7 +48,7 @@ export async function settleUsageLedger(transaction: Database, change: UsageChan
     if (held.responseKeys.length > 0) {
       await recompute(transaction, change, held, affected);
       const gone = changed.filter(({ is_gone }) => is_gone);
-      if (gone.length > 0) await deleteWithoutCopy(transaction, change, toKeys(change.workspaceId, gone));
+      if (gone.length > 0) await deleteWithoutCopy(transaction, change, toKeys(gone));
       await chooseOwnToolCalls(transaction, change, held, affected);
     }
     if (changed.length < KEYS_PER_STEP) return affected;
@@ -92,19 +91,13 @@ async function listChangedResponses(
   return rows;
 }
 
-const toKeys = (
-  workspaceId: string,
-  rows: readonly Pick<ChangedResponse, 'agent' | 'response_key'>[],
-): ResponseKeys => ({
-  workspaceIds: rows.map(() => workspaceId),
+const toKeys = (rows: readonly Pick<ChangedResponse, 'agent' | 'response_key'>[]): ResponseKeys => ({
   agents: rows.map(({ agent }) => agent),
   responseKeys: rows.map(({ response_key }) => response_key),
 });
 
-/** With the workspace in each row, for the reason that planner.ts gives. */
-const keysTable = ({ workspaceIds, agents, responseKeys }: ResponseKeys) => sql`
-  unnest(${sql.param(workspaceIds)}::text[], ${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[])
-    AS k(workspace_id, agent, response_key)`;
+const keysTable = ({ agents, responseKeys }: ResponseKeys) => sql`
+  unnest(${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[]) AS k(agent, response_key)`;
 
 /**
  * Locks the ledger rows of the responses, and inserts those that are missing: of responses that nobody else holds, which
@@ -136,10 +129,7 @@ async function lockOrInsert(
     RETURNING agent, response_key, session_id, xmax = 0 AS is_new`);
   for (const { session_id } of rows) affected.add(session_id);
   const single = new Set(changed.filter(({ is_single }) => is_single).map(toName));
-  return toKeys(
-    change.workspaceId,
-    rows.filter((row) => !(row.is_new && single.has(toName(row)))),
-  );
+  return toKeys(rows.filter((row) => !(row.is_new && single.has(toName(row)))));
 }
 
 const toName = ({ agent, response_key }: Pick<ChangedResponse, 'agent' | 'response_key'>): string =>
@@ -151,6 +141,7 @@ async function recompute(
   keys: ResponseKeys,
   affected: Set<string>,
 ): Promise<void> {
+  const workspace = toHiddenWorkspace(change.workspaceId);
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     WITH response AS (
       ${selectLedgerRows(
@@ -158,9 +149,9 @@ async function recompute(
         // workspace, and read all entries of the transcript for each pair.
         sql`${keysTable(keys)}
           JOIN ${usageEntries} AS e
-            ON e.workspace_id = k.workspace_id AND e.agent = k.agent AND e.response_key = k.response_key
+            ON e.workspace_id = ${workspace} AND e.agent = k.agent AND e.response_key = k.response_key
           JOIN LATERAL (
-            SELECT * FROM ${transcripts} WHERE workspace_id = e.workspace_id AND row_set_id = e.row_set_id OFFSET 0
+            SELECT * FROM ${transcripts} WHERE workspace_id = ${workspace} AND row_set_id = e.row_set_id OFFSET 0
           ) AS t ON true`,
         sql`NOT ${isReplaced(change, 'e', 'entry')}`,
       )}
@@ -168,7 +159,7 @@ async function recompute(
       UPDATE ${usageLedger} AS l
       SET ${list([...ORIGIN_COLUMNS, ...FIGURE_COLUMNS, ...COPY_COLUMNS], (name) => `${name} = r.${name}`)}
       FROM response AS r
-      WHERE l.workspace_id = r.workspace_id AND l.agent = r.agent AND l.response_key = r.response_key
+      WHERE l.workspace_id = ${workspace} AND l.agent = r.agent AND l.response_key = r.response_key
       RETURNING l.session_id
     )
     SELECT DISTINCT session_id FROM updated`);
@@ -176,12 +167,13 @@ async function recompute(
 }
 
 async function deleteWithoutCopy(transaction: Database, change: UsageChange, keys: ResponseKeys): Promise<void> {
+  const workspace = toHiddenWorkspace(change.workspaceId);
   await transaction.execute(sql`
     DELETE FROM ${usageLedger} AS l USING ${keysTable(keys)}
-    WHERE l.workspace_id = k.workspace_id AND l.agent = k.agent AND l.response_key = k.response_key
+    WHERE l.workspace_id = ${workspace} AND l.agent = k.agent AND l.response_key = k.response_key
       AND NOT EXISTS (
         SELECT FROM ${usageEntries} AS e
-        WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key
+        WHERE e.workspace_id = ${workspace} AND e.agent = l.agent AND e.response_key = l.response_key
           AND NOT ${isReplaced(change, 'e', 'entry')})`);
 }
 
@@ -192,25 +184,26 @@ async function chooseOwnToolCalls(
   keys: ResponseKeys,
   affected: Set<string>,
 ): Promise<void> {
+  const workspace = toHiddenWorkspace(change.workspaceId);
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     WITH copy AS (
-      SELECT c.workspace_id, c.row_set_id, c.call_number, ${IS_CREDITED_CALL} AS is_credited
+      SELECT c.row_set_id, c.call_number, ${IS_CREDITED_CALL} AS is_credited
       FROM ${keysTable(keys)}
-      JOIN ${toolCalls} AS c ON c.workspace_id = k.workspace_id AND c.response_key = k.response_key
+      JOIN ${toolCalls} AS c ON c.workspace_id = ${workspace} AND c.response_key = k.response_key
       -- By the response alone, which few entries are of: planners would read all entries of the transcript for each call.
       JOIN LATERAL (
         SELECT * FROM ${usageEntries}
-        WHERE workspace_id = c.workspace_id AND agent = k.agent AND response_key = c.response_key OFFSET 0
+        WHERE workspace_id = ${workspace} AND agent = k.agent AND response_key = c.response_key OFFSET 0
       ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
-      JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id
+      JOIN ${transcripts} AS t ON t.workspace_id = ${workspace} AND t.row_set_id = e.row_set_id
       WHERE NOT ${isReplaced(change, 'c', 'call')} AND NOT ${isReplaced(change, 'e', 'entry')}
     ), ranked AS (
       -- A response may stand in several entries of its transcript.
-      SELECT workspace_id, row_set_id, call_number, bool_or(is_credited) AS is_own FROM copy GROUP BY 1, 2, 3
+      SELECT row_set_id, call_number, bool_or(is_credited) AS is_own FROM copy GROUP BY 1, 2
     )
     UPDATE ${toolCalls} AS c SET is_own = ranked.is_own
     FROM ranked
-    WHERE c.workspace_id = ranked.workspace_id AND c.row_set_id = ranked.row_set_id
+    WHERE c.workspace_id = ${workspace} AND c.row_set_id = ranked.row_set_id
       AND c.call_number = ranked.call_number AND c.is_own <> ranked.is_own
     RETURNING c.session_id`);
   for (const { session_id } of rows) affected.add(session_id);

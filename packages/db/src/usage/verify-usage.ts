@@ -1,7 +1,7 @@
 import type { Database } from '../database/database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../messages/schema.ts';
-import { preferScans } from '../planner.ts';
+import { preferScans, toHiddenWorkspace } from '../planner.ts';
 import { TOKEN_CLASSES } from '../schema/usage-columns.ts';
 import { SESSION_COLUMNS, selectSessions, selectVersions } from '../sessions/refresh-sessions.ts';
 import { sessions, transcripts } from '../transcripts/schema.ts';
@@ -127,7 +127,7 @@ export async function verifyUsage(snapshot: Database, workspaceId: string): Prom
     await compare('sessions', {
       stored: sessions,
       columns: SESSION_COLUMNS,
-      recounted: sql`WITH version AS (${selectVersions(sql`t.workspace_id = ${workspaceId}`)}) ${selectSessions()}`,
+      recounted: selectSessions(sql`(${selectVersions(sql`t.workspace_id = ${workspaceId}`)})`),
     }),
     await compare('tool_calls', {
       stored: toolCalls,
@@ -156,17 +156,18 @@ export async function verifyUsage(snapshot: Database, workspaceId: string): Prom
 
 /** Every tool call with whether it counts: one whose response is no API response has no other copy. */
 function selectOwnCalls(workspaceId: string): SQL {
+  const workspace = toHiddenWorkspace(workspaceId);
   return sql`
     SELECT row_set_id, call_number, bool_or(is_own) AS is_own FROM (
       SELECT c.row_set_id, c.call_number, e.row_set_id IS NULL OR ${IS_CREDITED_CALL} AS is_own
       FROM ${toolCalls} AS c
       -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read all for each.
       LEFT JOIN LATERAL (
-        SELECT * FROM ${transcripts} WHERE workspace_id = c.workspace_id AND row_set_id = c.row_set_id OFFSET 0
+        SELECT * FROM ${transcripts} WHERE workspace_id = ${workspace} AND row_set_id = c.row_set_id OFFSET 0
       ) AS t ON true
       LEFT JOIN LATERAL (
         SELECT * FROM ${usageEntries}
-        WHERE workspace_id = c.workspace_id AND agent = t.agent AND response_key = c.response_key OFFSET 0
+        WHERE workspace_id = ${workspace} AND agent = t.agent AND response_key = c.response_key OFFSET 0
       ) AS e ON e.row_set_id = c.row_set_id AND e.source = 'message'
       WHERE c.workspace_id = ${workspaceId}
     ) AS copy

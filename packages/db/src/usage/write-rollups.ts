@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { getTableColumns, getTableName, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { transcriptMessages } from '../messages/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { COST_COLUMNS, COST_UNIT_COLUMNS, SUMMED_TOKENS, sumOfTokens } from '../schema/usage-columns.ts';
@@ -10,9 +10,6 @@ import { toolCalls, usageEntries, usageLedger } from './schema.ts';
 
 /** Beginning of the quarter of an hour that a column `timestamp` lies in. */
 export const BUCKET_START = sql.raw(`date_bin('15 minutes', "timestamp", '2000-01-01Z')`);
-
-/** The same of a row of a roll-up. */
-const STORED_BUCKET = sql.raw('rolled_up.bucket_start');
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -46,7 +43,8 @@ interface RollupScope {
 /**
  * Makes the sums of the affected sessions again from the ledger and the tool calls, and the counts of messages of those
  * whose transcripts changed: all, or those of some quarters of an hour and of the days that these lie in.
- * One statement: it is run for every transcript. The caller holds the sessions' rows.
+ * A statement for what goes and one for each table that gets rows: where a server spreads its tables over nodes, parts of one
+ * statement that change rows may see each other's changes. The caller holds the sessions' rows.
  */
 export async function writeRollups(
   transaction: Database,
@@ -55,39 +53,42 @@ export async function writeRollups(
   quarters?: readonly number[],
 ): Promise<void> {
   const affected = { sessionIds: affectedIds, quarters };
-  const changed = { sessionIds, quarters };
-  const replaceRows = (table: PgTable, replaced: SQL, rows: SQL): SQL => {
-    const name = getTableName(table);
-    return sql`
-      ${sql.raw(`deleted_${name}`)} AS (DELETE FROM ${table} AS rolled_up WHERE ${replaced}),
-      ${sql.raw(`written_${name}`)} AS (${insert(table, rows)} RETURNING *)`;
+  const scopes: Record<RollupName, RollupScope> = {
+    usage: affected,
+    tool: affected,
+    file: affected,
+    message: { sessionIds, quarters },
   };
-  const replace = (name: RollupName, scope: RollupScope, rows: SQL): SQL => {
-    const tables = ROLLUPS[name];
-    const replacedDays = ofDays('rolled_up', 'first_bucket_start', workspaceId, scope);
-    const replaceDays = (from: SQL) => replaceRows(tables.days, replacedDays, selectDayRollup(name, from));
-    if (tables.quarters === undefined) return replaceDays(sql`(${rows})`);
-    const replacedQuarters = ofQuarters('rolled_up', STORED_BUCKET, workspaceId, scope);
-    const quartersOfDays = selectQuartersOfDays(tables.quarters, workspaceId, scope);
-    return sql`${replaceRows(tables.quarters, replacedQuarters, rows)}, ${replaceDays(quartersOfDays)}`;
-  };
-  await transaction.execute(sql`
-    WITH ${replace('usage', affected, selectUsageRollup(workspaceId, affected))},
-    ${replace('tool', affected, selectCalls('tool', workspaceId, affected))},
-    ${replace('file', affected, selectCalls('file', workspaceId, affected))},
-    ${replace('message', changed, selectMessageRollup(workspaceId, changed))}
-    SELECT`);
+  const names = (Object.keys(scopes) as RollupName[]).filter((name) => scopes[name].sessionIds.length > 0);
+  const deletions = names.flatMap((name) => deleteRollup(name, workspaceId, scopes[name]));
+  if (deletions.length === 0) return;
+  const queries = deletions.map((deletion, index) => sql`${sql.raw(`deleted_${index}`)} AS (${deletion})`);
+  await transaction.execute(sql`WITH ${sql.join(queries, sql`, `)} SELECT`);
+  for (const name of names) {
+    for (const insertion of insertRollup(name, workspaceId, scopes[name])) await transaction.execute(insertion);
+  }
 }
 
-/** The quarters of an hour that the statement writes, and those beside them that make up the same days. */
-function selectQuartersOfDays(table: PgTable, workspaceId: string, scope: RollupScope): SQL {
-  const written = sql.raw(`written_${getTableName(table)}`);
-  if (scope.quarters === undefined) return written;
-  return sql`(
-    SELECT * FROM ${written}
-    UNION ALL
-    SELECT kept.* FROM ${table} AS kept
-    WHERE ${ofDays('kept', 'bucket_start', workspaceId, scope)} AND NOT ${isInQuarters(sql`bucket_start`, scope)})`;
+/** Deletes what `insertRollup` writes, each from a table of its own; what only the roll-up tells of stays. */
+function deleteRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
+  const { quarters, days } = ROLLUPS[name];
+  const deletedDays = sql`DELETE FROM ${days} AS r WHERE ${ofDays('r', 'first_bucket_start', workspaceId, scope)}`;
+  if (quarters === undefined) return [deletedDays];
+  const replaced = name === 'message' ? sql`NOT ${isOnlyRolledUp(workspaceId)}` : sql`true`;
+  const ofScope = ofQuarters('r', sql.raw('r.bucket_start'), workspaceId, scope);
+  return [sql`DELETE FROM ${quarters} AS r WHERE ${ofScope} AND ${replaced}`, deletedDays];
+}
+
+/** Statements to be run in their order: the sums of days are made of those of quarters of an hour. */
+function insertRollup(name: RollupName, workspaceId: string, scope: RollupScope): SQL[] {
+  const { quarters, days } = ROLLUPS[name];
+  if (name === 'tool' || name === 'file') {
+    return [insert(days, selectDayRollup(name, sql`(${selectCalls(name, workspaceId, scope)})`))];
+  }
+  if (quarters === undefined) throw new Error(`${name} has no roll-up by quarters of an hour`);
+  const rows = name === 'usage' ? selectUsageRollup(workspaceId, scope) : selectMessageCounts(workspaceId, scope);
+  const written = sql`(SELECT * FROM ${quarters} AS r WHERE ${ofDays('r', 'bucket_start', workspaceId, scope)})`;
+  return [insert(quarters, rows), insert(days, selectDayRollup(name, written))];
 }
 
 function insert(table: PgTable, rows: SQL): SQL {
@@ -143,9 +144,10 @@ const toTimes = (timesMs: Iterable<number>): SQL =>
 
 /** Rows of usage_rollup by their definition: of a scope, or all of a workspace. */
 export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL {
+  const workspace = toHiddenWorkspace(workspaceId);
   return sql`
     SELECT
-      ${workspaceId} COLLATE "C" AS workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
+      workspace_id, session_id, ${BUCKET_START} AS bucket_start, model, is_subagent,
       agent_id, git_branch, agent_version, is_shared, count(*)::int AS responses,
       ${sums([...SUMMED_TOKENS, 'web_search_requests'], 'bigint')},
       ${sql.raw(
@@ -171,18 +173,18 @@ export function selectUsageRollup(workspaceId: string, scope?: RollupScope): SQL
         -- Looked up one by one: while a workspace is filled nobody has counted its rows, and a join would read them all.
         JOIN LATERAL (
           SELECT * FROM ${usageEntries}
-          WHERE workspace_id = t.workspace_id AND row_set_id = t.row_set_id AND ${isInQuarters(BUCKET_START, scope)}
+          WHERE workspace_id = ${workspace} AND row_set_id = t.row_set_id AND ${isInQuarters(BUCKET_START, scope)}
           OFFSET 0
         ) AS e ON true
         JOIN LATERAL (
           SELECT l.session_id FROM ${usageLedger} AS l
-          WHERE l.workspace_id = e.workspace_id AND l.agent = e.agent AND l.response_key = e.response_key OFFSET 0
+          WHERE l.workspace_id = ${workspace} AND l.agent = e.agent AND l.response_key = e.response_key OFFSET 0
         ) AS credited ON credited.session_id <> e.session_id
         WHERE ${ofSessions('t', workspaceId, scope)}
         ORDER BY e.session_id, e.agent, e.response_key, ${FIGURE_ORDER}, t.sha256, e.entry_number
       ) AS shared
     ) AS response
-    GROUP BY session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, is_shared`;
+    GROUP BY workspace_id, session_id, 3, model, is_subagent, agent_id, git_branch, agent_version, is_shared`;
 }
 
 /** What the days of tools or files are the sums of: one row a call, of the days of a scope, or all of a workspace. */
@@ -196,6 +198,7 @@ const sums = (columns: readonly string[], type: string): SQL =>
 const rolledUpColumns = (alias: string) =>
   sql.raw(
     [
+      'workspace_id',
       'session_id',
       'timestamp',
       'model',
@@ -214,16 +217,15 @@ const rolledUpColumns = (alias: string) =>
       .join(', '),
   );
 
-/** Of the session `s`: its messages are gone, its roll-up is all that tells of them. */
-const HAS_EXPIRED = sql`EXISTS (
-  SELECT FROM ${transcripts} AS t
-  WHERE t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id AND t.rows_deleted_at IS NOT NULL)`;
+/** Of a row `r` of message_rollup: the messages of its session are gone, and it is all that tells of them. */
+const isOnlyRolledUp = (workspaceId: string): SQL => sql`EXISTS (
+  SELECT FROM ${sessions} AS s
+  JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
+  WHERE s.workspace_id = ${toHiddenWorkspace(workspaceId)} AND s.session_id = r.session_id
+    AND t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.rows_deleted_at IS NOT NULL)`;
 
-/**
- * Rows of message_rollup by their definition: of a scope, or all of a workspace. Where retention took the messages away, what was
- * counted stays.
- */
-export function selectMessageRollup(workspaceId: string, scope?: RollupScope): SQL {
+/** What there is of messages to count: of a scope, or all of a workspace. */
+function selectMessageCounts(workspaceId: string, scope?: RollupScope): SQL {
   return sql`
     SELECT s.workspace_id, s.session_id, ${BUCKET_START} AS bucket_start, m.model,
       s.is_subagent OR m.is_sidechain AS is_subagent,
@@ -232,11 +234,17 @@ export function selectMessageRollup(workspaceId: string, scope?: RollupScope): S
     JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
     JOIN ${transcriptMessages} AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
     WHERE ${ofQuarters('s', BUCKET_START, workspaceId, scope)}
-    GROUP BY s.workspace_id, s.session_id, 3, m.model, 5
+    GROUP BY s.workspace_id, s.session_id, 3, m.model, 5`;
+}
+
+/**
+ * Rows of message_rollup by their definition, of a workspace. Where retention took the messages away, what was counted stays.
+ */
+export function selectMessageRollup(workspaceId: string): SQL {
+  return sql`
+    ${selectMessageCounts(workspaceId)}
     UNION ALL
     SELECT r.workspace_id, r.session_id, r.bucket_start, r.model, r.is_subagent, r.messages, r.user_messages
     FROM ${messageRollup} AS r
-    JOIN ${sessions} AS s ON s.workspace_id = r.workspace_id AND s.session_id = r.session_id
-    WHERE ${ofQuarters('r', sql.raw('r.bucket_start'), workspaceId, scope)}
-      AND ${HAS_EXPIRED}`;
+    WHERE r.workspace_id = ${workspaceId} AND ${isOnlyRolledUp(workspaceId)}`;
 }

@@ -90,7 +90,10 @@ export async function changeWorkspaceSettings(
   const [changed] = await transaction
     .insert(workspaceSettings)
     .values({ workspace_id: workspaceId, ...columns })
-    .onConflictDoUpdate({ target: workspaceSettings.workspace_id, set: { ...columns, updated_at: sql`now()` } })
+    .onConflictDoUpdate({
+      target: workspaceSettings.workspace_id,
+      set: { ...columns, updated_at: sql`excluded.updated_at` },
+    })
     .returning({
       redaction: workspaceSettings.redaction,
       rowsMaxAgeDays: workspaceSettings.rows_max_age_days,
