@@ -42,6 +42,21 @@ describe('findListedModel', () => {
     ['o4-mini', 'o4-mini'],
     ['gemini-2.5-pro-preview-05-06', 'gemini-2.5-pro'],
     ['gemini-3-pro-preview', 'gemini-3-pro-preview'],
+    ['grok-4', 'grok-4-0709'],
+    ['x-ai/grok-code-fast-1', 'grok-code-fast-1'],
+    ['xai/grok-4.3-20260301', 'grok-4.3'],
+    ['openrouter/x-ai/grok-4.5', 'grok-4.5'],
+    ['kimi-k2.5', 'kimi-k2.5'],
+    ['moonshot-ai/kimi-k2.7-code', 'kimi-k2.7-code'],
+    ['moonshot/kimi-k2-thinking', 'kimi-k2-thinking'],
+    ['kimi-k2-turbo-preview', 'kimi-k2-turbo-preview'],
+    ['openrouter/moonshotai/kimi-k2.5', 'moonshotai/kimi-k2.5'],
+    ['openrouter/qwen/qwen3-coder-plus', 'qwen/qwen3-coder-plus'],
+    ['openrouter/z-ai/glm-4.6', 'z-ai/glm-4.6'],
+    ['cerebras/zai-glm-4.7', 'zai-glm-4.7'],
+    ['fireworks_ai/accounts/fireworks/models/kimi-k2p5', 'kimi-k2p5'],
+    ['accounts/fireworks/models/glm-5p1', 'glm-5p1'],
+    ['groq/llama-3.3-70b-versatile', 'llama-3.3-70b-versatile'],
     ['models/gemini-2.0-flash-001', 'gemini-2.0-flash'],
   ])('finds %s', (model, listed) => {
     expect(find(model)).toBe(listed);
@@ -61,6 +76,15 @@ describe('findListedModel', () => {
     'arn:aws:bedrock:us-east-2:123456789012:application-inference-profile/abcdef',
     'someone/claude-opus-5',
     'claude-opus-5:free',
+    'grok-4-nano',
+    'kimi-for-coding',
+    'kimi-k2.5-instruct',
+    // Which host's price it has is not said.
+    'moonshotai/kimi-k2.5',
+    'qwen/qwen3-coder-plus',
+    'qwen3-coder-plus',
+    'openrouter/qwen/qwen3-coder:free',
+    'groq/qwen3-coder-plus',
   ])('does not take %s for a model that it resembles', (model) => {
     expect(find(model)).toBeUndefined();
   });
@@ -93,9 +117,10 @@ describe('listKnownModels', () => {
     for (const { model } of known) {
       expect({ model, matched: prices.describeRates(model, null)?.matched }).toEqual({ model, matched: model });
     }
-    const byMaker = Map.groupBy(known, ({ maker }) => maker);
-    expect([...byMaker.keys()]).toEqual(['anthropic', 'openai', 'google']);
+    const byMaker = Map.groupBy(known, ({ seller }) => seller);
+    expect([...byMaker.keys()]).toEqual(['anthropic', 'openai', 'google', 'x-ai', 'moonshotai']);
     expect(byMaker.get('anthropic')?.length).toBeGreaterThanOrEqual(20);
+    expect(byMaker.get('x-ai')?.length).toBeGreaterThanOrEqual(15);
   });
 });
 

@@ -7,12 +7,12 @@ import { addLongContextBand } from './vendor-rules.ts';
 /** Of the package @pydantic/genai-prices, whose bundled table is the list. */
 export const GENAI_PRICES_VERSION = '0.1.8';
 
-const MAKERS: readonly ModelMaker[] = ['anthropic', 'openai', 'google'];
+const MAKERS: readonly ModelMaker[] = ['anthropic', 'openai', 'google', 'x-ai', 'moonshotai'];
 
 export interface ListedModel {
   /** The list's id of the model, which several names can have in common. */
   model: string;
-  maker: ModelMaker;
+  seller: ModelName['seller'];
   /** By rising start. */
   periods: RatePeriod[];
 }
@@ -22,21 +22,21 @@ export interface ListedModel {
  * matches `claude-sonnet-5-5`): a name counts only if, but for its release date, it is one that the list spells out.
  */
 export function findListedModel(name: ModelName): ListedModel | undefined {
-  const found = calcPrice({}, name.name, { providerId: name.maker })?.model;
+  const found = calcPrice({}, name.name, { providerId: name.seller })?.model;
   if (found === undefined) return undefined;
   const spelledOut = toSpelledOutNames(found.match);
   if (!spelledOut.includes(name.name) && !spelledOut.includes(name.baseName)) return undefined;
   const periods = toRatePeriods(found.prices);
   if (periods === undefined) return undefined;
-  return { model: found.id, maker: name.maker, periods: addLongContextBand(found.id, periods) };
+  return { model: found.id, seller: name.seller, periods: addLongContextBand(found.id, periods) };
 }
 
-/** Every model of the list that can be priced, by its id there and in its order. Takes milliseconds. */
+/** Every model of a maker that can be priced, by its id in the list and in its order. Takes milliseconds. */
 export function listKnownModels(): ListedModel[] {
   return MAKERS.flatMap((maker) =>
     (findProvider({ providerId: maker })?.models ?? []).flatMap((model) => {
       const name = parseModelName(model.id);
-      const listed = name?.maker === maker ? findListedModel(name) : undefined;
+      const listed = name?.seller === maker ? findListedModel(name) : undefined;
       return listed?.model === model.id ? [listed] : [];
     }),
   );

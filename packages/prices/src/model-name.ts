@@ -1,9 +1,13 @@
-/** Makers whose models only they price: models with open weights cost what each host asks, which no name tells. */
-export type ModelMaker = 'anthropic' | 'openai' | 'google';
+/** Makers whose list price a model has, by its plain name. */
+export type ModelMaker = 'anthropic' | 'openai' | 'google' | 'x-ai' | 'moonshotai';
+
+/** Hosts that ask their own price for models with open weights, if the name begins with theirs. */
+export type ModelHost = 'openrouter' | 'groq' | 'cerebras' | 'fireworks';
 
 export interface ModelName {
-  maker: ModelMaker;
-  /** As the maker writes it, in lower case, without the host's additions. */
+  /** Whose price it has. */
+  seller: ModelMaker | ModelHost;
+  /** As the seller writes it, in lower case, without what a host adds to another's models. */
   name: string;
   /** Without its release date or the like: the model's name proper. */
   baseName: string;
@@ -11,7 +15,14 @@ export interface ModelName {
   isRegional: boolean;
 }
 
-const ROUTE = /^(?:openrouter\/|bedrock\/|vertex_ai\/|models\/)?(?:(?:anthropic|openai|google)\/)?/;
+const ROUTE = /^(?:openrouter\/|bedrock\/|vertex_ai\/|models\/)?(?:(?:anthropic|openai|google|x-ai|xai)\/)?/;
+/** As LiteLLM, opencode and the hosts themselves write them. */
+const HOSTS: readonly (readonly [prefix: RegExp, host: ModelHost])[] = [
+  [/^openrouter\//, 'openrouter'],
+  [/^groq\//, 'groq'],
+  [/^cerebras\//, 'cerebras'],
+  [/^(?:fireworks[_-]ai\/)?(?=accounts\/fireworks\/)/, 'fireworks'],
+];
 const BEDROCK_ARN = /^arn:aws[a-z-]*:bedrock:[^/]*\//;
 const BEDROCK_PREFIX = /^(?:(global|us|eu|apac|jp|au|ca|us-gov)\.)?anthropic\./;
 const BEDROCK_VERSION = /-v\d+(?::\d+)?$/;
@@ -21,22 +32,24 @@ const RELEASE =
 
 /**
  * Reads a model's name as agents write it: plain, with a context suffix (`[1m]`), as a Bedrock profile or ARN
- * (`us.anthropic.…-v1:0`), as Vertex has it (`…@20250929`), or with a router's prefix (`anthropic/…`).
+ * (`us.anthropic.…-v1:0`), as Vertex has it (`…@20250929`), or with a router's prefix (`anthropic/…`). Models with open weights cost
+ * what each host asks: `openrouter/qwen/qwen3-coder` says whose price it has, `qwen/qwen3-coder` does not.
  * Undefined for models of other makers.
  */
 export function parseModelName(model: string): ModelName | undefined {
-  let name = model.trim().toLowerCase().replace(BEDROCK_ARN, '').replace(ROUTE, '').replace(CONTEXT_SUFFIX, '');
+  const whole = model.trim().toLowerCase().replace(BEDROCK_ARN, '');
+  let name = whole.replace(ROUTE, '').replace(CONTEXT_SUFFIX, '');
   const bedrock = BEDROCK_PREFIX.exec(name);
   if (bedrock !== null) name = name.slice(bedrock[0].length).replace(BEDROCK_VERSION, '');
-  const maker = toMaker(name);
-  if (maker === undefined) return undefined;
-  if (maker === 'anthropic') {
+  const seller = toClosedMaker(name);
+  if (seller === undefined) return parseOpenModelName(whole);
+  if (seller === 'anthropic') {
     name = name.replace(/@(?:default|latest)$/, '').replace('@', '-');
     // Routers write claude-sonnet-4.5 for claude-sonnet-4-5.
     name = name.replace(/(\d)\.(\d)/, '$1-$2');
   }
   return {
-    maker,
+    seller,
     name,
     baseName: name.replace(RELEASE, ''),
     isRegional: bedrock !== null && bedrock[1] !== 'global',
@@ -44,11 +57,27 @@ export function parseModelName(model: string): ModelName | undefined {
 }
 
 /** Who made a model, by its name; undefined for makers that are not known. */
-export const findModelMaker = (model: string): ModelMaker | undefined => parseModelName(model)?.maker;
+export function findModelMaker(model: string): ModelMaker | undefined {
+  const seller = parseModelName(model)?.seller;
+  return HOSTS.some(([, host]) => host === seller) ? undefined : (seller as ModelMaker | undefined);
+}
 
-function toMaker(name: string): ModelMaker | undefined {
+/** Of makers whose models only they price, whoever hosts them. */
+function toClosedMaker(name: string): ModelMaker | undefined {
   if (name.startsWith('claude-')) return 'anthropic';
   if (name.startsWith('gemini-')) return 'google';
+  if (name.startsWith('grok-')) return 'x-ai';
   if (/^(?:gpt-(?!oss)|chatgpt-|codex-|o\d(?:-|$))/.test(name)) return 'openai';
   return undefined;
+}
+
+function parseOpenModelName(whole: string): ModelName | undefined {
+  const own = /^(?:moonshot(?:-ai)?\/)?((?:kimi|moonshot)-[^/]+)$/.exec(whole)?.[1];
+  if (own !== undefined) return toOpenModelName('moonshotai', own);
+  const [prefix, host] = HOSTS.find(([prefix]) => prefix.test(whole)) ?? [];
+  return prefix === undefined || host === undefined ? undefined : toOpenModelName(host, whole.replace(prefix, ''));
+}
+
+function toOpenModelName(seller: ModelName['seller'], name: string): ModelName {
+  return { seller, name, baseName: name.replace(RELEASE, ''), isRegional: false };
 }

@@ -91,6 +91,9 @@ describe('list prices', () => {
     ['gpt-5.1-codex-max', 1.25, 10, 0.125],
     ['gpt-5.3-codex', 1.75, 14, 0.175],
     ['gemini-2.5-pro', 1.25, 10, 0.125],
+    ['grok-4', 3, 15, 0.75],
+    ['kimi-k2.6', 0.95, 4, 0.16],
+    ['openrouter/z-ai/glm-4.6', 0.43, 1.74, 0.08],
   ])('prices %s, its cache writes as input where they have no price', (model, input, output, read) => {
     expect(usdPerMillion(model)).toEqual({ input, output, read, write5m: input, write1h: input });
   });
@@ -192,7 +195,7 @@ describe('basis', () => {
     'gpt-7',
     'gpt-oss-120b',
     'glm-4.6',
-    'kimi-k2',
+    'kimi-for-coding',
     '<synthetic>',
     'sonnet',
     '',
@@ -208,12 +211,12 @@ describe('basis', () => {
     const usage = createUsage({ inputTokens: 1e6 });
     const price = (model: string | null, reportedCostUsd: number | null) =>
       prices.price({ model, timestamp: null, usage, reportedCostUsd });
-    expect(price('kimi-k2', 0.12345678905)).toEqual({ costUsd: 0.1234567891, costs: null, basis: 'reported' });
-    expect(price('kimi-k2', 0)).toEqual({ costUsd: 0, costs: null, basis: 'reported' });
+    expect(price('glm-4.6', 0.12345678905)).toEqual({ costUsd: 0.1234567891, costs: null, basis: 'reported' });
+    expect(price('glm-4.6', 0)).toEqual({ costUsd: 0, costs: null, basis: 'reported' });
     expect(price('claude-haiku-4-5', 7)).toMatchObject({ costUsd: 1, basis: 'list' });
     expect(price(null, 7)).toMatchObject({ costUsd: 3, basis: 'default' });
     for (const invalid of [null, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(price('kimi-k2', invalid).basis).toBe('unpriced');
+      expect(price('glm-4.6', invalid).basis).toBe('unpriced');
     }
   });
 });

@@ -15,15 +15,15 @@ const toOverride = (model: string, input: number, rest: Partial<PriceOverride> =
 
 describe('overrides', () => {
   it('price models that the list does not know, and others than the list does', () => {
-    expect(priceWith([toOverride('kimi-k2', 0.6)], 'kimi-k2')).toEqual({
+    expect(priceWith([toOverride('glm-4.6', 0.6)], 'glm-4.6')).toEqual({
       costUsd: 0.6,
       costs: { input: 0.6, output: 0, cacheRead: 0, cacheWrite: 0, webSearch: 0 },
       basis: 'override',
     });
     expect(priceWith([toOverride('claude-opus-5', 4)], 'claude-opus-5').costUsd).toBe(4);
-    expect(priceWith([toOverride('Kimi-K2', 0.6)], 'kimi-K2').costUsd).toBe(0.6);
-    expect(priceWith([toOverride('kimi-k2', 0.6)], 'kimi-k2-turbo').basis).toBe('unpriced');
-    expect(priceWith([toOverride('kimi-k2', 0.6)], 'claude-opus-5').basis).toBe('list');
+    expect(priceWith([toOverride('GLM-4.6', 0.6)], 'glm-4.6').costUsd).toBe(0.6);
+    expect(priceWith([toOverride('glm-4.6', 0.6)], 'glm-4.6-air').basis).toBe('unpriced');
+    expect(priceWith([toOverride('glm-4.6', 0.6)], 'claude-opus-5').basis).toBe('list');
   });
 
   it('apply the most specific, then the latest that has begun, then the list', () => {

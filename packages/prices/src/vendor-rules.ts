@@ -1,7 +1,7 @@
 import type { RateBand, RatePeriod, Rates } from './rates.ts';
 
-/** Raised with every change to this file that changes a price; part of the table's version. */
-export const VENDOR_RULES_VERSION = 1;
+/** Raised with every change to this file, or to how names are read, that changes a price; part of the table's version. */
+export const VENDOR_RULES_VERSION = 2;
 
 /** Of the list price, for requests of the batch tier. The priority tier is sold by contract and priced as listed. */
 export const BATCH_MULTIPLIER = 0.5;
