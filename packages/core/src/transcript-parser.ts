@@ -142,11 +142,11 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     }
   };
 
-  const readValue = (value: JsonValue, isAscii: boolean): void => {
+  const readValue = (value: JsonValue): void => {
     const { lineNumber, byteOffset, byteLength } = line;
     const arrivalMs = arrivalOf(byteOffset + byteLength);
     const read = isJsonObject(value)
-      ? reader.read(value, { lineNumber, byteOffset, byteLength, arrivalMs, isAscii })
+      ? reader.read(value, { lineNumber, byteOffset, byteLength, arrivalMs })
       : undefined;
     if (read?.type === undefined) {
       report('missing_type', 'error', 'Missing type field');
@@ -178,7 +178,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     if (rawLine.cut !== undefined) reportCut(rawLine.byteLength, rawLine.cut);
     const json = readJsonLine(rawLine.bytes, report);
     if (json === undefined) return;
-    for (const value of json.values) readValue(toEntryObject(value, rawLine.key), json.isAscii);
+    for (const value of json.values) readValue(toEntryObject(value, rawLine.key));
     if (json.isBroken) reportBroken();
     else if (!rawLine.terminated) report('missing_final_newline', 'warning', 'No line feed after the last line');
   };

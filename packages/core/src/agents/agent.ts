@@ -6,8 +6,6 @@ import type { LinePlace, TranscriptRecord } from './records.ts';
 export interface ReaderLine extends LinePlace {
   /** When the line's last byte arrived, milliseconds since 1970; undefined unless the transcript is a stream. */
   arrivalMs: number | undefined;
-  /** Whether all texts are known to be ASCII: they then take as many bytes as characters. */
-  isAscii: boolean;
 }
 
 /** What a reader says about one JSON value of a line. */

@@ -4,8 +4,6 @@ import type { BlockContent } from './records.ts';
 
 export interface InlineContext {
   maxInlineContentBytes: number;
-  /** Whether all texts are known to be ASCII: they then take as many bytes as characters. */
-  isAscii?: boolean;
   /** Nobody asks for sizes and hashes: they are 0 and left out, and nothing is cut. */
   isUnmeasured?: boolean;
   onNestingTooDeep: () => void;
@@ -16,7 +14,7 @@ type Measured = Pick<BlockContent, 'metadata' | 'contentBytes'>;
 /** The text as a row holds it: cut if it is too long, which the block's metadata then says. Sets `contentBytes`. */
 export function toInlineText(text: string, block: Measured, context: InlineContext): string {
   if (context.isUnmeasured) return text;
-  const limited = limitText(text, context.maxInlineContentBytes, context.isAscii);
+  const limited = limitText(text, context.maxInlineContentBytes);
   block.contentBytes = limited.byteLength;
   if (limited.isCut) markTruncated(block, limited.byteLength);
   return limited.value;
@@ -28,7 +26,7 @@ export function toInlineJson(value: JsonValue, block: Measured, context: InlineC
     return typeof value === 'string' ? toInlineText(value, block, context) : value;
   }
   if (context.isUnmeasured && !isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH)) return value;
-  const limited = limitJson(value, context.maxInlineContentBytes, context.isAscii);
+  const limited = limitJson(value, context.maxInlineContentBytes);
   block.contentBytes = limited.byteLength;
   if (limited.isTooDeep) {
     context.onNestingTooDeep();

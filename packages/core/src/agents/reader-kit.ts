@@ -110,9 +110,6 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     toBlocks,
     toToolUseBlocks,
     toToolResultBlocks,
-    setAscii(isAscii: boolean): void {
-      blockContext.isAscii = isAscii;
-    },
 
     /** A message that answers one tool use. */
     toToolResultMessage(source: ToolResultSource, known: Partial<MessageRecord>): MessageRecord {

@@ -38,7 +38,7 @@ function readAll(format: string, lines: readonly JsonObject[], reopens: boolean)
     const sure = READABLE_FORMATS.map((known) => [known.format.id, known.format.detect(line)] as const);
     said.push(...sure.filter(([, confidence]) => confidence > 0).map(([id, confidence]) => `  = ${id} ${confidence}`));
     if (reopens) reader = createTranscriptReader(format, context, structuredClone(reader.state));
-    const place = { lineNumber: index + 1, byteOffset: 0, byteLength: 1, arrivalMs: undefined, isAscii: false };
+    const place = { lineNumber: index + 1, byteOffset: 0, byteLength: 1, arrivalMs: undefined };
     const { type, timestampMs, records } = reader.read(line, place);
     said.push(`  ${type}${timestampMs === undefined ? '' : ` ${new Date(timestampMs).toISOString()}`}`);
     said.push(...records.map((record) => `  - ${JSON.stringify(record, withoutDefaults)}`));

@@ -11,12 +11,9 @@ interface LimitedValue<T> {
   isCut: boolean;
 }
 
-/**
- * The text, or as much of its beginning as fits into `maxBytes` of UTF-8 without cutting a character. Text that is known
- * to be ASCII need not be measured.
- */
-export function limitText(text: string, maxBytes: number, isAscii = false): LimitedValue<string> {
-  const byteLength = isAscii ? text.length : Buffer.byteLength(text);
+/** The text, or as much of its beginning as fits into `maxBytes` of UTF-8 without cutting a character. */
+export function limitText(text: string, maxBytes: number): LimitedValue<string> {
+  const byteLength = Buffer.byteLength(text);
   if (byteLength <= maxBytes) return { value: text, byteLength, isCut: false };
   const bytes = Buffer.from(text);
   let end = maxBytes;
@@ -35,16 +32,12 @@ export function isNestedDeeperThan(value: JsonValue, maxDepth: number): boolean 
 
 /**
  * The value, or a string with the first `maxBytes` of its JSON where that is longer, or null where it is nested too
- * deep. `byteLength` is that of its whole JSON, and 0 for the last. `isAscii` as for {@link limitText}.
+ * deep. `byteLength` is that of its whole JSON, and 0 for the last.
  */
-export function limitJson(
-  value: JsonValue,
-  maxBytes: number,
-  isAscii = false,
-): LimitedValue<JsonValue> & { isTooDeep: boolean } {
+export function limitJson(value: JsonValue, maxBytes: number): LimitedValue<JsonValue> & { isTooDeep: boolean } {
   if (isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH)) {
     return { value: null, byteLength: 0, isCut: false, isTooDeep: true };
   }
-  const limited = limitText(JSON.stringify(value), maxBytes, isAscii);
+  const limited = limitText(JSON.stringify(value), maxBytes);
   return { ...limited, value: limited.isCut ? limited.value : value, isTooDeep: false };
 }

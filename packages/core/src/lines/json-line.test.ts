@@ -126,17 +126,6 @@ describe('decode line', () => {
       );
     });
   });
-
-  it('says whether a line is ASCII and whether it has a Unicode escape', () => {
-    const flagsOf = (text: string) => {
-      const { isAscii, hasUnicodeEscape } = decodeLine(Buffer.from(text));
-      return [isAscii, hasUnicodeEscape];
-    };
-    expect(flagsOf(String.raw`{"a":"\n\t u"}`)).toEqual([true, false]);
-    expect(flagsOf(String.raw`{"a":"\u0000"}`)).toEqual([true, true]);
-    expect(flagsOf('{"a":"é"}')).toEqual([false, false]);
-    expect(flagsOf(String.raw`{"a":"é\u0000"}`)).toEqual([false, true]);
-  });
 });
 
 describe('parse json line', () => {

@@ -31,8 +31,6 @@ export interface LiveLine {
   value: JsonObject;
   /** Longer than `largeMessageBytes`: to be shown folded. */
   isLarge: boolean;
-  /** Whether all texts are known to be ASCII. */
-  isAscii: boolean;
 }
 
 export interface LiveLineHandlers {
@@ -96,12 +94,12 @@ export function createLiveLineDecoder(
   const readLine = (bytes: Buffer, { byteLength, terminated }: RawLine): void => {
     const json = readJsonLine(bytes, (code, _severity, message) => warn(code, message));
     if (json === undefined) return;
-    const { text, values, isBroken, isAscii } = json;
+    const { text, values, isBroken } = json;
     const objects = values.filter(isJsonObject);
     if (objects.length > 0) failuresInRow = 0;
     const isLarge = byteLength > largeMessageBytes;
     if (isLarge && objects.length > 0) warn('large_message', `Longer than ${largeMessageBytes} bytes`);
-    for (const value of objects) handlers.onLine({ ...place, byteLength, value, isLarge, isAscii });
+    for (const value of objects) handlers.onLine({ ...place, byteLength, value, isLarge });
     const report = objects.length > 0 ? warn : fail;
     if (isBroken) report(terminated ? 'invalid_json' : 'truncated_last_line', 'Invalid JSON', toQuote(text));
     else if (objects.length < values.length) report('not_an_object', 'JSON, but no object', toQuote(text));

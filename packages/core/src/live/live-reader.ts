@@ -227,13 +227,13 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
   };
 
   return {
-    read({ lineNumber, isLarge, isAscii, byteLength, ...source }: LiveLine) {
+    read({ lineNumber, isLarge, byteLength, ...source }: LiveLine) {
       receivedMs = now();
       figures.startLine(receivedMs);
       ({ byteOffset, value } = source);
       line = { timestampMs: receivedMs, lineNumber, isLarge };
       if (warningsOfLine.size > 0) warningsOfLine.clear();
-      const read = reader.read(value, { lineNumber, byteOffset, byteLength, isAscii, arrivalMs: receivedMs });
+      const read = reader.read(value, { lineNumber, byteOffset, byteLength, arrivalMs: receivedMs });
       if (read.type === undefined) report('missing_type', 'Missing type field');
       line.timestampMs = read.timestampMs ?? receivedMs;
       for (const record of read.records) readRecord(record);

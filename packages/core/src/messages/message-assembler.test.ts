@@ -51,7 +51,7 @@ function assemble(lines: readonly JsonObject[], options: Options = {}) {
   });
   for (const [index, line] of lines.entries()) {
     const place = { lineNumber: index + 1, byteOffset: index * 100, byteLength: 99 };
-    for (const record of reader.read(line, { ...place, arrivalMs: undefined, isAscii: false }).records) {
+    for (const record of reader.read(line, { ...place, arrivalMs: undefined }).records) {
       if (record.kind === 'message') assembler.addMessage(record, place);
     }
   }

@@ -149,8 +149,7 @@ export function createAmpThreadReader(
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       const message = readObject(line.messages);
       if (message !== undefined) return { type: readText(message.role) ?? 'message', ...readMessage(message) };
       const [type = 'member'] = Object.keys(line);

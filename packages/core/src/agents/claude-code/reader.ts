@@ -124,7 +124,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
 
   return {
     state,
-    read(source, { arrivalMs, isAscii }) {
+    read(source, { arrivalMs }) {
       const envelope = toEnvelopeLine(source);
       if (arrivalMs !== undefined) state.stream.isStream = true;
       const { value, isBookkeeping } = isStreamLine(envelope, state.stream)
@@ -138,7 +138,6 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       const records: TranscriptRecord[] = [];
       const session = toSessionRecord(value, type, state.session, onInvalidUsage);
       if (session !== undefined) records.push(session);
-      blockContext.isAscii = isAscii;
       const kind = isBookkeeping ? 'metadata' : toLineKind(value.type);
       let blocks: readonly ApiBlock[] = [];
       if (kind === 'unknown') records.push({ kind, type, name: cutCharacters(toLineName(envelope), MAX_NAME_LENGTH) });

@@ -3,7 +3,7 @@ import { createSessionFacts } from '../../messages/session-facts.ts';
 import type { JsonObject } from '../../rows.ts';
 import { createClaudeCodeReader } from './reader.ts';
 
-const place = { lineNumber: 1, byteOffset: 0, byteLength: 0, arrivalMs: undefined, isAscii: false };
+const place = { lineNumber: 1, byteOffset: 0, byteLength: 0, arrivalMs: undefined };
 
 function factsOf(...lines: JsonObject[]) {
   const facts = createSessionFacts();

@@ -133,8 +133,7 @@ export function createClineReader(
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       const isAsk = line.type === 'ask';
       const type = readType(isAsk ? line.ask : line.say);
       if (type === undefined) return { type, timestampMs: undefined, records: [] };

@@ -339,13 +339,12 @@ export function createRolloutReader(context: ReaderContext, state = createState(
 
   return {
     state,
-    read(source, { arrivalMs, isAscii }: ReaderLine) {
+    read(source, { arrivalMs }: ReaderLine) {
       const line = toRolloutLine(source);
       if (line === undefined) return { type: undefined, timestampMs: undefined, records: [] };
       const type = cutCharacters(line.type, MAX_TYPE_LENGTH);
       timestampMs = readTimestampMs(source.timestamp) ?? arrivalMs;
       thread.firstLineMs ??= timestampMs;
-      itemContext.isAscii = isAscii;
       const ordinal = typeof source.ordinal === 'number' ? source.ordinal : undefined;
       const lineMs = timestampMs;
       isCopy = isCopiedLine(thread, lineMs, ordinal);

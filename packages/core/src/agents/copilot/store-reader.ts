@@ -89,7 +89,6 @@ export function createCopilotStoreReader(
   return {
     state,
     read(line, place) {
-      kit.setAscii(place.isAscii);
       if (line.recount === 'session') {
         state.sessionId = kit.toId(line.session);
         state.storeSinceMs = kit.toTimeMs(toUtc(line.rowsSince));

@@ -87,8 +87,7 @@ export function createCrushReader(context: ReaderContext, state: Record<string, 
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
       const row = readCanonicalRow(line);
       const type = row?.table ?? 'unknown';

@@ -48,8 +48,7 @@ export function createCursorReader(context: ReaderContext): Reader {
   const kit = createReaderKit(context, TOOLS);
   return {
     state: {},
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       const role = readText(line.role);
       const type = role ?? readType(line.type);
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
@@ -163,8 +162,7 @@ export function createCursorStreamReader(
 
   return {
     state,
-    read(line, { arrivalMs, isAscii }) {
-      kit.setAscii(isAscii);
+    read(line, { arrivalMs }) {
       const type = readType(line.type);
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp_ms ?? line.timestamp) ?? arrivalMs;

@@ -68,8 +68,7 @@ export function createDroidReader(context: ReaderContext, state = { model: null 
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       const type = readType(line.type);
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp);
@@ -194,8 +193,7 @@ export function createDroidStreamReader(
 
   return {
     state,
-    read(line, { arrivalMs, isAscii }) {
-      kit.setAscii(isAscii);
+    read(line, { arrivalMs }) {
       const type = readType(line.type);
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp) ?? arrivalMs;

@@ -167,8 +167,7 @@ export function createGeminiReader(
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       const set = readObject(line.$set);
       const message = readObject(line.messages) ?? ('id' in line && 'type' in line ? line : undefined);
       if (message !== undefined) return { type: readText(message.type) ?? 'message', ...readMessage(message) };

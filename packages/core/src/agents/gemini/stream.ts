@@ -78,8 +78,7 @@ export function createGeminiStreamReader(
 
   return {
     state,
-    read(line, { arrivalMs, isAscii }) {
-      kit.setAscii(isAscii);
+    read(line, { arrivalMs }) {
       const type = readType(line.type);
       const timestampMs = kit.toTimeMs(line.timestamp) ?? arrivalMs;
       return { type, timestampMs, records: type === undefined ? [] : readEvent(type, line, timestampMs) };

@@ -134,8 +134,7 @@ export function createGooseReader(
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
       const row = readCanonicalRow(line);
       const type = row?.table ?? 'unknown';

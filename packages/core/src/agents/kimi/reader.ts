@@ -193,8 +193,7 @@ export function createKimiReader(
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       const message = readObject(line.message);
       const isOld = typeof message?.type === 'string' && line.type === undefined;
       const type = readType(isOld ? message.type : line.type);

@@ -246,8 +246,7 @@ export function createOpencodeReader(
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       const { type, records } = readLine(line);
       const isMessage = type === 'message' || type === 'part' || type === 'file';
       const timestampMs = isMessage ? state.message?.timestampMs : undefined;

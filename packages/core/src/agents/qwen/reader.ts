@@ -106,8 +106,7 @@ export function createQwenReader(
 
   return {
     state,
-    read(line, { isAscii }) {
-      kit.setAscii(isAscii);
+    read(line) {
       const type = readType(line.type);
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp);

@@ -99,8 +99,7 @@ function createReader(context: ReaderContext, state = { model: null as string | 
   };
   return {
     state,
-    read(line, { arrivalMs, isAscii }) {
-      inline.isAscii = isAscii;
+    read(line, { arrivalMs }) {
       const timestampMs = readCount(line.at, LATEST_MS, () => undefined) ?? arrivalMs;
       const type = ['parley', 'say', 'act', 'done', 'over'].find((key) => key in line) ?? 'other';
       return { type, timestampMs, records: toRecords(line, timestampMs) ?? [{ kind: 'unknown', type, name: type }] };
