@@ -89,8 +89,8 @@ async function benchStages(connectionString: string): Promise<void> {
   }
 
   printRow('live', 'decoded ÷ JSON.parse', 'events ÷ JSON.parse', 'p50 ms', 'p99 ms');
-  for (const { lineBytes, decodeRatio, eventsRatio, p50Ms, p99Ms } of benchLiveLines()) {
-    printRow(`${lineBytes} B`, toRatio(decodeRatio), toRatio(eventsRatio), p50Ms.toFixed(2), p99Ms.toFixed(2));
+  for (const { kind, lineBytes, decodeRatio, eventsRatio, p50Ms, p99Ms } of benchLiveLines()) {
+    printRow(`${lineBytes} B, ${kind}`, toRatio(decodeRatio), toRatio(eventsRatio), p50Ms.toFixed(2), p99Ms.toFixed(2));
   }
 
   printRow('ingest', 'insert ÷ copy', 'ingest ÷ copy', 'copy ms', 'insert ms', 'ingest ms', 'peak RSS MB');

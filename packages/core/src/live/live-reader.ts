@@ -123,8 +123,8 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
     const { uuid, responseId: messageId, parentToolUseId } = record;
     const base = toAssistantEvent(line, { messageId, parentToolUseId, uuid });
     const counts = figures.addResponse(record);
-    if (counts !== undefined) base.tokens = counts;
-    for (const block of record.blocks) if (giveBlock(block, base)) delete base.tokens;
+    let next: AssistantEvent = counts === undefined ? base : { ...base, tokens: counts };
+    for (const block of record.blocks) if (giveBlock(block, next)) next = base;
   };
 
   const readPiece = ({ responseId: messageId, parentToolUseId, piece }: PieceRecord): void => {
@@ -227,10 +227,11 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
   };
 
   return {
-    read({ lineNumber, isLarge, byteLength, ...source }: LiveLine) {
+    read(source: LiveLine) {
       receivedMs = now();
       figures.startLine(receivedMs);
       ({ byteOffset, value } = source);
+      const { lineNumber, isLarge, byteLength } = source;
       line = { timestampMs: receivedMs, lineNumber, isLarge };
       if (warningsOfLine.size > 0) warningsOfLine.clear();
       const read = reader.read(value, { lineNumber, byteOffset, byteLength, arrivalMs: receivedMs });

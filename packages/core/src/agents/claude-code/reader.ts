@@ -92,11 +92,20 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     describeToolBlocks(isUsageOnly ? blocks.filter(mayCountSearches) : blocks, fields, blockContext);
     const usage = fields.usage && toUsage(fields.usage, onInvalidUsage);
     const { parentUuid, parentToolUseId, isSidechain, role, metadata } = fields;
-    // Rows have the time as text; who watches does not look at it.
-    const timestamp = isLive ? null : toIsoTimestamp(timestampMs, value.timestamp);
-    const place = { kind: 'message', type, parentUuid, parentToolUseId, timestamp, isSidechain } as const;
-    const message = { ...toResponseRecord(fields, blocks), ...place, role, metadata, promptText, usage };
-    records.push(message satisfies MessageRecord);
+    records.push({
+      ...toResponseRecord(fields, blocks),
+      kind: 'message',
+      type,
+      parentUuid,
+      parentToolUseId,
+      // Rows have the time as text; who watches does not look at it.
+      timestamp: isLive ? null : toIsoTimestamp(timestampMs, value.timestamp),
+      isSidechain,
+      role,
+      metadata,
+      promptText,
+      usage,
+    } satisfies MessageRecord);
     return blocks;
   };
 
