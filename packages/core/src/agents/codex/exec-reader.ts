@@ -175,8 +175,7 @@ export function createExecReader(
 
   return {
     state,
-    read(line, { arrivalMs, isAscii }) {
-      kit.setAscii(isAscii);
+    read(line, { arrivalMs }) {
       const type = readType(line.type);
       const timestampMs = parseTimestampMs(line.timestamp ?? line.timestamp_ms) ?? arrivalMs;
       const records = type === undefined ? [] : readLine(type, line, timestampMs);

@@ -66,7 +66,6 @@ function createOpencodeStreamReader(context: ReaderContext, state?: OpencodeRead
   return {
     state: store.state,
     read(line, place) {
-      kit.setAscii(place.isAscii);
       const type = readType(line.type);
       const timestampMs = kit.toTimeMs(line.timestamp) ?? place.arrivalMs;
       return { type, timestampMs, records: type === undefined ? [] : readEvent(type, line, place, timestampMs) };
