@@ -15,6 +15,7 @@ import { addRequestId, addRequestLog, createFrameworkLog, toRequestId } from './
 import { addSecurityHeaders } from './plugins/security-headers.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
 import { addAuditRoutes } from './routes/audit.ts';
+import { addDeviceRoutes } from './routes/devices.ts';
 import { addExportRoutes } from './routes/exports.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addLiveRoutes } from './routes/live.ts';
@@ -114,6 +115,7 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   await addSettingsRoutes(app, deps);
   addAuditRoutes(app, deps);
   await addKeyRoutes(app, deps);
+  await addDeviceRoutes(app, deps);
   await addMcpRoutes(app);
   addOperationsRoutes(app, deps);
   addSignInRoutes(app, deps);

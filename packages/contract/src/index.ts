@@ -1,5 +1,6 @@
 export * from './choices.ts';
 export * from './conversation.ts';
+export * from './device.ts';
 export * from './exports.ts';
 export {
   DEFAULT_PAGE_LIMIT,

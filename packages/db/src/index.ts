@@ -97,6 +97,7 @@ export { type DerivedTableCheck, verifyUsage } from './usage/verify-usage.ts';
 export * from './workspaces/api-keys.ts';
 export * from './workspaces/audit-log.ts';
 export * from './workspaces/create-reader.ts';
+export * from './workspaces/device-requests.ts';
 export { API_KEY_SCOPES, type ApiKeyScope, type RedactionMode } from './workspaces/schema.ts';
 export * from './workspaces/workspace-records.ts';
 export * from './workspaces/workspace-settings.ts';

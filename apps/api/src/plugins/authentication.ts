@@ -41,7 +41,8 @@ const TOUCH_INTERVAL_MS = 60_000;
 /** Keys seen valid by this process, at most; then it starts again. */
 const MAX_KNOWN_KEYS = 10_000;
 /** All that may be had without a key. */
-const PUBLIC_PATHS = /^\/(healthz|readyz|openapi\.json|docs(\/.*)?|v1\/sign-in\/link|v1\/sign-out|shared\/:token)$/;
+const PUBLIC_PATHS =
+  /^\/(healthz|readyz|openapi\.json|docs(\/.*)?|v1\/sign-in\/link|v1\/sign-out|v1\/device\/(code|token)|shared\/:token)$/;
 const CHALLENGE = 'Bearer realm="recount"';
 
 /** The workspace whose rows a request may see: that of its key. */

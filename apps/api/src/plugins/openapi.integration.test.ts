@@ -107,6 +107,9 @@ describe('/openapi.json', () => {
       'head /v1/sessions/{session_id}/live',
       'head /v1/transcripts/{transcript_id}/raw',
       'patch /v1/transcripts/{transcript_id}',
+      'post /v1/device/approve',
+      'post /v1/device/code',
+      'post /v1/device/token',
       'post /v1/keys',
       'post /v1/keys/{key_id}/rotate',
       'post /v1/sessions/{session_id}/live',
@@ -140,7 +143,10 @@ describe('/openapi.json', () => {
       for (const [status, response] of Object.entries(operation.responses)) {
         expect(response.description, `${name} ${status}`).not.toMatch(/^(Default Response)?$/);
         const types = Object.keys(response.content ?? {});
-        if (Number(status) >= 400) expect(types, `${name} ${status}`).toEqual(['application/problem+json']);
+        // RFC 8628 says what machines are refused with.
+        const isRefusal = name === 'post /v1/device/token' && status === '400';
+        const mediaType = isRefusal ? 'application/json' : 'application/problem+json';
+        if (Number(status) >= 400) expect(types, `${name} ${status}`).toEqual([mediaType]);
       }
       const [, path = ''] = name.split(' ');
       const inPath = operation.parameters?.filter((parameter) => parameter.in === 'path') ?? [];
@@ -151,7 +157,7 @@ describe('/openapi.json', () => {
 
   it('says which key a route needs', () => {
     for (const [name, { security, description, responses }] of operations) {
-      if (/\/(healthz|readyz|v1\/sign-in\/link|v1\/sign-out|shared\/\{token\})$/.test(name)) {
+      if (/\/(healthz|readyz|v1\/sign-in\/link|v1\/sign-out|v1\/device\/(code|token)|shared\/\{token\})$/.test(name)) {
         expect(security).toBeUndefined();
       } else {
         expect(security, name).toEqual([{ apiKey: [] }]);

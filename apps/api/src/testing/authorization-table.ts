@@ -62,6 +62,10 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'POST /v1/sign-in': [401, 401, 401, 401, 403, 204, 204, 204],
   'POST /v1/sign-in/link': [401, 401, 401, 401, 401, 401, 401, 401],
   'POST /v1/sign-out': [204, 204, 204, 204, 204, 204, 204, 204],
+  // Form fields; JSON is read as well. Without a code that waits.
+  'POST /v1/device/code': [200, 200, 200, 200, 200, 200, 200, 200],
+  'POST /v1/device/token': [400, 400, 400, 400, 400, 400, 400, 400],
+  'POST /v1/device/approve': [401, 401, 401, 401, 403, 403, 404, 404],
   'GET /v1/keys': [401, 401, 401, 401, 403, 403, 200, 200],
   'POST /v1/keys': [401, 401, 401, 401, 403, 403, 201, 201],
   'POST /v1/keys/{key_id}/rotate': [401, 401, 401, 401, 403, 403, 200, 404],
@@ -95,6 +99,9 @@ export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => str
   'POST /v1/sessions/{session_id}/share': () => '{}',
   'POST /v1/keys': (uniqueName) => JSON.stringify({ name: uniqueName, scopes: ['ingest'] }),
   'POST /v1/keys/{key_id}/rotate': () => '{}',
+  'POST /v1/device/code': (uniqueName) => JSON.stringify({ machine: uniqueName }),
+  'POST /v1/device/token': () => '{}',
+  'POST /v1/device/approve': () => JSON.stringify({ user_code: 'BBBB-BBBB' }),
   'PUT /v1/prices': () => '{}',
   'PUT /v1/settings': () => '{}',
 };

@@ -6,8 +6,8 @@ import type { CliContext } from '../cli-context.ts';
 import { createApiClient } from '../connection/api-client.ts';
 import { type Connection, toCollectorFolder } from './connection.ts';
 import { createDisclosure } from './disclosure.ts';
-import { toMachine, toSenderCommand } from './this-machine.ts';
 import { createSessionTarget } from './session-target.ts';
+import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** What the sender of a connected machine needs. */
 export function toSendDependencies(context: CliContext, connection: Connection): SendDependencies {

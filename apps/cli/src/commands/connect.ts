@@ -28,7 +28,10 @@ export function createConnectCommand(context: CliContext): Command {
   return new Command('connect')
     .description('Send the sessions of this machine’s agents to a recount server, now and from now on')
     .argument('[url]', 'server, such as https://recount.example.com; left out, says what this machine is connected to')
-    .option('--key-file <file>', 'file with the API key; default: RECOUNT_API_KEY, else it is asked for')
+    .option(
+      '--key-file <file>',
+      'file with the API key; default: RECOUNT_API_KEY, else it is asked for, or an admin approves a code',
+    )
     .option('--machine <name>', 'name of this machine in reports (default: its host name)')
     .option('--person <name>', 'whose sessions these are (default: the person of the key, else the user name here)')
     .option('--exclude <folder...>', 'working directories whose sessions are not sent, with all below them', [])
@@ -46,7 +49,8 @@ export function createConnectCommand(context: CliContext): Command {
       `
 The agents' settings get hooks that note which session changed: existing hooks stay, and what is added is shown first.
 A sender in the background then sends what is new, once the file rests. Without a network, sessions wait and are kept, even if the
-agent deletes them. The key is stored in the data directory (~/.recount), for its owner alone; it needs the scope ingest.
+agent deletes them. The key is stored in the data directory (~/.recount), for its owner alone; it needs the scope ingest. Without one, a code
+is shown, and whoever runs \`recount keys approve CODE\` on the server lets this machine in.
 \`recount disconnect\` undoes it all.
 
 Examples:
@@ -72,9 +76,10 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
   const { toSenderCommand } = await import('../collector/this-machine.ts');
   const server = url.replace(/\/+$/, '');
   const earlier = await readConnection(context);
-  const key = await readKey(context, options, earlier?.url === server ? earlier.key : undefined);
-  const holder = await checkKey(server, key);
   const names = suggestNames();
+  const known = await readKey(context, options, earlier?.url === server ? earlier.key : undefined);
+  const key = known || (await askForKey(context, server, options.machine ?? names.machine));
+  const holder = await checkKey(server, key);
   const folder = toCollectorFolder(context);
   const command = toHookCommand(folder, process.platform);
   const changes = options.hooks ? await planChanges(context, command) : [];
@@ -131,7 +136,8 @@ async function checkKey(url: string, key: string): Promise<KeyHolderAnswer> {
   return holder;
 }
 
-async function readKey(context: CliContext, { keyFile }: ConnectOptions, known: string | undefined): Promise<string> {
+/** Empty where the user has none. */
+async function readKey(context: CliContext, { keyFile }: ConnectOptions, known = ''): Promise<string> {
   if (keyFile !== undefined) {
     const text = await readFile(resolve(context.workingDirectory, keyFile), 'utf8').catch((error) => {
       throw new CliError(`Cannot read ${keyFile}: ${(error as NodeJS.ErrnoException).code}`);
@@ -139,20 +145,24 @@ async function readKey(context: CliContext, { keyFile }: ConnectOptions, known: 
     return text.trim();
   }
   const key = context.environment.RECOUNT_API_KEY || known;
-  if (key) return key;
-  if (!context.stdin.isTTY) {
-    throw new UsageError('An API key is needed: set RECOUNT_API_KEY, or give --key-file.');
-  }
+  if (key || !context.stdin.isTTY) return key;
   // What is typed is not shown.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input: context.stdin, output: silent, terminal: true });
-  context.stderr.write('API key (`recount keys create --name laptop --scopes ingest` makes one): ');
+  context.stderr.write(
+    'API key (`recount keys create --name laptop --scopes ingest` makes one; Enter without one shows a code): ',
+  );
   try {
     return (await terminal.question('')).trim();
   } finally {
     terminal.close();
     context.stderr.write('\n');
   }
+}
+
+async function askForKey(context: CliContext, url: string, machine: string): Promise<string> {
+  const { fetchKeyByCode } = await import('../collector/device-code.ts');
+  return await fetchKeyByCode(context, url, machine);
 }
 
 async function planChanges(context: CliContext, command: string): Promise<HookChange[]> {

@@ -1,8 +1,9 @@
 import type { ApiKeyRow, ApiKeyScope } from '@recount/db';
 import { Command, InvalidArgumentError } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError } from '../cli-error.ts';
+import { CliError, UsageError } from '../cli-error.ts';
 import { parseExpiry, parseTimeSpan } from '../option-values.ts';
+import { confirm } from '../terminal/confirm.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
@@ -39,6 +40,7 @@ A rotated key keeps id, name and scopes, and gets a new secret. Last uses are ex
 
 Examples:
   $ recount keys create --name ci --scopes ingest --expires 90d
+  $ recount keys approve WDJB-MJHT --person ada@example.com
   $ recount keys rotate 01JCZ8Q4M2V7T3N5R9W0XYABCD --grace 1d
   $ recount keys list --workspace research
   $ recount keys revoke 01JCZ8Q4M2V7T3N5R9W0XYABCD`,
@@ -73,6 +75,16 @@ Examples:
     .option(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
     .action((id: string, options: KeyOptions) => rotateKey(context, id, options));
+  keys
+    .command('approve')
+    .description('Let a machine in whose `recount connect` shows this code: it gets a key of its own')
+    .argument('<code>', 'such as WDJB-MJHT')
+    .option(...WORKSPACE_OPTION)
+    .option('--scopes <scopes>', 'ingest, or ingest,read (default: what the machine asks for)', parseScopes)
+    .option('--person <name>', 'whose machine it is, such as a mail address: what it uploads is theirs')
+    .option(...EXPIRES_OPTION, parseExpiryOption)
+    .option('-y, --yes', 'do not ask')
+    .action((code: string, options: ApproveOptions) => approveDevice(context, code, options));
   keys
     .command('revoke')
     .description('Revoke a key by its id: it is refused from now on')
@@ -116,6 +128,37 @@ async function createKey(context: CliContext, { workspace: name, ...key }: KeyOp
   }
   note(context, `Key ${id} of the workspace ${name} (${key.scopes.join(', ')}). It is shown this once:`);
   print(context, secret);
+}
+
+interface ApproveOptions extends Pick<KeyOptions, 'workspace' | 'person' | 'expires'> {
+  scopes?: ApiKeyScope[];
+  yes?: boolean;
+}
+
+async function approveDevice(context: CliContext, code: string, options: ApproveOptions): Promise<void> {
+  const [{ approveDeviceRequest, findDeviceRequest }, { findWorkspace, withDatabase }, { toOperator }] =
+    await loadModules();
+  const { workspace, person = null, expires, yes = false } = options;
+  const scopes = options.scopes?.filter((scope) => scope !== 'admin');
+  if (scopes?.length !== options.scopes?.length) {
+    throw new UsageError(
+      'A machine gets the scopes ingest and read alone; `recount keys create` makes a key of an admin.',
+    );
+  }
+  await withDatabase(context, async (pool) => {
+    const workspaceId = await findWorkspace(pool, workspace);
+    const unknown = `No machine waits with the code ${code}: a code ends after ten minutes, and is approved once.`;
+    const request = await findDeviceRequest(pool.database, code);
+    if (request === undefined) throw new CliError(unknown);
+    const machine = toSingleLine(request.machine);
+    const allowed = (scopes ?? request.scopes).join(', ');
+    const question = `${machine} asked at ${formatTimestamp(request.requestedAt, false)}. Give it a key of the workspace ${workspace} (${allowed})?`;
+    if (!(await confirm(context, question, yes))) return note(context, 'It gets none.');
+    const approval = { workspaceId, scopes, person, keyExpiresAt: toIso(expires) ?? null, actor: toOperator() };
+    const approved = await pool.withTransaction((transaction) => approveDeviceRequest(transaction, code, approval));
+    if (approved === undefined) throw new CliError(unknown);
+    note(context, `${machine} fetches its key within seconds; \`recount keys list\` then shows it.`);
+  });
 }
 
 async function listKeys(context: CliContext, { workspace, json, utc = false }: KeyOptions): Promise<void> {

@@ -10,6 +10,7 @@ export const toKeyActor = (keyId: string): Actor => `key:${keyId}`;
 
 /** What is written today; readers must expect others, of later versions. */
 const AUDIT_ACTIONS = [
+  'device.approve',
   'doctor.fix',
   'key.create',
   'key.revoke',

@@ -44,6 +44,29 @@ export const apiKeys = recountSchema.table(
   ],
 );
 
+/** Machines that ask for a key by a code which an admin approves (RFC 8628). Of no workspace until then. */
+export const deviceRequests = recountSchema.table(
+  'device_requests',
+  {
+    /** What the admin types. */
+    user_code: text().primaryKey(),
+    /** SHA-256 of what the machine fetches its key with. */
+    device_code_hash: text().notNull(),
+    machine: text().notNull(),
+    /** Of the key; never `admin`. */
+    scopes: text().array().$type<Exclude<ApiKeyScope, 'admin'>[]>().notNull(),
+    requested_at: isoTimestamp().notNull().default(sql`now()`),
+    expires_at: isoTimestamp().notNull(),
+    last_polled_at: isoTimestamp(),
+    /** Null until it is approved, as are those that follow. */
+    workspace_id: identifier().references(() => workspaces.id, { onDelete: 'cascade' }),
+    person: text(),
+    key_expires_at: isoTimestamp(),
+    approved_by: text().$type<`key:${string}` | `operator:${string}` | 'system'>(),
+  },
+  (table) => [unique('device_requests_device_code_hash_unique').on(table.device_code_hash)],
+);
+
 /**
  * Who changed what. A trigger refuses to change or delete rows, but for those of a workspace that is being deleted. No foreign
  * key: that a workspace was deleted is told by a row of no workspace.

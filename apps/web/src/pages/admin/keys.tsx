@@ -7,6 +7,7 @@ import { Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
+import { NewMachine } from './new-machine.tsx';
 
 type Key = ApiKeyList['keys'][number];
 type Scope = ApiKeyRequest['scopes'][number];
@@ -49,7 +50,12 @@ export function Keys(): ReactNode {
   return (
     <section aria-labelledby="keys">
       <h2 id="keys">API keys</h2>
-      {whoami.data?.scopes.includes('admin') && <NewKey done={done} />}
+      {whoami.data?.scopes.includes('admin') && (
+        <>
+          <NewKey done={done} />
+          <NewMachine done={() => done()} />
+        </>
+      )}
       <Answered of={keys}>
         {({ keys: all }) => <KeyTable keys={all} ownId={whoami.data?.key_id} ask={setAsked} />}
       </Answered>

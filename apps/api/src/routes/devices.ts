@@ -1,0 +1,146 @@
+import {
+  approvedDeviceSchema,
+  deviceApprovalSchema,
+  deviceCodeRequestSchema,
+  deviceCodeSchema,
+  deviceRefusalSchema,
+  deviceTokenRequestSchema,
+  deviceTokenSchema,
+} from '@recount/contract';
+import {
+  approveDeviceRequest,
+  createDeviceRequest,
+  DEVICE_POLL_INTERVAL_S,
+  DEVICE_REQUEST_MAX_AGE_S,
+  type DeviceScope,
+  holdApiKey,
+  redeemDeviceCode,
+} from '@recount/db';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { actorOf, workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+const MAX_BODY_BYTES = 16 * 1024;
+const RATE_WINDOW_MS = 60_000;
+/** Of one address. */
+const MAX_CODES_PER_MINUTE = 10;
+/** Of one address: as many machines as ask for a minute, five seconds apart. */
+const MAX_TOKENS_PER_MINUTE = 120;
+
+/** How a machine without a key gets one: it shows a code, and an admin approves it (RFC 8628). */
+export async function addDeviceRoutes(
+  parent: ApiApp,
+  { database: pool }: Pick<ApiDependencies, 'database'>,
+): Promise<void> {
+  await parent.register(async (scope) => {
+    const app = scope as ApiApp;
+    app.addContentTypeParser(FORM, { parseAs: 'string', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
+      done(null, Object.fromEntries(new URLSearchParams(String(body)))),
+    );
+    app.addContentTypeParser(
+      'application/json',
+      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
+      app.getDefaultJsonParser('error', 'error'),
+    );
+    const limit = (max: number) => {
+      let count: ReturnType<ApiApp['createRateLimit']> | undefined;
+      return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+        reply.header('cache-control', 'no-store');
+        // Not before the first request: what writes the API's documentation has no limiter.
+        count ??= app.createRateLimit({ max, timeWindow: RATE_WINDOW_MS });
+        const counted = await count(request);
+        if (counted.isAllowed || !counted.isExceeded) return;
+        const headers = { 'retry-after': String(counted.ttlInSeconds) };
+        throw new ProblemError('too-many-requests', `At most ${max} requests a minute from one address`, { headers });
+      };
+    };
+
+    app.post(
+      '/v1/device/code',
+      {
+        onRequest: limit(MAX_CODES_PER_MINUTE),
+        schema: {
+          operationId: 'createDeviceCode',
+          summary: 'Ask for a key by a code that an admin approves',
+          description: 'The device authorization request of RFC 8628. Needs no key.',
+          tags: ['operations'],
+          consumes: [FORM],
+          body: deviceCodeRequestSchema,
+          response: { 200: deviceCodeSchema, 429: problemResponse('Too many machines ask') },
+        },
+      },
+      async (request) => {
+        const { machine, scope: words } = request.body;
+        const scopes = words.split(' ') as DeviceScope[];
+        const made = await pool.withTransaction((transaction) => createDeviceRequest(transaction, { machine, scopes }));
+        if (made === undefined) throw new ProblemError('too-many-requests', 'Too many machines wait to be approved');
+        return {
+          device_code: made.deviceCode,
+          user_code: `${made.userCode.slice(0, 4)}-${made.userCode.slice(4)}`,
+          verification_uri: `${request.protocol}://${request.host}/admin`,
+          expires_in: DEVICE_REQUEST_MAX_AGE_S,
+          interval: DEVICE_POLL_INTERVAL_S,
+        };
+      },
+    );
+
+    app.post(
+      '/v1/device/token',
+      {
+        onRequest: limit(MAX_TOKENS_PER_MINUTE),
+        schema: {
+          operationId: 'redeemDeviceCode',
+          summary: 'Fetch the key of an approved code',
+          description: 'The device access token request of RFC 8628. Needs no key. The key is given once.',
+          tags: ['operations'],
+          consumes: [FORM],
+          body: deviceTokenRequestSchema,
+          response: { 200: deviceTokenSchema, 400: deviceRefusalSchema },
+        },
+      },
+      async (request, reply) => {
+        const { device_code: code } = request.body;
+        const redeemed = await pool.withTransaction((transaction) => redeemDeviceCode(transaction, code));
+        if (typeof redeemed === 'string') return reply.code(400).send({ error: redeemed });
+        const { key, scopes } = redeemed;
+        return reply.send({ access_token: key, token_type: 'Bearer' as const, scope: scopes.join(' ') });
+      },
+    );
+
+    app.post(
+      '/v1/device/approve',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'approveDevice',
+          summary: 'Approve the code of a machine that asks for a key',
+          description: 'Its key ends with the key of this request, and is revoked with it.',
+          tags: ['operations'],
+          body: deviceApprovalSchema,
+          response: {
+            200: approvedDeviceSchema,
+            404: problemResponse('No machine waits with this code, or it waited for too long'),
+          },
+        },
+      },
+      async (request) => {
+        const { user_code: userCode, scopes, person = null } = request.body;
+        const workspaceId = workspaceOf(request);
+        const keyExpiresAt = request.keyHolder?.expiresAt ?? null;
+        const approval = { workspaceId, scopes, person, keyExpiresAt, actor: actorOf(request) };
+        const approved = await pool.withTransaction(async (transaction) => {
+          const isHeld = await holdApiKey(transaction, workspaceId, request.keyHolder?.keyId ?? '');
+          if (!isHeld) throw new ProblemError('invalid-key', 'The key was revoked');
+          return await approveDeviceRequest(transaction, userCode, approval);
+        });
+        if (approved === undefined) {
+          throw new ProblemError('not-found', 'No machine waits with this code: codes end after ten minutes');
+        }
+        return { machine: approved.machine, scopes: approved.scopes };
+      },
+    );
+  });
+}

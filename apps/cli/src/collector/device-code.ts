@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DeviceCode, DeviceRefusal, DeviceToken } from '@recount/contract';
+import { type CliContext, note } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { type HttpAnswer, sendRequest } from '../connection/send-request.ts';
+
+const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
+/** RFC 8628, section 3.5: how much longer to wait from a `slow_down` on. */
+const SLOW_DOWN_S = 5;
+
+/** Shows a code, and waits until an admin has approved it; returns the key that the server then gives. */
+export async function fetchKeyByCode(context: CliContext, url: string, machine: string): Promise<string> {
+  const signal = context.listenForInterruption();
+  const asked = await post(`${url}/v1/device/code`, { client_id: 'recount', scope: 'ingest', machine }, signal);
+  if (asked.status === 404) {
+    throw new CliError(`${url} gives no codes: set RECOUNT_API_KEY, or give --key-file.`);
+  }
+  if (asked.status !== 200) throw new CliError(`${url} gives no code: ${toReason(asked)}`);
+  const { device_code, user_code, verification_uri, expires_in, interval } = JSON.parse(asked.text) as DeviceCode;
+  note(context, `Have an admin of ${url} let this machine in, within ${Math.round(expires_in / 60)} minutes:`);
+  note(context, `  recount keys approve ${user_code}`);
+  note(context, `there, or with the code ${user_code} at ${verification_uri}. Waiting …`);
+  const endMs = performance.now() + expires_in * 1000;
+  for (let intervalS = interval; performance.now() < endMs; ) {
+    await sleep(intervalS * 1000, undefined, { signal }).catch(() => signal.throwIfAborted());
+    const answer = await post(`${url}/v1/device/token`, { grant_type: GRANT_TYPE, device_code }, signal).catch(
+      ignoreOutage,
+    );
+    if (answer?.status === 200) return (JSON.parse(answer.text) as DeviceToken).access_token;
+    const refusal = answer?.status === 400 ? (JSON.parse(answer.text) as Partial<DeviceRefusal>).error : undefined;
+    if (refusal === 'slow_down') intervalS += SLOW_DOWN_S;
+    if (refusal === 'expired_token') break;
+    if (refusal === 'access_denied') throw new CliError('The key of who approved the code was revoked: ask again.');
+  }
+  throw new CliError(`Nobody approved the code ${user_code}: run the command again for a new one.`);
+}
+
+/** The network may be away for a moment. */
+function ignoreOutage(error: Error): undefined {
+  if (!(error instanceof CliError)) throw error;
+}
+
+async function post(url: string, fields: Record<string, string>, signal: AbortSignal): Promise<HttpAnswer> {
+  const body = Buffer.from(new URLSearchParams(fields).toString());
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(body.length) };
+  try {
+    return await sendRequest(new URL(url), { method: 'POST', headers, body: toBody(body), signal });
+  } catch (cause) {
+    signal.throwIfAborted();
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new CliError(`Cannot reach ${new URL(url).origin} (${code ?? message})`, { cause });
+  }
+}
+
+async function* toBody(bytes: Buffer): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+function toReason({ status, text }: HttpAnswer): string {
+  try {
+    return (JSON.parse(text) as { detail?: string }).detail ?? `it answers ${status}`;
+  } catch {
+    return `it answers ${status}`;
+  }
+}

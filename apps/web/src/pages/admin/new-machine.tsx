@@ -1,0 +1,46 @@
+import type { ApprovedDevice, DeviceApproval } from '@recount/contract';
+import { useMutation } from '@tanstack/react-query';
+import type { FormEvent, ReactNode } from 'react';
+import { send } from '../../api/client.ts';
+import { Failure } from '../../ui/states.tsx';
+
+const approve = async (body: DeviceApproval): Promise<ApprovedDevice> =>
+  (await (await send('POST', '/v1/device/approve', body)).json()) as ApprovedDevice;
+
+/** Lets a machine in whose `recount connect` shows a code. It fetches a key of its own, which nobody sees. */
+export function NewMachine({ done }: { done: () => void }): ReactNode {
+  const approval = useMutation({ mutationFn: approve, onSuccess: done });
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    const data = new FormData(form);
+    const person = String(data.get('person')).trim();
+    const body = { user_code: String(data.get('code')), ...(person !== '' && { person }) };
+    approval.mutate(body, { onSuccess: () => form.reset() });
+  };
+  return (
+    <details className="panel new-key">
+      <summary>Let a machine in</summary>
+      <form className="admin-form" onSubmit={onSubmit}>
+        <label>
+          Code that <code>recount connect</code> shows on the machine
+          <input name="code" required maxLength={20} placeholder="WDJB-MJHT" autoComplete="off" spellCheck={false} />
+        </label>
+        <label>
+          Whose machine it is (empty: the upload says whose work it is)
+          <input name="person" maxLength={200} placeholder="ada@example.org" />
+        </label>
+        <button type="submit" className="primary" disabled={approval.isPending}>
+          Let it in
+        </button>
+        {approval.data !== undefined && (
+          <p role="status">
+            {approval.data.machine} fetches its key ({approval.data.scopes.join(', ')}) within seconds. Revoke it if
+            that is not the machine you meant.
+          </p>
+        )}
+        {approval.error !== null && <Failure error={approval.error} />}
+      </form>
+    </details>
+  );
+}
