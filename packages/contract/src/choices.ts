@@ -29,3 +29,6 @@ export const FINDING_KINDS = [
   'expensive-session',
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
+
+/** What the turns of a conversation are. */
+export const TURN_KINDS = ['prompt', 'answer', 'context', 'system'] as const;

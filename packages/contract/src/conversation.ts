@@ -1,32 +1,52 @@
+import type { TURN_KINDS } from './choices.ts';
 import type { ContentBlock, Message } from './messages.ts';
 
+type ConversationBlock = Pick<
+  ContentBlock,
+  | 'block_type'
+  | 'content_text'
+  | 'thinking_text'
+  | 'tool_name'
+  | 'tool_kind'
+  | 'tool_use_id'
+  | 'tool_result_id'
+  | 'is_error'
+>;
+type TokenCounts = Pick<Message, 'tokens_in' | 'cache_read' | 'cache_write'>;
+
+/** What of a message its place in a conversation depends on: outlines are made of no more. */
+export type ConversationMessage = Pick<Message, 'message_type' | 'metadata'> &
+  TokenCounts & { content_blocks: readonly ConversationBlock[] };
+
+type BlockOf<M extends ConversationMessage> = M['content_blocks'][number];
+
 /** A tool call with what came back. */
-export interface ToolStep {
+export interface ToolStep<M extends ConversationMessage = Message> {
   kind: 'tool';
-  use: ContentBlock;
+  use: BlockOf<M>;
   /** Absent if the session ended before it came, or the agent does not keep results. */
-  result?: ContentBlock | undefined;
-  /** When the result was written; ISO 8601. */
-  resultTimestamp?: string | null | undefined;
+  result?: BlockOf<M> | undefined;
+  /** The message that brought the result. */
+  resultMessage?: M | undefined;
 }
 
-export type Step =
-  | { kind: 'text' | 'thinking' | 'other'; block: ContentBlock }
-  | ToolStep
+export type Step<M extends ConversationMessage = Message> =
+  | { kind: 'text' | 'thinking' | 'other'; block: BlockOf<M> }
+  | ToolStep<M>
   /** A result whose call is not among the messages. */
-  | { kind: 'result'; block: ContentBlock };
+  | { kind: 'result'; block: BlockOf<M> };
 
 /**
  * What a turn is: a person's prompt, the agent's answer, what the agent's program put in for itself (`context`), or a notice of the
  * program (`system`), among them summaries of a compaction.
  */
-type TurnKind = 'prompt' | 'answer' | 'context' | 'system';
+type TurnKind = (typeof TURN_KINDS)[number];
 
 /** A message as a reader sees it: without the results that stand with their calls. */
-export interface Turn {
+export interface Turn<M extends ConversationMessage = Message> {
   kind: TurnKind;
-  message: Message;
-  steps: Step[];
+  message: M;
+  steps: Step<M>[];
 }
 
 /**
@@ -34,19 +54,19 @@ export interface Turn {
  * disappear. Pure; the messages are those of one transcript, in their order. With a page of messages, calls whose results are on the next
  * page have none: join pages first.
  */
-export function toConversation(messages: readonly Message[]): Turn[] {
-  const pending = new Map<string, ToolStep>();
-  const turns: Turn[] = [];
+export function toConversation<M extends ConversationMessage = Message>(messages: Iterable<M>): Turn<M>[] {
+  const pending = new Map<string, ToolStep<M>>();
+  const turns: Turn<M>[] = [];
   for (const message of messages) {
-    const steps: Step[] = [];
+    const steps: Step<M>[] = [];
     for (const block of message.content_blocks) {
       const call = block.tool_result_id === null ? undefined : pending.get(block.tool_result_id);
       if (call !== undefined && call.result === undefined) {
         call.result = block;
-        call.resultTimestamp = message.timestamp;
+        call.resultMessage = message;
         continue;
       }
-      const step = toStep(block);
+      const step = toStep<M>(block);
       if (step === undefined) continue;
       steps.push(step);
       if (step.kind === 'tool' && block.tool_use_id !== null) pending.set(block.tool_use_id, step);
@@ -57,11 +77,11 @@ export function toConversation(messages: readonly Message[]): Turn[] {
 }
 
 /** A compaction, or an error of the model's API: worth a line though there is no text. */
-const isNotice = ({ message_type: type, metadata }: Message): boolean =>
+const isNotice = ({ message_type: type, metadata }: ConversationMessage): boolean =>
   type === 'system' && (metadata.compactMetadata !== undefined || metadata.error !== undefined);
 
 /** Blocks without anything to show are left out: signatures of thinking that the vendor keeps to itself. */
-function toStep(block: ContentBlock): Step | undefined {
+function toStep<M extends ConversationMessage>(block: BlockOf<M>): Step<M> | undefined {
   switch (block.block_type) {
     case 'text':
       return isBlank(block.content_text) ? undefined : { kind: 'text', block };
@@ -79,11 +99,29 @@ function toStep(block: ContentBlock): Step | undefined {
 
 const isBlank = (text: string | null): boolean => text === null || text.trim() === '';
 
+/** Whether something of it failed: a call, or a request to the model's API. */
+export const hasError = <M extends ConversationMessage>({ message, steps }: Turn<M>): boolean =>
+  message.metadata.error !== undefined ||
+  message.metadata.level === 'error' ||
+  steps.some((step) =>
+    step.kind === 'tool' ? step.result?.is_error === true : step.kind === 'result' && step.block.is_error === true,
+  );
+
+export const hasEdit = <M extends ConversationMessage>({ steps }: Turn<M>): boolean =>
+  steps.some((step) => step.kind === 'tool' && step.use.tool_kind === 'edit');
+
+/** Tokens that a response read: its whole input. Null where it has no usage. */
+export const toContextTokens = ({ tokens_in, cache_read, cache_write }: TokenCounts): number | null =>
+  tokens_in === null ? null : tokens_in + (cache_read ?? 0) + (cache_write ?? 0);
+
 /** What agents' programs write in the place of a prompt begins with one of their tags. */
 const PROGRAM_TEXT =
   /^\s*<(?:command-name|command-message|local-command|system-reminder|environment_context|user_instructions|bash-)/;
 
-function toTurnKind({ message_type: type, metadata }: Message, steps: readonly Step[]): TurnKind {
+function toTurnKind<M extends ConversationMessage>(
+  { message_type: type, metadata }: ConversationMessage,
+  steps: readonly Step<M>[],
+): TurnKind {
   if (type === 'assistant') return 'answer';
   if (type !== 'user') return 'system';
   const [first] = steps;

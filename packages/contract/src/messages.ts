@@ -1,6 +1,7 @@
 import { TOOL_KINDS } from '@recount/core';
 import { z } from 'zod';
-import { countField, nextCursorField, pageQueryFields, timestampField, transcriptIdField } from './fields.ts';
+import { TURN_KINDS } from './choices.ts';
+import { countField, nextCursorField, pageQueryFields, text, timestampField, transcriptIdField } from './fields.ts';
 
 /** Place in the raw transcript, of messages and content blocks alike. */
 const placeFields = {
@@ -8,6 +9,8 @@ const placeFields = {
   byte_offset: countField.describe('Where the line starts in the raw transcript'),
   byte_length: countField.describe('Of the line, without its line feed'),
 };
+
+const messageIdField = z.string().regex(/^[0-9A-Z]{26}$/, 'Not the id of a message');
 
 const metadata = z.record(z.string(), z.unknown());
 
@@ -70,10 +73,15 @@ export const messageSchema = z
 
 export type Message = z.infer<typeof messageSchema>;
 
+const transcriptIdParameter = transcriptIdField
+  .optional()
+  .describe('Another transcript of the session than its primary one, where versions diverged');
+
 export const messageListQuerySchema = z.strictObject({
-  transcript_id: transcriptIdField
+  transcript_id: transcriptIdParameter,
+  from_message_id: messageIdField
     .optional()
-    .describe('Another transcript of the session than its primary one, where versions diverged'),
+    .describe('The first message of the first page, by its id; left out: from the beginning'),
   ...pageQueryFields,
 });
 
@@ -93,3 +101,51 @@ export const messageListSchema = z
   });
 
 export type MessageList = z.infer<typeof messageListSchema>;
+
+const MAX_CONTAINED_LENGTH = 200;
+
+export const outlineQuerySchema = z.strictObject({
+  transcript_id: transcriptIdParameter,
+  contains: text(MAX_CONTAINED_LENGTH)
+    .optional()
+    .describe('Only turns with this text, in any case, in their texts, thinking, calls or results'),
+});
+
+/** As a client writes it. */
+export type OutlineQuery = z.input<typeof outlineQuerySchema>;
+
+const outlineTurnSchema = z
+  .object({
+    id: z.string().describe('Of its message'),
+    ordinal: countField.describe(
+      'Of its message; messages that hold nothing but results stand with their calls, and have no turn',
+    ),
+    kind: z
+      .enum(TURN_KINDS)
+      .describe(
+        'A prompt, the agent’s answer, what its program put in (`context`), or a notice of the program (`system`)',
+      ),
+    is_error: z.boolean().describe('A call of it failed, or a request to the model’s API'),
+    is_edit: z.boolean().describe('It has a call that edits files'),
+    context_tokens: tokens.describe('What the response read: input and cache; null where it has no usage'),
+    cost_usd: z.number().nullable().describe('US dollars; null where there is no usage or no price'),
+    result_ordinals: z.array(countField).describe('Of the messages that bring the results of its calls'),
+  })
+  .meta({ id: 'OutlineTurn', description: 'A turn of a conversation, without its texts' });
+
+export type OutlineTurn = z.infer<typeof outlineTurnSchema>;
+
+export const outlineSchema = z
+  .object({
+    session_id: z.string(),
+    transcript_id: transcriptIdField.describe('Whose messages these are'),
+    message_count: countField.describe('Messages that the turns are made of'),
+    turns: z.array(outlineTurnSchema),
+    is_cut: z.boolean().describe('Whether the transcript has more messages than an outline takes, 200,000'),
+  })
+  .meta({
+    id: 'Outline',
+    description: 'All turns of a conversation, without their texts: to find places, and then read only these',
+  });
+
+export type Outline = z.infer<typeof outlineSchema>;

@@ -54,14 +54,14 @@ interface MessagePage {
 }
 
 /**
- * Messages of a transcript with their blocks: at most `limit`, and fewer where their texts are long. A cursor holds
+ * Messages of a transcript with their blocks, from `fromId` or the beginning: at most `limit`, and fewer where their texts are long. A cursor holds
  * the id of a message, which is the same after a re-parse and in a longer version of the session: a page begun before
  * either goes on after it. Throws ProblemError `invalid-cursor`.
  */
 export async function listMessagePage(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,
-  { limit, cursor }: { limit: number; cursor?: string | undefined },
+  { limit, cursor, fromId }: { limit: number; cursor?: string | undefined; fromId?: string | undefined },
 ): Promise<MessagePage> {
   let afterId = parseCursor(messageCursorSchema, cursor)?.message;
   const messages: Message[] = [];
@@ -69,7 +69,7 @@ export async function listMessagePage(
   for (;;) {
     // One more than is taken tells whether there is a next page.
     const wanted = Math.min(MESSAGES_PER_READ, limit - messages.length);
-    const found = await listMessages(database, workspaceId, rowSetId, { afterId, limit: wanted + 1 });
+    const found = await listMessages(database, workspaceId, rowSetId, { afterId, fromId, limit: wanted + 1 });
     for (const { message, blocks } of found.slice(0, wanted)) {
       messages.push({ ...message, content_blocks: blocks });
       for (const block of blocks) textLength += measureBlock(block);

@@ -95,6 +95,7 @@ describe('/openapi.json', () => {
       'get /v1/sessions/{session_id}/document',
       'get /v1/sessions/{session_id}/events',
       'get /v1/sessions/{session_id}/messages',
+      'get /v1/sessions/{session_id}/outline',
       'get /v1/sessions/{session_id}/subagents',
       'get /v1/settings',
       'get /v1/shares',

@@ -1,6 +1,8 @@
 import {
   messageListQuerySchema,
   messageListSchema,
+  outlineQuerySchema,
+  outlineSchema,
   sessionCostsSchema,
   sessionDetailSchema,
   sessionListQuerySchema,
@@ -23,6 +25,7 @@ import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { toLiveTotals } from '../live/to-live-totals.ts';
+import { readOutline } from '../paging/outline.ts';
 import { addErrorCounts, listMessagePage, listSessionPage } from '../paging/pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
@@ -34,6 +37,11 @@ import { listTranscriptPage, requireTranscript } from './transcripts.ts';
 const TRANSCRIPTS_OF_SESSION = 100;
 
 const notFound = problemResponse('The workspace has no such session; one appears when a transcript of it is ingested');
+
+const noRows = {
+  409: problemResponse('The transcript has no rows: it is not ingested, or superseded by a longer one'),
+  410: problemResponse('The workspace keeps the messages no longer'),
+};
 
 /** Everything about sessions but their deletion. */
 export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
@@ -130,24 +138,47 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
         tags: ['sessions'],
         params: sessionParamsSchema,
         querystring: messageListQuerySchema,
-        response: {
-          200: messageListSchema,
-          404: notFound,
-          409: problemResponse('The transcript has no rows: it is not ingested, or superseded by a longer one'),
-          410: problemResponse('The workspace keeps the messages no longer'),
-        },
+        response: { 200: messageListSchema, 404: notFound, ...noRows },
       },
     },
     async (request) => {
       const workspaceId = workspaceOf(request);
-      const { transcript_id, limit, cursor } = request.query;
+      const { transcript_id, from_message_id: fromId, limit, cursor } = request.query;
       // One snapshot: the session may be replaced by a longer version between two queries.
       return await deps.database.withSnapshot(async (snapshot) => {
         const session = await requireSession(snapshot, workspaceId, request.params.session_id);
         const transcriptId = transcript_id ?? session.primary_transcript_id;
         const rowSetId = await requireRows(snapshot, session, transcriptId);
-        const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor });
+        const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor, fromId });
         return { session_id: session.session_id, transcript_id: transcriptId, ...page };
+      });
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id/outline',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getSessionOutline',
+        summary: 'Read the turns of a session without their texts',
+        description:
+          'All of them, however many there are: what each is, cost and failed. Read the messages of those that are wanted with `from_message_id`.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        querystring: outlineQuerySchema,
+        response: { 200: outlineSchema, 404: notFound, ...noRows },
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const { transcript_id, contains } = request.query;
+      return await deps.database.withSnapshot(async (snapshot) => {
+        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+        const transcriptId = transcript_id ?? session.primary_transcript_id;
+        const rowSetId = await requireRows(snapshot, session, transcriptId);
+        const outline = await readOutline(snapshot, { workspaceId, rowSetId }, contains);
+        return { session_id: session.session_id, transcript_id: transcriptId, ...outline };
       });
     },
   );

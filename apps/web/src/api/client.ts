@@ -20,6 +20,8 @@ import type {
   mcpServersReportQuerySchema,
   modelChoiceReportQuerySchema,
   modelsReportQuerySchema,
+  Outline,
+  OutlineQuery,
   PermissionDenialsReport,
   Problem,
   ProgramsReport,
@@ -65,6 +67,7 @@ export interface Routes {
   '/v1/sessions': [SessionListQuery, SessionList];
   '/v1/sessions/{session_id}': [Record<never, never>, SessionDetail];
   '/v1/sessions/{session_id}/messages': [MessageListQuery, MessageList];
+  '/v1/sessions/{session_id}/outline': [OutlineQuery, Outline];
   '/v1/sessions/{session_id}/subagents': [Pick<SessionListQuery, 'limit' | 'cursor' | 'sort' | 'order'>, SessionList];
   '/v1/transcripts': [TranscriptListQuery, TranscriptList];
   '/v1/transcripts/{transcript_id}': [Record<never, never>, Transcript];

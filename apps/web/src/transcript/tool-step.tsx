@@ -16,12 +16,15 @@ type Input = Readonly<Record<string, unknown>>;
 
 const toInput = (value: unknown): Input => (typeof value === 'object' && value !== null ? (value as Input) : {});
 
+/** Milliseconds since 1970; NaN where a time is not known. */
+const toMs = (iso: string | null | undefined): number => (iso == null ? Number.NaN : Date.parse(iso));
+
 /** A tool call with what came back: one line, and on opening it, both in the look of what they are. */
 export function ToolCall({ step, timestamp }: { step: ToolStep; timestamp: string | null }): ReactNode {
-  const { use, result, resultTimestamp } = step;
+  const { use, result, resultMessage } = step;
   const kind = use.tool_kind ?? 'other';
   const isError = result?.is_error === true;
-  const tookMs = timestamp && resultTimestamp ? Date.parse(resultTimestamp) - Date.parse(timestamp) : undefined;
+  const tookMs = toMs(resultMessage?.timestamp) - toMs(timestamp);
   const subject = describeToolInput(use.tool_input);
   const summary = (
     <>
@@ -29,7 +32,7 @@ export function ToolCall({ step, timestamp }: { step: ToolStep; timestamp: strin
       <span className={`tool-subject clip ${kind === 'shell' ? 'mono' : ''}`}>{toVisible(subject.slice(0, 400))}</span>
       {isError && <span className="tag error">failed</span>}
       {result === undefined && <span className="tag warn">no result</span>}
-      {tookMs !== undefined && tookMs >= 0 && <span className="tool-time muted">{formatDuration(tookMs)}</span>}
+      {tookMs >= 0 && <span className="tool-time muted">{formatDuration(tookMs)}</span>}
     </>
   );
   const isOpenAtFirst = kind === 'edit' || kind === 'plan' || kind === 'question';

@@ -1,6 +1,6 @@
 import type { ContentBlock } from '@recount/contract';
 import type { Step, Turn } from '@recount/contract/conversation';
-import { toVisible } from '@recount/contract/conversation';
+import { toContextTokens, toVisible } from '@recount/contract/conversation';
 import { memo, type ReactNode, useContext, useState } from 'react';
 import { formatClock, formatCompact, formatFullTime, formatMoney, toShortModel } from '../format/values.ts';
 import { useExpanded } from './expansion.ts';
@@ -11,21 +11,6 @@ import { Result, ToolCall } from './tool-step.tsx';
 import { TranscriptContext } from './transcript-context.ts';
 
 const PROMPT_LINES = 40;
-
-/** Tokens that a response read: its whole input. Null where it has no usage. */
-export function toContextTokens({ message: { tokens_in, cache_read, cache_write } }: Turn): number | null {
-  return tokens_in === null ? null : tokens_in + (cache_read ?? 0) + (cache_write ?? 0);
-}
-
-export const hasError = ({ message, steps }: Turn): boolean =>
-  message.metadata.error !== undefined ||
-  message.metadata.level === 'error' ||
-  steps.some((step) =>
-    step.kind === 'tool' ? step.result?.is_error === true : step.kind === 'result' && step.block.is_error === true,
-  );
-
-export const hasEdit = ({ steps }: Turn): boolean =>
-  steps.some((step) => step.kind === 'tool' && step.use.tool_kind === 'edit');
 
 /** A message as people read it, with what can be done with it. */
 export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Turn; isSelected: boolean }): ReactNode {
@@ -59,8 +44,8 @@ export const TurnView = memo(function TurnView({ turn, isSelected }: { turn: Tur
         <span className="turn-figures muted">
           {message.tokens_out !== null && (
             <>
-              <span title={`${toContextTokens(turn)} tokens in the context, ${message.tokens_out} written`}>
-                {formatCompact(toContextTokens(turn))} → {formatCompact(message.tokens_out)}
+              <span title={`${toContextTokens(message)} tokens in the context, ${message.tokens_out} written`}>
+                {formatCompact(toContextTokens(message))} → {formatCompact(message.tokens_out)}
               </span>
               <data
                 value={message.cost_usd ?? ''}

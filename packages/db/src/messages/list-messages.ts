@@ -1,16 +1,16 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, eq, gt, inArray } from '../drizzle.cjs';
+import { and, asc, eq, gt, gte, inArray } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from './schema.ts';
 
 type MessageRow = typeof transcriptMessages.$inferSelect;
 export type ContentBlockRow = typeof contentBlocks.$inferSelect;
 
-/** Messages of a transcript, by its `row_set_id`, in their order with their blocks, at most `limit` after the one with id `afterId`. */
+/** Messages of a transcript, by its `row_set_id`, in their order with their blocks, at most `limit`: after the one with id `afterId`, or from `fromId` on. */
 export async function listMessages(
   database: Database,
   workspaceId: string,
   rowSetId: string,
-  page: { afterId?: string | undefined; limit: number },
+  page: { afterId?: string | undefined; fromId?: string | undefined; limit: number },
 ): Promise<{ message: MessageRow; blocks: ContentBlockRow[] }[]> {
   const messages = await database
     .select()
@@ -20,6 +20,7 @@ export async function listMessages(
         eq(transcriptMessages.workspace_id, workspaceId),
         eq(transcriptMessages.row_set_id, rowSetId),
         page.afterId === undefined ? undefined : gt(transcriptMessages.id, page.afterId),
+        page.fromId === undefined ? undefined : gte(transcriptMessages.id, page.fromId),
       ),
     )
     .orderBy(asc(transcriptMessages.id))

@@ -1,39 +1,36 @@
-import type { SessionDetail } from '@recount/contract';
-import type { Turn } from '@recount/contract/conversation';
-import { useWindowVirtualizer } from '@tanstack/react-virtual';
-import {
-  type ReactNode,
-  useCallback,
-  useDeferredValue,
-  useEffect,
-  useLayoutEffect,
-  useMemo,
-  useRef,
-  useState,
-} from 'react';
+import type { Outline, OutlineTurn, SessionDetail } from '@recount/contract';
+import { useWindowVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
+import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { Expansion } from '../../transcript/expansion.ts';
-import { hasEdit, hasError, TurnView } from '../../transcript/turn.tsx';
+import { TurnView } from '../../transcript/turn.tsx';
+import { Failure } from '../../ui/states.tsx';
 import { useKeys } from '../../ui/use-keys.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
-import { Timeline } from './timeline.tsx';
-import type { Conversation } from './use-conversation.ts';
+import { type Direction, isError, isPrompt, type Matches, ReaderBar } from './reader-bar.tsx';
+import { type ConversationKey, useOutline } from './use-outline.ts';
 import { useTextMarks } from './use-text-marks.ts';
+import { useTurns } from './use-turns.ts';
 
 const ESTIMATED_TURN_PX = 120;
 const OVERSCAN_TURNS = 4;
 
-/** The conversation, of which the part in sight is in the document; with jumps by keys, buttons, timeline, search and links. */
+/**
+ * The conversation: of all turns their outline, and of those in sight, which alone are in the document, their texts. Jumps by keys,
+ * buttons, timeline, search and links.
+ */
 export function Reader({
   conversation,
+  outline,
   expansion,
   session,
 }: {
-  conversation: Conversation;
+  conversation: ConversationKey;
+  outline: Outline;
   expansion: Expansion;
   session: SessionDetail;
 }): ReactNode {
-  const { turns, isComplete, messageCount } = conversation;
-  const [{ message, find = '' }, change] = useUrlState();
+  const { turns } = outline;
+  const [{ message, find = '' }] = useUrlState();
   const [selected, setSelected] = useState(-1);
   const list = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
@@ -51,30 +48,38 @@ export function Reader({
     overscan: OVERSCAN_TURNS,
     scrollMargin: margin,
     scrollPaddingStart: barHeight,
-    getItemKey: (index) => turns[index]?.message.id ?? index,
+    getItemKey: useCallback((index: number) => turns[index]?.id ?? index, [turns]),
   });
+  const items = virtual.getVirtualItems();
+  const {
+    find: findLoaded,
+    error,
+    retry,
+  } = useTurns(conversation, outline, items[0]?.index ?? 0, items.at(-1)?.index ?? 0);
+  const scrollTo = useKeptPlace(virtual, items.filter(({ index }) => findLoaded(index) !== undefined).length);
   const goTo = useCallback(
     (index: number) => {
       if (index < 0 || index >= turns.length) return;
       setSelected(index);
-      virtual.scrollToIndex(index, { align: 'start' });
+      scrollTo(index);
     },
-    [turns.length, virtual],
+    [turns.length, scrollTo],
   );
-  useLinkedMessage(message, conversation, goTo);
-  const wanted = useDeferredValue(find.trim().toLowerCase());
-  const found = useMemo(
-    () => (wanted === '' ? [] : turns.flatMap((turn, index) => (containsText(turn, wanted) ? [index] : []))),
-    [turns, wanted],
-  );
-  useTextMarks(list, wanted);
-  const jump = (direction: 1 | -1, matches: (turn: Turn) => boolean): void =>
-    goTo(findTurn(turns, selected, direction, matches));
-  const inFound = (direction: 1 | -1): void => {
+  useLinkedMessage(message, turns, goTo);
+  const wanted = find.trim();
+  const foundOutline = useOutline(conversation, wanted);
+  const found = useMemo(() => {
+    if (wanted === '' || foundOutline.data === undefined || foundOutline.isPlaceholderData) return undefined;
+    const ids = new Set(foundOutline.data.turns.map(({ id }) => id));
+    return turns.flatMap(({ id }, index) => (ids.has(id) ? [index] : []));
+  }, [turns, wanted, foundOutline.data, foundOutline.isPlaceholderData]);
+  useTextMarks(list, wanted.toLowerCase());
+  const jump = (direction: Direction, matches: Matches): void => goTo(findTurn(turns, selected, direction, matches));
+  const goToFound = (direction: Direction): void => {
     const next =
       direction > 0
-        ? (found.find((index) => index > selected) ?? found[0])
-        : (found.findLast((index) => index < selected) ?? found.at(-1));
+        ? (found?.find((index) => index > selected) ?? found?.[0])
+        : (found?.findLast((index) => index < selected) ?? found?.at(-1));
     if (next !== undefined) goTo(next);
   };
   useKeys({
@@ -82,60 +87,29 @@ export function Reader({
     k: () => goTo(Math.max(0, selected - 1)),
     ']': () => jump(1, isPrompt),
     '[': () => jump(-1, isPrompt),
-    n: () => jump(1, hasError),
-    N: () => jump(-1, hasError),
+    n: () => jump(1, isError),
+    N: () => jump(-1, isError),
     g: () => goTo(0),
     G: () => goTo(turns.length - 1),
     e: () => toggle(list.current, turns[selected], expansion),
   });
   return (
     <>
-      <div className="reader-bar" ref={bar}>
-        <Timeline turns={turns} current={selected} goTo={goTo} />
-        <div className="row">
-          <Jump label="prompt" keys={['[', ']']} jump={(direction) => jump(direction, isPrompt)} />
-          <Jump label="error" keys={['N', 'n']} jump={(direction) => jump(direction, hasError)} />
-          <Jump label="edit" jump={(direction) => jump(direction, hasEdit)} />
-          <button type="button" className="quiet" onClick={() => expansion.setAll(true)}>
-            Expand all
-          </button>
-          <button type="button" className="quiet" onClick={() => expansion.setAll(undefined)}>
-            Fold
-          </button>
-          <button
-            type="button"
-            className="quiet"
-            onClick={() => void navigator.clipboard.writeText(toMarkdown(session, turns))}
-          >
-            Copy as Markdown
-          </button>
-          <form
-            className="row find"
-            onSubmit={(event) => {
-              event.preventDefault();
-              inFound(1);
-            }}
-          >
-            <input
-              type="search"
-              aria-label="Find in this session"
-              placeholder="Find in this session"
-              value={find}
-              onChange={({ target }) => change({ find: target.value }, { replace: true })}
-            />
-            {wanted !== '' && (
-              <span className="muted" role="status">
-                {found.length.toLocaleString()} {found.length === 1 ? 'message' : 'messages'}
-              </span>
-            )}
-          </form>
-          {!isComplete && <span className="muted">{messageCount.toLocaleString()} messages loaded …</span>}
-        </div>
-      </div>
+      <ReaderBar
+        ref={bar}
+        {...{ session, turns, expansion, goTo, jump, goToFound }}
+        current={selected}
+        foundCount={found?.length}
+      />
+      {outline.is_cut && (
+        <p className="caveats">
+          These are the first {outline.message_count.toLocaleString()} messages. The raw transcript has all of them.
+        </p>
+      )}
+      {error !== null && <Failure error={error} retry={retry} />}
       <div ref={list} className="turns" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map(({ index, start, key }) => {
-          const turn = turns[index];
-          if (turn === undefined) return null;
+        {items.map(({ index, start, key }) => {
+          const turn = findLoaded(index);
           return (
             <div
               key={key}
@@ -144,7 +118,11 @@ export function Reader({
               className="turn-place"
               style={{ transform: `translateY(${start - margin}px)` }}
             >
-              <TurnView turn={turn} isSelected={index === selected} />
+              {turn === undefined ? (
+                <UnloadedTurn turn={turns[index]} />
+              ) : (
+                <TurnView turn={turn} isSelected={index === selected} />
+              )}
             </div>
           );
         })}
@@ -153,10 +131,14 @@ export function Reader({
   );
 }
 
-const isPrompt = ({ kind }: Turn): boolean => kind === 'prompt';
+const UnloadedTurn = ({ turn }: { turn: OutlineTurn | undefined }): ReactNode => (
+  <div className={`turn turn-${turn?.kind} turn-unloaded`} aria-busy="true">
+    <p className="muted">Loading …</p>
+  </div>
+);
 
 /** -1 if there is none. */
-function findTurn(turns: readonly Turn[], from: number, direction: 1 | -1, matches: (turn: Turn) => boolean): number {
+function findTurn(turns: readonly OutlineTurn[], from: number, direction: Direction, matches: Matches): number {
   for (let index = from + direction; index >= 0 && index < turns.length; index += direction) {
     const turn = turns[index];
     if (turn !== undefined && matches(turn)) return index;
@@ -165,94 +147,62 @@ function findTurn(turns: readonly Turn[], from: number, direction: 1 | -1, match
 }
 
 const REPEATED_AFTER_MS = [100, 300, 800];
+/** Whoever went somewhere is reading by then. */
+const KEPT_MS = 5000;
 
-/** Goes to the message that the address names, once it is there. */
-function useLinkedMessage(
-  id: string | undefined,
-  { turns, isComplete }: Conversation,
-  goTo: (index: number) => void,
-): void {
-  const done = useRef<string>(undefined);
-  const latest = useRef(goTo);
-  latest.current = goTo;
+/**
+ * Scrolls to a turn, and again when turns around it are loaded and measured, as only then its place is exact: until one scrolls by
+ * oneself.
+ */
+function useKeptPlace(virtual: Virtualizer<Window, Element>, loadedCount: number): (index: number) => void {
+  const place = useRef<{ index: number; untilMs: number }>(undefined);
+  const latest = useRef(virtual);
+  latest.current = virtual;
   useEffect(() => {
-    if (id === undefined || done.current === id) return;
-    // Messages that hold nothing but results stand with their calls: the one before has it.
-    const index = turns.findLastIndex(({ message }) => message.id <= id);
-    if (index < 0 || (!isComplete && index === turns.length - 1 && turns[index]?.message.id !== id)) return;
-    done.current = id;
-    goTo(index);
-    // Heights are measured when turns come into the document: only then is the place exact.
-    for (const delayMs of REPEATED_AFTER_MS) setTimeout(() => latest.current(index), delayMs);
-  }, [id, turns, isComplete, goTo]);
-}
-
-function containsText({ steps }: Turn, wanted: string): boolean {
-  const contains = (text: string | null | undefined): boolean => text?.toLowerCase().includes(wanted) === true;
-  return steps.some((step) => {
-    if (step.kind !== 'tool')
-      return (
-        contains(step.block.content_text) || contains(step.block.thinking_text) || contains(step.block.result_text)
-      );
-    const { use, result } = step;
-    return contains(use.tool_name) || contains(JSON.stringify(use.tool_input)) || contains(result?.result_text);
-  });
-}
-
-/** Opens what the turn has folded, or folds it if all is open. */
-function toggle(list: HTMLElement | null, turn: Turn | undefined, expansion: Expansion): void {
-  if (turn === undefined) return;
-  const article = list?.querySelector(`[data-message="${CSS.escape(turn.message.id)}"]`);
-  const folds = [...(article?.querySelectorAll<HTMLElement>('[data-fold]') ?? [])];
-  const isAllOpen = folds.every((fold) => fold.getAttribute('aria-expanded') === 'true');
-  for (const { dataset } of folds) if (dataset.fold !== undefined) expansion.set(dataset.fold, !isAllOpen);
-}
-
-function Jump({
-  label,
-  keys,
-  jump,
-}: {
-  label: string;
-  keys?: [string, string];
-  jump: (direction: 1 | -1) => void;
-}): ReactNode {
-  return (
-    <span className="jump" role="group" aria-label={`Go to ${label}`}>
-      <button
-        type="button"
-        className="quiet"
-        aria-label={`Previous ${label}`}
-        title={keys && `Key ${keys[0]}`}
-        onClick={() => jump(-1)}
-      >
-        ↑
-      </button>
-      {label}
-      <button
-        type="button"
-        className="quiet"
-        aria-label={`Next ${label}`}
-        title={keys && `Key ${keys[1]}`}
-        onClick={() => jump(1)}
-      >
-        ↓
-      </button>
-    </span>
+    const leave = (): void => {
+      place.current = undefined;
+    };
+    const events = ['wheel', 'touchmove', 'pointerdown'] as const;
+    for (const event of events) addEventListener(event, leave, { passive: true });
+    return () => {
+      for (const event of events) removeEventListener(event, leave);
+    };
+  }, []);
+  const repeat = useCallback(() => {
+    if (place.current === undefined || performance.now() > place.current.untilMs) return;
+    latest.current.scrollToIndex(place.current.index, { align: 'start' });
+  }, []);
+  useEffect(() => {
+    const timers = REPEATED_AFTER_MS.map((delayMs) => setTimeout(repeat, delayMs));
+    return () => timers.forEach(clearTimeout);
+  }, [loadedCount, repeat]);
+  return useCallback(
+    (index) => {
+      place.current = { index, untilMs: performance.now() + KEPT_MS };
+      repeat();
+    },
+    [repeat],
   );
 }
 
-/** Prompts and answers; calls of tools as a line each. */
-function toMarkdown({ title, session_id }: SessionDetail, turns: readonly Turn[]): string {
-  const parts = turns.flatMap(({ kind, steps }) => {
-    if (kind !== 'prompt' && kind !== 'answer') return [];
-    const texts = steps.flatMap((step) => {
-      if (step.kind === 'text') return [step.block.content_text ?? ''];
-      return step.kind === 'tool'
-        ? [`- ${step.use.tool_name ?? 'tool'}${step.result?.is_error ? ' (failed)' : ''}`]
-        : [];
-    });
-    return texts.length === 0 ? [] : [`## ${kind === 'prompt' ? 'Prompt' : 'Answer'}\n\n${texts.join('\n')}`];
-  });
-  return `# ${title ?? session_id}\n\n${parts.join('\n\n')}\n`;
+/** Goes to the message that the address names. */
+function useLinkedMessage(id: string | undefined, turns: readonly OutlineTurn[], goTo: (index: number) => void): void {
+  const done = useRef<string>(undefined);
+  useEffect(() => {
+    if (id === undefined || done.current === id) return;
+    // Messages that hold nothing but results stand with their calls: the one before has it.
+    const index = turns.findLastIndex((turn) => turn.id <= id);
+    if (index < 0) return;
+    done.current = id;
+    goTo(index);
+  }, [id, turns, goTo]);
+}
+
+/** Opens what the turn has folded, or folds it if all is open. */
+function toggle(list: HTMLElement | null, turn: OutlineTurn | undefined, expansion: Expansion): void {
+  if (turn === undefined) return;
+  const article = list?.querySelector(`[data-message="${CSS.escape(turn.id)}"]`);
+  const folds = [...(article?.querySelectorAll<HTMLElement>('[data-fold]') ?? [])];
+  const isAllOpen = folds.every((fold) => fold.getAttribute('aria-expanded') === 'true');
+  for (const { dataset } of folds) if (dataset.fold !== undefined) expansion.set(dataset.fold, !isAllOpen);
 }

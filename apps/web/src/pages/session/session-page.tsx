@@ -6,12 +6,12 @@ import { type ReactNode, useMemo, useState } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { createExpansion, ExpansionContext } from '../../transcript/expansion.ts';
 import { TranscriptContext } from '../../transcript/transcript-context.ts';
-import { Answered, Empty, Failure, Loading } from '../../ui/states.tsx';
+import { Answered, Empty } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { Reader } from './reader.tsx';
 import { SessionHeader } from './session-header.tsx';
 import { createSubagentRenderer } from './subagents.tsx';
-import { useConversation } from './use-conversation.ts';
+import { useOutline } from './use-outline.ts';
 
 const LIVE_INTERVAL_MS = 3000;
 const MAX_SUBAGENTS = 500;
@@ -33,14 +33,15 @@ export function SessionPage(): ReactNode {
 function LoadedSession({ session }: { session: SessionDetail }): ReactNode {
   const { session_id: sessionId, subagent_count: subagentCount } = session;
   const [{ transcript }] = useUrlState();
-  const conversation = useConversation(sessionId, { transcriptId: transcript, revision: session.updated_at });
+  const conversation = { sessionId, transcriptId: transcript, revision: session.updated_at };
+  const outline = useOutline(conversation);
   const subagents = useAnswer(
     '/v1/sessions/{session_id}/subagents',
     { limit: MAX_SUBAGENTS, sort: 'first_timestamp', order: 'asc' },
     { parameters: { session_id: sessionId }, isEnabled: subagentCount > 0 || !session.is_subagent },
   );
   const [expansion] = useState(createExpansion);
-  const { transcriptId } = conversation;
+  const transcriptId = outline.data?.transcript_id ?? '';
   const context = useMemo(
     () => ({ transcriptId, sessionId, renderSubagent: createSubagentRenderer(subagents.data?.sessions ?? []) }),
     [transcriptId, sessionId, subagents.data],
@@ -50,17 +51,17 @@ function LoadedSession({ session }: { session: SessionDetail }): ReactNode {
       <ExpansionContext value={expansion}>
         <div className="session-page">
           <SessionHeader session={session} subagents={subagents.data?.sessions ?? []} />
-          {conversation.turns.length > 0 ? (
-            <Reader conversation={conversation} expansion={expansion} session={session} />
-          ) : conversation.error !== null ? (
-            <Failure error={conversation.error} retry={conversation.retry} />
-          ) : conversation.isComplete ? (
-            <Empty title="The transcript holds no message that could be shown">
-              <p>Its raw bytes are there: see Versions above.</p>
-            </Empty>
-          ) : (
-            <Loading what="Loading the conversation" />
-          )}
+          <Answered of={outline}>
+            {(data) =>
+              data.turns.length > 0 ? (
+                <Reader conversation={conversation} outline={data} expansion={expansion} session={session} />
+              ) : (
+                <Empty title="The transcript holds no message that could be shown">
+                  <p>Its raw bytes are there: see Raw transcript above.</p>
+                </Empty>
+              )
+            }
+          </Answered>
         </div>
       </ExpansionContext>
     </TranscriptContext>

@@ -47,9 +47,10 @@ function Subagent({ session }: { session: Session }): ReactNode {
 
 function SubagentConversation({ session }: { session: Session }): ReactNode {
   const outer = useContext(TranscriptContext);
-  const { turns, transcriptId, error, retry, isComplete } = useConversation(session.session_id, {
-    revision: session.updated_at,
-  });
+  const { turns, transcriptId, error, retry, loadMore, isFetching } = useConversation(
+    session.session_id,
+    session.updated_at,
+  );
   const value = useMemo(
     () => ({ ...outer, transcriptId, sessionId: session.session_id }),
     [outer, transcriptId, session.session_id],
@@ -65,7 +66,15 @@ function SubagentConversation({ session }: { session: Session }): ReactNode {
       {turns.map((turn) => (
         <TurnView key={turn.message.id} turn={turn} isSelected={false} />
       ))}
-      {!isComplete && <Loading />}
+      {isFetching ? (
+        <Loading />
+      ) : (
+        loadMore && (
+          <button type="button" className="quiet more" onClick={loadMore}>
+            Show more of its messages
+          </button>
+        )
+      )}
     </TranscriptContext>
   );
 }

@@ -1,7 +1,6 @@
-import type { Turn } from '@recount/contract/conversation';
+import type { OutlineTurn } from '@recount/contract';
 import { type MouseEvent, memo, type ReactNode, useEffect, useRef } from 'react';
 import { formatCompact } from '../../format/values.ts';
-import { hasError, toContextTokens } from '../../transcript/turn.tsx';
 
 const HEIGHT_PX = 46;
 const ERROR_PX = 4;
@@ -12,12 +11,12 @@ export const Timeline = memo(function Timeline({
   current,
   goTo,
 }: {
-  turns: Turn[];
+  turns: readonly OutlineTurn[];
   current: number;
   goTo: (index: number) => void;
 }): ReactNode {
   const canvas = useRef<HTMLCanvasElement>(null);
-  const maxContext = turns.reduce((max, turn) => Math.max(max, toContextTokens(turn) ?? 0), 0);
+  const maxContext = turns.reduce((max, turn) => Math.max(max, turn.context_tokens ?? 0), 0);
   useEffect(() => {
     const draw = (): void => {
       if (canvas.current !== null) drawTurns(canvas.current, turns, current, maxContext);
@@ -34,7 +33,7 @@ export const Timeline = memo(function Timeline({
     const { left, width } = currentTarget.getBoundingClientRect();
     goTo(Math.min(turns.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * turns.length))));
   };
-  const errors = turns.filter(hasError).length;
+  const errors = turns.filter(({ is_error }) => is_error).length;
   return (
     <figure className="timeline">
       <canvas
@@ -52,7 +51,34 @@ export const Timeline = memo(function Timeline({
   );
 });
 
-function drawTurns(canvas: HTMLCanvasElement, turns: readonly Turn[], current: number, maxContext: number): void {
+/** What one stroke shows: a turn, or of very many as many as come on a pixel, the highest of them. */
+interface Stroke {
+  tokens: number;
+  cost: number;
+  isPrompt: boolean;
+  isError: boolean;
+}
+
+function toStrokes(turns: readonly OutlineTurn[], maxCount: number): Stroke[] {
+  const count = Math.min(turns.length, Math.max(1, Math.floor(maxCount)));
+  const strokes = Array.from({ length: count }, () => ({ tokens: 0, cost: 0, isPrompt: false, isError: false }));
+  for (const [index, { kind, is_error, context_tokens, cost_usd }] of turns.entries()) {
+    const stroke = strokes[Math.floor((index / turns.length) * count)];
+    if (stroke === undefined) continue;
+    stroke.tokens = Math.max(stroke.tokens, context_tokens ?? 0);
+    stroke.cost = Math.max(stroke.cost, cost_usd ?? 0);
+    stroke.isPrompt ||= kind === 'prompt';
+    stroke.isError ||= is_error;
+  }
+  return strokes;
+}
+
+function drawTurns(
+  canvas: HTMLCanvasElement,
+  turns: readonly OutlineTurn[],
+  current: number,
+  maxContext: number,
+): void {
   const context = canvas.getContext('2d');
   const width = canvas.clientWidth;
   if (context === null || width === 0) return;
@@ -67,25 +93,24 @@ function drawTurns(canvas: HTMLCanvasElement, turns: readonly Turn[], current: n
   };
   const [bar, cost, prompt, error, cursor] = ['line-strong', 'accent', 'series-2', 'error', 'text'].map(colour);
   canvas.style.color = '';
-  const step = width / Math.max(1, turns.length);
+  const strokes = toStrokes(turns, width);
+  const step = width / Math.max(1, strokes.length);
   const stroke = Math.max(1, Math.min(step - (step > 3 ? 1 : 0), 14));
-  const maxCost = turns.reduce((max, { message }) => Math.max(max, message.cost_usd ?? 0), 0);
+  const maxCost = strokes.reduce((max, each) => Math.max(max, each.cost), 0);
   const room = HEIGHT_PX - ERROR_PX - 2;
   const fill = (style: string | undefined, x: number, y: number, height: number): void => {
     context.fillStyle = style ?? '';
     context.fillRect(x, y, stroke, height);
   };
-  for (const [index, turn] of turns.entries()) {
+  for (const [index, { tokens, cost: ownCost, isPrompt, isError }] of strokes.entries()) {
     const x = index * step;
-    const tokens = toContextTokens(turn);
     context.globalAlpha = 0.35;
-    if (tokens !== null && maxContext > 0)
-      fill(bar, x, ERROR_PX + room - (tokens / maxContext) * room, (tokens / maxContext) * room);
+    if (tokens > 0) fill(bar, x, ERROR_PX + room - (tokens / maxContext) * room, (tokens / maxContext) * room);
     context.globalAlpha = 1;
-    const part = maxCost > 0 ? ((turn.message.cost_usd ?? 0) / maxCost) * room * 0.6 : 0;
+    const part = maxCost > 0 ? (ownCost / maxCost) * room * 0.6 : 0;
     if (part > 0) fill(cost, x, ERROR_PX + room - part, part);
-    if (turn.kind === 'prompt') fill(prompt, x, ERROR_PX, room);
-    if (hasError(turn)) fill(error, x, 0, ERROR_PX);
-    if (index === current) fill(cursor, x, HEIGHT_PX - 2, 2);
+    if (isPrompt) fill(prompt, x, ERROR_PX, room);
+    if (isError) fill(error, x, 0, ERROR_PX);
   }
+  if (current >= 0) fill(cursor, (current / turns.length) * width, HEIGHT_PX - 2, 2);
 }

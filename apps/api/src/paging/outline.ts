@@ -1,0 +1,58 @@
+import { hasEdit, hasError, type OutlineTurn, type Turn, toContextTokens, toConversation } from '@recount/contract';
+import { type Database, type OutlineMessage, type RowSetKey, readOutlineMessages } from '@recount/db';
+
+/** An outline is held in memory: some hundred bytes for each message. */
+const MAX_MESSAGES = 200_000;
+const MESSAGES_PER_READ = 5000;
+
+interface TurnOutline {
+  message_count: number;
+  turns: OutlineTurn[];
+  is_cut: boolean;
+}
+
+/** The turns of a transcript without their texts; with `contains`, those that have it. */
+export async function readOutline(
+  database: Database,
+  rowSet: RowSetKey,
+  contains?: string | undefined,
+): Promise<TurnOutline> {
+  const messages: OutlineMessage[] = [];
+  let isCut = false;
+  for (;;) {
+    const afterId = messages.at(-1)?.id;
+    const found = await readOutlineMessages(database, rowSet, { afterId, limit: MESSAGES_PER_READ, contains });
+    messages.push(...found);
+    if (found.length < MESSAGES_PER_READ) break;
+    isCut = messages.length >= MAX_MESSAGES;
+    if (isCut) break;
+  }
+  const turns = toConversation(messages);
+  return {
+    message_count: messages.length,
+    turns: (contains === undefined ? turns : turns.filter(isMatch)).map(toOutlineTurn),
+    is_cut: isCut,
+  };
+}
+
+const isMatch = ({ steps }: Turn<OutlineMessage>): boolean =>
+  steps.some((step) =>
+    step.kind === 'tool' ? step.use.is_match || step.result?.is_match === true : step.block.is_match,
+  );
+
+function toOutlineTurn(turn: Turn<OutlineMessage>): OutlineTurn {
+  const { id, ordinal, cost_usd } = turn.message;
+  const results = turn.steps.flatMap((step) =>
+    step.kind === 'tool' && step.resultMessage !== undefined ? [step.resultMessage.ordinal] : [],
+  );
+  return {
+    id,
+    ordinal,
+    kind: turn.kind,
+    is_error: hasError(turn),
+    is_edit: hasEdit(turn),
+    context_tokens: toContextTokens(turn.message),
+    cost_usd,
+    result_ordinals: [...new Set(results)],
+  };
+}

@@ -1,0 +1,153 @@
+import type { OutlineTurn, SessionDetail } from '@recount/contract';
+import { type ReactNode, type Ref, useEffect, useState } from 'react';
+import { request, toUrl } from '../../api/client.ts';
+import { TIME_ZONE } from '../../format/values.ts';
+import type { Expansion } from '../../transcript/expansion.ts';
+import { useUrlState } from '../../ui/use-url-state.ts';
+import { Timeline } from './timeline.tsx';
+
+const TYPING_PAUSE_MS = 250;
+
+export type Matches = (turn: OutlineTurn) => boolean;
+export type Direction = 1 | -1;
+
+export const isPrompt: Matches = ({ kind }) => kind === 'prompt';
+export const isError: Matches = ({ is_error }) => is_error;
+const isEdit: Matches = ({ is_edit }) => is_edit;
+
+/** What stays at the top of a conversation: its timeline, and ways to go through it. */
+export function ReaderBar({
+  ref,
+  session,
+  turns,
+  current,
+  foundCount,
+  expansion,
+  goTo,
+  jump,
+  goToFound,
+}: {
+  ref: Ref<HTMLDivElement>;
+  session: SessionDetail;
+  turns: readonly OutlineTurn[];
+  current: number;
+  /** Undefined while nothing is looked for, or not known yet. */
+  foundCount: number | undefined;
+  expansion: Expansion;
+  goTo: (index: number) => void;
+  jump: (direction: Direction, matches: Matches) => void;
+  goToFound: (direction: Direction) => void;
+}): ReactNode {
+  return (
+    <div className="reader-bar" ref={ref}>
+      <Timeline turns={turns} current={current} goTo={goTo} />
+      <div className="row">
+        <Jump label="prompt" keys={['[', ']']} jump={(direction) => jump(direction, isPrompt)} />
+        <Jump label="error" keys={['N', 'n']} jump={(direction) => jump(direction, isError)} />
+        <Jump label="edit" jump={(direction) => jump(direction, isEdit)} />
+        <button type="button" className="quiet" onClick={() => expansion.setAll(true)}>
+          Expand all
+        </button>
+        <button type="button" className="quiet" onClick={() => expansion.setAll(undefined)}>
+          Fold
+        </button>
+        <CopyButton sessionId={session.session_id} />
+        <form
+          className="row find"
+          onSubmit={(event) => {
+            event.preventDefault();
+            goToFound(1);
+          }}
+        >
+          <FindField />
+          {foundCount !== undefined && (
+            <span className="muted" role="status">
+              {foundCount.toLocaleString()} {foundCount === 1 ? 'message' : 'messages'}
+            </span>
+          )}
+        </form>
+      </div>
+    </div>
+  );
+}
+
+function FindField(): ReactNode {
+  const [{ find = '' }, change] = useUrlState();
+  const [text, setText] = useState(find);
+  useEffect(() => {
+    if (text === find) return;
+    const timer = setTimeout(() => change({ find: text }, { replace: true }), TYPING_PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text, find, change]);
+  return (
+    <input
+      type="search"
+      aria-label="Find in this session"
+      placeholder="Find in this session"
+      value={text}
+      onChange={({ target }) => setText(target.value)}
+    />
+  );
+}
+
+/** Secrets that rules find are replaced, as in whatever else leaves recount. */
+function CopyButton({ sessionId }: { sessionId: string }): ReactNode {
+  const [state, setState] = useState('');
+  const copy = async (): Promise<void> => {
+    setState('Copying …');
+    const query = { format: 'markdown', subagents: false, time_zone: TIME_ZONE };
+    const answer = await request(toUrl('/v1/sessions/{session_id}/document', { session_id: sessionId }, query));
+    await navigator.clipboard.writeText(await answer.text());
+    setState('Copied');
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className="quiet"
+        onClick={() =>
+          void copy().catch((error: unknown) => setState(error instanceof Error ? error.message : 'Failed'))
+        }
+      >
+        Copy as Markdown
+      </button>
+      <span className="muted" role="status">
+        {state}
+      </span>
+    </>
+  );
+}
+
+function Jump({
+  label,
+  keys,
+  jump,
+}: {
+  label: string;
+  keys?: [string, string];
+  jump: (direction: Direction) => void;
+}): ReactNode {
+  return (
+    <span className="jump" role="group" aria-label={`Go to ${label}`}>
+      <button
+        type="button"
+        className="quiet"
+        aria-label={`Previous ${label}`}
+        title={keys && `Key ${keys[0]}`}
+        onClick={() => jump(-1)}
+      >
+        ↑
+      </button>
+      {label}
+      <button
+        type="button"
+        className="quiet"
+        aria-label={`Next ${label}`}
+        title={keys && `Key ${keys[1]}`}
+        onClick={() => jump(1)}
+      >
+        ↓
+      </button>
+    </span>
+  );
+}
