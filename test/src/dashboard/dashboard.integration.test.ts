@@ -1,23 +1,19 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
-import { provideDashboard } from '@recount/cli/dashboard';
+import type { TestApi } from '@recount/api/testing/test-api';
 import type { FindingsReport, SessionList, UsageReport } from '@recount/contract';
 import { indexWaitingSessions } from '@recount/ingest';
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { BROWSER_FLAGS, findBrowser } from './browser.ts';
+import { findBrowser } from './browser.ts';
 import { toHostileTranscript } from './hostile-session.ts';
+import { type Dashboard, DESKTOP, PHONE, startDashboard } from './start-dashboard.ts';
 
 const executablePath = findBrowser();
 const SAMPLES = join(import.meta.dirname, '../../../samples/claude-projects');
 const HOSTILE = 'hostile-session';
 const SESSION = 'eee65f53-e942-4ce5-b211-670eae679f02';
 const UNFINISHED = 'unfinished-session';
-const WAIT_MS = 60_000;
-const DESKTOP = { width: 1280, height: 800 };
-const PHONE = { width: 360, height: 740 };
 
 /** A session whose last call has no result. */
 function toUnfinishedTranscript(sessionId: string): string {
@@ -51,17 +47,15 @@ function toUnfinishedTranscript(sessionId: string): string {
     .join('');
 }
 
+let dashboard: Dashboard;
 let api: TestApi;
-let browser: Browser;
-const contexts: BrowserContext[] = [];
-/** What pages asked for and said, to be looked at after each test. */
-let requests: string[] = [];
-let complaints: string[] = [];
+let open: Dashboard['open'];
+let ask: Dashboard['ask'];
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
-  const dashboardDirectory = (await provideDashboard(() => undefined)) ?? '';
-  api = await createTestApi({ dashboardDirectory });
+  dashboard = await startDashboard(executablePath);
+  ({ api, open, ask } = dashboard);
   for (const name of await readdir(SAMPLES, { recursive: true })) {
     if (name.endsWith('.jsonl')) await api.upload(await readFile(join(SAMPLES, name)), { path: join(SAMPLES, name) });
   }
@@ -71,40 +65,9 @@ beforeAll(async () => {
   await api.upload(toHostileTranscript(HOSTILE), { path: `/home/a/.claude/projects/-home-a/${HOSTILE}.jsonl` });
   await api.work();
   await indexWaitingSessions(api.database);
-  browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
 });
-afterAll(async () => {
-  await browser?.close();
-  await api?.close();
-});
-afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
-  const elsewhere = requests.filter((url) => !url.startsWith(api.url) && !/^(data|blob):/.test(url));
-  expect(elsewhere).toEqual([]);
-  expect(complaints).toEqual([]);
-  requests = [];
-  complaints = [];
-});
-
-/** A page of somebody who is signed in. */
-async function open(path: string, options: BrowserContextOptions = {}, isSignedIn = true): Promise<Page> {
-  const context = await browser.newContext({ viewport: DESKTOP, ...options });
-  contexts.push(context);
-  context.setDefaultTimeout(WAIT_MS);
-  if (isSignedIn)
-    await context.request.post(`${api.url}/v1/sign-in`, { headers: { authorization: `Bearer ${api.keys.admin}` } });
-  const page = await context.newPage();
-  page.on('request', (request) => requests.push(request.url()));
-  page.on('pageerror', (error) => complaints.push(error.message));
-  page.on('console', (message) => {
-    if (/Content Security Policy|Trusted ?Type/i.test(message.text())) complaints.push(message.text());
-  });
-  await page.goto(api.url + path);
-  await page.locator('h1').first().waitFor();
-  return page;
-}
-
-const ask = async <Answer>(path: string): Promise<Answer> => (await (await api.fetch(path)).json()) as Answer;
+afterAll(() => dashboard?.close());
+afterEach(() => dashboard?.closePages());
 
 const READY: Readonly<Record<string, string>> = {
   '/': '.legend li',
@@ -393,24 +356,5 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
       await page.emulateMedia({ colorScheme: 'dark' });
       await expectNoFault(['color-contrast'], `${path}, dark`);
     }
-  });
-
-  it('keeps few rows of very many in the document', async () => {
-    const [session] = (await ask<SessionList>('/v1/sessions?limit=1')).sessions;
-    let count = 0;
-    const page = await open('/sign-in', {}, true);
-    await page.route('**/v1/sessions?*', async (route) => {
-      const sessions = Array.from({ length: 500 }, () => ({ ...session, session_id: `session-${count++}` }));
-      await route.fulfill({ json: { sessions, next_cursor: count < 2000 ? `c${count}` : null } });
-    });
-    await page.goto(`${api.url}/sessions`);
-    await page.locator('.body [role=row]').first().waitFor();
-    const table = page.locator('.data-table');
-    for (let step = 0; count < 2000 && step < 200; step++) {
-      await table.evaluate((element) => element.scrollBy(0, 3000));
-      await page.evaluate('new Promise(requestAnimationFrame)');
-    }
-    await expect.poll(async () => Number(await table.getAttribute('aria-rowcount'))).toBeGreaterThan(1500);
-    expect(await page.locator('.body [role=row]').count()).toBeLessThan(80);
   });
 });

@@ -1,0 +1,60 @@
+import { createTestApi, type TestApi } from '@recount/api/testing/test-api';
+import { provideDashboard } from '@recount/cli/dashboard';
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { BROWSER_FLAGS } from './browser.ts';
+
+const WAIT_MS = 60_000;
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 360, height: 740 };
+
+export interface Dashboard {
+  api: TestApi;
+  /** A page of somebody who is signed in with the admin key, once it has its heading. */
+  open(path: string, options?: BrowserContextOptions, isSignedIn?: boolean): Promise<Page>;
+  /** What the API answers at this path. */
+  ask<Answer>(path: string): Promise<Answer>;
+  /** Closes all pages. Throws if one has asked another server, failed, or tried what the Content-Security-Policy forbids. */
+  closePages(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The dashboard in a browser, over an API and a database of their own. */
+export async function startDashboard(executablePath: string): Promise<Dashboard> {
+  const api = await createTestApi({ dashboardDirectory: (await provideDashboard(() => undefined)) ?? '' });
+  const browser: Browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
+  const contexts: BrowserContext[] = [];
+  const elsewhere: string[] = [];
+  const complaints: string[] = [];
+  return {
+    api,
+    async open(path, options = {}, isSignedIn = true) {
+      const context = await browser.newContext({ viewport: DESKTOP, ...options });
+      contexts.push(context);
+      context.setDefaultTimeout(WAIT_MS);
+      if (isSignedIn)
+        await context.request.post(`${api.url}/v1/sign-in`, { headers: { authorization: `Bearer ${api.keys.admin}` } });
+      const page = await context.newPage();
+      page.on('request', (request) => {
+        if (!request.url().startsWith(api.url) && !/^(data|blob):/.test(request.url())) elsewhere.push(request.url());
+      });
+      page.on('pageerror', (error) => complaints.push(error.message));
+      page.on('console', (message) => {
+        if (/Content Security Policy|Trusted ?Type/i.test(message.text())) complaints.push(message.text());
+      });
+      await page.goto(api.url + path);
+      await page.locator('h1').first().waitFor();
+      return page;
+    },
+    ask: async <Answer>(path: string) => (await (await api.fetch(path)).json()) as Answer,
+    async closePages() {
+      for (const context of contexts.splice(0)) await context.close();
+      expect(elsewhere.splice(0)).toEqual([]);
+      expect(complaints.splice(0)).toEqual([]);
+    },
+    async close() {
+      await browser.close();
+      await api.close();
+    },
+  };
+}
