@@ -64,6 +64,7 @@ const get = (path: string): Promise<Response> =>
   fetch(url + path, { headers: { authorization: `Bearer ${environment.RECOUNT_API_KEY}` } });
 
 interface ListedStream {
+  stream_id: string;
   session_id: string;
   stored_bytes: number;
   success: boolean | null;
@@ -173,6 +174,34 @@ it('lists a running agent, and follows it to its end', async () => {
   expect((await live().ended).stderr).toMatch(/^Nothing runs/);
   expect((await live('--all').ended).stdout).toMatch(/^44444444\S* +claude-code +ended /m);
   expect(await live('watch', '99999999').ended).toMatchObject({ exitCode: 2, stdout: '' });
+});
+
+it('lists a stream that has not named its session, and follows it into that when it has', async () => {
+  const session_id = '55555555-2222-4333-8444-555555555555';
+  const tail = startRecount(home, ['tail', '--agent', 'claude', '--server', url], environment, 'pipe');
+  const write = (line: object | string): boolean | undefined =>
+    tail.child.stdin?.write(typeof line === 'string' ? line : `${JSON.stringify({ ...line, session_id })}\n`);
+  write('Loading the project\n');
+  await waitUntil(async () => (await listStreams('running')).length > 0, 'the first line');
+  const [unnamed] = await listStreams('running');
+  expect(unnamed?.session_id).toBe(unnamed?.stream_id);
+  const id = unnamed?.stream_id.slice(0, 8) ?? '';
+  const live = (...words: string[]) => startRecount(home, ['live', ...words, '--server', url], environment);
+  expect((await live().ended).stdout).toContain(`\n${id}  claude-code  running `);
+  const watch = live('watch', id);
+  await waitUntil(() => watch.stdout().includes('Loading'), 'the first line at the reader');
+  write(init);
+  // Before the next line comes.
+  await waitUntil(async () => (await listStreams('running'))[0]?.session_id === session_id, 'its name');
+  expect((await live().ended).stdout).toContain('\n55555555  claude-code  running ');
+  for (const line of [...lines, result]) write(line);
+  tail.child.stdin?.end();
+  expect(await tail.ended).toMatchObject({ exitCode: 0, stderr: '' });
+  expect(await watch.ended).toMatchObject({ exitCode: 0, stdout: tail.stdout() });
+  expect(await readEvents(session_id)).toHaveLength(63);
+  expect((await listStreams('all')).filter(({ stream_id }) => stream_id === unnamed?.stream_id)).toMatchObject([
+    { session_id, success: true },
+  ]);
 });
 
 describe('killing in the middle', () => {

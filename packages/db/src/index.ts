@@ -25,6 +25,7 @@ export * from './live/live-bytes.ts';
 export * from './live/live-events.ts';
 export * from './live/live-sessions.ts';
 export * from './live/live-streams.ts';
+export * from './live/name-live-stream.ts';
 export { type LiveStreamState, SEVERAL_UPLOADERS } from './live/schema.ts';
 export * from './live/stored-streams.ts';
 export * from './messages/list-messages.ts';

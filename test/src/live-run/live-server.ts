@@ -69,6 +69,7 @@ export async function startLiveServer(): Promise<LiveServer> {
       end: undefined,
     };
     streams.set(id, stream);
+    if (stream.sessionId === id) stream.sessionId = sessionId;
     if (closed.has(id)) return reply(request, response, 409, 'stream-closed', stream.bytes.length);
     let position = Number(offset);
     if (position > stream.bytes.length) return reply(request, response, 409, 'offset-mismatch', stream.bytes.length);

@@ -1,4 +1,11 @@
-import { type Database, findLiveSession, type LiveEventRow, type LiveSessionKey, listLiveEvents } from '@recount/db';
+import {
+  type Database,
+  findLiveSession,
+  findNamedStream,
+  type LiveEventRow,
+  type LiveSessionKey,
+  listLiveEvents,
+} from '@recount/db';
 import type { LiveBell } from './live-bell.ts';
 
 interface EventStreamOptions {
@@ -23,14 +30,15 @@ const RETRY_MS = 2000;
 
 /**
  * A session's events as server-sent events, at the pace of the reader: nothing is read ahead of it, and what it missed
- * it gets by the id of its last one. Ends where the reader or the server goes, or, when not following, the story ends.
+ * it gets by the id of its last one. Of a stream that names its session while it is read, the events go on in that session.
+ * Ends where the reader or the server goes, or, when not following, the story ends.
  */
 export async function* toEventStream(
   deps: { database: Database; bell: LiveBell },
   options: EventStreamOptions,
 ): AsyncGenerator<string> {
-  const { session, signal, heartbeatMs } = options;
-  let { afterId } = options;
+  const { signal, heartbeatMs } = options;
+  let { session, afterId } = options;
   let sentAtMs = performance.now();
   yield* paced(`retry: ${RETRY_MS}\n\n`, options);
   while (!signal.aborted) {
@@ -43,6 +51,13 @@ export async function* toEventStream(
         yield* paced(events.map(toEventText).join(''), options);
         sentAtMs = performance.now();
         afterId = events.at(-1)?.id ?? afterId;
+        continue;
+      }
+      const { workspaceId, sessionId: streamId } = session;
+      const named = await findNamedStream(deps.database, { workspaceId, streamId }, afterId);
+      if (named !== undefined) {
+        session = { workspaceId, sessionId: named.sessionId };
+        afterId = named.afterId;
         continue;
       }
       if (isOver) return;

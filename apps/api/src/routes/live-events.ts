@@ -7,7 +7,7 @@ import {
   liveParamsSchema,
 } from '@recount/contract';
 import { createCheckpointRegistry } from '@recount/core/live';
-import { findLiveSession, findSession, listCheckpoints } from '@recount/db';
+import { findLiveSession, findLiveStream, findSession, listCheckpoints } from '@recount/db';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
@@ -62,7 +62,10 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
     async (request, reply) => {
       const session = { workspaceId: workspaceOf(request), sessionId: request.params.session_id };
       const live = await findLiveSession(database, session);
-      if (live === undefined) await requireSession(session.workspaceId, session.sessionId);
+      const { workspaceId, sessionId } = session;
+      // A stream that had no session yet was followed by its own id.
+      const stream = live ?? (await findLiveStream(database, { workspaceId, streamId: sessionId }));
+      if (stream === undefined) await requireSession(workspaceId, sessionId);
       if (readerCount >= config.maxReaders) {
         const headers = { 'retry-after': RETRY_AFTER_SECONDS };
         throw new ProblemError('too-many-readers', `At most ${config.maxReaders} readers at once`, { headers });

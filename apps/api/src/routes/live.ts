@@ -30,6 +30,8 @@ const DESCRIPTION = [
   'Bytes are stored within a second; a connection that breaks leaves the stream open.',
   'Send the encoding `recount-chunked`, or a Content-Digest, to have the bytes compared before they are stored.',
   'To go on, ask with HEAD where the stored bytes end, and send from there, with `Recount-Offset`.',
+  'Output whose first lines name no session is sent under the stream’s own id as that of the session; a later request under the',
+  'session that it has named meanwhile moves the stream there.',
   'The request with `Recount-Complete: ?1` ends the stream, which then becomes a transcript of the session;',
   'it may be repeated until it is answered.',
 ].join(' ');
@@ -124,7 +126,8 @@ export function addLiveRoutes(app: ApiApp, deps: Deps, config: LiveConfig): void
     async (request, reply) => {
       const key = { workspaceId: workspaceOf(request), streamId: request.query.stream };
       const stream = await findLiveStream(database, key);
-      if (stream?.session_id !== request.params.session_id) {
+      const isOfSession = stream?.session_id === request.params.session_id || stream?.session_id === stream?.id;
+      if (stream === undefined || !isOfSession) {
         throw new ProblemError('not-found', 'The session has no such stream');
       }
       reply.header(OFFSET_HEADER, String(stream.stored_bytes));

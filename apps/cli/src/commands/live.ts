@@ -31,8 +31,8 @@ export function createLiveCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Those that \`recount run --record\` and \`recount tail --record\` bring, here or on other machines. A stream is listed when it
-names its session; one that names none, after 30 seconds or at its end, by an id that recount gives it.
+Those that \`recount run --record\` and \`recount tail --record\` bring, here or on other machines, from their first line on. One that
+has not named its session yet is listed by the id of its stream.
 
 Examples:
   $ recount live

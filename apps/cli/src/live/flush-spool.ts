@@ -104,14 +104,11 @@ async function sendWhole(
   target: RecordTarget,
   signal: AbortSignal,
 ): Promise<void> {
-  const sessionId = toSessionName(initialNote.sessionId);
-  let note = { ...initialNote, sessionId };
+  let note = { ...initialNote, sessionId: toSessionName(initialNote) };
   const update = async (change: { sentAs?: string }): Promise<void> => {
     note = { ...note, ...change };
     await writeSpoolNote(place, note);
   };
-  // Where it has no name, this one is kept for the next try.
-  if (initialNote.sessionId !== sessionId) await update({});
   const options = {
     place,
     growth: createGrowthNotice(sizeBytes, true),

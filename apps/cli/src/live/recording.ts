@@ -32,8 +32,8 @@ interface RecordingOptions {
   tell: (line: string) => void;
 }
 
-/** A stream that has not said its session's id for this long is given one. */
-const NAME_TIMEOUT_MS = 30_000;
+/** Most streams name their session in their first line. One that has not done so by then is sent under its own id. */
+const NAME_DELAY_MS = 250;
 /** How long the end of a run may wait for the rest of its stream to be sent. */
 const DRAIN_MS = 5000;
 
@@ -71,24 +71,23 @@ function createRecording(writer: SpoolWriter, { folder, target, isVerbose, tell 
   };
 
   let sending: Promise<SendOutcome> | undefined;
-  /** Names the session and begins to send, once. */
-  const begin = (agentSessionId: string | null): void => {
-    if (sending !== undefined) return;
+  const begin = (): void => {
     clearTimeout(nameTimer);
-    const naming = writer.name(toSessionName(agentSessionId)).catch(stopWriting);
-    sending = naming.then(() => sendInBackground(writer, target, tell, signal));
+    sending ??= sendInBackground(writer, target, tell, signal);
   };
-  const nameTimer = setTimeout(begin, NAME_TIMEOUT_MS, null);
-  nameTimer.unref();
+  let nameTimer: NodeJS.Timeout | undefined;
   const flushing = flushInBackground(folder, target, tell, signal);
 
   return {
     async write(chunk) {
       if (!isBroken) await writer.append(chunk).catch(stopWriting);
+      nameTimer ??= setTimeout(begin, NAME_DELAY_MS).unref();
     },
-    nameSession: begin,
+    nameSession(agentSessionId) {
+      if (writer.note.sessionId === null) void writer.name(agentSessionId).catch(stopWriting).then(begin);
+    },
     async close(end) {
-      begin(null);
+      begin();
       await writer.end(end).catch(stopWriting);
       await Promise.race([sending, sleep(DRAIN_MS, undefined, { ref: false })]);
       aborting.abort();
@@ -118,7 +117,7 @@ async function sendInBackground(
     const options = {
       place: writer.place,
       growth: writer.growth,
-      readNote: () => ({ ...writer.note, sessionId: toSessionName(writer.note.sessionId) }),
+      readNote: () => ({ ...writer.note, sessionId: toSessionName(writer.note) }),
       rename: () => writer.rename(ulid()),
       findPlace: () => target.findPlace(spoolTarget),
       onUnavailable(message: string) {
@@ -161,7 +160,7 @@ function tellOutcome(
 ): void {
   if (growth.size === 0 || outcome === undefined) return;
   if (outcome.state === 'sent') {
-    if (isVerbose) tell(`recorded as session ${note.sessionId} by ${toTargetName(target.spoolTarget)}`);
+    if (isVerbose) tell(`recorded as session ${toSessionName(note)} by ${toTargetName(target.spoolTarget)}`);
     return;
   }
   const what = `${formatBytes(growth.size)} of the stream`;

@@ -10,7 +10,7 @@ export interface LiveStreamKey {
   streamId: string;
 }
 
-const isLiveStream = ({ workspaceId, streamId }: LiveStreamKey) =>
+export const isLiveStream = ({ workspaceId, streamId }: LiveStreamKey) =>
   and(eq(liveStreams.workspace_id, workspaceId), eq(liveStreams.id, streamId));
 
 /** What a stream has told so far. */

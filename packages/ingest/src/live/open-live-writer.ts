@@ -1,4 +1,4 @@
-import { findTranscript, type LiveStreamRow, openLiveStream, readLiveChunks } from '@recount/db';
+import { findTranscript, type LiveStreamRow, nameLiveStream, openLiveStream, readLiveChunks } from '@recount/db';
 import { monotonicFactory } from 'ulid';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { LiveError } from './live-error.ts';
@@ -106,8 +106,9 @@ export async function openLiveWriter(
   limits: LiveLimits,
 ): Promise<LiveWriter> {
   const { workspaceId, streamId, sessionId, offset } = request;
-  const stream = await deps.database.withTransaction((transaction) =>
-    openLiveStream(
+  const stream = await deps.database.withTransaction(async (transaction) => {
+    await nameLiveStream(transaction, { workspaceId, streamId }, sessionId);
+    return await openLiveStream(
       transaction,
       {
         workspace_id: workspaceId,
@@ -122,8 +123,8 @@ export async function openLiveWriter(
         writer_id: newStreamId(),
       },
       limits.maxOpenStreams,
-    ),
-  );
+    );
+  });
   if (stream === undefined) {
     throw new LiveError('too-many-streams', `At most ${limits.maxOpenStreams} streams of a workspace are open at once`);
   }

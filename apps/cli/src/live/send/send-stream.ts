@@ -5,12 +5,14 @@ import type { SpoolNote, SpoolPlace } from '../spool/spool-folder.ts';
 import { createLiveClient, type LiveClient, LiveSendError } from './live-client.ts';
 import { createStreamBody } from './stream-body.ts';
 
+type NamedNote = SpoolNote & { sessionId: string };
+
 interface SendStreamOptions {
   place: SpoolPlace;
   growth: GrowingStream;
-  /** The note as it is now; its session must be named. */
-  readNote(): SpoolNote & { sessionId: string };
-  /** Begins the stream again under another name: the API closed the old one, and the stream went on. */
+  /** The note as it is now, with the session to send it under. */
+  readNote(): NamedNote;
+  /** Begins the stream again under another name: the API closed the old one, or does not move it to another session. */
   rename(): Promise<void>;
   /** The API of the moment; undefined where there is none. */
   findPlace(): Promise<ApiPlace | undefined>;
@@ -36,14 +38,19 @@ export async function sendStream(options: SendStreamOptions, initialOffset: type
   let offset: number | undefined = initialOffset;
   let retryMs = FIRST_RETRY_MS;
   let isJustRenamed = false;
+  /** The session under which the API has the stream; undefined where that is not known. */
+  let sentSession: string | undefined;
   try {
     for (;;) {
       signal.throwIfAborted();
       const isLastTry = growth.isEnded;
+      const note = options.readNote();
+      const isToBeMoved = sentSession !== undefined && sentSession !== note.sessionId;
       try {
-        const client = await connect(options);
+        const client = await connect(options, note);
         offset ??= await client.readOffset(signal);
-        const progress = await sendOnce(client, options, file, offset);
+        const progress = await sendOnce(client, options, file, { offset, note, isToBeMoved });
+        if (progress !== offset || isToBeMoved) sentSession = note.sessionId;
         if (progress === 'complete') return;
         offset = progress;
         retryMs = FIRST_RETRY_MS;
@@ -51,8 +58,10 @@ export async function sendStream(options: SendStreamOptions, initialOffset: type
       } catch (error) {
         if (!(error instanceof LiveSendError)) throw error;
         if (error.code === 'closed' && growth.isEnded && offset === growth.size) return;
-        offset = toRecoveryOffset(error, offset);
-        if (error.code === 'closed') {
+        const isBegunAgain = error.code === 'closed' || (error.code === 'rejected' && isToBeMoved);
+        offset = isBegunAgain ? FRESH : toRecoveryOffset(error, offset);
+        if (isBegunAgain) {
+          sentSession = undefined;
           if (isJustRenamed) throw error;
           await options.rename();
           isJustRenamed = true;
@@ -69,26 +78,28 @@ export async function sendStream(options: SendStreamOptions, initialOffset: type
   }
 }
 
-async function connect({ findPlace, readNote }: SendStreamOptions): Promise<LiveClient> {
+async function connect({ findPlace }: SendStreamOptions, note: NamedNote): Promise<LiveClient> {
   const api = await findPlace();
   if (api === undefined) throw new LiveSendError('unavailable', 'No local installation runs');
-  const { sentAs: streamId, sessionId, agent, sourceFormat } = readNote();
+  const { sentAs: streamId, sessionId, agent, sourceFormat } = note;
   return createLiveClient(api, { streamId, sessionId, agent, sourceFormat });
 }
 
-/** One request. Resolves to what the API has then. */
+/** One request, of what belongs to the session of `note`. Resolves to what the API has then. */
 async function sendOnce(
   client: LiveClient,
   { growth, readNote, signal }: SendStreamOptions,
   file: FileHandle,
-  offset: number,
+  { offset, note, isToBeMoved }: { offset: number; note: NamedNote; isToBeMoved: boolean },
 ): Promise<number | 'complete'> {
-  while (offset === growth.size && !growth.isEnded && !signal.aborted)
+  const isNamed = (): boolean => readNote().sessionId !== note.sessionId;
+  while (offset === growth.size && !growth.isEnded && !signal.aborted && !isToBeMoved && !isNamed())
     await growth.waitForChange(CHECK_IDLE_MS, signal);
   signal.throwIfAborted();
+  if (isNamed()) return offset;
   const isLast = growth.isEnded;
   if (offset > growth.size) throw new LiveSendError('rejected', 'The server has more of the stream than there is');
-  const body = offset < growth.size ? createStreamBody(file, growth, offset) : undefined;
+  const body = offset < growth.size ? createStreamBody(file, growth, { offset, isOver: isNamed }) : undefined;
   const receipt = await client.send({ offset, body, isLast, end: readNote().end }, signal);
   return isLast && receipt.stored_bytes === growth.size ? 'complete' : receipt.stored_bytes;
 }
@@ -96,7 +107,6 @@ async function sendOnce(
 /** Where to go on; undefined where the API is to be asked. Throws what cannot be helped. */
 function toRecoveryOffset(error: LiveSendError, offset: number | undefined): number | undefined {
   if (error.code === 'unavailable') return undefined;
-  if (error.code === 'closed') return FRESH;
   // The same answer again would be no progress.
   if (error.code === 'mismatch' && error.storedBytes !== offset) return error.storedBytes;
   throw error;

@@ -1,8 +1,8 @@
 import { liveParamsSchema } from '@recount/contract';
-import { ulid } from 'ulid';
+import type { SpoolNote } from '../spool/spool-folder.ts';
 
-/** The agent's own id of the session where the API takes it, else a new one. */
-export function toSessionName(agentSessionId: string | null): string {
-  const { data } = liveParamsSchema.safeParse({ session_id: agentSessionId });
-  return data?.session_id ?? ulid();
+/** The agent's own id of the session where the API takes it, else that of the stream. */
+export function toSessionName({ sessionId, streamId }: Pick<SpoolNote, 'sessionId' | 'streamId'>): string {
+  const { data } = liveParamsSchema.safeParse({ session_id: sessionId });
+  return data?.session_id ?? streamId;
 }

@@ -7,12 +7,22 @@ const READ_BYTES = 64 * 1024;
 /** After this long without a new byte a body ends, so that the API answers and the connection need not live through silence. */
 const IDLE_MS = 15_000;
 
-/** A stream's bytes from an offset on, as they come, until it has ended or rests; each chunk with its digest. */
-export function createStreamBody(file: FileHandle, growth: GrowingStream, offset: number): Readable {
+interface StreamBodyOptions {
+  offset: number;
+  /** Whether the rest belongs into another body. */
+  isOver(): boolean;
+}
+
+/** A stream's bytes from an offset on, as they come, until it has ended, rests or `isOver`; each chunk with its digest. */
+export function createStreamBody(
+  file: FileHandle,
+  growth: GrowingStream,
+  { offset, isOver }: StreamBodyOptions,
+): Readable {
   let position = offset;
   const readNext = async (): Promise<Uint8Array | null> => {
-    const isLive = !growth.isEnded;
-    if (position >= growth.size && isLive) await growth.waitForChange(IDLE_MS);
+    if (isOver()) return null;
+    if (position >= growth.size && !growth.isEnded) await growth.waitForChange(IDLE_MS);
     const length = Math.min(READ_BYTES, growth.size - position);
     // What woke it may have been the stream's name.
     if (length <= 0) return null;

@@ -19,7 +19,7 @@ export interface SpoolNote {
   /** Id of the agent. */
   agent: string;
   sourceFormat: string;
-  /** Null until the stream has named it. */
+  /** Null until the stream has named it; until then it is sent under the stream's id. */
   sessionId: string | null;
   target: SpoolTarget;
   /** Null while the agent runs; stays null where recount was killed. */
