@@ -107,7 +107,34 @@ describe('the first hour', () => {
     });
     await api.work();
     expect(await read('issues')).toMatch(/session faulty[\s\S]*line 2: error/);
-    expect(await read('status')).toMatch(/Queue +0 waiting[\s\S]*Disk +[\d.]+ [kMG]B database/);
+  });
+
+  it('asks what runs, waits, fails, and takes room: a server, or a database', async () => {
+    await api.upload(Buffer.alloc(100, 'no transcript'), { session_id: 'failed', agent: 'claude-code' });
+    await api.database.pool.query(
+      `UPDATE recount.transcripts SET status = 'failed', failure_reason = 'its raw object is gone' WHERE session_id = 'failed'`,
+    );
+    const ask = async (options: Parameters<typeof type>[1], ...more: string[]) =>
+      (await type(['status', ...more], { columns: 80, ...options })).out;
+    const server = await ask({});
+    expect(server).toMatch(
+      /^Running +at http:\S+\nQueue +0 waiting[^\n]*\nTranscripts +\d+ ingested, .* 1 failed\nLive +0 agents/,
+    );
+    expect(server).toMatch(
+      /^Search +complete\nDisk +[\d.]+ [kMG]B database .*\n +[\d.]+ [kMG]B write-ahead log\n +[\d.]+ [kMG]B raw/m,
+    );
+    expect(server).toMatch(/^Failed +\d{4}-.*\n +its raw object is gone$/m);
+    expect(await ask({ key: api.keys.read })).toMatch(/^Disk +[\d.]+ kB raw transcripts\n +0 B spool/m);
+    expect(await ask({ key: api.keys.ingest })).toBe('');
+    const [served, stored] = [await ask({}, '--json'), await ask({ hasServer: false }, '--json')].map((text) =>
+      JSON.parse(text),
+    );
+    expect(stored).toEqual({
+      ...served,
+      running: null,
+      disk: { ...served.disk, database_bytes: expect.any(Number), wal_bytes: expect.any(Number), raw_bytes: null },
+    });
+    await api.database.pool.query(`DELETE FROM recount.transcripts WHERE session_id = 'failed'`);
   });
 
   it('never answers a wrong name with a zero', async () => {

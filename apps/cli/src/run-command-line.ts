@@ -10,7 +10,7 @@ import { createConnectCommand, createDisconnectCommand } from './commands/connec
 import { createDeleteCommand } from './commands/delete.ts';
 import { createDoctorCommand } from './commands/doctor.ts';
 import { createExportCommand } from './commands/export.ts';
-import { createStatusCommand, createStopCommand, createUninstallCommand } from './commands/installation.ts';
+import { createStopCommand, createUninstallCommand } from './commands/installation.ts';
 import { createIssuesCommand } from './commands/issues.ts';
 import { createKeysCommand } from './commands/keys.ts';
 import { createLiveCommand } from './commands/live.ts';
@@ -31,6 +31,7 @@ import { createSettingsCommand } from './commands/settings.ts';
 import { createShareCommand } from './commands/share.ts';
 import { createShowCommand, createWhyCommand } from './commands/show.ts';
 import { createSqlCommand } from './commands/sql.ts';
+import { createStatusCommand } from './commands/status.ts';
 import { createTailCommand } from './commands/tail.ts';
 import { createUpCommand } from './commands/up.ts';
 import { createUploadCommand } from './commands/upload.ts';

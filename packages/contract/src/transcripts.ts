@@ -123,10 +123,28 @@ export const ingestionSchema = z
     transcripts: z.record(z.enum(TRANSCRIPT_STATUSES), countField).describe('By their status'),
     error_count: countField.describe('Issues that lost something of a line, of all transcripts'),
     transcripts_with_errors: countField,
+    search: z
+      .object({ waiting_sessions: countField, failing_sessions: countField })
+      .describe('Sessions that search does not have as they are now, and those of them whose last attempt failed'),
   })
   .meta({ id: 'Ingestion', description: 'How the ingestion of a workspace stands' });
 
 export type Ingestion = z.infer<typeof ingestionSchema>;
+
+const bytesOfInstallation = countField.nullable();
+
+export const diskUseSchema = z
+  .object({
+    raw_bytes: countField.describe('Raw transcripts of the workspace, as they were uploaded'),
+    database_bytes: bytesOfInstallation.describe('Of the whole installation; null for keys without the scope admin'),
+    search_bytes: bytesOfInstallation.describe('Part of database_bytes'),
+    wal_bytes: bytesOfInstallation.describe(
+      'Write-ahead log of PostgreSQL, beside database_bytes; null also where its account may not look',
+    ),
+  })
+  .meta({ id: 'DiskUse', description: 'What transcripts and their rows take' });
+
+export type DiskUse = z.infer<typeof diskUseSchema>;
 
 const issueSchema = z
   .object({

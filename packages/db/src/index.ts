@@ -17,6 +17,7 @@ export {
   isDatabaseFull,
   isDatabaseUnavailable,
 } from './database/database-unavailable.ts';
+export * from './database/disk-use.ts';
 export * from './database/locks.ts';
 export * from './database/refresh-statistics.ts';
 export { sql } from './drizzle.cjs';
@@ -74,6 +75,7 @@ export {
   listTranscripts,
   listTranscriptsByContent,
   type PlainTranscript,
+  sumRawBytes,
   type TranscriptContent,
   type TranscriptFilter,
   type TranscriptReference,

@@ -79,6 +79,7 @@ describe('/openapi.json', () => {
       'get /v1/analytics/tools',
       'get /v1/analytics/usage',
       'get /v1/audit',
+      'get /v1/disk',
       'get /v1/export/messages',
       'get /v1/export/sessions',
       'get /v1/export/usage',

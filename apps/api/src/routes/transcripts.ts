@@ -1,4 +1,5 @@
 import {
+  diskUseSchema,
   ingestionSchema,
   issueListQuerySchema,
   issueListSchema,
@@ -16,6 +17,9 @@ import {
   findTranscript,
   listIssues,
   listTranscripts,
+  readDiskUse,
+  readSearchBacklog,
+  sumRawBytes,
   type TranscriptRow,
 } from '@recount/db';
 import { deleteTranscript, requeueTranscript } from '@recount/ingest';
@@ -73,7 +77,32 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
       const workspaceId = workspaceOf(request);
       const counts = await countTranscriptsByStatus(database, { workspaceId });
       const { errors, transcripts } = await countTranscriptErrors(database, workspaceId);
-      return { transcripts: counts, error_count: errors, transcripts_with_errors: transcripts };
+      const { waitingSessions, failingSessions } = await readSearchBacklog(database, workspaceId);
+      const search = { waiting_sessions: waitingSessions, failing_sessions: failingSessions };
+      return { transcripts: counts, error_count: errors, transcripts_with_errors: transcripts, search };
+    },
+  );
+
+  app.get(
+    '/v1/disk',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getDiskUse',
+        summary: 'Read what transcripts and their rows take on disk',
+        tags: ['operations'],
+        response: { 200: diskUseSchema },
+      },
+    },
+    async (request) => {
+      const isAdmin = request.keyHolder?.scopes.includes('admin');
+      const use = isAdmin ? await readDiskUse(database) : undefined;
+      return {
+        raw_bytes: await sumRawBytes(database, workspaceOf(request)),
+        database_bytes: use?.databaseBytes ?? null,
+        search_bytes: use?.searchBytes ?? null,
+        wal_bytes: use?.walBytes ?? null,
+      };
     },
   );
 

@@ -25,6 +25,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'POST /v1/transcripts': [401, 401, 401, 401, 202, 403, 202, 202],
   // Without its headers.
   'PATCH /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 400, 403, 400, 400],
+  'GET /v1/disk': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/ingestion': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/transcripts': [401, 401, 401, 401, 403, 200, 200, 200],
   'GET /v1/transcripts/{transcript_id}': [401, 401, 401, 401, 403, 200, 200, 404],

@@ -96,7 +96,7 @@ function toTable(context: CliContext, found: readonly CountedSessions[]): string
     formatBytes(place.sizeBytes),
     toShownFolder(context, place) + toRemark(place),
   ]);
-  return formatTable(columns, rows, toPrintWidth(context.stdout));
+  return formatTable(columns, rows, toPrintWidth(context));
 }
 
 /**

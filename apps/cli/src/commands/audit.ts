@@ -61,7 +61,7 @@ async function showAudit(context: CliContext, options: AuditOptions): Promise<vo
   const list = options.deletedWorkspaces ? await readDeletions(context, options) : await readAudit(context, options);
   if (options.json) return print(context, JSON.stringify(list, null, 2));
   const rows = list.entries.map((entry) => toRow(entry, options.utc ?? false));
-  for (const line of formatTable(COLUMNS, rows, toPrintWidth(context.stdout))) print(context, line);
+  for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
   if (list.next_cursor !== null) note(context, 'There are earlier ones: raise --limit, or narrow it down.');
 }
 

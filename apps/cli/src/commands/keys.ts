@@ -167,7 +167,7 @@ async function listKeys(context: CliContext, { workspace, json, utc = false }: K
     listApiKeys(pool.database, await findWorkspace(pool, workspace)),
   );
   if (json) return print(context, JSON.stringify(keys, null, 2));
-  for (const line of formatKeys(keys, utc, toPrintWidth(context.stdout))) print(context, line);
+  for (const line of formatKeys(keys, utc, toPrintWidth(context))) print(context, line);
 }
 
 /** Columns of what a key may lack; one that all of them lack is left out. */

@@ -128,7 +128,7 @@ async function list(context: CliContext, options: ListOptions): Promise<void> {
   }
   const { formatLiveStreams } = await import('../live/live-table.ts');
   const { toPrintWidth } = await import('../terminal/print-width.ts');
-  for (const line of formatLiveStreams(streams, Date.now(), toPrintWidth(context.stdout))) print(context, line);
+  for (const line of formatLiveStreams(streams, Date.now(), toPrintWidth(context))) print(context, line);
   const [running] = streams.filter(({ state }) => state === 'open');
   if (running !== undefined) note(context, `recount live watch ${running.session_id.slice(0, 8)} follows it.`);
 }

@@ -94,7 +94,7 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
     sessionId,
     limit: options.limit,
     inUtc: options.utc ?? false,
-    maxWidth: toPrintWidth(context.stdout),
+    maxWidth: toPrintWidth(context),
   };
   for (const line of formatResult(result, layout)) print(context, line);
 }

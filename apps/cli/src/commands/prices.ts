@@ -116,7 +116,7 @@ async function diffPrices(context: CliContext, file: string, options: DiffOption
   const comparison = compareWithLiteLlm(content, createListPrices(), compareOptions);
   if (comparison === undefined) throw new CliError(`${file} is no list of prices as LiteLLM has it.`);
   if (options.json) print(context, JSON.stringify(comparison, null, 2));
-  else for (const line of formatComparison(comparison, toPrintWidth(context.stdout))) print(context, line);
+  else for (const line of formatComparison(comparison, toPrintWidth(context))) print(context, line);
   if (comparison.differences.length > 0) context.exitCode = 1;
 }
 
@@ -124,7 +124,7 @@ async function listPrices(context: CliContext, options: PricesOptions): Promise<
   const prices = await withClient(context, options, (client) => send(client));
   if (options.json) return print(context, JSON.stringify(prices, null, 2));
   const { formatPrices } = await import('../prices/price-table.ts');
-  const layout = { withList: options.all ?? false, maxWidth: toPrintWidth(context.stdout) };
+  const layout = { withList: options.all ?? false, maxWidth: toPrintWidth(context) };
   for (const line of await formatPrices(prices, layout)) print(context, line);
 }
 

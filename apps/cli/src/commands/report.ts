@@ -128,7 +128,7 @@ async function showTable(
     const range = { first: data.first_timestamp, last: data.last_timestamp };
     return print(context, toRangeNote(range, filters.time_zone));
   }
-  const maxWidth = toPrintWidth(context.stdout);
+  const maxWidth = toPrintWidth(context);
   const write = ({ text, style }: StyledLine): void =>
     printStyled(
       context,
@@ -144,7 +144,7 @@ async function showTable(
   // Of what is piped on, only the table; the caveats are for whoever runs the command.
   if (caveats.length > 0) note(context, '');
   for (const caveat of caveats) {
-    for (const line of wrapToWidth(caveat, toPrintWidth(context.stderr))) {
+    for (const line of wrapToWidth(caveat, toPrintWidth({ ...context, stdout: context.stderr }))) {
       context.stderr.writeStyled(`${styleText('dim', toTerminalText(line), { stream: context.stderr })}\n`);
     }
   }

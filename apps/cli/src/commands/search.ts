@@ -54,7 +54,7 @@ async function search(context: CliContext, q: string, options: SearchOptions): P
   const { NO_COLOR, TERM } = context.environment;
   const isColored = context.stdout.isTTY === true && !NO_COLOR && TERM !== 'dumb';
   const { toPrintWidth } = await import('../terminal/print-width.ts');
-  const layout = { timeZone: query.time_zone ?? 'UTC', isColored, maxWidth: toPrintWidth(context.stdout) };
+  const layout = { timeZone: query.time_zone ?? 'UTC', isColored, maxWidth: toPrintWidth(context) };
   for (const line of formatSearchResults(list, layout)) printStyled(context, line);
 }
 

@@ -91,7 +91,7 @@ async function showSessions(context: CliContext, id: string | undefined, options
     if (options.json) return print(context, JSON.stringify(found, null, 2));
     if (found.sessions.length === 0) return note(context, await toEmptyNote());
     const timeZone = String(filters.time_zone);
-    for (const line of formatSessions(found, { timeZone, maxWidth: toPrintWidth(context.stdout), columns })) {
+    for (const line of formatSessions(found, { timeZone, maxWidth: toPrintWidth(context), columns })) {
       print(context, line);
     }
 

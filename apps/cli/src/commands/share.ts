@@ -159,7 +159,7 @@ async function listShares(context: CliContext, options: PlaceOptions): Promise<v
   );
   if (list === undefined) throw new CliError('Only a server knows its links: start one, or name one with --server.');
   if (options.json) return print(context, JSON.stringify(list, null, 2));
-  for (const line of formatShares(list, toTimeZone(options), toPrintWidth(context.stdout))) print(context, line);
+  for (const line of formatShares(list, toTimeZone(options), toPrintWidth(context))) print(context, line);
   if (list.next_cursor !== null) note(context, `Only the latest ${LIST_LIMIT}; the API has the others.`);
 }
 

@@ -115,10 +115,7 @@ async function showConversation(
   const signal = context.listenForInterruption();
   const loaded = await loadSession(client, session, { hasSubagents: options.subagents, signal });
   if (options.json) return print(context, JSON.stringify(loaded, null, 2));
-  const width = Math.min(
-    toPrintWidth(context.stdout),
-    context.stdout.isTTY ? toPrintWidth(context.stdout) : DEFAULT_WIDTH,
-  );
+  const width = toPrintWidth(context, DEFAULT_WIDTH);
   const lines = formatConversation(loaded, {
     timeZone,
     width,
@@ -157,7 +154,7 @@ async function showCosts(
       ),
     );
   }
-  const layout = { timeZone: toTimeZone(options), maxWidth: toPrintWidth(context.stdout) };
+  const layout = { timeZone: toTimeZone(options), maxWidth: toPrintWidth(context) };
   for (const { text, style } of formatCosts({ session, costs, reconciliation }, layout)) {
     context.stdout.writeStyled(
       `${style === undefined ? text : styleText(style, toTerminalText(text), { stream: context.stdout })}\n`,

@@ -169,7 +169,7 @@ async function printRows(
   const lines = formatTable(
     columns,
     shown.map((row) => names.map((name) => toCell(row[name]))),
-    toPrintWidth(context.stdout),
+    toPrintWidth(context),
   );
   for (const line of lines) print(context, line);
   print(

@@ -7,7 +7,7 @@ import { createApiClient } from '../connection/api-client.ts';
 import { createApiTarget } from '../connection/api-target.ts';
 import { readLatestFromApi } from '../sessions/read-sessions.ts';
 import { formatSessions } from '../sessions/session-table.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
+import { PAGE_WIDTH, toPrintWidth } from '../terminal/print-width.ts';
 import { readCredentials } from './credentials.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { findRunning } from './installation-lock.ts';
@@ -45,7 +45,7 @@ export async function joinRunning(
   }
   signal.throwIfAborted();
   const latest = await readLatestFromApi(client, TABLE_ROWS);
-  const lines = formatSessions(latest, { timeZone: inUtc, maxWidth: toPrintWidth(context.stdout) });
+  const lines = formatSessions(latest, { timeZone: inUtc, maxWidth: toPrintWidth(context, PAGE_WIDTH) });
   for (const line of [
     ...lines,
     '',

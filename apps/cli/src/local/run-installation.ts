@@ -8,7 +8,7 @@ import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { formatReport } from '../backfill/format-report.ts';
 import { type CliContext, note, PROJECT_DIRECTORY, print } from '../cli-context.ts';
 import { formatSessions } from '../sessions/session-table.ts';
-import { toPrintWidth } from '../terminal/print-width.ts';
+import { PAGE_WIDTH, toPrintWidth } from '../terminal/print-width.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { InstallationLock } from './installation-lock.ts';
 import { loadSamples } from './load-samples.ts';
@@ -103,7 +103,7 @@ async function showInstallation(
   const none = { tool_error_count: 0, api_error_count: 0 };
   const sessions = rows.map((row) => ({ ...row, ...(errors.get(row.session_id) ?? none) }));
   const latest = { sessions, hasMore: next !== undefined };
-  const layout = { timeZone: inUtc, maxWidth: toPrintWidth(context.stdout) };
+  const layout = { timeZone: inUtc, maxWidth: toPrintWidth(context, PAGE_WIDTH) };
   const isInProject = context.workingDirectory === PROJECT_DIRECTORY;
   const launcher = isInProject ? './recount' : join(PROJECT_DIRECTORY, 'recount');
   const lines = [

@@ -35,7 +35,7 @@ export async function showBlocks(context: CliContext, paths: readonly string[], 
   const sessions = { without_usage: 0, output_only: 0 };
   const report = { rows: [], totals, unpricedModels: [], sessions, withoutTimestamp: 0 };
   const answer = { ...toUsageAnswer(report, [], { clock, filter }), rows, totals: { ...totals.own } };
-  for (const { text, style } of formatReportTable(kind, answer, { maxWidth: toPrintWidth(context.stdout) })) {
+  for (const { text, style } of formatReportTable(kind, answer, { maxWidth: toPrintWidth(context) })) {
     const line = toTerminalText(text);
     printStyled(context, style === undefined ? line : styleText(style, line, { stream: context.stdout }));
   }

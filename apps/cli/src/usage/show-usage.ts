@@ -72,7 +72,7 @@ const toKind = ({ filters }: ReportAnswer): ReportKind => {
 };
 
 function showTable(context: CliContext, kind: ReportKind, answer: ReportAnswer, details?: ReportAnswer): void {
-  for (const { text, style } of formatReportTable(kind, answer, { maxWidth: toPrintWidth(context.stdout), details })) {
+  for (const { text, style } of formatReportTable(kind, answer, { maxWidth: toPrintWidth(context), details })) {
     const line = toTerminalText(text);
     printStyled(context, style === undefined ? line : styleText(style, line, { stream: context.stdout }));
   }
@@ -95,7 +95,7 @@ function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAns
   lines.push(
     'Agents delete their transcripts after some weeks. `recount up` keeps them all, `recount connect` on a server.',
   );
-  for (const line of lines.flatMap((each) => wrapToWidth(each, toPrintWidth(context.stderr)))) {
+  for (const line of lines.flatMap((each) => wrapToWidth(each, toPrintWidth({ ...context, stdout: context.stderr })))) {
     note(context, styleText('dim', toTerminalText(line), { stream: context.stderr }));
   }
 }

@@ -86,6 +86,15 @@ export async function countTranscriptsByStatus(
   return counts;
 }
 
+/** Of the raw transcripts that a workspace still has, as they were uploaded. */
+export async function sumRawBytes(database: Database, workspaceId: string): Promise<number> {
+  const [row] = await database
+    .select({ bytes: sql<number>`coalesce(sum(${transcripts.size_bytes}), 0)::float8` })
+    .from(transcripts)
+    .where(and(eq(transcripts.workspace_id, workspaceId), isNull(transcripts.raw_deleted_at)));
+  return row?.bytes ?? 0;
+}
+
 /** Issues that lost something of a line, and how many transcripts of a workspace have some. */
 export async function countTranscriptErrors(
   database: Database,

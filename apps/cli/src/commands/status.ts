@@ -1,0 +1,39 @@
+import { Command } from 'commander';
+import { type CliContext, print } from '../cli-context.ts';
+import type { ApiOptions } from '../connection/find-api.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+
+interface StatusOptions extends ApiOptions {
+  json?: boolean;
+  utc?: boolean;
+}
+
+export function createStatusCommand(context: CliContext): Command {
+  return new Command('status')
+    .description('What runs, what waits, how far search is, the disk that it takes, and the last failures')
+    .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
+    .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
+    .option('--json', 'print JSON')
+    .option('--utc', 'show times in UTC')
+    .addHelpText(
+      'after',
+      `
+Of a server, of the local installation where it runs, of the database of DATABASE_URL, or of the server that this machine is
+connected to. A server shows its database to keys with the scope admin only. \`recount issues\` lists all that failed or is faulty.
+
+Examples:
+  $ recount status
+  $ recount status --json | jq .disk
+  $ RECOUNT_API_KEY=rk_… recount status --server https://recount.example.com`,
+    )
+    .action(async (options: StatusOptions) => {
+      const [{ readStatus }, { formatStatus }] = await Promise.all([
+        import('../status/read-status.ts'),
+        import('../status/format-status.ts'),
+      ]);
+      const status = await readStatus(context, options);
+      if (options.json) return print(context, JSON.stringify(status, null, 2));
+      const layout = { utc: options.utc ?? false, maxWidth: toPrintWidth(context) };
+      for (const line of formatStatus(status, layout)) print(context, line);
+    });
+}

@@ -1,0 +1,102 @@
+import type { DiskUse, Ingestion, LiveList, TranscriptList } from '@recount/contract';
+import type { CliContext } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { type ApiPlace, createApiClient } from '../connection/api-client.ts';
+import { type ApiOptions, findApi } from '../connection/find-api.ts';
+import { toSpoolFolder } from '../live/live-setup.ts';
+import { toDataDirectory } from '../local/data-directory.ts';
+import { findRunning } from '../local/installation-lock.ts';
+import { measureFolder } from '../local/measure-folder.ts';
+import { MAX_FAILURES, type Status } from './status.ts';
+
+/**
+ * Of the server that is named, else of the local installation where it runs or of the database of DATABASE_URL, else of the
+ * server that this machine is connected to. Throws CliError where there is none of them.
+ */
+export async function readStatus(context: CliContext, options: ApiOptions): Promise<Status> {
+  const { RECOUNT_SERVER, DATABASE_URL } = context.environment;
+  const spoolBytes = await measureFolder(toSpoolFolder(context));
+  const directory = toDataDirectory(context);
+  const isNamed = options.server !== undefined || Boolean(RECOUNT_SERVER);
+  const running = isNamed || DATABASE_URL ? undefined : await findRunning(directory.lock);
+  if (running === undefined && (isNamed || !DATABASE_URL)) {
+    const place = await findApi(context, options);
+    if (place !== undefined) return await readServerStatus(place, spoolBytes);
+    throw new CliError(`recount does not run; its data are in ${directory.path}. Start it with \`npm start\`.`);
+  }
+  const status = await readDatabaseStatus(context, spoolBytes);
+  if (running === undefined) return status;
+  const { pid, url = null } = running;
+  return {
+    ...status,
+    running: { pid, url, is_ready: url !== null },
+    data_directory: directory.path,
+    disk: { ...status.disk, raw_bytes: await measureFolder(directory.rawStore) },
+  };
+}
+
+async function readServerStatus(place: ApiPlace, spoolBytes: number): Promise<Status> {
+  const { request } = createApiClient(place);
+  const ask = async <Answer>(path: string, query = {}): Promise<Answer> => {
+    const answer = await request<Answer>(path, { query });
+    if (answer === undefined) throw new CliError(`${place.url} does not know ${path}: it is older than this recount.`);
+    return answer;
+  };
+  const [ingestion, disk, live, failed, isReady] = await Promise.all([
+    ask<Ingestion>('/v1/ingestion'),
+    ask<DiskUse>('/v1/disk'),
+    ask<LiveList>('/v1/live', { state: 'running' }),
+    ask<TranscriptList>('/v1/transcripts', { status: 'failed', order: 'desc', limit: MAX_FAILURES }),
+    request('/readyz', {}).then(
+      () => true,
+      () => false,
+    ),
+  ]);
+  return {
+    running: { pid: null, url: place.url, is_ready: isReady },
+    data_directory: null,
+    transcripts: ingestion.transcripts,
+    live: { running_streams: live.streams.length },
+    search: ingestion.search,
+    disk: { ...disk, spool_bytes: spoolBytes },
+    last_failures: failed.transcripts.map(({ id, path, failure_reason: reason, created_at }) => ({
+      transcript_id: id,
+      path,
+      reason,
+      created_at,
+    })),
+  };
+}
+
+/** Of all workspaces. */
+async function readDatabaseStatus(context: CliContext, spoolBytes: number): Promise<Status> {
+  const [{ withDatabase }, db] = await Promise.all([
+    import('../connection/open-installation.ts'),
+    import('@recount/db'),
+  ]);
+  return await withDatabase(context, async ({ database }) => {
+    const backlog = await db.readSearchBacklog(database);
+    const disk = await db.readDiskUse(database);
+    const live = await database.execute<{ count: number }>(db.sql`
+      SELECT count(*)::int AS count FROM recount.live_streams WHERE state <> 'closed' AND state = 'open'`);
+    const failures = await database.execute<Status['last_failures'][number] & Record<string, unknown>>(db.sql`
+      SELECT id AS transcript_id, path, failure_reason AS reason,
+        to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at
+      FROM recount.transcripts WHERE status = 'failed' ORDER BY id DESC LIMIT ${MAX_FAILURES}`);
+    return {
+      running: null,
+      data_directory: null,
+      transcripts: await db.countTranscriptsByStatus(database),
+      live: { running_streams: live.rows[0]?.count ?? 0 },
+      search: { waiting_sessions: backlog.waitingSessions, failing_sessions: backlog.failingSessions },
+      disk: {
+        database_bytes: disk.databaseBytes,
+        search_bytes: disk.searchBytes,
+        wal_bytes: disk.walBytes,
+        raw_bytes: null,
+        spool_bytes: spoolBytes,
+      },
+      last_failures: failures.rows,
+    };
+  });
+}

@@ -1,0 +1,19 @@
+/** What `recount status` says; null is what is not known from here. */
+export interface Status {
+  running: { pid: number | null; url: string | null; is_ready: boolean } | null;
+  data_directory: string | null;
+  transcripts: Record<string, number>;
+  live: { running_streams: number };
+  search: { waiting_sessions: number; failing_sessions: number };
+  /** Bytes. The database's are of the whole installation; those of the write-ahead log come on top. */
+  disk: {
+    database_bytes: number | null;
+    search_bytes: number | null;
+    wal_bytes: number | null;
+    raw_bytes: number | null;
+    spool_bytes: number;
+  };
+  last_failures: { transcript_id: string; path: string | null; reason: string | null; created_at: string }[];
+}
+
+export const MAX_FAILURES = 5;

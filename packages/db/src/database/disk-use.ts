@@ -1,0 +1,25 @@
+import { sql } from '../drizzle.cjs';
+import type { Database } from './database.ts';
+
+/** Bytes on the database's disk. */
+export interface DiskUse {
+  databaseBytes: number;
+  /** Of those, what search takes. */
+  searchBytes: number;
+  /** Write-ahead log, which is not part of the database's size; null where the account may not look. */
+  walBytes: number | null;
+}
+
+/** What the whole installation takes in PostgreSQL. */
+export async function readDiskUse(database: Database): Promise<DiskUse> {
+  const { rows } = await database.execute<{ total: number; search: number; sees_wal: boolean }>(sql`
+    SELECT pg_database_size(current_database())::float8 AS total,
+      coalesce(pg_total_relation_size(to_regclass('recount.search_documents')), 0)::float8 AS search,
+      has_function_privilege('pg_ls_waldir()', 'EXECUTE') AS sees_wal`);
+  const { total = 0, search = 0, sees_wal: seesWal = false } = rows[0] ?? {};
+  // A statement of its own: PostgreSQL refuses one that names a function that it may not call, even if it does not call it.
+  const wal = seesWal
+    ? (await database.execute<{ size: number }>(sql`SELECT sum(size)::float8 AS size FROM pg_ls_waldir()`)).rows[0]
+    : undefined;
+  return { databaseBytes: total, searchBytes: search, walBytes: wal?.size ?? null };
+}
