@@ -179,9 +179,9 @@ it('lists a running agent, and follows it to its end', async () => {
 it('lists a stream that has not named its session, and follows it into that when it has', async () => {
   const session_id = '55555555-2222-4333-8444-555555555555';
   const tail = startRecount(home, ['tail', '--agent', 'claude', '--server', url], environment, 'pipe');
-  const write = (line: object | string): boolean | undefined =>
-    tail.child.stdin?.write(typeof line === 'string' ? line : `${JSON.stringify({ ...line, session_id })}\n`);
-  write('Loading the project\n');
+  const write = (line: object): void => void tail.child.stdin?.write(`${JSON.stringify({ session_id, ...line })}\n`);
+  const content = [{ type: 'text', text: 'Before its name' }];
+  write({ type: 'assistant', message: { id: 'm-first', role: 'assistant', content }, session_id: undefined });
   await waitUntil(async () => (await listStreams('running')).length > 0, 'the first line');
   const [unnamed] = await listStreams('running');
   expect(unnamed?.session_id).toBe(unnamed?.stream_id);
@@ -189,16 +189,16 @@ it('lists a stream that has not named its session, and follows it into that when
   const live = (...words: string[]) => startRecount(home, ['live', ...words, '--server', url], environment);
   expect((await live().ended).stdout).toContain(`\n${id}  claude-code  running `);
   const watch = live('watch', id);
-  await waitUntil(() => watch.stdout().includes('Loading'), 'the first line at the reader');
-  write(init);
+  await waitUntil(() => watch.stdout().includes('Before its name'), 'the first line at the reader');
+  write({ ...init, session_id });
   // Before the next line comes.
   await waitUntil(async () => (await listStreams('running'))[0]?.session_id === session_id, 'its name');
   expect((await live().ended).stdout).toContain('\n55555555  claude-code  running ');
-  for (const line of [...lines, result]) write(line);
+  for (const line of [...lines, result]) write({ ...line, session_id });
   tail.child.stdin?.end();
   expect(await tail.ended).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await watch.ended).toMatchObject({ exitCode: 0, stdout: tail.stdout() });
-  expect(await readEvents(session_id)).toHaveLength(63);
+  expect(await readEvents(session_id)).toHaveLength(64);
   expect((await listStreams('all')).filter(({ stream_id }) => stream_id === unnamed?.stream_id)).toMatchObject([
     { session_id, success: true },
   ]);

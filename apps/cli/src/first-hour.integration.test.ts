@@ -114,6 +114,7 @@ describe('the first hour', () => {
     await api.database.pool.query(
       `UPDATE recount.transcripts SET status = 'failed', failure_reason = 'its raw object is gone' WHERE session_id = 'failed'`,
     );
+    await indexWaitingSessions(api.database);
     const ask = async (options: Parameters<typeof type>[1], ...more: string[]) =>
       (await type(['status', ...more], { columns: 80, ...options })).out;
     const server = await ask({});

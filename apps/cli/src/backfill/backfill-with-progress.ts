@@ -11,7 +11,7 @@ import { measureInput, type ReadSourcesOptions } from '@recount/storage/sources'
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
-import { formatCount, formatDuration } from '../terminal/format-values.ts';
+import { formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
 import { describeSkip } from './format-report.ts';
 
@@ -123,7 +123,7 @@ function showProgress(bar: ProgressBar, report: Readonly<BackfillReport>, totalB
 
 function toStallNote(waitingCount: number): string {
   return (
-    `${formatCount(waitingCount)} transcripts are stored, and no worker has touched them for ${formatDuration(STALL_MS)}. ` +
+    `${formatCountOf(waitingCount, 'transcript')} stored, which no worker has touched for ${formatDuration(STALL_MS)}. ` +
     'Does one run (`recount worker`)? It may come later: nothing is lost. Ctrl-C or --no-wait ends the waiting.'
   );
 }

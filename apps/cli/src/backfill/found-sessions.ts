@@ -121,7 +121,7 @@ export async function confirmFound(
     throw new UsageError('To take all of these, type `recount backfill --yes`; or name files and folders.');
   }
   const terminal = createInterface({ input: context.stdin, output: context.stderr });
-  const question = `Bring these ${formatCount(paths.length)} files (${formatBytes(sumBytes(readable))})? [y/N] `;
+  const question = `Bring ${paths.length === 1 ? 'this file' : `these ${formatCount(paths.length)} files`} (${formatBytes(sumBytes(readable))})? [y/N] `;
   const answer = await terminal
     .question(question, { signal: context.listenForInterruption() })
     .finally(() => terminal.close());

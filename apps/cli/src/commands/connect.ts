@@ -10,6 +10,7 @@ import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import type { Connection } from '../collector/connection.ts';
+import { formatBytes, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 
 interface ConnectOptions {
   keyFile?: string;
@@ -219,12 +220,11 @@ async function confirm(context: CliContext): Promise<boolean> {
 
 /** What would be sent of which session, by reading the beginning of each. */
 async function showFound(context: CliContext, connection: Connection): Promise<void> {
-  const [collect, { toCollectorFolder }, { toMachine }, { createDisclosure }, { formatBytes }] = await Promise.all([
+  const [collect, { toCollectorFolder }, { toMachine }, { createDisclosure }] = await Promise.all([
     import('@recount/collect'),
     import('../collector/connection.ts'),
     import('../collector/this-machine.ts'),
     import('../collector/disclosure.ts'),
-    import('../terminal/format-values.ts'),
   ]);
   const folder = toCollectorFolder(context);
   const log = await collect.openSentLog(folder.sentLog);
@@ -256,7 +256,10 @@ async function showFound(context: CliContext, connection: Connection): Promise<v
     }
     show(item.location, decide?.(item.path, Buffer.concat(head)) ?? EVERYTHING);
   }
-  note(context, `${count} sessions would be sent, ${formatBytes(sizeBytes)} before they are compressed.`);
+  note(
+    context,
+    `${formatCountOf(count, 'session')} would be sent, ${formatBytes(sizeBytes)} before they are compressed.`,
+  );
 }
 
 const EVERYTHING: Disclosure = { kind: 'everything' };
@@ -279,9 +282,13 @@ async function showConnection(context: CliContext, { json }: ConnectOptions): Pr
   };
   if (status.lastError !== undefined) context.exitCode = 1;
   if (json) return print(context, JSON.stringify(state, null, 2));
+  const toTime = (timestamp: string | undefined): string => formatTimestamp(timestamp ?? null, false) || '–';
   print(context, `Connected to ${url} as ${machine}, ${person ?? 'nobody in particular'}`);
   print(context, `Hooks        ${hookCommand === null ? 'none' : connection.hooks.map(({ path }) => path).join(', ')}`);
-  print(context, `Sent         ${state.sent} session files, the last at ${status.lastSuccessAt ?? '-'}`);
+  print(
+    context,
+    `Sent         ${formatCountOf(state.sent, 'session file')}, the last at ${toTime(status.lastSuccessAt)}`,
+  );
   print(context, `Waiting      ${waiting}`);
   if (usageOnly.length > 0) print(context, `Usage only   ${usageOnly.join(', ')}`);
   if (redacts) print(context, 'Secrets      are taken out before anything is sent');
@@ -290,7 +297,7 @@ async function showConnection(context: CliContext, { json }: ConnectOptions): Pr
     for (const { path, reason } of refused.slice(0, 10)) print(context, `  ${path}: ${reason}`);
   }
   if (status.lastError !== undefined) {
-    print(context, `Last error   ${status.lastError.at}: ${status.lastError.message}`);
+    print(context, `Last error   ${toTime(status.lastError.at)}: ${status.lastError.message}`);
   }
 }
 
@@ -317,7 +324,7 @@ async function disconnect(context: CliContext, force: boolean): Promise<void> {
   const waiting = await listWaiting(toCollectorFolder(context));
   if (waiting.length > 0 && !force) {
     throw new CliError(
-      `${waiting.length} sessions wait that were not sent: run \`recount send\` first, or give --force to give up what only recount has kept of them.`,
+      `${formatCountOf(waiting.length, 'session')} not sent yet: run \`recount send\` first, or give --force to give up what only recount has kept.`,
     );
   }
   if (connection.hookCommand !== null) {

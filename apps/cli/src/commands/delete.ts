@@ -5,8 +5,9 @@ import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { addPlaceOptions, toProject } from '../report/report-query.ts';
-import { formatCount, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
-import { toSingleLine } from '../terminal/text-width.ts';
+import { formatCount, formatCountOf, formatTimestamp, formatUsd } from '../terminal/format-values.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+import { cutToWidth, toSingleLine } from '../terminal/text-width.ts';
 
 interface DeleteOptions extends ApiOptions {
   workspace: string;
@@ -52,14 +53,14 @@ async function deleteSessions(context: CliContext, names: string[], options: Del
       project === undefined ? await findSessions(client, names) : await listAll(client, '/v1/sessions', { project });
     if (sessions.length === 0) return note(context, 'There is nothing to delete.');
     const unique = [...new Map(sessions.map((session) => [session.session_id, session])).values()];
-    for (const line of describe(unique)) print(context, line);
+    for (const line of describe(unique, toPrintWidth(context))) print(context, line);
     if (!(await confirm(context, 'Delete this for good?', options.yes ?? false)))
       return note(context, 'Nothing is deleted.');
     for (const { session_id: id } of unique) {
       const answer = await client.request(`/v1/sessions/${encodeURIComponent(id)}`, { method: 'DELETE' });
       if (answer === undefined) throw new CliError(NO_SERVER);
     }
-    note(context, `${formatCount(unique.length)} sessions are deleted.`);
+    note(context, `${formatCountOf(unique.length, 'session')} deleted.`);
   });
 }
 
@@ -85,15 +86,22 @@ async function listAll(client: ApiClient, path: string, filter: Record<string, s
   return sessions;
 }
 
-function describe(sessions: readonly Session[]): string[] {
-  const sum = (toNumber: (session: Session) => number): string =>
-    formatCount(sessions.reduce((total, each) => total + toNumber(each), 0));
-  const cost = sessions.reduce((total, { cost_estimate_usd }) => total + (cost_estimate_usd ?? 0), 0);
+function describe(sessions: readonly Session[], maxWidth: number): string[] {
+  const sum = (noun: string, toNumber: (session: Session) => number): string =>
+    formatCountOf(
+      sessions.reduce((total, each) => total + toNumber(each), 0),
+      noun,
+    );
+  const costs = sessions.flatMap(({ cost_estimate_usd: cost }) => cost ?? []);
+  const cost = costs.length === 0 ? null : costs.reduce((total, each) => total + each, 0);
   const lines = sessions.slice(0, SHOWN).map((session) => {
     const title = toSingleLine(session.title ?? session.initial_prompt ?? '').slice(0, 50);
-    return `${toSingleLine(session.session_id)}  ${formatTimestamp(session.last_timestamp, false)}  ${title}`;
+    const line = `${toSingleLine(session.session_id)}  ${formatTimestamp(session.last_timestamp, false)}  ${title}`;
+    return cutToWidth(line, maxWidth);
   });
   const more = sessions.length > SHOWN ? [`… and ${formatCount(sessions.length - SHOWN)} more`] : [];
-  const total = `${formatCount(sessions.length)} sessions with ${sum(({ total_messages }) => total_messages)} messages, ${sum(({ transcript_count }) => transcript_count)} transcripts and ${formatUsd(cost)} of cost`;
+  const messages = sum('message', ({ total_messages }) => total_messages);
+  const transcripts = sum('transcript', ({ transcript_count }) => transcript_count);
+  const total = `${formatCountOf(sessions.length, 'session')} with ${messages}, ${transcripts} and ${cost === null ? 'no known cost' : `${formatUsd(cost)} of cost`}`;
   return [...lines, ...more, total];
 }

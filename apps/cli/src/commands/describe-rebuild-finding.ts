@@ -1,5 +1,5 @@
 import type { RebuildFinding } from '@recount/ingest';
-import { formatCount } from '../terminal/format-values.ts';
+import { formatCountOf } from '../terminal/format-values.ts';
 
 /** One line for people, on what a rebuilt database lacks. */
 export function describeRebuildFinding(finding: RebuildFinding): string {
@@ -17,10 +17,10 @@ export function describeRebuildFinding(finding: RebuildFinding): string {
     case 'unidentified-object':
       return `object ${finding.objectKey} names no session: it is one of its own now, ${finding.transcriptId}`;
     case 'guessed-objects':
-      return `${formatCount(finding.count)} objects have no description: their sessions are those that their lines name, their paths are lost`;
+      return `${formatCountOf(finding.count, 'object')} without a description: their sessions are those that their lines name, their paths are lost`;
     case 'young-objects':
-      return `${formatCount(finding.count)} objects are younger than --min-age and left alone: run it again later, or with --min-age 0m where no upload is under way`;
+      return `${formatCountOf(finding.count, 'object')} younger than --min-age, left alone: run it again later, or with --min-age 0m where no upload is under way`;
     case 'unknown-objects':
-      return `${formatCount(finding.count)} objects are not recount's: they are left alone`;
+      return `${formatCountOf(finding.count, 'object')} not of recount, left alone`;
   }
 }

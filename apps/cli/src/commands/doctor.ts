@@ -2,8 +2,10 @@ import type { DoctorCounts, Finding, RebuildFinding, RebuildProgress } from '@re
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { parseTimeSpan } from '../option-values.ts';
-import { formatBytes, formatCount, formatDuration } from '../terminal/format-values.ts';
+import { formatBytes, formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
 import { createProgressBar, whileShowing } from '../terminal/progress-bar.ts';
+import { wrapToWidth } from '../terminal/text-width.ts';
 import { describeRebuildFinding } from './describe-rebuild-finding.ts';
 
 interface DoctorCommandOptions {
@@ -89,7 +91,8 @@ async function examine(
   const report = (finding: Finding | RebuildFinding): void => {
     findings.push(finding);
     bar.end();
-    if (!json) print(context, describeFinding(finding));
+    if (json) return;
+    for (const line of wrapToWidth(describeFinding(finding), toPrintWidth(context))) print(context, line);
   };
   const onObject = (progress: RebuildProgress): void => {
     rebuilt = progress;
@@ -101,7 +104,8 @@ async function examine(
     if (rebuild) for await (const finding of rebuildDatabase(installation, { ...options, onObject })) report(finding);
     await whileShowing(
       context.stderr,
-      () => `${formatCount(counts.transcripts)} transcripts and ${formatCount(counts.objects)} objects examined`,
+      () =>
+        `${formatCountOf(counts.transcripts, 'transcript')} and ${formatCountOf(counts.objects, 'object')} examined`,
       async () => {
         for await (const finding of runDoctor(installation, { ...options, counts })) report(finding);
       },
@@ -115,9 +119,13 @@ async function examine(
   if (json)
     print(context, JSON.stringify({ findings, needAttention: serious.length, rebuilt, ...toJson(counts) }, null, 2));
   else {
-    note(context, findings.length === 0 ? 'Everything fits together.' : toSummary(findings, serious.length, fix));
-    if (rebuilt !== undefined) note(context, toRebuildSummary(rebuilt));
-    for (const line of describeCounts(counts, { checksums, minAgeMs })) note(context, line);
+    const lines = [
+      findings.length === 0 ? 'Everything fits together.' : toSummary(findings, serious.length, fix),
+      ...(rebuilt === undefined ? [] : [toRebuildSummary(rebuilt)]),
+      ...describeCounts(counts, { checksums, minAgeMs }),
+    ];
+    const maxWidth = toPrintWidth({ ...context, stdout: context.stderr });
+    for (const line of lines.flatMap((each) => wrapToWidth(each, maxWidth))) note(context, line);
     if (deep && !findings.some(({ kind }) => kind === 'unchecked-database')) {
       note(context, 'All tables and B-tree indexes of the database were read.');
     }
@@ -133,8 +141,8 @@ function describeCounts(
   { skipped, ...checked }: DoctorCounts,
   { checksums, minAgeMs }: { checksums: boolean; minAgeMs: number },
 ): string[] {
-  const looked = [`${formatCount(checked.transcripts)} transcripts`, `${formatCount(checked.streams)} streams`];
-  const read = `${formatCount(checked.checksums)} raw objects read, ${formatBytes(checked.checksumBytes)}`;
+  const looked = [formatCountOf(checked.transcripts, 'transcript'), formatCountOf(checked.streams, 'stream')];
+  const read = `${formatCountOf(checked.checksums, 'raw object')} read, ${formatBytes(checked.checksumBytes)}`;
   const age = formatDuration(minAgeMs);
   const left: [count: number, what: string][] = [
     [skipped.youngObjects, `raw objects that nothing names, younger than ${age}: their upload may be under way`],
@@ -143,14 +151,14 @@ function describeCounts(
     [skipped.streamsWithoutChecksum, 'checksums of streams that an older version stored without one'],
   ];
   return [
-    `Checked: ${looked.join(', ')}, ${formatCount(checked.objects)} objects in the store; ${checksums ? read : 'no checksums (--checksums)'}.`,
+    `Checked: ${looked.join(', ')}, ${formatCountOf(checked.objects, 'object')} in the store; ${checksums ? read : 'no checksums (--checksums)'}.`,
     ...left.filter(([count]) => count > 0).map(([count, what]) => `Not checked: ${formatCount(count)} ${what}.`),
   ];
 }
 
 function toRebuildSummary({ objects, registered, registeredBytes }: RebuildProgress): string {
   return (
-    `${formatCount(registered)} of ${formatCount(objects)} transcripts in the raw store made again, ` +
+    `${formatCount(registered)} of ${formatCountOf(objects, 'transcript')} in the raw store made again, ` +
     `${formatBytes(registeredBytes)}: workers ingest them now. \`recount verify\` when the queue is empty.`
   );
 }
@@ -169,7 +177,8 @@ const isOrphan = ({ kind }: Finding | RebuildFinding): boolean =>
 function toSummary(findings: readonly (Finding | RebuildFinding)[], seriousCount: number, fix: boolean): string {
   const isFixable = findings.some((finding) => !finding.fixed && (isOrphan(finding) || finding.kind === 'lost-job'));
   const advice = isFixable && !fix ? ' `recount doctor --fix` mends some of it.' : '';
-  return `${findings.length} findings, ${seriousCount} of which need attention.${advice}`;
+  const attention = `${formatCount(seriousCount)} of which ${seriousCount === 1 ? 'needs' : 'need'} attention`;
+  return `${formatCountOf(findings.length, 'finding')}, ${attention}.${advice}`;
 }
 
 const HEALING = 'upload the same file again (`recount upload FILE`), which puts it in its place, or put a backup there';
@@ -202,7 +211,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'unfinished-deletion':
       return `${finding.objectKey} was to be deleted, and that was cut short: ${finding.fixed ? 'deleted' : 'a worker deletes it within the hour'}`;
     case 'search-behind':
-      return `search: ${finding.waitingSessions} sessions wait to be indexed, after a failure ${finding.failingSessions} of them`;
+      return `search: ${formatCountOf(finding.waitingSessions, 'session')} to be indexed, after a failure ${finding.failingSessions} of them`;
     case 'damaged-relation':
       return `damaged ${finding.relation}: ${finding.reason}; \`REINDEX\` rebuilds an index, a table needs a backup`;
     case 'unchecked-database':
@@ -210,7 +219,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'stale-uploads':
       return `remains of ${finding.count} uploads that were cut off: deleted`;
     case 'undescribed-objects':
-      return `${formatCount(finding.count)} objects had no description in the raw store, from which the database could be rebuilt: they have one now`;
+      return `${formatCountOf(finding.count, 'object')} without a description in the raw store, from which the database could be rebuilt: described now`;
     default:
       return describeRebuildFinding(finding);
   }

@@ -6,7 +6,8 @@ import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
 import { addPlaceOptions } from '../report/report-query.ts';
 import { formatCount, formatCountOf } from '../terminal/format-values.ts';
-import { toSingleLine } from '../terminal/text-width.ts';
+import { toPrintWidth } from '../terminal/print-width.ts';
+import { cutStartToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
 interface IssuesOptions extends ApiOptions {
   workspace: string;
@@ -52,7 +53,8 @@ async function showIssues(context: CliContext, session: string | undefined, opti
   await withReadingClient(context, options, async (client) => {
     const { found, count } = await readFaulty(client, session, options);
     if (options.json) return print(context, JSON.stringify({ transcripts: found, count }, null, 2));
-    for (const each of found) for (const line of formatFaulty(each)) print(context, line);
+    const maxWidth = toPrintWidth(context);
+    for (const each of found) for (const line of formatFaulty(each, maxWidth)) print(context, line);
     if (count === 0)
       note(context, options.warnings ? 'No issues.' : 'No failures and no faulty lines; --warnings shows lesser ones.');
     if (count > found.length)
@@ -94,7 +96,7 @@ async function readIssues(client: ApiClient, { id }: Transcript, limit: number):
   return page?.issues ?? [];
 }
 
-function formatFaulty({ transcript, issues }: FaultyTranscript): string[] {
+function formatFaulty({ transcript, issues }: FaultyTranscript, maxWidth: number): string[] {
   const {
     path,
     id,
@@ -107,10 +109,14 @@ function formatFaulty({ transcript, issues }: FaultyTranscript): string[] {
   const counts = `${formatCountOf(errors, 'error')}, ${formatCountOf(warnings, 'warning')}`;
   const heading = status === 'failed' ? `failed: ${toSingleLine(reason ?? 'unknown reason')}` : counts;
   const rest = errors + warnings - issues.length;
+  const place = cutStartToWidth(toSingleLine(path ?? id), maxWidth);
+  const isShort = place.length + heading.length + 2 <= maxWidth;
+  const indent = (lines: string[]): string[] => lines.map((line) => `  ${line}`);
+  const wrap = (text: string): string[] => indent(wrapToWidth(text, maxWidth - 2));
   return [
-    `${toSingleLine(path ?? id)}  ${heading}`,
-    `  session ${toSingleLine(session)}, transcript ${id}`,
-    ...issues.map((issue) => `  line ${issue.line_number}: ${issue.severity}: ${toSingleLine(issue.message)}`),
+    ...(isShort ? [`${place}  ${heading}`] : [place, ...wrap(heading)]),
+    ...wrap(`session ${toSingleLine(session)}, transcript ${id}`),
+    ...issues.flatMap((issue) => wrap(`line ${issue.line_number}: ${issue.severity}: ${toSingleLine(issue.message)}`)),
     ...(issues.length > 0 && rest > 0
       ? [`  … ${formatCount(rest)} more: recount issues ${toSingleLine(session)} --lines N`]
       : []),

@@ -8,7 +8,9 @@ import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { parseSince } from '../option-values.ts';
+import { formatCountOf, formatUsd } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
+import { wrapToWidth } from '../terminal/text-width.ts';
 
 interface PricesOptions extends ApiOptions {
   workspace: string;
@@ -30,7 +32,7 @@ interface DiffOptions {
   json?: boolean;
 }
 
-const REPRICE_HINT = 'They hold for what is ingested from now on; `recount reprice` applies them to what is there.';
+const REPRICE_HINT = 'They hold for what comes; `recount reprice` applies them to what is there.';
 
 export function createPricesCommand(context: CliContext): Command {
   const prices = new Command('prices')
@@ -90,7 +92,7 @@ Examples:
     .argument('<file>', 'JSON, or - for stdin')
     .action(async (file: string) => {
       const overrides = await readOverrides(context, file);
-      note(context, `${file}: ${overrides.length} valid ${overrides.length === 1 ? 'price' : 'prices'}.`);
+      note(context, `${file}: ${formatCountOf(overrides.length, 'valid price')}.`);
     });
   prices
     .command('diff')
@@ -154,13 +156,14 @@ async function setPrices(context: CliContext, given: string | undefined, options
         ? []
         : (await send(client)).overrides.filter((old) => !added.some((price) => isSame(price, old)));
     const effects = isModel && given !== undefined ? await readEffects(client, given, options) : [];
-    for (const line of effects) note(context, line);
+    const maxWidth = toPrintWidth({ ...context, stdout: context.stderr });
+    for (const line of effects.flatMap((effect) => wrapToWidth(effect, maxWidth))) note(context, line);
     const change: WorkspacePricesChange = {
       ...(added !== undefined && { overrides: [...kept, ...added] }),
       ...(currency !== undefined && { currency_label: currency }),
     };
     const { overrides, currency_label: label } = await send(client, change);
-    note(context, `${overrides.length} prices of the workspace’s own; costs are called ${label}.`);
+    note(context, `${formatCountOf(overrides.length, 'price')} of the workspace’s own; costs are called ${label}.`);
   });
   if (added !== undefined) await offerReprice(context, options);
 }
@@ -186,7 +189,6 @@ const toOverride = (model: string, { input, output, cacheRead, cacheWrite, from 
 async function readEffects(client: ApiClient, name: string, options: PricesOptions): Promise<string[]> {
   const { input = 0, output = 0, cacheRead = 0.1 * input, cacheWrite = 1.25 * input, from } = options;
   const report = await client.request<ModelsReport>('/v1/analytics/models', { query: { from, limit: 10_000 } });
-  const { formatUsd, formatCount } = await import('../terminal/format-values.ts');
   const prefix = name.endsWith('*') ? name.slice(0, -1) : undefined;
   const rows = (report?.rows ?? []).filter(
     ({ model }) => model !== null && (prefix === undefined ? model === name : model.startsWith(prefix)),
@@ -195,7 +197,7 @@ async function readEffects(client: ApiClient, name: string, options: PricesOptio
   return rows.map((row) => {
     const millions =
       row.tokens_in * input + row.tokens_out * output + row.cache_read * cacheRead + row.cache_write * cacheWrite;
-    return `${row.model}: ${formatCount(row.responses)} responses, ${formatUsd(row.cost_usd)} now, about ${formatUsd(millions / 1e6)} at this price`;
+    return `${row.model}: ${formatCountOf(row.responses, 'response')}, ${formatUsd(row.cost_usd)} now, about ${formatUsd(millions / 1e6)} at this price`;
   });
 }
 

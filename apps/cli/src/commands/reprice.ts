@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { type CliContext, note } from '../cli-context.ts';
-import { formatCount } from '../terminal/format-values.ts';
+import { formatCountOf } from '../terminal/format-values.ts';
 import { whileShowing } from '../terminal/progress-bar.ts';
 
 interface RepriceOptions {
@@ -34,11 +34,11 @@ export async function reprice(context: CliContext, { workspace }: RepriceOptions
     let count = 0;
     await whileShowing(
       context.stderr,
-      () => `${formatCount(count)} transcripts priced`,
+      () => `${formatCountOf(count, 'transcript')} priced`,
       async () => {
         for await (const _done of repriceWorkspace({ database }, workspaceId, prices, signal, toOperator())) count += 1;
       },
     );
-    note(context, `${count} transcripts priced at ${prices.version}.`);
+    note(context, `${formatCountOf(count, 'transcript')} priced at ${prices.version}.`);
   });
 }

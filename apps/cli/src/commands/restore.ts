@@ -12,6 +12,7 @@ import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import type { ApiClient, ApiPlace } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 
 interface RestoreOptions extends ApiOptions {
   to?: string;
@@ -104,7 +105,7 @@ async function pull(context: CliContext, given: string | undefined, options: Res
     }
   }
   if (count === 0) throw new CliError(`There are no sessions of ${project}.`);
-  note(context, `${count - failed} of ${count} sessions are here.`);
+  note(context, `Here: ${formatCount(count - failed)} of ${formatCountOf(count, 'session')}.`);
   if (failed > 0) context.exitCode = 1;
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
+import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
 
 interface RetainOptions {
   workspace?: string;
@@ -48,7 +49,7 @@ async function retain(context: CliContext, { workspace, dryRun = false, json }: 
         const verb = dryRun ? 'would be deleted' : 'deleted';
         print(
           context,
-          `${name}: messages of ${sessions} sessions, ${rawObjects} raw transcripts (${rawBytes} bytes) ${verb}`,
+          `${name}: messages of ${formatCountOf(sessions, 'session')}, ${formatCountOf(rawObjects, 'raw transcript')} (${formatBytes(rawBytes)}) ${verb}`,
         );
         if (busy > 0) note(context, `${name}: ${busy} are being worked on, and left to the next run.`);
       }

@@ -7,7 +7,7 @@ import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { parseTimeSpan } from '../option-values.ts';
 import { addPlaceOptions, addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
-import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
+import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
@@ -111,7 +111,7 @@ async function shareSession(context: CliContext, name: string, options: ShareOpt
       return await writePreview(context, options.preview, await readDocument(client, session, query));
     }
     const title = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id).slice(0, 100);
-    note(context, `${title}\n${formatCount(session.total_messages)} messages; whoever has the link can read them.`);
+    note(context, `${title}\n${formatCountOf(session.total_messages, 'message')}; whoever has the link can read them.`);
     if (!(await confirm(context, 'Share this?', options.yes ?? false))) return note(context, 'Nothing is shared.');
     const request: ShareRequest = {
       ...lines,

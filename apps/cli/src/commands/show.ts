@@ -7,6 +7,7 @@ import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
 import { addPlaceOptions, addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
+import { formatCountOf } from '../terminal/format-values.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { printPaged } from '../terminal/pager.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
@@ -191,5 +192,5 @@ async function showRaw(
     number += 1;
     if (number === line) return print(context, text);
   }
-  throw new UsageError(`The transcript has only ${number} lines.`);
+  throw new UsageError(`The transcript has only ${formatCountOf(number, 'line')}.`);
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
-import { formatCount } from '../terminal/format-values.ts';
+import { formatCountOf } from '../terminal/format-values.ts';
 import { whileShowing } from '../terminal/progress-bar.ts';
 
 interface VerifyOptions {
@@ -40,12 +40,12 @@ async function verify(context: CliContext, options: VerifyOptions): Promise<void
       let count = 0;
       await whileShowing(
         context.stderr,
-        () => `${formatCount(count)} sessions rebuilt`,
+        () => `${formatCountOf(count, 'session')} rebuilt`,
         async () => {
           for await (const _sessionId of rebuildUsage({ database }, workspaceId, toOperator())) count += 1;
         },
       );
-      note(context, `${count} sessions rebuilt.`);
+      note(context, `${formatCountOf(count, 'session')} rebuilt.`);
     }
     return await whileShowing(
       context.stderr,

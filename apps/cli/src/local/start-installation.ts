@@ -14,6 +14,7 @@ import { readWorkerConfig } from '@recount/worker';
 import { ulid } from 'ulid';
 import { type CliContext, note } from '../cli-context.ts';
 import { DEFAULT_WORKSPACE, type OpenInstallation, openInstallation } from '../connection/open-installation.ts';
+import { formatCountOf } from '../terminal/format-values.ts';
 import { provideDashboard } from './build-dashboard.ts';
 import { type Credentials, readCredentials, writeCredentials } from './credentials.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -133,7 +134,7 @@ async function readAnew(context: CliContext, connections: OpenInstallation): Pro
   for (const { id } of await listWorkspaces(connections.database.database)) {
     for await (const _transcriptId of requeueOutdated(connections, id)) count += 1;
   }
-  if (count > 0) note(context, `${count} transcripts were read by an older recount; they are being read again.`);
+  if (count > 0) note(context, `${formatCountOf(count, 'transcript')} of an older recount: being read again.`);
 }
 
 /** A new database beside an old raw store: the old one was lost, or is somewhere else. */

@@ -7,6 +7,7 @@ import { peekChunks } from '@recount/storage';
 import { readSources, SourceError } from '@recount/storage/sources';
 import type { CliContext } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
+import { formatCountOf } from '../terminal/format-values.ts';
 
 interface ParseInput {
   identity: TranscriptIdentity;
@@ -53,7 +54,8 @@ async function* readDatabase(path: string, sessionId: string | undefined): Async
     if (session === undefined || (sessionId === undefined && sessions.length > 1)) {
       const latest = sessions.slice(-3).map(({ id }) => id);
       const example = latest.length === 0 ? '' : `: name one with --session-id, such as ${latest.join(', ')}`;
-      const found = sessionId === undefined ? `holds ${sessions.length} sessions` : `has no session ${sessionId}`;
+      const found =
+        sessionId === undefined ? `holds ${formatCountOf(sessions.length, 'session')}` : `has no session ${sessionId}`;
       throw new CliError(`${path} ${found}${example}.`);
     }
     yield* store.readSession(session.id);

@@ -8,6 +8,7 @@ import {
 } from '@recount/prices';
 import { formatCount } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
 const COLUMNS: readonly TableColumn[] = [
   { header: 'MODEL', minWidth: 16 },
@@ -81,13 +82,13 @@ export function formatComparison(comparison: PriceComparison, maxWidth: number):
     ...[model, name, overInputTokens < 0 ? '' : `over ${formatCount(overInputTokens)}`],
     ...[formatRate(ours), formatRate(theirs)],
   ]);
-  const shown = unpriced.slice(0, MAX_SHOWN_UNPRICED).join(', ');
+  const shown = unpriced.slice(0, MAX_SHOWN_UNPRICED).map(toSingleLine).join(', ');
   const more = unpriced.length > MAX_SHOWN_UNPRICED ? ` and ${unpriced.length - MAX_SHOWN_UNPRICED} more` : '';
   return [
     `${formatCount(equalModels)} of ${formatCount(comparedModels)} models have the same prices.`,
     ...(rows.length === 0
       ? []
       : ['', 'In dollars per million tokens:', ...formatTable(DIFFERENCE_COLUMNS, rows, maxWidth)]),
-    ...(unpriced.length === 0 ? [] : ['', `Without a price in recount: ${shown}${more}`]),
+    ...(unpriced.length === 0 ? [] : ['', ...wrapToWidth(`Without a price in recount: ${shown}${more}`, maxWidth)]),
   ];
 }

@@ -1,4 +1,4 @@
-import { formatCount } from '../terminal/format-values.ts';
+import { formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 import { formatCell, isMoney, toCostDecimals } from './format-cell.ts';
 import { type ReportAnswer, readPath } from './report-answer.ts';
@@ -56,7 +56,9 @@ export function toCaveatLines(
   }
   if (disagreements.responses > 0) lines.push(toDisagreementLine(disagreements, currency_label));
   if (sharedResponses > 0) {
-    lines.push(`Shared: ${formatCount(sharedResponses)} copies in resumed, forked or replayed sessions add nothing.`);
+    lines.push(
+      `Shared: ${formatCountOf(sharedResponses, 'copy', 'copies')} in resumed, forked or replayed sessions, which count once.`,
+    );
   }
   return lines;
 }
@@ -92,7 +94,7 @@ function toAgreementLines({
 
 /** Of an answer with more rows than its limit. */
 export const toTruncationLine = ({ rows }: Pick<ReportAnswer, 'rows'>): string =>
-  `Only the first ${formatCount(rows.length)} rows; --limit shows more.`;
+  `Only the first ${formatCountOf(rows.length, 'row')}; --limit shows more.`;
 
 function toDisagreementLine(
   { responses, cost_usd, lowest_cost_usd, highest_cost_usd }: ReportAnswer['caveats']['disagreements'],
@@ -107,8 +109,8 @@ function toDisagreementLine(
   );
 }
 
-const toSessions = (count: number): string => `${formatCount(count)} ${count === 1 ? 'session' : 'sessions'}`;
-const toResponses = (count: number): string => `${formatCount(count)} ${count === 1 ? 'response' : 'responses'}`;
+const toSessions = (count: number): string => formatCountOf(count, 'session');
+const toResponses = (count: number): string => formatCountOf(count, 'response');
 
 function toModelNames(models: readonly string[]): string {
   const names = models.slice(0, MAX_NAMED_MODELS).map((name) => toSingleLine(name).slice(0, 60));

@@ -316,7 +316,7 @@ export const REPORT_KINDS: readonly ReportKind[] = [
       text('ABOUT', 'disagreements', 9),
       { ...text('TRANSCRIPT', 'transcript_id'), minWidth: 26 },
       { ...count('LINE', 'line_number'), isOfRowsOnly: true },
-      { ...text('UPLOADER', 'uploader_key_id'), minWidth: 26 },
+      { ...text('UPLOADER', 'uploader_key_id', 8), minWidth: 26 },
       text('SESSION', 'session_id', 2),
       text('CREDITED', 'is_credited', 4),
       text('COUNTS', 'has_figures', 5),

@@ -49,7 +49,7 @@ export function formatReportTable(
     return column.isOfRowsOnly ? '' : format(answer.totals, column);
   });
   const lines = formatTable(
-    columns.map(toTableColumn),
+    columns.map((column, index) => toTableColumn(column, index, details !== undefined)),
     [...rows.map(({ cells }) => cells), ...(isSplit ? [totals] : [])],
     maxWidth,
   );
@@ -78,8 +78,11 @@ function toGroupColumn(key: string): ReportColumn {
 const hasValue = ({ rows, filters }: ReportAnswer, path: string): boolean =>
   filters.group_by.some((key) => key === path) || rows.some((row) => readPath(row, path) != null);
 
-function toTableColumn(column: ReportColumn, index: number): TableColumn {
-  const { header, format, rank, minWidth = MIN_TEXT_WIDTH } = column;
+function toTableColumn(column: ReportColumn, index: number, hasDetails: boolean): TableColumn {
+  const { header, format, rank } = column;
+  const ownMinWidth = column.minWidth ?? MIN_TEXT_WIDTH;
+  // The models below a day stand in its column.
+  const minWidth = hasDetails && index === 0 ? Math.min(ownMinWidth, MODEL_WIDTH) : ownMinWidth;
   return {
     header,
     align: isRightAligned(format) ? 'right' : 'left',

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { SearchResult, SearchResultList } from '@recount/contract';
-import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
+import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
 export interface SearchLayout {
@@ -54,6 +54,6 @@ function formatFootnotes(list: SearchResultList): string[] {
   const found =
     count === 0 ? 'Nothing found.' : `${results.length} of ${formatCount(count)}${isCapped ? ' or more' : ''}.`;
   const more = count > results.length ? ' More: --limit N, or narrow it down.' : '';
-  const missing = waiting === 0 ? [] : [`${formatCount(waiting)} sessions are not wholly indexed yet.`];
+  const missing = waiting === 0 ? [] : [`Not wholly indexed yet: ${formatCountOf(waiting, 'session')}.`];
   return [found + more, ...missing];
 }

@@ -9,8 +9,8 @@ import {
   toEdits,
 } from '@recount/contract';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
-import { formatCount, formatCountOf, formatDuration, formatTimestamp } from '../terminal/format-values.ts';
 import { toTokens } from '../sessions/session-table.ts';
+import { formatCount, formatCountOf, formatDuration, formatTimestamp } from '../terminal/format-values.ts';
 import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 import type { LoadedSession } from './read-session.ts';
 
@@ -49,7 +49,7 @@ export function formatConversation(loaded: LoadedSession, options: ShowOptions):
   return [...formatHeading(loaded.session, options), ...formatTurns(loaded, { ...options, project })];
 }
 
-function formatHeading(session: Session, { timeZone }: ShowOptions): ShownLine[] {
+function formatHeading(session: Session, { timeZone, width }: ShowOptions): ShownLine[] {
   const {
     title,
     initial_prompt: prompt,
@@ -73,7 +73,7 @@ function formatHeading(session: Session, { timeZone }: ShowOptions): ShownLine[]
           `${formatCount(tokens)} tokens`,
           formatMoney(session.cost_estimate_usd),
           ...(session.output_only_count > 0
-            ? [`too low: of ${formatCount(session.output_only_count)} responses only output is known`]
+            ? [`too low: of ${formatCountOf(session.output_only_count, 'response')} only output is known`]
             : []),
         ]),
     ...(errors > 0 ? [formatCountOf(errors, 'error')] : []),
@@ -84,7 +84,7 @@ function formatHeading(session: Session, { timeZone }: ShowOptions): ShownLine[]
       text: `${toSingleLine(session.session_id)}  ${session.agent}  ${session.models.map(toSingleLine).join(', ')}`,
       style: 'dim',
     },
-    { text: toSingleLine(place), style: 'dim' },
+    ...wrapToWidth(toSingleLine(place), width).map((text) => ({ text, style: 'dim' as const })),
     { text: `${formatTimestamp(first, timeZone)}${end} (${formatDuration(session.duration_ms)})`, style: 'dim' },
     { text: figures.join(', '), style: 'dim' },
     { text: '' },
@@ -104,13 +104,13 @@ function formatTurns(loaded: LoadedSession, options: ShowOptions): ShownLine[] {
   const { first, last } = options.line === undefined ? { first: 0, last: turns.length } : toWindow(turns, options.line);
   const children = placeSubagents(turns, loaded.subagents);
   const lines: ShownLine[] = [];
-  if (first > 0) lines.push({ text: `… ${formatCount(first)} earlier turns`, style: 'dim' }, { text: '' });
+  if (first > 0) lines.push({ text: `… ${formatCountOf(first, 'earlier turn')}`, style: 'dim' }, { text: '' });
   for (const turn of turns.slice(first, last)) {
     lines.push(...formatTurn(turn, options));
     for (const child of children.get(turn) ?? []) lines.push(...formatSubagent(child, options));
   }
   const rest = turns.length - last;
-  if (rest > 0) lines.push({ text: `… ${formatCount(rest)} later turns`, style: 'dim' });
+  if (rest > 0) lines.push({ text: `… ${formatCountOf(rest, 'later turn')}`, style: 'dim' });
   for (const child of options.line === undefined ? (children.get(undefined) ?? []) : []) {
     lines.push(...formatSubagent(child, options));
   }

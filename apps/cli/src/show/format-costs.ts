@@ -1,7 +1,7 @@
 import type { ReconciliationReport, SessionCosts, SessionDetail } from '@recount/contract';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import type { StyledLine } from '../report/report-table.ts';
-import { formatCount, formatTimestamp } from '../terminal/format-values.ts';
+import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
@@ -139,18 +139,18 @@ function formatMostExpensive(
 function formatNotes({ session, costs, reconciliation }: CostReasons, maxWidth: number, money: Money): StyledLine[] {
   const { own, shared } = session.usage;
   const notes = [
-    `Credited to this session: ${money(own.cost_usd)} for ${formatCount(own.responses)} responses.`,
+    `Credited to this session: ${money(own.cost_usd)} for ${formatCountOf(own.responses, 'response')}.`,
     shared.responses > 0
-      ? `Shared: ${money(shared.cost_usd)} for ${formatCount(shared.responses)} responses that another session is credited with; totals count them once.`
+      ? `Shared: ${money(shared.cost_usd)} for ${formatCountOf(shared.responses, 'response')} that another session is credited with; totals count them once.`
       : '',
     own.unfinalised.responses + shared.unfinalised.responses > 0
-      ? `Unfinalised: ${formatCount(own.unfinalised.responses + shared.unfinalised.responses)} responses without a final output count; by their content they would cost about ${money(costs.unfinalised_estimate_usd)} more.`
+      ? `Unfinalised: ${formatCountOf(own.unfinalised.responses + shared.unfinalised.responses, 'response')} without a final output count; by content this would cost about ${money(costs.unfinalised_estimate_usd)} more.`
       : '',
     session.output_only_count > 0
-      ? `Too low: of ${formatCount(session.output_only_count)} responses only the output is known, as a run of the agent was cut off before it said the rest.`
+      ? `Too low: of ${formatCountOf(session.output_only_count, 'response')} only the output is known, as a run of the agent was cut off before it said the rest.`
       : '',
     session.unpriced_count > 0
-      ? `Unpriced: ${formatCount(session.unpriced_count)} responses, not in the cost. \`recount prices set MODEL --input … --output …\` gives their model a price.`
+      ? `Unpriced: ${formatCountOf(session.unpriced_count, 'response')}, not in the cost. \`recount prices set MODEL --input … --output …\` gives the model a price.`
       : '',
     toReconciliationNote(reconciliation, money),
   ];

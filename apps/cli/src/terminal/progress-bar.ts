@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDuration } from './format-values.ts';
+import { formatBytes, formatCount, formatCountOf, formatDuration } from './format-values.ts';
 import { type CliOutput, toTerminalText } from './guard-terminal.ts';
 import { cutToWidth } from './text-width.ts';
 
@@ -92,7 +92,7 @@ export function formatProgress(
   const hasRate = elapsedMs >= MIN_ELAPSED_MS;
   const rates = hasRate ? [`${formatBytes(doneBytes / seconds)}/s`, `${formatCount(files / seconds)} files/s`] : [];
   if (totalBytes === undefined || totalBytes === 0) {
-    return [formatBytes(doneBytes), `${formatCount(files)} files`, ...rates, remark].join('  ').trimEnd();
+    return [formatBytes(doneBytes), formatCountOf(files, 'file'), ...rates, remark].join('  ').trimEnd();
   }
   const share = Math.min(1, doneBytes / totalBytes);
   const filled = Math.round(share * BAR_COLUMNS);

@@ -19,10 +19,11 @@ export interface TypedCommands {
   read(...commandLine: string[]): Promise<string>;
 }
 
-/** Commands of somebody who uses the API, and whose database can be reached. */
-export function createTypedCommands(api: TestApi): TypedCommands {
+/** Commands of somebody who uses the API, and whose database can be reached; in a home where that is given. */
+export function createTypedCommands(api: TestApi, home: Readonly<Record<string, string>> = {}): TypedCommands {
   const type: TypedCommands['type'] = async (commandLine, { columns, hasServer = true, key = api.keys.admin } = {}) => {
     const environment = {
+      ...home,
       ...(hasServer && { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: key }),
       RECOUNT_DATA_DIR: `${api.storeDirectory}/none`,
       DATABASE_URL: api.connectionString,

@@ -1,11 +1,11 @@
 import { styleText } from 'node:util';
 import { reportUsage, type UsageKey } from '@recount/usage';
-import { type CliContext, note, print, printStyled } from '../cli-context.ts';
+import { type CliContext, print, printStyled } from '../cli-context.ts';
 import { toCaveatLines } from '../report/caveat-lines.ts';
 import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { formatReportTable } from '../report/report-table.ts';
-import { formatBytes, formatCount } from '../terminal/format-values.ts';
+import { formatBytes, formatCount, formatCountOf } from '../terminal/format-values.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
@@ -89,14 +89,15 @@ function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAns
   }
   const failed = files.filter(({ status }) => status === 'failed');
   for (const { path, failure } of failed.slice(0, 5)) lines.push(`Not read: ${path} (${failure}).`);
-  if (failed.length > 5) lines.push(`Not read: ${formatCount(failed.length - 5)} more files.`);
+  if (failed.length > 5) lines.push(`Not read: ${formatCountOf(failed.length - 5, 'more file')}.`);
   if (read.length === 0) lines.push('No transcripts were found. Name a folder: recount usage PATH.');
-  else lines.push(`${formatCount(read.length)} transcripts, ${formatBytes(bytes)}; each API response counted once.`);
+  else
+    lines.push(`${formatCountOf(read.length, 'transcript')}, ${formatBytes(bytes)}; each API response counted once.`);
   lines.push(
     'Agents delete their transcripts after some weeks. `recount up` keeps them all, `recount connect` on a server.',
   );
   for (const line of lines.flatMap((each) => wrapToWidth(each, toPrintWidth({ ...context, stdout: context.stderr })))) {
-    note(context, styleText('dim', toTerminalText(line), { stream: context.stderr }));
+    context.stderr.writeStyled(`${styleText('dim', toTerminalText(line), { stream: context.stderr })}\n`);
   }
 }
 
