@@ -30,6 +30,9 @@ interface Copy {
   tokensIn: number;
   tokensOut: number;
   calls: number;
+  /** Default 0. */
+  webSearches?: number;
+  serviceTier?: string;
 }
 
 interface MadeTranscript {
@@ -71,9 +74,9 @@ function toApiResponse(sessionId: string, copy: Copy, index: number): ApiRespons
     cache_write_5m: 0,
     cache_write_1h: 0,
     thinking_tokens: 0,
-    web_search_requests: 0,
+    web_search_requests: copy.webSearches ?? 0,
     web_fetch_requests: 0,
-    service_tier: null,
+    service_tier: copy.serviceTier ?? null,
     speed: null,
     inference_geo: null,
     is_unfinalised: copy.isUnfinalised,
@@ -414,6 +417,36 @@ const toSingle = (sessionId: string, tokensOut: number, agent?: string): MadeTra
       ...{ tokensIn: 3, tokensOut, calls: 1 },
     },
   ],
+});
+
+const final = { isUnfinalised: false };
+const placeholder = { isUnfinalised: true };
+
+it.each<[string, Partial<Copy>, Partial<Copy>, string[] | null]>([
+  ['nothing', {}, {}, null],
+  ['20 searches that one lacks', { webSearches: 1 }, { webSearches: 21 }, null],
+  ['21 searches', { webSearches: 0 }, { webSearches: 21 }, ['figures']],
+  ['the tier of final copies', { ...final, serviceTier: 'priority' }, { ...final, serviceTier: 'batch' }, ['figures']],
+  ['the tier that only a final copy tells', placeholder, { ...final, serviceTier: 'priority' }, null],
+  ['the tier of placeholders', { ...placeholder, serviceTier: 'priority' }, placeholder, ['figures']],
+  ['the output of final copies', { ...final, tokensOut: 2 }, { ...final, tokensOut: 4 }, ['figures']],
+  ['placeholders 128 apart', { ...placeholder, tokensOut: 2 }, { ...placeholder, tokensOut: 130 }, null],
+  ['placeholders 130 apart', { ...placeholder, tokensOut: 2 }, { ...placeholder, tokensOut: 132 }, ['figures']],
+  ['a final copy as long as any', { ...placeholder, tokensOut: 2 }, { ...final, tokensOut: 200_000 }, null],
+  ['a longer one', { ...placeholder, tokensOut: 2 }, { ...final, tokensOut: 200_002 }, ['figures']],
+  ['a placeholder beyond the final copy', { ...placeholder, tokensOut: 4 }, { ...final, tokensOut: 2 }, ['figures']],
+  ['a quarter of an hour', { minute: 0 }, { minute: 15 }, null],
+  ['more than that', { minute: 0 }, { minute: 16 }, ['time']],
+  ['the model', { tokensOut: 2 }, { tokensOut: 3 }, ['model', 'figures']],
+])('knows whether copies disagree that differ by %s', async (_, one, another, disagreements) => {
+  await clear();
+  for (const [sessionId, differing] of Object.entries({ a: one, b: another })) {
+    const { copies, ...transcript } = toSingle(sessionId, 2);
+    const changed = copies.map((copy) => ({ ...copy, ...differing }));
+    await write({ transcript: { ...transcript, copies: changed }, superseded: [] });
+  }
+  const { rows } = await pool.pool.query('SELECT disagreements FROM recount.usage_ledger');
+  expect(rows).toEqual([{ disagreements }]);
 });
 
 it('keeps responses of two agents apart that have the same key', async () => {
