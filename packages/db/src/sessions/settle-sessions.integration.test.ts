@@ -479,23 +479,37 @@ it('counts a call once whose response stands in two entries of its transcript', 
   expect(rows).toEqual([{ session_id: 'a' }]);
 });
 
-it('changes nothing of another workspace that has the same ids and keys', async () => {
-  await clear();
-  await write({ transcript: toSingle('a', 2), superseded: [] });
-  await copyToOtherTenant(pool, 'a');
-  const readOther = async () =>
-    await Promise.all(
-      ['usage_ledger', 'usage_entries', 'tool_calls', 'usage_rollup', 'sessions'].map(
-        async (table) =>
-          (await pool.pool.query(`SELECT * FROM recount.${table} WHERE workspace_id = $1`, [OTHER_WORKSPACE])).rows,
-      ),
-    );
-  const before = await readOther();
-  expect(before.every((rows) => rows.length > 0)).toBe(true);
-  await write({ transcript: toSingle('0', 2), superseded: [] });
-  await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, '0'));
-  await pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a'));
-  expect(await readOther()).toEqual(before);
+it('neither reads nor changes another workspace that has the same ids and keys', async () => {
+  const tables = ['usage_ledger', 'usage_entries', 'tool_calls', 'usage_rollup', 'sessions'];
+  const read = async (workspaceId: string) => {
+    const rowsOf = async (table: string) => {
+      const own = "to_jsonb(t) - 'created_at' - 'updated_at'";
+      const text = `SELECT ${own} AS row FROM recount.${table} AS t WHERE workspace_id = $1 ORDER BY (${own})::text`;
+      return (await pool.pool.query(text, [workspaceId])).rows;
+    };
+    return await Promise.all(tables.map(rowsOf));
+  };
+  const steps = [
+    () => write({ transcript: toSingle('0', 2), superseded: [] }),
+    () => write({ transcript: { ...toSingle('0', 2), startMinute: 1 }, superseded: [] }),
+    () => pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, '0')),
+    () => pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, 'a')),
+  ];
+  const alone: unknown[] = [];
+  for (const hasNeighbour of [false, true]) {
+    await clear();
+    await write({ transcript: toSingle('a', 2), superseded: [] });
+    if (hasNeighbour) await copyToOtherTenant(pool, 'a');
+    const before = await read(OTHER_WORKSPACE);
+    expect(before.every((rows) => rows.length > 0)).toBe(hasNeighbour);
+    for (const [index, step] of steps.entries()) {
+      await step();
+      const own = await read(TEST_WORKSPACE);
+      if (hasNeighbour) expect(own).toEqual(alone[index]);
+      else alone.push(own);
+      expect(await read(OTHER_WORKSPACE)).toEqual(before);
+    }
+  }
 });
 
 it('leaves a call to the session that it counts in when a copy of it comes again', async () => {
