@@ -151,6 +151,21 @@ describe('the npm package, installed', () => {
     ).toHaveLength(1);
   });
 
+  it.each([
+    ['npm', (path: string) => ['--package', path, 'recount']],
+    ['pnpm', (path: string) => ['-p', 'pnpm@10.34.9', 'pnpm', `--package=${path}`, 'dlx', 'recount']],
+    [
+      'yarn',
+      (path: string) => ['-p', '@yarnpkg/cli-dist@4.18.1', 'yarn', 'dlx', '-p', `recount@file:${path}`, 'recount'],
+    ],
+  ])('is run by %s without being installed', async (_name, toWords) => {
+    const words = ['-y', ...toWords(tarball.path), 'usage', '--json', '--group-by', 'model'];
+    const { stdout } = await run('npx', words, { env: environment, cwd: folder, shell: process.platform === 'win32' });
+    // yarn says on stdout how it installs.
+    const usage = JSON.parse(stdout.slice(stdout.indexOf('\n{\n') + 1));
+    expect(usage.rows).toMatchObject([{ model: 'claude-sonnet-4-5', own: { responses: 1 } }]);
+  });
+
   it('is a library', async () => {
     const program = join(folder, 'npm/lib/node_modules/library.mjs');
     await writeFile(

@@ -11,10 +11,13 @@ export interface BackgroundService {
   /** The file that describes it; undefined where the system has no such file. */
   path: string | undefined;
   text: string;
-  /** What starts it, and what ends it for good. */
-  start: readonly (readonly [string, ...string[]])[];
-  stop: readonly (readonly [string, ...string[]])[];
+  /** What starts it, what ends it for good, and what is to be done once its file is gone. */
+  start: readonly Command[];
+  stop: readonly Command[];
+  forget?: readonly Command[];
 }
+
+type Command = readonly [program: string, ...words: string[]];
 
 const NAME = 'recount-watch';
 const LAUNCHD_LABEL = 'dev.recount.watch';
@@ -92,6 +95,7 @@ WantedBy=default.target
       ['systemctl', '--user', 'enable', '--now', `${NAME}.service`],
     ],
     stop: [['systemctl', '--user', 'disable', '--now', `${NAME}.service`]],
+    forget: [['systemctl', '--user', 'daemon-reload']],
   };
 }
 
@@ -101,25 +105,22 @@ export async function installService({ path, text, start }: BackgroundService): 
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text, { mode: 0o600 });
   }
-  return await runAll(start);
-}
-
-/** Does nothing where it is not installed. */
-export async function uninstallService({ path, stop }: BackgroundService): Promise<void> {
-  await runAll(stop);
-  if (path !== undefined) await rm(path, { force: true });
-}
-
-async function runAll(commands: BackgroundService['start']): Promise<string | undefined> {
-  for (const [program, ...words] of commands) {
-    const failed = await promisify(execFile)(program, words).then(
-      () => false,
-      () => true,
-    );
-    if (failed) return [program, ...words].join(' ');
-  }
+  for (const command of start) if (!(await succeeds(command))) return command.join(' ');
   return undefined;
 }
+
+/** Does nothing where it is not installed. A task that does not run cannot be ended, and is deleted all the same. */
+export async function uninstallService({ path, stop, forget = [] }: BackgroundService): Promise<void> {
+  for (const command of stop) await succeeds(command);
+  if (path !== undefined) await rm(path, { force: true });
+  for (const command of forget) await succeeds(command);
+}
+
+const succeeds = ([program, ...words]: Command): Promise<boolean> =>
+  promisify(execFile)(program, words).then(
+    () => true,
+    () => false,
+  );
 
 const escapeXml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

@@ -24,7 +24,9 @@ sender=${quote(folder.senderPid)}
 {
   note=$(mktemp "$queue/note.XXXXXXXX") && head -c ${MAX_NOTE_BYTES} > "$note" && mv "$note" "$note.json"
   cat > /dev/null
-  if [ -z "$(find "$sender" -mmin -2)" ] || ! kill -0 "$(cat "$sender")"; then
+  pid=
+  [ -n "$(find "$sender" -mmin -2)" ] && read -r pid < "$sender"
+  if [ -z "$pid" ] || ! kill -0 "$pid"; then
     if command -v setsid; then run=setsid; else run=nohup; fi
     # The cache of npx, where recount may lie, is emptied now and then.
     if [ -e ${quote(sender[1])} ]; then set -- ${sender.map(quote).join(' ')}; else set -- npx -y recount ${sender.slice(2).map(quote).join(' ')}; fi
