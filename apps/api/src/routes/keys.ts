@@ -11,11 +11,11 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
-const MAX_BODY_BYTES = 16 * 1024;
 /** No cache keeps a secret. */
 const NOT_CACHED = ['cache-control', 'no-store'] as const;
 
@@ -34,11 +34,7 @@ export async function addKeyRoutes(
     });
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
-    app.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-      app.getDefaultJsonParser('error', 'error'),
-    );
+    acceptJsonBodies(app);
 
     app.get(
       '/v1/key',

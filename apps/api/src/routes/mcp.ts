@@ -2,6 +2,7 @@ import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/
 import type { Problem } from '@recount/contract';
 import type { FastifyRequest } from 'fastify';
 import type { ApiApp } from '../api-dependencies.ts';
+import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { type AskApi, createMcpServer } from '../mcp/create-mcp-server.ts';
 
 /** Of a JSON-RPC request; its answers are bounded by the tools. */
@@ -14,11 +15,7 @@ const MAX_BODY_BYTES = 256 * 1024;
 export async function addMcpRoutes(parent: ApiApp): Promise<void> {
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
-    app.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-      app.getDefaultJsonParser('error', 'error'),
-    );
+    acceptJsonBodies(app, MAX_BODY_BYTES);
     app.post('/mcp', { config: { scope: 'read' }, schema: { hide: true } }, async (request, reply) => {
       const response = await answerMcp(createAsk(parent, request), request);
       const type = response.headers.get('content-type');

@@ -6,6 +6,7 @@ import {
 } from '@recount/contract';
 import { changePriceSettings, type PriceSettings, type PriceSettingsChange, readPriceSettings } from '@recount/ingest';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { ProblemError } from '../problems/problem-error.ts';
 
@@ -15,11 +16,7 @@ const MAX_BODY_BYTES = 1024 * 1024;
 export async function addPriceRoutes(parent: ApiApp, { database }: Pick<ApiDependencies, 'database'>): Promise<void> {
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
-    app.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-      app.getDefaultJsonParser('error', 'error'),
-    );
+    acceptJsonBodies(app, MAX_BODY_BYTES);
 
     app.get(
       '/v1/prices',

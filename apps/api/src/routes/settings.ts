@@ -5,9 +5,9 @@ import {
 } from '@recount/contract';
 import { changeWorkspaceSettings, readWorkspaceSettings, type WorkspaceSettings } from '@recount/db';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 
-const MAX_BODY_BYTES = 16 * 1024;
 const DEFAULTS: WorkspaceSettings = { redaction: 'off', rowsMaxAgeDays: null, rawMaxAgeDays: null };
 
 export async function addSettingsRoutes(
@@ -16,11 +16,7 @@ export async function addSettingsRoutes(
 ): Promise<void> {
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
-    app.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-      app.getDefaultJsonParser('error', 'error'),
-    );
+    acceptJsonBodies(app);
 
     app.get(
       '/v1/settings',

@@ -32,6 +32,7 @@ import {
   sanitizeDocument,
 } from '../documents/session-document.ts';
 import { toAttachment } from '../http/download-headers.ts';
+import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { addErrorCounts, parseCursor, toCursor } from '../paging/pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
@@ -42,7 +43,6 @@ type Deps = Pick<ApiDependencies, 'database'>;
 
 /** Documents are made in memory, of at most about 100 MB each. */
 const MAX_CONCURRENT_DOCUMENTS = 2;
-const MAX_BODY_BYTES = 16 * 1024;
 const DAY_MS = 86_400_000;
 
 const MEDIA_TYPES: Readonly<Record<DocumentFormat, { mediaType: string; extension: string }>> = {
@@ -94,11 +94,7 @@ export async function addShareRoutes(parent: ApiApp, deps: Deps): Promise<void> 
 
   await parent.register(async (scope) => {
     const app = scope as ApiApp;
-    app.addContentTypeParser(
-      'application/json',
-      { parseAs: 'string', bodyLimit: MAX_BODY_BYTES },
-      app.getDefaultJsonParser('error', 'error'),
-    );
+    acceptJsonBodies(app);
     app.post(
       '/v1/sessions/:session_id/share',
       {
