@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { parse, resolve } from 'node:path';
@@ -299,43 +298,4 @@ async function showConnection(context: CliContext, { json }: ConnectOptions): Pr
   if (status.lastError !== undefined) {
     print(context, `Last error   ${toTime(status.lastError.at)}: ${status.lastError.message}`);
   }
-}
-
-export function createDisconnectCommand(context: CliContext): Command {
-  return new Command('disconnect')
-    .description('Take the hooks out again, and forget server, key and what was sent')
-    .option('--force', 'also if sessions wait that were not sent')
-    .addHelpText(
-      'after',
-      `
-Settings that were not changed since are as they were before \`recount connect\`, byte for byte; of others only the hooks go.
-What the server has stays there.
-
-Example:
-  $ recount disconnect`,
-    )
-    .action(({ force = false }: { force?: boolean }) => disconnect(context, force));
-}
-
-async function disconnect(context: CliContext, force: boolean): Promise<void> {
-  const { deleteCollector, requireConnection, toCollectorFolder } = await import('../collector/connection.ts');
-  const { listWaiting, removeHooks } = await import('@recount/collect');
-  const connection = await requireConnection(context);
-  const waiting = await listWaiting(toCollectorFolder(context));
-  if (waiting.length > 0 && !force) {
-    throw new CliError(
-      `${formatCountOf(waiting.length, 'session')} not sent yet: run \`recount send\` first, or give --force to give up what only recount has kept.`,
-    );
-  }
-  if (connection.hookCommand !== null) {
-    const unreadable = await removeHooks(connection.hooks, connection.hookCommand);
-    for (const path of unreadable) {
-      note(context, `${path} cannot be read as JSON: take the hooks that call ${connection.hookCommand} out yourself.`);
-    }
-  }
-  const { toBackgroundService, uninstallService } = await import('../collector/background-service.ts');
-  const service = toBackgroundService(context);
-  if (service.path === undefined || existsSync(service.path)) await uninstallService(service);
-  await deleteCollector(context);
-  print(context, `Disconnected from ${connection.url}.`);
 }

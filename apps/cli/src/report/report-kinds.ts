@@ -1,18 +1,17 @@
 import { CALL_KEYS, EVENT_KEYS, SESSION_KEYS, USAGE_KEYS } from '@recount/contract/choices';
-import type { ValueFormat } from './format-cell.ts';
-
-export interface ReportColumn {
-  header: string;
-  /** Of the value in a row and in the totals, e.g. `own.tokens_in`. */
-  path: string;
-  format: ValueFormat;
-  /** Not for the line of totals. */
-  isOfRowsOnly?: boolean;
-  /** Left out where the terminal is narrow; the lowest first. */
-  rank?: number;
-  /** Of texts: they are not cut to less. Default 12. */
-  minWidth?: number;
-}
+import {
+  callColumns,
+  cost,
+  count,
+  duration,
+  durationColumns,
+  outputColumns,
+  type ReportColumn,
+  ratio,
+  text,
+  time,
+  usageColumns,
+} from './report-columns.ts';
 
 export interface ReportKind {
   name: string;
@@ -29,60 +28,6 @@ export interface ReportKind {
   /** Whether rows may be split by model. */
   hasBreakdown?: boolean;
 }
-
-const text = (header: string, path: string, rank?: number): ReportColumn => ({
-  header,
-  path,
-  format: 'text',
-  isOfRowsOnly: true,
-  ...(rank !== undefined && { rank }),
-});
-const count = (header: string, path: string, rank?: number): ReportColumn => ({
-  header,
-  path,
-  format: 'count',
-  ...(rank !== undefined && { rank }),
-});
-const cost = (path: string, header = 'COST'): ReportColumn => ({ header, path, format: 'cost' });
-const ratio = (header: string, path: string, rank?: number): ReportColumn => ({
-  ...count(header, path, rank),
-  format: 'ratio',
-});
-const duration = (header: string, path: string, rank?: number): ReportColumn => ({
-  ...count(header, path, rank),
-  format: 'duration',
-});
-const bytes = (header: string, path: string, rank?: number): ReportColumn => ({
-  ...count(header, path, rank),
-  format: 'bytes',
-});
-const time = (header: string, path: string, rank?: number): ReportColumn => ({
-  ...text(header, path, rank),
-  format: 'time',
-});
-const bar = (path: string): ReportColumn => ({ header: 'SHARE', path, format: 'bar', isOfRowsOnly: true, rank: 1 });
-
-/** `own.` where a row tells own and shared usage apart. */
-const usageColumns = (prefix = ''): ReportColumn[] => [
-  count('RESPONSES', `${prefix}responses`, 3),
-  count('INPUT', `${prefix}tokens_in`, 6),
-  count('OUTPUT', `${prefix}tokens_out`, 8),
-  count('CACHE READ', `${prefix}cache_read`, 5),
-  count('CACHE WRITE', `${prefix}cache_write`, 4),
-  ratio('CACHED', `${prefix}cache_hit_ratio`, 2),
-  count('TOKENS', `${prefix}total_tokens`, 9),
-  cost(`${prefix}cost_usd`),
-  bar(`${prefix}cost_usd`),
-];
-
-const callColumns = [
-  count('CALLS', 'calls'),
-  count('ERRORS', 'errors', 8),
-  ratio('ERROR RATE', 'error_rate', 7),
-  count('DENIED', 'denied', 6),
-];
-const durationColumns = [duration('MEDIAN', 'duration_p50_ms', 5), duration('P95', 'duration_p95_ms', 4)];
-const outputColumns = [bytes('OUTPUT', 'output_bytes', 3), count('≈ TOKENS', 'estimated_tokens', 2)];
 
 const byTime = (name: string, key: string): ReportKind => ({
   name,

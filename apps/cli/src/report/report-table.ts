@@ -2,7 +2,8 @@ import toTextWidth from 'string-width';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { type CellLayout, formatCell, isMoney, isRightAligned, toCostDecimals } from './format-cell.ts';
 import { type ReportAnswer, type ReportRow, readPath } from './report-answer.ts';
-import type { ReportColumn, ReportKind } from './report-kinds.ts';
+import type { ReportColumn } from './report-columns.ts';
+import type { ReportKind } from './report-kinds.ts';
 
 /** A line for the terminal, and how it stands out. */
 export interface StyledLine {

@@ -1,46 +1,22 @@
 import {
   type ContentBlock,
-  describeToolInput,
   type Session,
   type Step,
   type ToolStep,
   type Turn,
   toConversation,
-  toEdits,
 } from '@recount/contract';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import { toTokens } from '../sessions/session-table.ts';
 import { formatCount, formatCountOf, formatDuration, formatTimestamp } from '../terminal/format-values.ts';
 import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
+import { formatResult, formatTool } from './format-tool.ts';
 import type { LoadedSession } from './read-session.ts';
+import { INDENT, MAX_TEXT_WIDTH, SHORT_LINES, type ShownLine, type ShowOptions, wrapBlock } from './shown-lines.ts';
 
-export type LineStyle = 'bold' | 'dim' | 'red' | 'green' | 'cyan';
-
-export interface ShownLine {
-  text: string;
-  style?: LineStyle;
-}
-
-export interface ShowOptions {
-  timeZone: string;
-  width: number;
-  /** Whether inputs and results of tools are shown whole. */
-  hasWholeTools: boolean;
-  /** Working directory: paths below it are shown from there. */
-  project?: string | null | undefined;
-  /** Only what is around this line of the transcript. */
-  line?: number | undefined;
-}
-
-/** Lines of a tool's input or result that are shown unless all are wanted. */
-const SHORT_LINES = 6;
-const SHORT_EDIT_LINES = 24;
 const SHORT_THINKING_LINES = 4;
 const TURNS_BEFORE = 2;
 const TURNS_AFTER = 8;
-/** So that what is wrapped can still be read in a wide terminal. */
-const MAX_TEXT_WIDTH = 110;
-const INDENT = '  ';
 const SUBAGENT_INDENT = '    ';
 
 /** A conversation as a person reads it in a terminal. */
@@ -203,99 +179,4 @@ function formatStep(step: Step, turnKind: Turn['kind'], options: ShowOptions): S
     case 'other':
       return [{ text: `${INDENT}[${step.block.block_type}]`, style: 'dim' }];
   }
-}
-
-/** Wrapped to the width and indented; beyond `maxLines` (unless tools are shown whole), how many lines there are more. */
-function wrapBlock(text: string, { width, hasWholeTools }: ShowOptions, maxLines?: number): string[] {
-  const columns = Math.max(20, Math.min(width, MAX_TEXT_WIDTH) - INDENT.length);
-  const source = text.trimEnd().split('\n');
-  const taken = maxLines === undefined || hasWholeTools ? source : source.slice(0, maxLines + 1);
-  const wrapped = taken.flatMap((line) => wrapToWidth(toPlainLine(line), columns));
-  const limit = maxLines === undefined || hasWholeTools ? wrapped.length : maxLines;
-  const hidden = source.length - Math.min(taken.length, limit);
-  const lines = wrapped.slice(0, limit).map((line) => INDENT + line);
-  return hidden > 0 && wrapped.length > limit ? [...lines, `${INDENT}… ${formatCount(hidden)} more lines`] : lines;
-}
-
-/** Without control characters, and tabs as spaces: the guard of the terminal would print them as codes. */
-const toPlainLine = (line: string): string =>
-  line
-    .replaceAll('\t', '  ')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours that tools print are what is taken out.
-    .replace(/\u001B\[[\d;]*[A-Za-z]/g, '')
-    .replace(/\p{Cc}/gu, '');
-
-function formatTool({ use, result }: ToolStep, options: ShowOptions): ShownLine[] {
-  const whole = toSingleLine(describeToolInput(use.tool_input));
-  const { project } = options;
-  const subject = project != null && whole.startsWith(`${project}/`) ? whole.slice(project.length + 1) : whole;
-  const failed = result?.is_error === true;
-  const mark = failed ? '✗' : '●';
-  const columns = Math.max(20, Math.min(options.width, MAX_TEXT_WIDTH) - INDENT.length);
-  const text = `${mark} ${toSingleLine(use.tool_name ?? 'tool')}  ${subject}`.trimEnd();
-  const heading: ShownLine = {
-    text: INDENT + (options.hasWholeTools ? text : cutToWidth(text, columns)),
-    ...(failed && { style: 'red' }),
-  };
-  const edits = use.tool_kind === 'edit' ? toEdits(use.tool_input) : [];
-  const isOtherInput = options.hasWholeTools && edits.length === 0 && subject === '' && use.tool_input !== null;
-  const input = isOtherInput ? wrapBlock(JSON.stringify(use.tool_input, null, 2), deepen(options)) : [];
-  return [
-    heading,
-    ...input.map((line) => ({ text: INDENT + line, style: 'dim' as const })),
-    ...formatEdits(edits, options),
-    // What an edit prints repeats the edit.
-    ...(result === undefined || (edits.length > 0 && !failed && !options.hasWholeTools)
-      ? []
-      : formatResult(result, options)),
-  ];
-}
-
-const deepen = (options: ShowOptions): ShowOptions => ({ ...options, width: options.width - INDENT.length });
-
-function formatEdits(edits: ReturnType<typeof toEdits>, options: ShowOptions): ShownLine[] {
-  const toLines = (text: string, sign: string): string[] =>
-    text === ''
-      ? []
-      : text
-          .replace(/\n$/, '')
-          .split('\n')
-          .map((line) => sign + line);
-  const lines = edits.flatMap(({ before, after }) => {
-    const [removed, added] = dropCommonLines(toLines(before, ''), toLines(after, ''));
-    return [...removed.map((line) => `- ${line}`), ...added.map((line) => `+ ${line}`)];
-  });
-  const shown = options.hasWholeTools ? lines : lines.slice(0, SHORT_EDIT_LINES);
-  const columns = Math.max(20, Math.min(options.width, MAX_TEXT_WIDTH) - 2 * INDENT.length);
-  const hidden = lines.length - shown.length;
-  return [
-    ...shown.map((line): ShownLine => {
-      const text =
-        INDENT + INDENT + (options.hasWholeTools ? toPlainLine(line) : cutToWidth(toPlainLine(line), columns));
-      return { text, style: line.startsWith('+') ? 'green' : 'red' };
-    }),
-    ...(hidden > 0 ? [{ text: `${INDENT}${INDENT}… ${formatCount(hidden)} more lines`, style: 'dim' as const }] : []),
-  ];
-}
-
-/** Without the lines that both begin and end with. */
-function dropCommonLines(before: readonly string[], after: readonly string[]): [string[], string[]] {
-  const shorter = Math.min(before.length, after.length);
-  let start = 0;
-  while (start < shorter && before[start] === after[start]) start += 1;
-  let end = 0;
-  while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
-  return [before.slice(start, before.length - end), after.slice(start, after.length - end)];
-}
-
-function formatResult(block: ContentBlock, options: ShowOptions): ShownLine[] {
-  const text = block.result_text ?? block.content_text ?? '';
-  if (text.trim() === '') return [];
-  const style = block.is_error === true ? 'red' : 'dim';
-  const lines = wrapBlock(text, deepen(options), SHORT_LINES);
-  const cut =
-    block.metadata.truncated === true && options.hasWholeTools
-      ? [`${INDENT}… cut; --raw --line ${block.line_number} has the whole`]
-      : [];
-  return [...lines, ...cut].map((line) => ({ text: INDENT + line, style }));
 }

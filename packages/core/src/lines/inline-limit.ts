@@ -1,5 +1,5 @@
 import type { JsonValue } from '../rows.ts';
-import { readUncutLength } from './line-cutter.ts';
+import { readUncutLength } from './cut-mark.ts';
 
 /** Nesting that Postgres' jsonb parser takes with its default max_stack_depth of 2 MB, with a wide margin. */
 export const MAX_STORED_JSON_DEPTH = 256;

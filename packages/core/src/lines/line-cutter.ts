@@ -1,3 +1,6 @@
+import { MAX_MARK_BYTES, toCutMark } from './cut-mark.ts';
+import { createJsonText } from './json-text.ts';
+
 /** Of a line of JSON that was cut: what it lacks. */
 export interface LineCut {
   /** Texts of which only the beginning was kept. */
@@ -26,7 +29,6 @@ interface LineCutterOptions {
 
 /** What the smallest value may take: less room than this is left alone. Has room for a text's mark, and for any number. */
 const MIN_VALUE_BYTES = 64;
-const MAX_MARK_BYTES = 48;
 /** Members with longer names are left out: none that a reader knows comes near it. */
 const MAX_KEY_BYTES = 1024;
 const FIRST_CAPACITY_BYTES = 64 * 1024;
@@ -34,8 +36,6 @@ const FIRST_CAPACITY_BYTES = 64 * 1024;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-const LETTER_U = 0x75;
 const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
@@ -77,7 +77,7 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
   /** Of the output: where the element begins that is being read, with its comma and name. */
   let elementStart = 0;
   let valueEnd = 0;
-  const text = createTextReader();
+  const text = createJsonText();
   /** Of the output: where a text may be cut at the latest, and where it would be. */
   let lastCutBytes = 0;
   let cutBytes = 0;
@@ -214,7 +214,7 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
   };
 
   const endText = (): void => {
-    if (!isCopying) writeAll(Buffer.from(toMark(text.byteLength)));
+    if (!isCopying) writeAll(Buffer.from(toCutMark(text.byteLength)));
     write(QUOTE);
     endValue();
   };
@@ -290,81 +290,6 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
   };
 }
 
-/** How long a text was, behind what is left of it. */
-function toMark(byteLength: number): string {
-  return `... [cut: ${byteLength} bytes]`;
-}
-
-const MARK = /\.\.\. \[cut: (\d{1,12}) bytes\]$/;
-
-/** In bytes of UTF-8, of a text that was cut; undefined for one without a mark, or with one that cannot be. */
-export function readUncutLength(text: string): number | undefined {
-  const length = Number(MARK.exec(text.slice(-MAX_MARK_BYTES))?.[1]);
-  return length > text.length - MAX_MARK_BYTES ? length : undefined;
-}
-
 function isScalarEnd(byte: number): boolean {
   return byte <= 0x20 || byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT || byte === QUOTE;
-}
-
-/** Follows a text of JSON from behind its opening quote. */
-function createTextReader() {
-  let byteLength = 0;
-  let isEscaped = false;
-  let hexDigits = 0;
-  let code = 0;
-  /** Whether half a pair stands before, whose other half may follow. */
-  let isHalfPair = false;
-  return {
-    begin(): void {
-      byteLength = 0;
-      isEscaped = false;
-      hexDigits = 0;
-      isHalfPair = false;
-    },
-    /** Whether a character, or the end, begins with this byte, which is to be read next. */
-    isBetweenCharacters: (byte: number): boolean =>
-      !isEscaped && hexDigits === 0 && !isHalfPair && (byte & 0xc0) !== 0x80,
-    /** Whether the byte is the closing quote. */
-    isEnd(byte: number): boolean {
-      if (hexDigits > 0) {
-        code = code * 16 + (Number.parseInt(String.fromCharCode(byte), 16) || 0);
-        if (--hexDigits === 0) {
-          isHalfPair = !isHalfPair && code >= 0xd800 && code <= 0xdbff;
-          byteLength += toUtf8Length(code);
-        }
-      } else if (isEscaped) {
-        isEscaped = false;
-        if (byte === LETTER_U) {
-          hexDigits = 4;
-          code = 0;
-        } else byteLength++;
-      } else if (byte === BACKSLASH) isEscaped = true;
-      else if (byte === QUOTE) return true;
-      else {
-        byteLength++;
-        isHalfPair = false;
-      }
-      return false;
-    },
-    /** Reads on to a quote or backslash, and gives its place; the end of the bytes if there is none. */
-    skip(bytes: Buffer, start: number): number {
-      if (isEscaped || hexDigits > 0) return start;
-      let at = start;
-      for (let byte = bytes[at]; byte !== undefined && byte !== QUOTE && byte !== BACKSLASH; byte = bytes[++at]);
-      if (at > start) isHalfPair = false;
-      byteLength += at - start;
-      return at;
-    },
-    /** Of what was read, without its escapes, as UTF-8. */
-    get byteLength() {
-      return byteLength;
-    },
-  };
-}
-
-function toUtf8Length(code: number): number {
-  if (code < 0x80) return 1;
-  // Each half of a pair is two of its four bytes.
-  return code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 2 : 3;
 }

@@ -3,7 +3,6 @@ import type { PriceTable } from '../pricing/price-table.ts';
 import { toIsoTimestamp } from '../records/timestamps.ts';
 import type { ApiResponse, ParsedContentBlock, ToolCall, TranscriptMessage } from '../rows.ts';
 import {
-  createOpenResponse,
   isApiResponse,
   joinProgress,
   type OpenResponse,
@@ -15,6 +14,7 @@ import {
 } from '../usage/open-response.ts';
 import { MAX_REQUESTS_PER_RESPONSE } from '../usage/usage.ts';
 import { type ActiveTimeState, createActiveTime, createActiveTimeState } from './active-time.ts';
+import { isOfSubagent, toMessageResponse, toUsageResponse } from './message-responses.ts';
 import { mergeLine, setUsageColumns, toBlockRow, toKnownModel, toMessageRow } from './message-rows.ts';
 import {
   createResponseWindow,
@@ -323,46 +323,6 @@ function toCallFacts(message: OpenMessage | undefined): CallFacts {
   return { model: row?.model ?? null, response_key: isCounted ? response.key : null };
 }
 
-const isOfSubagent = (row: TranscriptMessage): boolean => row.is_sidechain || row.agent_id !== null;
-
 function observeBlock(response: OpenResponse, block: BlockContent): void {
   observeContent(response, block.tool_use_id ?? block.block_type, block.writtenBytes);
-}
-
-function toMessageResponse(record: MessageRecord, row: TranscriptMessage): OpenResponse {
-  return createOpenResponse({
-    key: toResponseKey(record, row.session_id, row.line_number),
-    source: 'message',
-    sessionId: row.session_id,
-    messageRowId: row.id,
-    facts: row,
-    isSubagent: isOfSubagent(row),
-    gitBranch: record.gitBranch,
-    agentVersion: record.agentVersion,
-    isMarkedCopy: record.isMarkedCopy,
-    isSynthetic: record.isSynthetic,
-  });
-}
-
-function toUsageResponse(record: UsageRecord, sessionId: string, lineNumber: number): OpenResponse {
-  return createOpenResponse({
-    key: toResponseKey(record, sessionId, lineNumber),
-    source: 'progress',
-    sessionId,
-    messageRowId: null,
-    facts: {
-      provider_message_id: record.responseId,
-      request_id: record.requestId,
-      model: record.model,
-      timestamp: toIsoTimestamp(record.timestampMs),
-      agent_id: record.agentId,
-      stop_reason: record.stopReason,
-      line_number: lineNumber,
-    },
-    isSubagent: record.isSubagent,
-    gitBranch: record.gitBranch,
-    agentVersion: record.agentVersion,
-    isMarkedCopy: record.isMarkedCopy,
-    isSynthetic: record.isSynthetic,
-  });
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readUncutLength } from '../../lines/cut-mark.ts';
 import { MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
-import { readUncutLength } from '../../lines/line-cutter.ts';
 import {
   cutCharacters,
   isJsonObject,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readUncutLength } from '../../lines/cut-mark.ts';
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
-import { readUncutLength } from '../../lines/line-cutter.ts';
 import { isJsonObject, readIdentifier, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import { type InlineContext, toInlineJson, toInlineText } from '../inline-content.ts';

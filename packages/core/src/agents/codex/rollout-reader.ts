@@ -7,6 +7,7 @@ import type { BlockContent, EventRecord, MessageRecord, SessionRecord, Transcrip
 import { type ItemContext, type RolloutItem, readRolloutItem, toFingerprint } from './rollout-items.ts';
 import { isSilentEvent, type RolloutLine, SILENT_LINES, toRolloutLine } from './rollout-lines.ts';
 import { toTypedText } from './rollout-prompts.ts';
+import { abandonGroup, createResponseState, joinGroup, type ResponseState, takeGroup } from './rollout-responses.ts';
 import {
   type CodexResponse,
   createUsageState,
@@ -17,6 +18,7 @@ import {
   type UsageState,
 } from './rollout-usage.ts';
 import { createThreadState, isCopiedLine, observeThread, observeTurn, type ThreadState } from './thread.ts';
+import { createTurnContext, observeSettings, type TurnContext } from './turn-context.ts';
 
 const MAX_TYPE_LENGTH = 64;
 /** Of a prompt, in the name of the responses that follow. */
@@ -29,33 +31,6 @@ interface RolloutReaderState {
   usage: UsageState;
   responses: ResponseState;
   context: TurnContext;
-}
-
-/** Which items belong to a response, and which response the next usage is of. */
-interface ResponseState {
-  count: number;
-  /** Group of the items whose usage is still to come. */
-  open: string | null;
-  /** Whether a tool has answered one of them: further items are of another response. */
-  isAnswered: boolean;
-  /** Group of items whose usage did not come. */
-  abandoned: string | null;
-  /** In versions that count before they write the items: the response that was counted. */
-  counted: CodexResponse | null;
-  countsFirst: boolean | undefined;
-}
-
-/** What lines say about those that follow. */
-interface TurnContext {
-  model: string | null;
-  version: string | null;
-  gitBranch: string | null;
-  serviceTier: string | null;
-  /** In the metadata of the messages. */
-  effort: string | null;
-  approvalPolicy: string | null;
-  sandbox: string | null;
-  planType: string | null;
 }
 
 /** Reads rollouts: the files that Codex keeps of its threads, https://github.com/openai/codex, codex-rs/protocol. */
@@ -124,19 +99,12 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     });
   };
 
-  const takeGroup = (): string | null => {
-    const group = responses.open;
-    responses.open = null;
-    responses.isAnswered = false;
-    return group;
-  };
-
   const readCount = (info: JsonValue | undefined): TranscriptRecord[] => {
     const object = readObject(info);
     if (object === undefined) return [];
     return readTokenCount(usage, object, { turnId: thread.turnId, isCopy }, onInvalidUsage).map((response) => {
       if (response.isBelated) return toUsageRecord(response, responses.abandoned);
-      const group = takeGroup();
+      const group = takeGroup(responses);
       responses.abandoned = null;
       if (group !== null) responses.countsFirst = false;
       else if (thread.turnId === null) responses.countsFirst ??= true;
@@ -152,7 +120,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     if (response === undefined) return [];
     if (!isCopy) usage.hasRecords = true;
     responses.abandoned = null;
-    return [toUsageRecord(response, isOfOpenItems ? takeGroup() : null)];
+    return [toUsageRecord(response, isOfOpenItems ? takeGroup(responses) : null)];
   };
 
   const toAssistant = ({ blocks }: RolloutItem, phase: string | null): MessageRecord => {
@@ -170,11 +138,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       const { name: responseId, usage: counts } = counted;
       return { ...message, responseId, usage: counts, stopReason: COMPLETED };
     }
-    if (responses.open === null || responses.isAnswered) {
-      responses.abandoned = takeGroup() ?? responses.abandoned;
-      responses.open = String(++responses.count);
-    }
-    return { ...message, group: responses.open };
+    return { ...message, group: joinGroup(responses) };
   };
 
   const toUser = ({ blocks }: RolloutItem, item: JsonObject): TranscriptRecord[] => {
@@ -184,7 +148,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     const typed = author === null ? toTypedText(item.content) : undefined;
     if (typed === undefined) return [message];
     // Where turns have no ids, they begin with a prompt.
-    if (thread.turnId === null) responses.abandoned = takeGroup() ?? responses.abandoned;
+    if (thread.turnId === null) abandonGroup(responses);
     // What a sub-agent copied was asked of another.
     if (!isCopy || !thread.isSubagent) message.promptText = typed;
     if (turn.approvalPolicy !== null) message.metadata.approval_policy = turn.approvalPolicy;
@@ -213,7 +177,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
 
   const beginTurn = (turnId: JsonValue | undefined): void => {
     observeTurn(thread, readText(turnId));
-    responses.abandoned = takeGroup() ?? responses.abandoned;
+    abandonGroup(responses);
     responses.counted = null;
   };
 
@@ -227,7 +191,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
         beginTurn(payload.turn_id);
         return [];
       case 'turn_aborted':
-        responses.abandoned = takeGroup() ?? responses.abandoned;
+        abandonGroup(responses);
         return [];
       case 'thread_settings_applied':
         return readSettings(readObject(payload.thread_settings) ?? {});
@@ -252,16 +216,8 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   };
 
   const readSettings = (settings: JsonObject): TranscriptRecord[] => {
-    turn.model = identifier(settings.model) ?? turn.model;
-    turn.effort = identifier(settings.reasoning_effort ?? settings.effort) ?? turn.effort;
-    const tier = identifier(settings.service_tier);
-    if (tier !== null) turn.serviceTier = tier === 'default' || tier === 'auto' ? null : tier;
-    const sandbox = readObject(settings.sandbox_policy);
-    turn.sandbox = identifier(sandbox?.type ?? sandbox?.mode ?? settings.sandbox_policy) ?? turn.sandbox;
-    const approvalPolicy = identifier(settings.approval_policy);
-    if (approvalPolicy === null || approvalPolicy === turn.approvalPolicy) return [];
-    turn.approvalPolicy = approvalPolicy;
-    return isCopy ? [] : [{ kind: 'session', last: { permissionMode: approvalPolicy } }];
+    const permissionMode = observeSettings(turn, settings, identifier);
+    return permissionMode === undefined || isCopy ? [] : [{ kind: 'session', last: { permissionMode } }];
   };
 
   const readMeta = (meta: JsonObject): TranscriptRecord[] => {
@@ -362,23 +318,7 @@ function createState(): RolloutReaderState {
   return {
     thread: createThreadState(),
     usage: createUsageState(),
-    responses: {
-      count: 0,
-      open: null,
-      isAnswered: false,
-      abandoned: null,
-      counted: null,
-      countsFirst: undefined,
-    },
-    context: {
-      model: null,
-      version: null,
-      gitBranch: null,
-      serviceTier: null,
-      effort: null,
-      approvalPolicy: null,
-      sandbox: null,
-      planType: null,
-    },
+    responses: createResponseState(),
+    context: createTurnContext(),
   };
 }

@@ -1,19 +1,11 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
-import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { type CanonicalRow, readCanonicalFile, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
 import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
-import {
-  createReaderKit,
-  type ReaderKit,
-  readType,
-  type ToolVocabulary,
-  toReportedCost,
-  toSessionRecord,
-  toUsageIfAny,
-} from '../reader-kit.ts';
+import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
+import { toOpencodeUsage, toResponseId } from './usage.ts';
 
 const TOOLS: ToolVocabulary = {
   read: ['read', 'list'],
@@ -265,37 +257,6 @@ function toInfo({ row }: CanonicalRow): JsonObject {
 
 function toObjects(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
-}
-
-/**
- * `tokens{input, output, reasoning, cache{read, write}, total}`: input is without cache. Reasoning was part of the output until
- * April 2026 and stands beside it since; which of the two holds, the total says, and if there is none, it is a part unless it is
- * the larger one. https://github.com/anomalyco/opencode/pull/21047
- */
-function toOpencodeUsage(tokens: JsonObject | undefined, kit: ReaderKit): Usage | undefined {
-  if (tokens === undefined) return undefined;
-  const cache = readObject(tokens.cache);
-  const inputTokens = kit.toCount(tokens, 'input');
-  const output = kit.toCount(tokens, 'output');
-  const reasoning = kit.toCount(tokens, 'reasoning');
-  const total = kit.toCount(tokens, 'total');
-  const cacheReadTokens = kit.toCount(cache, 'read');
-  const cacheWriteTokens = kit.toCount(cache, 'write');
-  const withoutReasoning = inputTokens + output + cacheReadTokens + cacheWriteTokens;
-  const isApart = total === 0 ? reasoning > output : total === withoutReasoning + reasoning || reasoning > output;
-  return toUsageIfAny({
-    inputTokens,
-    outputTokens: isApart ? output + reasoning : output,
-    cacheReadTokens,
-    cacheWriteTokens,
-    thinkingTokens: reasoning,
-  });
-}
-
-/** The same in every copy: a fork gives messages and parts new ids, and keeps times, models and counts. */
-function toResponseId(prefix: string, usage: Usage): string {
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
-  return cutCharacters(`${prefix}/${inputTokens}.${outputTokens}.${cacheReadTokens}.${cacheWriteTokens}`, 500);
 }
 
 /** The message's cost is the sum of its steps; its usage is the last one's. */

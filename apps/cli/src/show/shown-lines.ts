@@ -1,0 +1,46 @@
+import { formatCount } from '../terminal/format-values.ts';
+import { wrapToWidth } from '../terminal/text-width.ts';
+
+export type LineStyle = 'bold' | 'dim' | 'red' | 'green' | 'cyan';
+
+export interface ShownLine {
+  text: string;
+  style?: LineStyle;
+}
+
+export interface ShowOptions {
+  timeZone: string;
+  width: number;
+  /** Whether inputs and results of tools are shown whole. */
+  hasWholeTools: boolean;
+  /** Working directory: paths below it are shown from there. */
+  project?: string | null | undefined;
+  /** Only what is around this line of the transcript. */
+  line?: number | undefined;
+}
+
+/** Lines of a tool's input or result that are shown unless all are wanted. */
+export const SHORT_LINES = 6;
+/** So that what is wrapped can still be read in a wide terminal. */
+export const MAX_TEXT_WIDTH = 110;
+export const INDENT = '  ';
+
+/** Wrapped to the width and indented; beyond `maxLines` (unless tools are shown whole), how many lines there are more. */
+export function wrapBlock(text: string, { width, hasWholeTools }: ShowOptions, maxLines?: number): string[] {
+  const columns = Math.max(20, Math.min(width, MAX_TEXT_WIDTH) - INDENT.length);
+  const source = text.trimEnd().split('\n');
+  const taken = maxLines === undefined || hasWholeTools ? source : source.slice(0, maxLines + 1);
+  const wrapped = taken.flatMap((line) => wrapToWidth(toPlainLine(line), columns));
+  const limit = maxLines === undefined || hasWholeTools ? wrapped.length : maxLines;
+  const hidden = source.length - Math.min(taken.length, limit);
+  const lines = wrapped.slice(0, limit).map((line) => INDENT + line);
+  return hidden > 0 && wrapped.length > limit ? [...lines, `${INDENT}… ${formatCount(hidden)} more lines`] : lines;
+}
+
+/** Without control characters, and tabs as spaces: the guard of the terminal would print them as codes. */
+export const toPlainLine = (line: string): string =>
+  line
+    .replaceAll('\t', '  ')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the colours that tools print are what is taken out.
+    .replace(/\u001B\[[\d;]*[A-Za-z]/g, '')
+    .replace(/\p{Cc}/gu, '');
