@@ -55,6 +55,23 @@ describe('preparePostgresDirectory', () => {
   });
 });
 
+describe('a data directory that was removed', () => {
+  test('does not get its cluster back unasked, however often it is tried', async () => {
+    const place = await install();
+    await rm(asked, { recursive: true });
+    for (let count = 0; count < 2; count += 1) {
+      await expect(prepare()).rejects.toThrow(
+        new RegExp(`${place} holds the database of an earlier ${asked}.*Remove ${place}`),
+      );
+    }
+    await mkdir(asked);
+    expect(await prepare()).toBe(place);
+    await rm(asked, { recursive: true });
+    await rm(place, { recursive: true });
+    expect(await prepare()).toBe(place);
+  });
+});
+
 describe('a data directory that was moved', () => {
   test('keeps its cluster, wherever it is moved to and back', async () => {
     const place = await install();

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { LocalPostgresError } from './local-postgres-error.ts';
 import { isReachable, type ServerAccount } from './server-account.ts';
@@ -230,16 +230,26 @@ async function refuseForeignDirectory(directory: string): Promise<void> {
  * if the requested one is out of reach.
  *
  * @throws LocalPostgresError where the directory is another user's, or holds something else, or a note of an earlier
- * start points to a cluster that is not there or belongs to another directory
+ * start points to a cluster that is not there or belongs to another directory, or the requested directory is new and a
+ * cluster is left of one that was removed
  */
 export async function preparePostgresDirectory(
   requestedDirectory: string,
   account: ServerAccount | undefined,
   root = systemDirectory,
 ): Promise<string> {
-  await mkdir(resolve(requestedDirectory), { recursive: true });
+  const isNew = (await mkdir(resolve(requestedDirectory), { recursive: true })) !== undefined;
   const requested = await realpath(requestedDirectory);
   const { directory, record } = await choosePostgresDirectory(requested, account, root);
+  if (isNew && directory !== requested && (await isThere(join(directory, 'cluster')))) {
+    // Else the next start would take it for one whose note alone was lost.
+    await rmdir(requested);
+    throw new LocalPostgresError(
+      `${directory} holds the database of an earlier ${requested}, which was removed, the raw transcripts maybe with it. ` +
+        `Remove ${directory} as well to start with an empty database. To go on with the one that is there, make the ` +
+        `directory ${requested} yourself.`,
+    );
+  }
   if (record !== undefined && account !== undefined) {
     if (root === systemDirectory) await createSystemDirectory();
     await mkdir(directory, { recursive: true });
