@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { StringDecoder } from 'node:string_decoder';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { Agent, CanonicalHeader, SessionDatabase, SessionTable } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
 

@@ -1,8 +1,4 @@
 export { type FoundSessions, findSessions, type Machine, toBaseFolders } from './find-sessions.ts';
-export { type MatchedFile, matchFiles } from './match-files.ts';
-export { findInStores, type ReadSessionsOptions, readSessions } from './read-sessions.ts';
-export { openSessionMemory, type SessionMemory } from './session-memory.ts';
-export { isSqliteFile, openSessionStore, type SessionStore, type StoredSession } from './session-store.ts';
 export { toHookCommand, writeHookProgram } from './hooks/hook-program.ts';
 export {
   applyHooks,
@@ -12,6 +8,10 @@ export {
   planHooks,
   removeHooks,
 } from './hooks/hook-settings.ts';
+export { type MatchedFile, matchFiles } from './match-files.ts';
+export { isSessionStore, openSessionStore } from './open-store.ts';
+export { findInStores, type ReadSessionsOptions, readSessions } from './read-sessions.ts';
+export { type Disclosure, readHead } from './send/send-file.ts';
 export {
   type CollectorStatus,
   listChanged,
@@ -20,19 +20,21 @@ export {
   type SendResult,
   sendSessions,
 } from './send/send-sessions.ts';
-export { type Disclosure, readHead } from './send/send-file.ts';
-export { toUsageOnly } from './send/usage-only.ts';
 export {
   DeliveryError,
   type SessionDelivery,
   type SessionReceipt,
   type SessionTarget,
 } from './send/session-target.ts';
+export { toUsageOnly } from './send/usage-only.ts';
+export { isSessionPart } from './session-folder.ts';
+export { openSessionMemory, type SessionMemory } from './session-memory.ts';
+export type { SessionStore, StoredSession } from './session-store.ts';
 export { openSentLog, type SentFile } from './spool/sent-log.ts';
 export {
+  addHookNote,
   createSpoolFolder,
   listWaiting,
-  addHookNote,
   readHookNotes,
   readJson,
   type SpoolFolder,

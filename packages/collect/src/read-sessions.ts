@@ -3,8 +3,10 @@ import { join, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { AGENTS } from '@recount/core';
 import { type ReadSourcesOptions, readSources, SourceError, type SourceItem } from '@recount/storage/sources';
+import { isSessionStore, openSessionStore } from './open-store.ts';
+import { isSessionHead, isSessionPart } from './session-folder.ts';
 import type { SessionMemory } from './session-memory.ts';
-import { isSqliteFile, openSessionStore, type SessionStore, type StoredSession } from './session-store.ts';
+import { isSqliteFile, type SessionStore, type StoredSession } from './session-store.ts';
 
 export interface ReadSessionsOptions extends ReadSourcesOptions {
   /** What of databases was brought before: sessions in which nothing has changed since are skipped. Default: none. */
@@ -12,8 +14,9 @@ export interface ReadSessionsOptions extends ReadSourcesOptions {
 }
 
 /**
- * What `readSources` finds, and of agents' databases each session as canonical NDJSON. A database that lies in a given folder,
- * but is no agent's, stays skipped as `not-a-transcript`.
+ * What `readSources` finds, and of agents' databases, and of sessions that lie in many files, each session as canonical NDJSON. A
+ * database that lies in a given folder, but is no agent's, stays skipped as `not-a-transcript`, as do files that are read with their
+ * session's head.
  */
 export async function* readSessions(
   paths: readonly string[],
@@ -25,7 +28,7 @@ export async function* readSessions(
   const known: StoredItems = new Map();
   for (const path of paths) {
     const before = consumedInputBytes;
-    const items = (await isSqliteFile(path)) ? readStore(path, options) : readWithStores(path, known, options);
+    const items = (await isSessionStore(path)) ? readStore(path, options) : readWithStores(path, known, options);
     for await (const item of items) {
       consumedInputBytes = before + item.consumedInputBytes;
       const isStored = item.kind === 'transcript' && item.location.includes('!');
@@ -82,6 +85,17 @@ async function* readWithStores(
   options: ReadSessionsOptions,
 ): AsyncGenerator<SourceItem, void> {
   for await (const item of readSources([path], options)) {
+    if (item.kind === 'transcript' && isSessionHead(item.location)) {
+      for await (const session of readStore(item.location, options)) {
+        yield { ...session, consumedInputBytes: item.consumedInputBytes };
+      }
+      continue;
+    }
+    if (item.kind === 'transcript' && isSessionPart(item.location)) {
+      const { location, consumedInputBytes } = item;
+      yield { kind: 'skipped', reason: 'not-a-transcript', location, consumedInputBytes };
+      continue;
+    }
     const stored = item.kind === 'transcript' ? await findStored(item.location, known, options) : undefined;
     const mayBeStore =
       item.kind === 'skipped' && item.reason === 'not-a-transcript' && /\.(db|sqlite3?)$/i.test(item.location);

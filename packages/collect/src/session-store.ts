@@ -7,7 +7,7 @@ import { AGENTS, type Agent, type SessionDatabase, type SessionTable } from '@re
 import { SourceError } from '@recount/storage/sources';
 import { readSession, toStoreError } from './canonical-ndjson.ts';
 
-/** An agent's SQLite store, open for reading. */
+/** An agent's store, open for reading. */
 export interface SessionStore {
   agent: Agent;
   path: string;
@@ -20,7 +20,7 @@ export interface SessionStore {
 
 export interface StoredSession {
   id: string;
-  /** Differs if rows of the session were added, changed or deleted. */
+  /** Differs if rows or files of the session were added, changed or deleted. */
   version: string;
   /** Milliseconds since 1970, if the store says it. */
   changedAtMs: number | undefined;
@@ -46,7 +46,7 @@ export async function isSqliteFile(path: string): Promise<boolean> {
 }
 
 /** Opens the store of the agent whose tables the database has. Rejects with a SourceError if it has none's, or cannot be read. */
-export async function openSessionStore(path: string, agents: readonly Agent[] = AGENTS): Promise<SessionStore> {
+export async function openSqliteStore(path: string, agents: readonly Agent[] = AGENTS): Promise<SessionStore> {
   const connect = await loadSqlite(path);
   const connection = connect();
   try {

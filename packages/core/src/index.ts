@@ -1,4 +1,12 @@
-export type { Agent, Format, Platform, SessionDatabase, SessionPlace, SessionTable } from './agents/agent.ts';
+export type {
+  Agent,
+  Format,
+  Platform,
+  SessionDatabase,
+  SessionFolder,
+  SessionPlace,
+  SessionTable,
+} from './agents/agent.ts';
 export { AGENTS } from './agents/agents.ts';
 export type { CanonicalHeader } from './agents/canonical-lines.ts';
 export {

@@ -35,6 +35,7 @@ export async function findOnMachine(context: CliContext, { agent: ids }: FindOpt
 function isReadable({ agent, place }: FoundSessions): boolean {
   const hasReader = findReadableFormat(agent.id, 'session') !== undefined;
   if (place.holds === 'database') return hasReader && agent.database !== undefined;
+  if (place.holds === 'folder') return hasReader && agent.folder !== undefined;
   return hasReader && place.holds === 'transcripts';
 }
 
@@ -57,7 +58,7 @@ interface CountedSessions extends FoundSessions {
 /** Sub-agents that have files or rows of their own count as sessions. */
 async function countSessions({ agent, place, files }: FoundSessions): Promise<number | undefined> {
   if (place.holds === 'aside') return 0;
-  if (place.holds === 'transcripts') return files.length;
+  if (place.holds === 'transcripts' || place.holds === 'folder') return files.length;
   let count = 0;
   for (const { path } of files) {
     const store = await openSessionStore(path, [agent]).catch(() => undefined);

@@ -129,7 +129,7 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
   return { run };
 }
 
-/** Where the agents that recount can read keep their sessions; of databases also what SQLite writes beside them. */
+/** Where the agents that recount can read keep their sessions; of databases also what SQLite writes beside them, of folders the head. */
 function listWatched(context: CliContext) {
   const machine = toMachine(context);
   const places = AGENTS.filter(({ id }) => findReadableFormat(id, 'session') !== undefined)
@@ -142,6 +142,6 @@ function listWatched(context: CliContext) {
       .flatMap(({ place, folder }) => place.files.map((file) => ({ folder, pattern: toPattern(file) })));
   return {
     transcripts: listOf('transcripts', (file) => file),
-    databases: listOf('database', (file) => `${file}*`),
+    databases: [...listOf('database', (file) => `${file}*`), ...listOf('folder', (file) => file)],
   };
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { isSqliteFile, openSessionStore } from '@recount/collect';
+import { isSessionStore, openSessionStore } from '@recount/collect';
 import { IDENTIFY_HEAD_BYTES, identifyTranscript, type TranscriptIdentity } from '@recount/core';
 import { peekChunks } from '@recount/storage';
 import { readSources, SourceError } from '@recount/storage/sources';
@@ -38,7 +38,7 @@ async function openFile(path: string, sessionId: string | undefined): Promise<As
     throw new CliError(`${path}: ${reason}${hint}`);
   });
   if (stats.isDirectory()) throw new CliError(`${path} is a folder: \`recount parse\` reads one file.`);
-  if (stats.isFile() && (await isSqliteFile(path))) return readDatabase(path, sessionId);
+  if (stats.isFile() && (await isSessionStore(path))) return readDatabase(path, sessionId);
   // Such as a pipe of `<(…)`: its bytes come once, and are taken as they are.
   return stats.isFile() ? readTranscriptFile(path) : createReadStream(path);
 }

@@ -1,7 +1,14 @@
 import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { findInStores, findSessions, isSqliteFile, matchFiles, openSessionStore } from '@recount/collect';
+import {
+  findInStores,
+  findSessions,
+  isSessionPart,
+  isSessionStore,
+  matchFiles,
+  openSessionStore,
+} from '@recount/collect';
 import { SourceError } from '@recount/storage/sources';
 import type { FoundFile, StoredFile } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
@@ -33,7 +40,10 @@ async function findOnMachine({ environment }: CliContext): Promise<Found> {
   const found = await findSessions(machine);
   const listOf = (kind: string) => found.filter(({ place }) => place.holds === kind).flatMap(({ files }) => files);
   const denied = found.filter(({ place }) => place.holds !== 'aside').flatMap((place) => place.denied);
-  return { transcripts: [...listOf('transcripts'), ...denied.map(toDeniedFile)], databases: listOf('database') };
+  return {
+    transcripts: [...listOf('transcripts'), ...denied.map(toDeniedFile)],
+    databases: [...listOf('database'), ...listOf('folder')],
+  };
 }
 
 /** What there is no permission to look into fails where it is read, and is counted so. */
@@ -47,16 +57,17 @@ async function findBelow({ workingDirectory }: CliContext, paths: readonly strin
     const stats = await stat(path).catch(() => undefined);
     if (stats === undefined) throw new UsageError(`${given}: there is no such file or folder.`);
     if (!stats.isDirectory()) {
-      const files = (await isSqliteFile(path)) ? databases : transcripts;
+      const files = (await isSessionStore(path)) ? databases : transcripts;
       files.set(path, { path, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs });
       continue;
     }
     for (const pattern of TRANSCRIPT_PATTERNS)
       for await (const file of matchFiles(path, pattern, (denied) => transcripts.set(denied, toDeniedFile(denied))))
-        transcripts.set(file.path, file);
+        if (await isSessionStore(file.path)) databases.set(file.path, file);
+        else if (!isSessionPart(file.path)) transcripts.set(file.path, file);
     for (const pattern of DATABASE_PATTERNS)
       for await (const file of matchFiles(path, pattern))
-        if (await isSqliteFile(file.path)) databases.set(file.path, file);
+        if (await isSessionStore(file.path)) databases.set(file.path, file);
   }
   return { transcripts: [...transcripts.values()], databases: [...databases.values()] };
 }

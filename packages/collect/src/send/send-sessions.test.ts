@@ -6,8 +6,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { zstdCompressSync } from 'node:zlib';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { addWaiting, listWaiting, parseHookNote, type SpoolFolder, toSpoolFolder } from '../spool/spool-folder.ts';
-import { type SendDependencies, type SendOptions, type SendResult, sendSessions } from './send-sessions.ts';
 import type { Disclosure } from './send-file.ts';
+import { type SendDependencies, type SendOptions, type SendResult, sendSessions } from './send-sessions.ts';
 import { DeliveryError, type SessionDelivery } from './session-target.ts';
 
 let home: string;

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AGENTS, findReadableFormat } from '@recount/core';
+import { AGENTS, findReadableFormat, type SessionPlace } from '@recount/core';
 import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
 import type { MatchedFile } from '../match-files.ts';
 import { findInStores, readSessions } from '../read-sessions.ts';
@@ -61,6 +61,8 @@ export interface CollectorStatus {
 }
 
 const READABLE_AGENTS = AGENTS.filter(({ id }) => findReadableFormat(id, 'session') !== undefined);
+
+const isStore = ({ holds }: SessionPlace): boolean => holds === 'database' || holds === 'folder';
 
 const SWEEP_INTERVAL_MS = 24 * 3600 * 1000;
 const ANNOUNCE_INTERVAL_MS = 60_000;
@@ -243,8 +245,8 @@ async function sendStored(
   }
 }
 
-/** Databases of agents whose sessions can be read. */
+/** Databases of agents, and heads of sessions in many files, that can be read. */
 export async function listDatabases(machine: Machine): Promise<string[]> {
   const found = await findSessions(machine, READABLE_AGENTS);
-  return found.filter(({ place }) => place.holds === 'database').flatMap(({ files }) => files.map(({ path }) => path));
+  return found.filter(({ place }) => isStore(place)).flatMap(({ files }) => files.map(({ path }) => path));
 }

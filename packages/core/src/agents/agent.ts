@@ -136,10 +136,10 @@ export type Platform = 'linux' | 'darwin' | 'win32';
  */
 export interface SessionPlace {
   /**
-   * `transcripts`: each file is a session, or a sub-agent's. `database`: an SQLite file with many sessions, which
-   * `packages/collect` reads. `aside`: what lies beside sessions and is not brought; it is listed, so that nobody takes it for kept.
+   * `transcripts`: each file is a session, or a sub-agent's. `database`: an SQLite file with many sessions, `folder`: the head
+   * of a session that lies in many files; `packages/collect` reads both. `aside`: what lies beside sessions and is not brought; it is listed, so that nobody takes it for kept.
    */
-  holds: 'transcripts' | 'database' | 'aside';
+  holds: 'transcripts' | 'database' | 'folder' | 'aside';
   /** What lies `aside`, for people: `large tool results`. */
   what?: string;
   /** Environment variable with the base folder, or several separated by commas. They take the place of `bases`. */
@@ -199,6 +199,22 @@ export interface SessionDatabase {
   log?: { database: string; file: string; time: string; replaces: readonly string[] };
 }
 
+/**
+ * How an agent keeps a session in many JSON files. Data alone: `packages/collect` writes them as canonical NDJSON
+ * (docs/formats/canonical-ndjson.md). Paths are relative to the folder in which all of them lie, with `/` between their parts; `*` stands for
+ * any characters of a name.
+ */
+export interface SessionFolder {
+  /** What each session has one of; `{session}` stands for its id: `storage/session/*\/{session}.json`. */
+  head: string;
+  /** Field of the head with the id of the session that started this one as a sub-agent. */
+  parent?: string;
+  /** The other files of the session, in the order of their names. */
+  files: string;
+  /** Files that belong to one of these, whose name without ending `{name}` stands for. */
+  children?: string;
+}
+
 /** A coding agent: all that recount knows about it is in its folder. */
 export interface Agent {
   /** The one name under which rows, reports, options and the API know it. */
@@ -209,6 +225,8 @@ export interface Agent {
   places?: readonly SessionPlace[];
   /** Of an agent with a place that holds a `database`. */
   database?: SessionDatabase;
+  /** Of an agent with a place that holds a `folder`. */
+  folder?: SessionFolder;
   readPath?(path: string): PathIdentity;
   program?: AgentProgram;
 }

@@ -11,6 +11,7 @@ import { gemini } from './gemini/agent.ts';
 import { goose } from './goose/agent.ts';
 import { kimi } from './kimi/agent.ts';
 import { kilo, opencode } from './opencode/agent.ts';
+import { openHands } from './openhands/agent.ts';
 import { omp, openclaw, pi } from './pi/agent.ts';
 import { qwen } from './qwen/agent.ts';
 
@@ -35,4 +36,5 @@ export const AGENTS: readonly [Agent, ...Agent[]] = [
   kiloCode,
   goose,
   crush,
+  openHands,
 ];

@@ -24,10 +24,11 @@ export interface CanonicalRow {
   children: CanonicalRow[];
 }
 
-/** A file of a session that lies in many: `{"file":"message/ses_1/msg_1.json","value":{…}}`. */
+/** A file of a session that lies in many: `{"file":"message/ses_1/msg_1.json","value":{…},"children":[…]}`. */
 export interface CanonicalFile {
   file: string;
   value: JsonObject;
+  children: CanonicalFile[];
 }
 
 export function isCanonicalHeader(line: JsonObject, agentId: string): boolean {
@@ -50,7 +51,9 @@ export function readCanonicalRow(line: JsonObject): CanonicalRow | undefined {
 export function readCanonicalFile(line: JsonObject): CanonicalFile | undefined {
   const value = readObject(line.value);
   const file = readText(line.file);
-  return file === null || value === undefined ? undefined : { file, value };
+  if (file === null || value === undefined) return undefined;
+  const children = Array.isArray(line.children) ? line.children : [];
+  return { file, value, children: children.flatMap((child) => readCanonicalFile(readObject(child) ?? {}) ?? []) };
 }
 
 /** The JSON value that a column holds as text, without characters that Postgres refuses. Undefined if it holds none. */

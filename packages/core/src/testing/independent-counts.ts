@@ -49,11 +49,19 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
       return [name, input, cache.read, cache.write, isApart ? output + reasoning : output];
     };
     const isStep = ({ type }: Json): boolean => type === 'step-finish';
-    const printed = rest.flatMap(({ part }) => (isStep(part) ? [toCount(part.id, part.tokens)] : []));
+    const printed = rest.flatMap(({ part }) =>
+      part !== undefined && isStep(part) ? [toCount(part.id, part.tokens)] : [],
+    );
     const kept = (messages ?? []).flatMap(({ info, parts }: Json) =>
       parts.filter(isStep).map(({ tokens }: Json, step: number) => toCount(`${info.time.created} ${step}`, tokens)),
     );
-    return [...printed, ...kept];
+    // One file a message, with its parts.
+    const filed = rest.flatMap(({ value, children = [] }) =>
+      children
+        .filter((part: Json) => isStep(part.value))
+        .map((part: Json) => toCount(`${value.id} ${part.file}`, part.value.tokens)),
+    );
+    return [...printed, ...kept, ...filed];
   },
 
   /** Messages have their output, and the total of each run, whose last one holds, the rest. */
@@ -136,6 +144,8 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
 
   /** The ledger, and of a session without one its sums. */
   goose(lines) {
+    const [{ accumulated_input_tokens: whole, accumulated_output_tokens: written }] = lines;
+    if (whole !== undefined) return [['session', whole, 0, 0, written]];
     const rows = lines.filter(({ table }) => table === 'usage_ledger').map(({ row }) => row);
     const sums = lines.flatMap(({ row }): Counted[] => {
       const cached = row?.accumulated_cache_read_tokens ?? 0;
@@ -148,6 +158,23 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
       return [`${row.session_id} ${row.id}`, row.input_tokens - read - written, read, written, row.output_tokens];
     });
   },
+
+  /** LiteLLM's prompt contains the cache, unless that is larger. */
+  openhands: (lines) =>
+    lines.flatMap(({ value }) =>
+      Object.values<Json>(value?.stats?.usage_to_metrics ?? {}).flatMap(({ token_usages: usages }): Counted[] =>
+        usages.map((row: Json): Counted => {
+          const { prompt_tokens: prompt, cache_read_tokens: read, cache_write_tokens: written } = row;
+          return [
+            row.response_id,
+            prompt >= read + written ? prompt - read - written : prompt,
+            read,
+            written,
+            row.completion_tokens,
+          ];
+        }),
+      ),
+    ),
 };
 
 export const COUNTED_AGENTS: readonly string[] = Object.keys(COUNTERS);

@@ -1,9 +1,10 @@
-import type { Agent } from '../agent.ts';
+import type { Agent, PathIdentity } from '../agent.ts';
 import { toCanonicalFormat } from '../canonical-lines.ts';
-import { createGooseReader } from './reader.ts';
+import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
+import { createGooseReader, isGooseMessage } from './reader.ts';
 
 /**
- * Goose: its SQLite store.
+ * Goose: its SQLite store, and the files of lines from before it.
  * https://github.com/aaif-goose/goose crates/goose/src/session/session_manager.rs
  */
 export const goose: Agent = {
@@ -19,6 +20,14 @@ export const goose: Agent = {
       files: ['Block/goose/data/sessions/sessions.db'],
     },
     { holds: 'database', variable: 'GOOSE_PATH_ROOT', bases: [], files: ['data/sessions/sessions.db'] },
+    {
+      ...{ holds: 'transcripts', variable: 'XDG_DATA_HOME', bases: ['.local/share'], platforms: ['linux', 'darwin'] },
+      files: ['goose/sessions/*.jsonl'],
+    },
+    {
+      ...{ holds: 'transcripts', variable: 'APPDATA', bases: ['AppData/Roaming'], platforms: ['win32'] },
+      files: ['Block/goose/data/sessions/*.jsonl'],
+    },
   ],
   database: {
     sessions: {
@@ -34,5 +43,30 @@ export const goose: Agent = {
       { table: 'usage_ledger', owner: 'session_id', order: ['created_timestamp', 'id'], changed: 'id' },
     ],
   },
-  formats: [toCanonicalFormat('goose', createGooseReader)],
+  formats: [
+    toCanonicalFormat('goose', createGooseReader, ['goose-lines']),
+    {
+      id: 'goose-lines',
+      kind: 'session',
+      // The first line has the sums.
+      isRewritten: true,
+      detect(line) {
+        const { description, message_count: count } = line;
+        if (typeof description === 'string' && typeof count === 'number') return 0.9;
+        return isGooseMessage(line) ? 0.4 : 0;
+      },
+      identify(line, found) {
+        found.hasMessage ||= isGooseMessage(line);
+      },
+      createReader: createGooseReader,
+    },
+  ],
+  readPath: readGoosePath,
 };
+
+/** `sessions/<session>.jsonl`: the lines do not name it. */
+function readGoosePath(path: string): PathIdentity {
+  const parts = toPathParts(path);
+  const isOwn = parts.at(-2) === 'sessions' && (parts.includes('goose') || /^\d{8}_\d+$/.test(toStem(path)));
+  return { ...toFileIdentity(path), sessionId: isOwn ? toStem(path) : undefined };
+}

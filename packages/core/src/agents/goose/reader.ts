@@ -1,7 +1,7 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_SESSION } from '../../usage/usage.ts';
-import type { Reader, ReaderContext } from '../agent.ts';
+import type { Reader, ReaderContext, ReadLine } from '../agent.ts';
 import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, type ToolVocabulary, toReportedCost, toSessionRecord, toUsageIfAny } from '../reader-kit.ts';
@@ -29,7 +29,11 @@ interface GooseReaderState {
   repeats: number;
 }
 
-/** Reads sessions of Goose's store, as `packages/collect` writes them. */
+/**
+ * Reads sessions of Goose's store, as `packages/collect` writes them, and files of lines from before it: what the session's row has,
+ * and its messages.
+ * https://github.com/block/goose crates/goose/src/session/legacy.rs
+ */
 export function createGooseReader(
   context: ReaderContext,
   state: GooseReaderState = { model: null, lastKey: '', repeats: 0 },
@@ -132,10 +136,24 @@ export function createGooseReader(
     return table === 'usage_ledger' ? readLedger(row, timestampMs) : undefined;
   };
 
+  const readOldLine = (line: JsonObject): ReadLine => {
+    if (!isGooseMessage(line)) {
+      const records = readSession({ ...line, id: context.sessionId ?? null });
+      return { type: 'sessions', timestampMs: undefined, records };
+    }
+    const timestampMs = toTimeOf({ created_timestamp: line.created ?? null });
+    const records = readMessage(
+      { role: line.role ?? null, content_json: line.content ?? null, message_id: null },
+      timestampMs,
+    );
+    return { type: 'messages', timestampMs, records: records ?? [] };
+  };
+
   return {
     state,
     read(line) {
       if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
+      if (isGooseMessage(line) || 'message_count' in line) return readOldLine(line);
       const row = readCanonicalRow(line);
       const type = row?.table ?? 'unknown';
       const timestampMs = row === undefined ? undefined : toTimeOf(row.row);
@@ -143,6 +161,11 @@ export function createGooseReader(
       return { type, timestampMs, records: records ?? [{ kind: 'unknown', type, name: type }] };
     },
   };
+}
+
+/** Of a file of lines: `{"role":"user","created":1747036800,"content":[…]}`. */
+export function isGooseMessage({ role, created, content }: JsonObject): boolean {
+  return (role === 'user' || role === 'assistant') && typeof created === 'number' && Array.isArray(content);
 }
 
 function toResult(element: JsonObject): { id: JsonValue | undefined; content: JsonValue; isError: boolean } {

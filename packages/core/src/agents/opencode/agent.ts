@@ -48,8 +48,21 @@ const isSessionId = (value: JsonObject[string] | undefined): value is string =>
 export const opencode: Agent = {
   id: 'opencode',
   label: 'opencode',
-  places: [{ holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['opencode/opencode*.db'] }],
+  places: [
+    { holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['opencode/opencode*.db'] },
+    // Before 1.2, which takes them over into its database and leaves them there.
+    {
+      holds: 'folder',
+      variable: 'XDG_DATA_HOME',
+      bases: ['.local/share'],
+      files: ['opencode/storage/session/*/*.json'],
+    },
+  ],
   database,
+  folder: {
+    ...{ head: 'storage/session/*/{session}.json', parent: 'parentID' },
+    ...{ files: 'storage/message/{session}/*.json', children: 'storage/part/{name}/*.json' },
+  },
   formats: [
     toCanonicalFormat('opencode', createOpencodeReader, outranks),
     {

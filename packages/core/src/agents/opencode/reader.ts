@@ -1,7 +1,13 @@
 import { cutCharacters, isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
-import { type CanonicalRow, readCanonicalFile, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
+import {
+  type CanonicalFile,
+  type CanonicalRow,
+  readCanonicalFile,
+  readCanonicalRow,
+  readJsonColumn,
+} from '../canonical-lines.ts';
 import { newBlock, newMessage, newUsageRecord } from '../new-records.ts';
 import { createReaderKit, readType, type ToolVocabulary, toReportedCost, toSessionRecord } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
@@ -216,9 +222,12 @@ export function createOpencodeReader(
     return row.table === 'part' ? readPart(toInfo(row)) : undefined;
   };
 
-  const readFile = (file: string, value: JsonObject): TranscriptRecord[] | undefined => {
+  const readFile = ({ file, value, children }: CanonicalFile): TranscriptRecord[] | undefined => {
     if (/(^|\/)session\//.test(file)) return readSession(value);
-    if (/(^|\/)message\//.test(file)) return readMessage({ info: value, parts: toObjects(value.parts) });
+    if (/(^|\/)message\//.test(file)) {
+      const parts = [...toObjects(value.parts), ...children.map((part) => part.value)];
+      return readMessage({ info: value, parts });
+    }
     return /(^|\/)part\//.test(file) ? readPart(value) : undefined;
   };
 
@@ -227,7 +236,7 @@ export function createOpencodeReader(
     const row = readCanonicalRow(line);
     if (row !== undefined) return { type: row.table, records: readRow(row) };
     const file = readCanonicalFile(line);
-    if (file !== undefined) return { type: 'file', records: readFile(file.file, file.value) };
+    if (file !== undefined) return { type: 'file', records: readFile(file) };
     const info = readObject(line.info);
     if (info !== undefined) return { type: 'session', records: readSession(info) };
     const message = readObject(line.messages);

@@ -1,0 +1,18 @@
+import type { Agent } from '../agent.ts';
+import { toCanonicalFormat } from '../canonical-lines.ts';
+import { createOpenHandsReader } from './reader.ts';
+
+/**
+ * OpenHands: conversations of its CLI and SDK, each a folder with a state and a file an event.
+ * https://github.com/OpenHands/software-agent-sdk openhands-sdk/openhands/sdk/conversation/persistence_const.py
+ */
+export const openHands: Agent = {
+  id: 'openhands',
+  label: 'OpenHands',
+  places: [
+    { holds: 'folder', variable: 'OPENHANDS_CONVERSATIONS_DIR', bases: [], files: ['*/base_state.json'] },
+    { holds: 'folder', bases: ['.openhands'], files: ['conversations/*/base_state.json'] },
+  ],
+  folder: { head: '{session}/base_state.json', files: '{session}/events/event-*.json' },
+  formats: [toCanonicalFormat('openhands', createOpenHandsReader)],
+};

@@ -1,0 +1,207 @@
+import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import { MAX_TOKENS_PER_SESSION, type Usage } from '../../usage/usage.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { readCanonicalFile } from '../canonical-lines.ts';
+import { newMessage, newUsageRecord } from '../new-records.ts';
+import {
+  createReaderKit,
+  parseJsonText,
+  type ToolVocabulary,
+  toReportedCost,
+  toSessionRecord,
+  toUsageIfAny,
+} from '../reader-kit.ts';
+import type { TranscriptRecord } from '../records.ts';
+
+const TOOLS: ToolVocabulary = {
+  edit: ['file_editor', 'str_replace_editor', 'apply_patch', 'planning_file_editor', 'edit', 'write_file'],
+  read: ['read_file'],
+  shell: ['terminal', 'execute_bash', 'bash'],
+  search: ['glob', 'grep', 'list_directory'],
+  web: ['browser_navigate', 'browser_tool_set', 'browser'],
+  agent: ['delegate', 'task', 'task_tool_set'],
+  plan: ['task_tracker', 'think'],
+  skill: ['invoke_skill'],
+};
+
+/** Events that say nothing beyond what others do, or that are of the program alone. */
+const SILENT = new Set([
+  ...['SystemPromptEvent', 'ConversationStateUpdateEvent', 'PauseEvent', 'TokenEvent', 'StreamingDeltaEvent'],
+  ...['LLMCompletionLogEvent', 'CondensationRequest', 'HookExecutionEvent', 'InterruptEvent'],
+]);
+
+interface OpenHandsReaderState {
+  sessionId: string | null;
+  model: string | null;
+}
+
+/**
+ * Reads conversations of OpenHands, as `packages/collect` writes them: `base_state.json` with the usage of all responses, then the
+ * events.
+ * https://github.com/OpenHands/software-agent-sdk openhands-sdk/openhands/sdk/{event,llm/utils/metrics.py}
+ */
+export function createOpenHandsReader(
+  context: ReaderContext,
+  state: OpenHandsReaderState = { sessionId: null, model: null },
+): Reader {
+  const kit = createReaderKit(context, TOOLS);
+
+  const readState = (value: JsonObject): TranscriptRecord[] => {
+    state.sessionId = kit.toId(value.id);
+    state.model = toModelName(kit.toId(readObject(readObject(value.agent)?.llm)?.model));
+    const cwd = kit.toId(readObject(value.workspace)?.working_dir);
+    const session = toSessionRecord({ sessionId: state.sessionId, cwd });
+    const metrics = readObject(readObject(value.stats)?.usage_to_metrics) ?? {};
+    const usage = Object.entries(metrics).flatMap(([name, figures]) => readMetrics(name, readObject(figures) ?? {}));
+    return [session ?? [], usage].flat();
+  };
+
+  /** What one of the conversation's models used: each response, or in versions without a list the sum. */
+  const readMetrics = (name: string, metrics: JsonObject): TranscriptRecord[] => {
+    const responses = toObjects(metrics.token_usages);
+    const costs = toObjects(metrics.costs);
+    // Free responses have no cost: then nothing tells which cost is whose.
+    const isAligned = costs.length === responses.length;
+    if (responses.length === 0) {
+      const total = readObject(metrics.accumulated_token_usage);
+      const usage = toOpenHandsUsage(total, MAX_TOKENS_PER_SESSION);
+      if (usage === undefined) return [];
+      const model = toModelName(kit.toId(metrics.model_name)) ?? state.model;
+      const responseId = `openhands/conversation-total/${state.sessionId ?? ''}/${name}`;
+      const reportedCostUsd = toReportedCost(kit.toDollars(metrics, 'accumulated_cost'));
+      return [newUsageRecord({ responseId, usage, model, reportedCostUsd, stopReason: 'stop' })];
+    }
+    return responses.flatMap((response, index) => {
+      const usage = toOpenHandsUsage(response);
+      if (usage === undefined) return [];
+      const id = kit.toId(response.response_id) || `openhands/${state.sessionId ?? ''}/${name}/${index}`;
+      const cost = isAligned ? costs[index] : undefined;
+      const known = {
+        timestampMs: kit.toTimeMs(cost?.timestamp),
+        reportedCostUsd: toReportedCost(kit.toDollars(cost, 'cost')),
+        model: toModelName(kit.toId(response.model)) ?? state.model,
+      };
+      return [newUsageRecord({ responseId: id, usage, ...known, stopReason: 'stop' })];
+    });
+  };
+
+  /** By LiteLLM, prompts include the cache; agents behind the ACP count it apart, which shows where it is larger than the prompt. */
+  const toOpenHandsUsage = (tokens: JsonObject | undefined, max?: number): Usage | undefined => {
+    const prompt = kit.toCount(tokens, 'prompt_tokens', max);
+    const cacheReadTokens = kit.toCount(tokens, 'cache_read_tokens', max);
+    const cacheWriteTokens = kit.toCount(tokens, 'cache_write_tokens', max);
+    const cached = cacheReadTokens + cacheWriteTokens;
+    return toUsageIfAny({
+      inputTokens: cached > prompt ? prompt : prompt - cached,
+      outputTokens: kit.toCount(tokens, 'completion_tokens', max),
+      cacheReadTokens,
+      cacheWriteTokens,
+      thinkingTokens: kit.toCount(tokens, 'reasoning_tokens', max),
+    });
+  };
+
+  const readAction = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const call = readObject(event.tool_call);
+    const text = readText(call?.arguments);
+    const input = text === null ? (event.action ?? null) : (parseJsonText(text) ?? text);
+    const id = event.tool_call_id ?? call?.id;
+    const blocks = [
+      ...toThoughts(event),
+      ...kit.toBlocks(toParts(event.thought)),
+      ...kit.toToolUseBlocks({ id, name: event.tool_name ?? call?.name, input }),
+    ];
+    const entry = { timestampMs, uuid: kit.toId(event.id), responseId: kit.toId(event.llm_response_id) };
+    return [newMessage('assistant', { ...entry, model: state.model, blocks })];
+  };
+
+  const toThoughts = (source: JsonObject) => {
+    const blocks = toObjects(source.thinking_blocks);
+    const reasoning = readText(source.reasoning_content);
+    if (blocks.length > 0) return kit.toBlocks(blocks);
+    return reasoning === null ? [] : kit.toBlocks([{ type: 'thinking', thinking: reasoning }]);
+  };
+
+  const readMessage = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const message = readObject(event.llm_message) ?? {};
+    const entry = { timestampMs, uuid: kit.toId(event.id) };
+    const parts = toParts(message.content);
+    if (event.source === 'user') return kit.toPromptRecords(parts, entry, `openhands/prompt/${entry.uuid ?? ''}`);
+    const blocks = [...toThoughts(message), ...kit.toBlocks(parts)];
+    if (event.source !== 'agent') return [newMessage('system', { ...entry, blocks })];
+    const responseId = kit.toId(event.llm_response_id);
+    return [newMessage('assistant', { ...entry, responseId, model: state.model, blocks })];
+  };
+
+  const readResult = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const observation = readObject(event.observation);
+    const error = readText(event.error) ?? readText(event.rejection_reason);
+    const exitCode = observation?.exit_code ?? readObject(observation?.metadata)?.exit_code;
+    const hasFailed = typeof exitCode === 'number' && exitCode > 0;
+    const content = error ?? toParts(observation?.content ?? observation?.output);
+    const isError = error !== null || observation?.is_error === true || hasFailed;
+    const isDenied = event.kind === 'UserRejectObservation';
+    return [kit.toToolResultMessage({ id: event.tool_call_id, content, isError, isDenied }, { timestampMs })];
+  };
+
+  const readEvent = (event: JsonObject, timestampMs: number | undefined): TranscriptRecord[] => {
+    const kind = readText(event.kind) ?? '';
+    switch (kind) {
+      case 'MessageEvent':
+        return readMessage(event, timestampMs);
+      case 'ActionEvent':
+        return readAction(event, timestampMs);
+      case 'ObservationEvent':
+      case 'AgentErrorEvent':
+      case 'UserRejectObservation':
+        return readResult(event, timestampMs);
+      case 'Condensation':
+      case 'CondensationSummaryEvent':
+        return [kit.toEvent({ kind: 'compaction', name: 'auto', details: {} }, kit.toId(event.id), timestampMs)];
+      case 'ConversationErrorEvent':
+        return [
+          kit.toEvent({ kind: 'api_error', name: kit.toId(event.code), details: {} }, kit.toId(event.id), timestampMs),
+        ];
+      default:
+        return SILENT.has(kind) ? [] : [{ kind: 'unknown', type: 'event', name: `event/${kind.slice(0, 64)}` }];
+    }
+  };
+
+  return {
+    state,
+    read(line) {
+      if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
+      const file = readCanonicalFile(line);
+      if (file === undefined) {
+        const unknown = { kind: 'unknown', type: 'file', name: 'file' } as const;
+        return { type: 'file', timestampMs: undefined, records: [unknown] };
+      }
+      if (file.file.endsWith('base_state.json')) {
+        return { type: 'state', timestampMs: undefined, records: readState(file.value) };
+      }
+      const timestampMs = kit.toTimeMs(file.value.timestamp);
+      return { type: 'event', timestampMs, records: readEvent(file.value, timestampMs) };
+    },
+  };
+}
+
+/** Without LiteLLM's name of the provider, which is no host's: `litellm_proxy/…`, `openhands/…`. */
+function toModelName(model: string | null): string | null {
+  return model === null || model === ''
+    ? null
+    : model.replace(/^(?:litellm_proxy|openhands|anthropic|openai|gemini)\//, '');
+}
+
+/** Texts and images in the shape of the Anthropic API. */
+function toParts(content: JsonValue | undefined): JsonValue[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return toObjects(content).flatMap((part): JsonValue[] => {
+    if (part.type !== 'image') return [{ type: 'text', text: part.text ?? '' }];
+    const urls = Array.isArray(part.image_urls) ? part.image_urls : [];
+    return urls.map((url) => ({ type: 'image', source: { type: 'url', url: String(url).slice(0, 200) } }));
+  });
+}
+
+function toObjects(value: JsonValue | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
