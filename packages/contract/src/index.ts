@@ -14,6 +14,7 @@ export * from './finding-reports.ts';
 export * from './health.ts';
 export * from './live.ts';
 export * from './messages.ts';
+export * from './price-effect.ts';
 export * from './problem.ts';
 export type { DataRange, ReportCaveats, ReportFilters } from './report-shape.ts';
 export * from './search.ts';

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { TestApi } from '@recount/api/testing/test-api';
-import type { FindingsReport, SessionList, UsageReport } from '@recount/contract';
+import type { FindingsReport, ModelsReport, SessionList, UsageReport, WorkspacePrices } from '@recount/contract';
 import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
@@ -160,33 +160,36 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(new URL(page.url()).searchParams.get('message')).toMatch(/^[0-9A-Z]{26}$/);
   });
 
-  it.each(['America/Los_Angeles', 'UTC', 'Asia/Kolkata'])('shows the figures of the API in %s', async (timezoneId) => {
-    const page = await open('/?period=all&step=day', { timezoneId });
-    await page.locator('.legend li').first().waitFor();
-    const report = await ask<UsageReport>(`/v1/analytics/usage?time_zone=${timezoneId}&group_by=day`);
-    const { own, sessions } = report.totals;
-    const figures = await page
-      .locator('.totals data')
-      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
-    expect(figures).toEqual([
-      own.cost_usd,
-      own.total_tokens,
-      own.tokens_out,
-      own.responses,
-      sessions,
-      own.cache_hit_ratio,
-    ]);
-    const byModel = await ask<UsageReport>('/v1/analytics/usage?group_by=model');
-    const legend = await page
-      .locator('.legend data')
-      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
-    expect(legend).toEqual(byModel.rows.flatMap(({ own: { cost_usd: cost } }) => (cost === null ? [] : [cost])));
-    const days = await page
-      .locator('.heat-day:not(.heat-0)')
-      .evaluateAll((all) => all.map((each) => each.getAttribute('title')?.slice(0, 10)));
-    const since = (await page.locator('.heat-day').first().getAttribute('title'))?.slice(0, 10) ?? '';
-    expect(days).toEqual(report.rows.flatMap(({ day }) => (day != null && day >= since ? [day] : [])));
-  });
+  it.each(['America/Los_Angeles', 'UTC', 'Asia/Kolkata', 'Pacific/Auckland'])(
+    'shows the figures of the API in %s',
+    async (timezoneId) => {
+      const page = await open('/?period=all&step=day', { timezoneId });
+      await page.locator('.legend li').first().waitFor();
+      const report = await ask<UsageReport>(`/v1/analytics/usage?time_zone=${timezoneId}&group_by=day`);
+      const { own, sessions } = report.totals;
+      const figures = await page
+        .locator('.totals data')
+        .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+      expect(figures).toEqual([
+        own.cost_usd,
+        own.total_tokens,
+        own.tokens_out,
+        own.responses,
+        sessions,
+        own.cache_hit_ratio,
+      ]);
+      const byModel = await ask<UsageReport>('/v1/analytics/usage?group_by=model');
+      const legend = await page
+        .locator('.legend data')
+        .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+      expect(legend).toEqual(byModel.rows.flatMap(({ own: { cost_usd: cost } }) => (cost === null ? [] : [cost])));
+      const days = await page
+        .locator('.heat-day:not(.heat-0)')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('title')?.slice(0, 10)));
+      const since = (await page.locator('.heat-day').first().getAttribute('title'))?.slice(0, 10) ?? '';
+      expect(days).toEqual(report.rows.flatMap(({ day }) => (day != null && day >= since ? [day] : [])));
+    },
+  );
 
   it('shows of each session what the API says', async () => {
     const page = await open('/sessions?subagents=include&columns=cost,messages,out');
@@ -236,6 +239,34 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.locator('tr', { hasText: 'made in a browser' }).getByText('revoked').waitFor();
     expect((await upload(secret)).status).toBe(401);
     expect(await page.content()).not.toContain(secret);
+  });
+
+  it('shows what a price changes before it is saved', async () => {
+    const { rows } = await ask<ModelsReport>('/v1/analytics/models');
+    const row = rows.find(({ model, tokens_in: tokens }) => model?.startsWith('claude-') && tokens > 0);
+    if (row === undefined) throw new Error('The samples have no model');
+    const page = await open('/admin?view=prices');
+    await page.getByRole('button', { name: 'Begin with the example' }).click();
+    const changes = page.locator('.price-changes');
+    await changes.getByText('No stored response is of my-model-*').waitFor();
+    const field = page.getByLabel('Overrides of the list prices');
+    await field.fill('[{ "model":');
+    await page.getByText('This is no JSON yet.').waitFor();
+    const rates = { inputUsdPerMillion: 1000, outputUsdPerMillion: 0, cacheReadUsdPerMillion: 0 };
+    await field.fill(JSON.stringify([{ model: row.model, ...rates, cacheWrite5mUsdPerMillion: 0 }]));
+    await changes.getByText('at this price').waitFor();
+    const figures = await changes
+      .locator('data')
+      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+    expect(figures).toEqual([row.responses, row.cost_usd, row.tokens_in / 1000]);
+    expect((await ask<WorkspacePrices>('/v1/prices')).overrides).toEqual([]);
+    await page.getByRole('button', { name: 'Save overrides' }).click();
+    await page.getByText('Saved.').waitFor();
+    await changes.waitFor({ state: 'detached' });
+    await field.fill('');
+    await changes.getByText('goes back to its list price').waitFor();
+    await page.getByRole('button', { name: 'Save overrides' }).click();
+    await expect.poll(async () => (await ask<WorkspacePrices>('/v1/prices')).overrides).toEqual([]);
   });
 
   it('shares a session by a link that is shown once, and revokes it', async () => {

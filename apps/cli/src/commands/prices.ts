@@ -185,20 +185,24 @@ const toOverride = (model: string, { input, output, cacheRead, cacheWrite, from 
   ...(from !== undefined && { startsAt: from }),
 });
 
-/** What the price will make of the stored responses of the model; cache writes for an hour are taken for such of five minutes. */
+/** What the price will make of the stored responses of the model. */
 async function readEffects(client: ApiClient, name: string, options: PricesOptions): Promise<string[]> {
-  const { input = 0, output = 0, cacheRead = 0.1 * input, cacheWrite = 1.25 * input, from } = options;
+  const { input = 0, output = 0, cacheRead, cacheWrite, from } = options;
   const report = await client.request<ModelsReport>('/v1/analytics/models', { query: { from, limit: 10_000 } });
-  const prefix = name.endsWith('*') ? name.slice(0, -1) : undefined;
-  const rows = (report?.rows ?? []).filter(
-    ({ model }) => model !== null && (prefix === undefined ? model === name : model.startsWith(prefix)),
+  const { estimatePriceEffect } = await import('@recount/contract/price-effect');
+  const price = {
+    model: name,
+    inputUsdPerMillion: input,
+    outputUsdPerMillion: output,
+    cacheReadUsdPerMillion: cacheRead,
+    cacheWrite5mUsdPerMillion: cacheWrite,
+  };
+  const effects = estimatePriceEffect(price, report?.rows ?? []);
+  if (effects.length === 0) return [`No stored response is of ${name}: the price holds for what comes.`];
+  return effects.map(
+    ({ model, responses, costUsd, estimatedUsd }) =>
+      `${model}: ${formatCountOf(responses, 'response')}, ${formatUsd(costUsd)} now, about ${formatUsd(estimatedUsd)} at this price`,
   );
-  if (rows.length === 0) return [`No stored response is of ${name}: the price holds for what comes.`];
-  return rows.map((row) => {
-    const millions =
-      row.tokens_in * input + row.tokens_out * output + row.cache_read * cacheRead + row.cache_write * cacheWrite;
-    return `${row.model}: ${formatCountOf(row.responses, 'response')}, ${formatUsd(row.cost_usd)} now, about ${formatUsd(millions / 1e6)} at this price`;
-  });
 }
 
 /** Applies the prices to what is stored, if the user agrees. Over a server it is for whoever runs it. */

@@ -20,7 +20,16 @@ const toInput = (value: unknown): Input => (typeof value === 'object' && value !
 const toMs = (iso: string | null | undefined): number => (iso == null ? Number.NaN : Date.parse(iso));
 
 /** A tool call with what came back: one line, and on opening it, both in the look of what they are. */
-export function ToolCall({ step, timestamp }: { step: ToolStep; timestamp: string | null }): ReactNode {
+export function ToolCall({
+  step,
+  timestamp,
+  isRunning = false,
+}: {
+  step: ToolStep;
+  timestamp: string | null;
+  /** Its result may come yet. */
+  isRunning?: boolean;
+}): ReactNode {
   const { use, result, resultMessage } = step;
   const kind = use.tool_kind ?? 'other';
   const isError = result?.is_error === true;
@@ -31,7 +40,8 @@ export function ToolCall({ step, timestamp }: { step: ToolStep; timestamp: strin
       <span className="tool-name">{toVisible(use.tool_name ?? use.block_type)}</span>
       <span className={`tool-subject clip ${kind === 'shell' ? 'mono' : ''}`}>{toVisible(subject.slice(0, 400))}</span>
       {isError && <span className="tag error">failed</span>}
-      {result === undefined && <span className="tag warn">no result</span>}
+      {result === undefined && !isRunning && <span className="tag warn">no result</span>}
+      {result === undefined && isRunning && <span className="tag">no result yet</span>}
       {tookMs >= 0 && <span className="tool-time muted">{formatDuration(tookMs)}</span>}
     </>
   );

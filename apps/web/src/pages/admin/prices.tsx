@@ -7,6 +7,7 @@ import { TIME_ZONE } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
+import { PriceChanges } from './price-changes.tsx';
 
 /** The workspace's own prices, and which models have none. */
 export function Prices(): ReactNode {
@@ -37,6 +38,7 @@ const EXAMPLE = `[
 function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
   const stored = JSON.stringify(current.overrides, null, 2);
   const [text, setText] = useState<string>();
+  const shown = text ?? (current.overrides.length === 0 ? '' : stored);
   const save = useMutation({
     mutationFn: (overrides: string) =>
       request('/v1/prices', {
@@ -54,7 +56,7 @@ function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
       className="admin-form"
       onSubmit={(event) => {
         event.preventDefault();
-        save.mutate(text ?? stored);
+        save.mutate(shown.trim() || '[]');
       }}
     >
       <label>
@@ -64,10 +66,16 @@ function Overrides({ current }: { current: WorkspacePrices }): ReactNode {
           rows={12}
           spellCheck={false}
           placeholder={EXAMPLE}
-          value={text ?? (current.overrides.length === 0 ? '[]' : stored)}
+          value={shown}
           onChange={({ target }) => setText(target.value)}
         />
       </label>
+      {current.overrides.length === 0 && shown === '' && (
+        <button type="button" className="quiet" onClick={() => setText(EXAMPLE)}>
+          Begin with the example
+        </button>
+      )}
+      <PriceChanges stored={current.overrides} text={shown} />
       <p className="muted">
         They hold for what is ingested from now on. <code>recount reprice</code> applies them to what is stored.
       </p>

@@ -1,36 +1,61 @@
 import './session.css';
 import '../../styles/transcript.css';
 import type { SessionDetail } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { useParams } from '@tanstack/react-router';
 import { type ReactNode, useMemo, useState } from 'react';
+import { ApiError } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { createExpansion, ExpansionContext } from '../../transcript/expansion.ts';
 import { TranscriptContext } from '../../transcript/transcript-context.ts';
 import { Answered, Empty } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
+import { LiveView, useUnsettledStreams } from './live-view.tsx';
 import { Reader } from './reader.tsx';
 import { SessionHeader } from './session-header.tsx';
 import { createSubagentRenderer } from './subagents.tsx';
 import { useOutline } from './use-outline.ts';
 
-const LIVE_INTERVAL_MS = 3000;
 const MAX_SUBAGENTS = 500;
+/** Until a session whose first stream runs has a transcript. */
+const FIRST_TRANSCRIPT_MS = 5000;
 
-/** A session: what it came to, and its conversation. */
+/** A session: what it came to, its conversation, and what it does while it runs. */
 export function SessionPage(): ReactNode {
   const { sessionId = '' } = useParams({ strict: false }) as { sessionId?: string };
-  const [isRunning, setRunning] = useState(false);
+  return <SessionOrStream key={sessionId} sessionId={sessionId} />;
+}
+
+/** One whose first stream still runs has no transcript, and so no figures: what it says is shown alone. */
+function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
+  const [wasMissing, setWasMissing] = useState(false);
+  const [isFirstRun, setFirstRun] = useState(false);
   const detail = useAnswer(
     '/v1/sessions/{session_id}',
     {},
-    { parameters: { session_id: sessionId }, ...(isRunning && { refetchIntervalMs: LIVE_INTERVAL_MS }) },
+    { parameters: { session_id: sessionId }, ...(isFirstRun && { refetchIntervalMs: FIRST_TRANSCRIPT_MS }) },
   );
-  const running = (detail.data?.live?.running_count ?? 0) > 0;
-  if (running !== isRunning) setRunning(running);
-  return <Answered of={detail}>{(session) => <LoadedSession key={session.session_id} session={session} />}</Answered>;
+  if (!wasMissing && detail.error instanceof ApiError && detail.error.status === 404) setWasMissing(true);
+  // While it is asked for again, there is no error.
+  const isUnknown = wasMissing && detail.data === undefined;
+  const isRunning = (detail.data?.live?.running_count ?? 0) > 0;
+  const [wasRunning, setWasRunning] = useState(false);
+  if (isRunning && !wasRunning) setWasRunning(true);
+  const streams = useUnsettledStreams(sessionId, detail.data, isUnknown || wasRunning);
+  if (isFirstRun !== (isUnknown && streams.length > 0)) setFirstRun(!isFirstRun);
+  const live = <LiveView sessionId={sessionId} streams={streams} />;
+  if (isFirstRun)
+    return (
+      <div className="session-page">
+        <h1>{toVisible(sessionId)}</h1>
+        <p className="muted">It runs for the first time: figures are there when its transcript is.</p>
+        {live}
+      </div>
+    );
+  return <Answered of={detail}>{(session) => <LoadedSession session={session}>{live}</LoadedSession>}</Answered>;
 }
 
-function LoadedSession({ session }: { session: SessionDetail }): ReactNode {
+function LoadedSession({ session, children }: { session: SessionDetail; children: ReactNode }): ReactNode {
   const { session_id: sessionId, subagent_count: subagentCount } = session;
   const [{ transcript }] = useUrlState();
   const conversation = { sessionId, transcriptId: transcript, revision: session.updated_at };
@@ -62,6 +87,7 @@ function LoadedSession({ session }: { session: SessionDetail }): ReactNode {
               )
             }
           </Answered>
+          {children}
         </div>
       </ExpansionContext>
     </TranscriptContext>
