@@ -81,8 +81,9 @@ async function readEntries(folder: string, { onDenied }: Walk): Promise<Dirent[]
   return entries.sort((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
 }
 
-function isDenial(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
+/** Whether there was no permission for what was to be read. */
+export function isDenial(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'EACCES' || code === 'EPERM';
 }
 

@@ -18,6 +18,7 @@ async function watch(...patterns: string[]) {
   const watched = await watchFolders(places, {
     onFile: (path) => seen.add(path.slice(home.length + 6)),
     onLimit: () => undefined,
+    onDenied: () => undefined,
   });
   onTestFinished(() => watched.close());
   return { seen, watched };

@@ -1,7 +1,7 @@
 import { type FSWatcher, watch } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { toNameTest } from './match-files.ts';
+import { isDenial, toNameTest } from './match-files.ts';
 
 /** Files to watch: below a folder, by a pattern as `matchFiles` takes it. */
 export interface WatchedPlace {
@@ -17,6 +17,13 @@ export interface FolderWatch {
   close(): void;
 }
 
+interface WatchListener {
+  onFile(path: string): void;
+  onLimit(): void;
+  /** Called once for each folder that there is no permission to look into. It is passed over. */
+  onDenied(folder: string): void;
+}
+
 /** No agent nests deeper, as in `matchFiles`. */
 const MAX_DEPTH = 32;
 
@@ -27,10 +34,11 @@ const MAX_DEPTH = 32;
  */
 export async function watchFolders(
   places: readonly WatchedPlace[],
-  { onFile, onLimit }: { onFile: (path: string) => void; onLimit: () => void },
+  { onFile, onLimit, onDenied }: WatchListener,
 ): Promise<FolderWatch> {
   /** What each watched folder is to be matched with. */
   const folders = new Map<string, { watcher: FSWatcher; parts: Map<string, readonly string[]> }>();
+  const denied = new Set<string>();
   let isLimited = false;
 
   const unwatch = (folder: string): void => {
@@ -49,6 +57,10 @@ export async function watchFolders(
       return watcher;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
+      if (isDenial(error) && !denied.has(folder)) {
+        denied.add(folder);
+        onDenied(folder);
+      }
       if ((code === 'ENOSPC' || code === 'EMFILE') && !isLimited) {
         isLimited = true;
         onLimit();

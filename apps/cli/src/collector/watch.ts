@@ -66,6 +66,8 @@ export async function watchSessions(context: CliContext): Promise<void> {
   const { transcripts, databases } = listWatched(context);
   const onLimit = (): void =>
     note(context, 'The system takes no more file watchers: changes in some folders are found once a day.');
+  const onDenied = (folder: string): void =>
+    note(context, `No permission to look into ${folder}: what is there is not sent.`);
   const watches = await Promise.all([
     watchFolders(transcripts, {
       onFile(path) {
@@ -73,6 +75,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
         gather(GATHER_MS);
       },
       onLimit,
+      onDenied,
     }),
     watchFolders(databases, {
       onFile() {
@@ -80,6 +83,7 @@ export async function watchSessions(context: CliContext): Promise<void> {
         gather(DATABASE_PAUSE_MS);
       },
       onLimit,
+      onDenied,
     }),
   ]);
   const count = watches.reduce((sum, { folderCount }) => sum + folderCount, 0);

@@ -72,6 +72,19 @@ async function send(options: SendOptions = {}, changes: Partial<SendDependencies
   return await sendSessions(deps, { settleMs: 20, retryDelayMs: 1, ...options });
 }
 
+it('passes over what there is no permission to read, and names it', async () => {
+  await write('a.jsonl', '{"a":1}\n');
+  const denied = await write('b.jsonl', '{"b":1}\n');
+  await write('c.jsonl', '{"c":1}\n');
+  const decide = (name: string): Disclosure => {
+    if (name === denied) throw Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
+    return { kind: 'everything' };
+  };
+  expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 2, waiting: 0, unreadable: [denied] });
+  expect(await listWaiting(folder)).toEqual([]);
+  expect(await send({ sweeps: true })).toMatchObject({ sent: 1, unreadable: [] });
+});
+
 it('sends what a hook has noted, then only what was added, and never the same again', async () => {
   await send();
   const path = await write('a.jsonl', 'one\n');

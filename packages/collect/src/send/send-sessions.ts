@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AGENTS, findReadableFormat, type SessionPlace } from '@recount/core';
 import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
-import type { MatchedFile } from '../match-files.ts';
+import { isDenial, type MatchedFile } from '../match-files.ts';
 import { findInStores, readSessions } from '../read-sessions.ts';
 import { openSessionMemory } from '../session-memory.ts';
 import { openSentLog, type SentFile, type SentLog } from '../spool/sent-log.ts';
@@ -42,6 +42,8 @@ export interface SendSummary {
   /** Not to be taken, or kept here by the user's wish. */
   refused: number;
   sentBytes: number;
+  /** Folders and files that there is no permission to read: passed over, and looked at again by the next sweep. */
+  unreadable: string[];
 }
 
 /** `stopped` says why not all that waits was sent; undefined where nothing waits. `busy`: another process sends. */
@@ -76,7 +78,7 @@ const CONCURRENCY = 4;
 export async function sendSessions(deps: SendDependencies, options: SendOptions = {}): Promise<SendResult> {
   const { folder } = deps;
   await createSpoolFolder(folder);
-  const summary: SendSummary = { sent: 0, duplicates: 0, refused: 0, sentBytes: 0 };
+  const summary: SendSummary = { sent: 0, duplicates: 0, refused: 0, sentBytes: 0, unreadable: [] };
   let stopped: DeliveryError | undefined;
   let waiting = 0;
   let sweeps = options.sweeps ?? false;
@@ -132,7 +134,8 @@ async function sendRound(
   if (isSweep) {
     const targetVersion = await deps.readTargetVersion?.().catch(() => undefined);
     const triesRefused = targetVersion !== undefined && targetVersion !== status.targetVersion;
-    for (const file of await listChanged(machine, log, triesRefused)) files.set(file.path, file);
+    const onDenied = (path: string): number => summary.unreadable.push(path);
+    for (const file of await listChanged(machine, log, { triesRefused, onDenied })) files.set(file.path, file);
     if (targetVersion !== undefined) status.targetVersion = targetVersion;
   }
   const { stopped: stoppedAtFiles, left } = await sendAll(sender, options, [...files.values()], summary);
@@ -165,14 +168,15 @@ async function listOfSession(path: string): Promise<string[]> {
 
 /**
  * Session files that are not as they were when they were last sent, of agents whose sessions can be read; with `triesRefused`
- * also those that were refused. Logs of sessions that a database has as well are left out: with its rows they are sent as one.
+ * also those that were refused. `onDenied` gets what there is no permission to look into. Logs of sessions that a database has as well are left out: with its rows they are sent as one.
  */
 export async function listChanged(
   machine: Machine,
   log: Pick<SentLog, 'find'>,
-  triesRefused = false,
+  { triesRefused = false, onDenied }: { triesRefused?: boolean; onDenied?: (path: string) => void } = {},
 ): Promise<WaitingFile[]> {
   const found = await findSessions(machine, READABLE_AGENTS);
+  for (const { denied } of found) for (const path of denied) onDenied?.(path);
   const isDone = (file: MatchedFile): boolean => {
     const sent = log.find(file.path);
     return isAsSent(sent, file) && !(triesRefused && sent?.transcriptId === null);
@@ -207,6 +211,10 @@ async function sendAll(
         await sender.sendFile(file);
         options.onProgress?.({ ...summary, waiting: rest.length });
       } catch (error) {
+        if (isDenial(error)) {
+          summary.unreadable.push(file.path);
+          continue;
+        }
         left.push(file);
         if (options.signal?.aborted) return;
         if (!(error instanceof DeliveryError)) throw error;
