@@ -212,6 +212,7 @@ describe('/docs', () => {
   it('are pages that need nothing from elsewhere, under a policy that lets them run', async () => {
     const page = await fetch(`${api.url}/docs/`);
     const html = await page.text();
+    expect(html).toContain('<title>recount API</title>');
     expect(html).toContain('swagger-ui');
     expect(html).not.toMatch(/https?:\/\//);
     expect(html).not.toMatch(/<script(?![^>]*\bsrc=)/);

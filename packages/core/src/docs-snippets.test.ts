@@ -1,0 +1,45 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+
+const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** The block of code that has an import from the checkout. */
+async function readSnippet(document: string): Promise<string> {
+  const blocks = (await readFile(join(CHECKOUT, document), 'utf8')).split(/\n\n/);
+  const snippet = blocks.find((block) => /^ {4}import .*|^ {4}.* from '\.\/packages/m.test(block));
+  if (snippet === undefined) throw new Error(`${document} has no snippet`);
+  return snippet.replaceAll(/^ {4}/gm, '');
+}
+
+/** What Node prints that runs the code from the checkout as the documents say, without any other module loader. */
+async function run(code: string): Promise<string> {
+  const words = ['--no-warnings', '--input-type=module', '--eval', code];
+  return (await promisify(execFile)(process.execPath, words, { cwd: CHECKOUT })).stdout;
+}
+
+it('the import of docs/live.md works where it says', async () => {
+  const init = { type: 'system', subtype: 'init', session_id: 's', model: 'claude-opus-4-8', tools: [] };
+  const stream = `const stdout = [Buffer.from(${JSON.stringify(`${JSON.stringify(init)}\n`)})];`;
+  expect(await run(`${stream}\n${await readSnippet('docs/live.md')}`)).toBe('session-start\n');
+});
+
+it('that of the README as well', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'recount-snippet-'));
+  try {
+    const path = join(folder, 'session.jsonl');
+    const content = 'hello';
+    await writeFile(
+      path,
+      `${JSON.stringify({ type: 'user', sessionId: 's', uuid: 'u', message: { role: 'user', content } })}\n`,
+    );
+    const snippet = (await readSnippet('README.md')).replaceAll("'session.jsonl'", JSON.stringify(path));
+    expect(await run(`${snippet}\nconsole.log(messages.length, contentBlocks.length, errors.length);`)).toBe('1 1 0\n');
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
