@@ -69,7 +69,6 @@ describe('recount', () => {
     [['sessions', '--server', 'example.com', '--key', 'k'], 'no URL'],
     [['sessions', '--server', 'https://recount.example.com'], 'RECOUNT_API_KEY'],
     [['search', 'needle', '--mode', 'regexp'], 'text, substring'],
-    [['search', 'needle', '--from', 'someday'], 'Not a date'],
     [['search', 'needle', '--no-subagents', '--only-subagents'], 'exclude each other'],
     [['parse', '--format', 'xml', 'f'], 'json, ndjson, table'],
     [['keys', 'create'], '--name'],

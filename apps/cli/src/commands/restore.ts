@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Machine, toBaseFolders } from '@recount/collect';
 import type { SessionDetail, SessionList, Transcript } from '@recount/contract';
-import { AGENTS } from '@recount/core';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
@@ -82,6 +80,7 @@ async function restore(context: CliContext, id: string, options: RestoreOptions)
   const session = await client.request<SessionDetail>(`/v1/sessions/${encodeURIComponent(id)}`);
   if (session === undefined) throw new CliError(`There is no session ${id}.`);
   await restoreSession(context, { place, client }, session, options);
+  const { AGENTS } = await import('@recount/core');
   const program = AGENTS.find((agent) => agent.id === session.agent)?.label ?? session.agent;
   note(
     context,
@@ -116,7 +115,10 @@ async function restoreSession(
   session: Pick<SessionList['sessions'][number], 'session_id' | 'primary_transcript_id'>,
   options: RestoreOptions,
 ): Promise<void> {
-  const { toMachine } = await import('../collector/this-machine.ts');
+  const [{ toMachine }, { toRestoredPath }] = await Promise.all([
+    import('../collector/this-machine.ts'),
+    import('../restore/restored-path.ts'),
+  ]);
   const transcripts = [session];
   const subagents = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
   for await (const subagent of listSessions(client, subagents)) transcripts.push(subagent);
@@ -142,33 +144,6 @@ async function* listSessions(
     cursor = list?.next_cursor ?? undefined;
     if (cursor === undefined) return;
   }
-}
-
-/**
- * Where this machine's agent looks for a transcript that lay at `path` on another one: what follows the agent's folder is the
- * same, but for the name that Claude Code gives the folder of a project. Throws CliError where it cannot be told.
- */
-export function toRestoredPath(
-  machine: Machine,
-  { agent: id, path, session_id: sessionId }: Pick<Transcript, 'agent' | 'path' | 'session_id'>,
-  { project, folder }: { project?: string | undefined; folder?: string | undefined },
-): string {
-  const parts = (path ?? '').replace(/\.(zst|gz)$/, '').split(/[\\/]/);
-  for (const place of AGENTS.find((agent) => agent.id === id)?.places ?? []) {
-    if (place.holds !== 'transcripts') continue;
-    for (const pattern of place.files) {
-      const start = parts.lastIndexOf(pattern.split('/')[0] ?? '');
-      const [base] = folder === undefined ? toBaseFolders(place, machine) : [folder];
-      if (start < 0 || base === undefined) continue;
-      const rest = parts.slice(start);
-      // The path is what an uploader said: it must not lead elsewhere.
-      if (rest.some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) continue;
-      if (project !== undefined && id === 'claude-code') rest[1] = project.replaceAll(/[^A-Za-z0-9]/g, '-');
-      return join(base, ...rest);
-    }
-  }
-  if (folder !== undefined) return join(folder, `${basename(sessionId).replaceAll(/[^\w.-]/g, '_')}.jsonl`);
-  throw new CliError(`It cannot be told where ${id} would look for ${sessionId}: name a folder with --to.`);
 }
 
 async function writeTranscript(

@@ -2,7 +2,6 @@ import type { SearchQuery, SearchResultList } from '@recount/contract';
 import { SEARCH_KINDS, SEARCH_MODES, SEARCH_SORTS } from '@recount/contract/choices';
 import { Command, Option } from 'commander';
 import { type CliContext, print, printStyled } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { wholeNumber } from '../option-values.ts';
 import { addFilterOptions, type FilterOptions, toFilterQuery } from '../report/report-query.ts';
@@ -66,12 +65,9 @@ function toQuery(q: string, options: SearchOptions, context: CliContext): Search
 }
 
 async function readResults(context: CliContext, query: SearchQuery, options: SearchOptions): Promise<SearchResultList> {
-  const [{ searchQuerySchema }, { withReadingClient }, { readSearchResults }] = await Promise.all([
-    import('@recount/contract'),
+  const [{ withReadingClient }, { readSearchResults }] = await Promise.all([
     import('../connection/reading-client.ts'),
     import('../search/read-search-results.ts'),
   ]);
-  const [issue] = searchQuerySchema.safeParse(query).error?.issues ?? [];
-  if (issue !== undefined) throw new UsageError(`${issue.path.join('.')}: ${issue.message}.`);
   return await withReadingClient(context, options, (client) => readSearchResults(client, query));
 }

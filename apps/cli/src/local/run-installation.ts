@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { countTranscriptsByStatus, listSessions, readSearchBacklog, readSessionErrors } from '@recount/db';
+import { countTranscriptsByStatus, listSessions, readSearchBacklog, readSessionErrors, sql } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
 import { readLogLevel } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
@@ -72,6 +72,8 @@ async function ingest(
     const { report, elapsedMs } = await backfillWithProgress(context, { paths, target, signal });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
     print(context, '');
+    // Once the tables are on disk, PostgreSQL deletes the write-ahead log of it all: more than the rows take.
+    if (installation.isOwnDatabase) await installation.connections.database.database.execute(sql`CHECKPOINT`);
     if (report.failed > 0 && isOnce) context.exitCode = 1;
   }
   // Of a process that was killed: its jobs come back when its heartbeats have stopped for long enough.

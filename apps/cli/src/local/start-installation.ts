@@ -41,6 +41,8 @@ export interface LocalInstallation extends Credentials {
   databaseUrl: string;
   /** For people: where the data are. */
   databasePlace: string;
+  /** Whether it runs PostgreSQL itself. */
+  isOwnDatabase: boolean;
   rawStore: string;
   connections: OpenInstallation;
   /** Ends what it started, in order: nothing that was acknowledged is lost. */
@@ -98,7 +100,9 @@ export async function startInstallation(
     }
     const rawStore = apiConfig.rawStore.location;
     const signInUrl = isLocal ? url + createSignInLink(credentials.apiKey) : undefined;
-    return { ...credentials, url, signInUrl, databaseUrl, databasePlace: place, rawStore, connections, close };
+    const isOwnDatabase = database.directory !== undefined;
+    const places = { databaseUrl, databasePlace: place, isOwnDatabase, rawStore };
+    return { ...credentials, url, signInUrl, ...places, connections, close };
   } catch (error) {
     await close();
     throw error;

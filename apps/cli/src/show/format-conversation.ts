@@ -1,11 +1,5 @@
-import {
-  type ContentBlock,
-  type Session,
-  type Step,
-  type ToolStep,
-  type Turn,
-  toConversation,
-} from '@recount/contract';
+import type { ContentBlock, Session } from '@recount/contract';
+import { type Step, type ToolStep, type Turn, toConversation } from '@recount/contract/conversation';
 import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import { toTokens } from '../sessions/session-table.ts';
 import { formatCount, formatCountOf, formatDuration, formatTimestamp } from '../terminal/format-values.ts';

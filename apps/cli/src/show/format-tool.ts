@@ -1,4 +1,5 @@
-import { type ContentBlock, describeToolInput, type ToolStep, toEdits } from '@recount/contract';
+import type { ContentBlock } from '@recount/contract';
+import { describeToolInput, type ToolStep, toEdits } from '@recount/contract/conversation';
 import { formatCount } from '../terminal/format-values.ts';
 import { cutToWidth, toSingleLine } from '../terminal/text-width.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toRestoredPath } from './restore.ts';
+import { toRestoredPath } from './restored-path.ts';
 
 const machine = { platform: 'linux', environment: {}, homeFolder: '/home/bob' };
 const toPath = (agent: string, path: string | null, target: { project?: string; folder?: string } = {}) =>

@@ -1,0 +1,32 @@
+import { basename, join } from 'node:path';
+import { type Machine, toBaseFolders } from '@recount/collect';
+import type { Transcript } from '@recount/contract';
+import { AGENTS } from '@recount/core';
+import { CliError } from '../cli-error.ts';
+
+/**
+ * Where this machine's agent looks for a transcript that lay at `path` on another one: what follows the agent's folder is the
+ * same, but for the name that Claude Code gives the folder of a project. Throws CliError where it cannot be told.
+ */
+export function toRestoredPath(
+  machine: Machine,
+  { agent: id, path, session_id: sessionId }: Pick<Transcript, 'agent' | 'path' | 'session_id'>,
+  { project, folder }: { project?: string | undefined; folder?: string | undefined },
+): string {
+  const parts = (path ?? '').replace(/\.(zst|gz)$/, '').split(/[\\/]/);
+  for (const place of AGENTS.find((agent) => agent.id === id)?.places ?? []) {
+    if (place.holds !== 'transcripts') continue;
+    for (const pattern of place.files) {
+      const start = parts.lastIndexOf(pattern.split('/')[0] ?? '');
+      const [base] = folder === undefined ? toBaseFolders(place, machine) : [folder];
+      if (start < 0 || base === undefined) continue;
+      const rest = parts.slice(start);
+      // The path is what an uploader said: it must not lead elsewhere.
+      if (rest.some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) continue;
+      if (project !== undefined && id === 'claude-code') rest[1] = project.replaceAll(/[^A-Za-z0-9]/g, '-');
+      return join(base, ...rest);
+    }
+  }
+  if (folder !== undefined) return join(folder, `${basename(sessionId).replaceAll(/[^\w.-]/g, '_')}.jsonl`);
+  throw new CliError(`It cannot be told where ${id} would look for ${sessionId}: name a folder with --to.`);
+}
