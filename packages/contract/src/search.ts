@@ -67,6 +67,7 @@ const searchResultSchema = z
     byte_offset: countField.describe('Where that line starts; `GET …/lines/{byte_offset}` has it whole'),
     project: z.string().nullable().describe('Working directory of the session'),
     title: z.string().nullable().describe('Of the session'),
+    initial_prompt: z.string().nullable().describe('Of the session; its first 200 characters'),
     copy_count: countField.describe('How many copies of the text match, in forks and replays; this is the earliest'),
     is_cut: z.boolean().describe('Only the beginning of the text was searched: it is very long'),
     snippet: z

@@ -64,6 +64,7 @@ describe('GET /v1/search', () => {
         byte_offset: 0,
         project: expect.any(String),
         title: null,
+        initial_prompt: expect.stringContaining('needle'),
         copy_count: 1,
         is_cut: false,
         snippet: [

@@ -14,6 +14,7 @@ const result: SearchResult = {
   byte_offset: 1234,
   project: '/home/ada/app',
   title: 'Fix the\ninvoice',
+  initial_prompt: null,
   copy_count: 2,
   is_cut: false,
   snippet: [

@@ -37,13 +37,13 @@ export function CommandPalette({ close }: { close: () => void }): ReactNode {
         ]
       : []),
     ...(isSearching && found.data !== undefined
-      ? found.data.results.map(({ session_id, message_id, block_order, title, project, snippet }) => ({
+      ? found.data.results.map(({ session_id, message_id, block_order, title, initial_prompt, project, snippet }) => ({
           id: `${message_id} ${block_order}`,
           label: snippet
             .map((part) => part.text)
             .join('')
             .slice(0, 160),
-          detail: `${title ?? session_id} · ${toShortPath(project)}`,
+          detail: `${title ?? initial_prompt ?? session_id} · ${toShortPath(project)}`,
           href: `/sessions/${encodeURIComponent(session_id)}?message=${message_id}`,
         }))
       : []),

@@ -41,6 +41,8 @@ export interface SearchResult {
   byte_offset: number;
   project: string | null;
   title: string | null;
+  /** Its beginning. */
+  initial_prompt: string | null;
   /** Copies of the same text that match, in forks and replays, this one included. */
   copy_count: number;
   is_cut: boolean;
@@ -125,6 +127,9 @@ const toCursor = (row: ResultRow): SearchCursor => ({
   blockOrder: row.block_order,
 });
 
+/** Of a session's first prompt, in characters: it stands for a title. */
+const SHOWN_PROMPT_LENGTH = 200;
+
 async function readRows(
   snapshot: Database,
   target: SearchTarget,
@@ -167,6 +172,8 @@ async function readRows(
     SELECT p.session_id, p.transcript_id, p.message_id, p.block_order, p.kind,
       to_char(p."timestamp" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "timestamp",
       p.is_subagent, p.line_number, p.byte_offset::float8 AS byte_offset, p.project, p.title,
+      (SELECT left(s.initial_prompt, ${SHOWN_PROMPT_LENGTH}::int) FROM ${sessions} AS s
+        WHERE s.workspace_id = ${filter.workspaceId} AND s.session_id = p.session_id) AS initial_prompt,
       p.copy_count::int AS copy_count, p.is_cut, d.text, p.rank,
       p.match_count::int AS match_count, p.document_count::int AS document_count
     FROM page AS p

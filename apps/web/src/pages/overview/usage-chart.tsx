@@ -3,10 +3,10 @@ import { Link } from '@tanstack/react-router';
 import { type PointerEvent, type ReactNode, useMemo, useState } from 'react';
 import type { Query } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { addDays } from '../../format/period.ts';
 import { formatCompact, formatMoney, toShortModel, toShortPath } from '../../format/values.ts';
 import { Money, Tokens } from '../../ui/figures.tsx';
 import { Failure } from '../../ui/states.tsx';
+import { fillTimes, toLastDay } from './bar-times.ts';
 import type { Dimension, Metric, Step } from './choices.ts';
 
 type Row = UsageReport['rows'][number];
@@ -267,26 +267,4 @@ function stack(
       end += value;
       return { series, from, to: end };
     });
-}
-
-/** The times of all bars, those in which nothing happened among them. Hours are left as they are: their names have offsets. */
-function fillTimes(found: readonly string[], step: Step): string[] {
-  const sorted = [...new Set(found)].sort();
-  const [first, last] = [sorted[0], sorted.at(-1)];
-  if (first === undefined || last === undefined || step === 'hour') return sorted;
-  const times: string[] = [];
-  for (let time = first; time <= last; time = toNext(time, step)) times.push(time);
-  return times;
-}
-
-function toNext(time: string, step: Step): string {
-  if (step !== 'month') return addDays(time, step === 'week' ? 7 : 1);
-  const [year = 0, month = 0] = time.split('-').map(Number);
-  return month === 12 ? `${year + 1}-01` : `${year}-${String(month + 1).padStart(2, '0')}`;
-}
-
-/** The last date that a bar stands for. */
-function toLastDay(time: string, step: Step): string {
-  if (step === 'month') return addDays(`${toNext(time, 'month')}-01`, -1);
-  return step === 'week' ? addDays(time, 6) : time.slice(0, 10);
 }

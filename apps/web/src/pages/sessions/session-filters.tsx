@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useState, useSyncExternalStore } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
 import { PERIODS } from '../../format/period.ts';
 import type { UrlChange, UrlState } from '../../ui/use-url-state.ts';
@@ -29,16 +29,31 @@ export const LINKED_FILTERS = [
   ['pull_request', 'Pull request'],
 ] as const;
 
-/** What the table shows: each choice is a parameter of the address. */
-export function SessionFilters({
-  state,
-  change,
-  columns,
-}: {
-  state: UrlState;
-  change: Change;
-  columns: string[];
-}): ReactNode {
+/** As phones are in the style sheets. */
+const PHONE = matchMedia('(max-width: 760px)');
+
+function subscribeToPhone(listener: () => void): () => void {
+  PHONE.addEventListener('change', listener);
+  return () => PHONE.removeEventListener('change', listener);
+}
+
+/** Parameters of the address that leave out no session. */
+const NO_FILTERS = ['sort', 'order', 'columns'];
+
+/** What the table shows: each choice is a parameter of the address. Folded where they would take half of the screen. */
+export function SessionFilters(props: { state: UrlState; change: Change; columns: string[] }): ReactNode {
+  const isPhone = useSyncExternalStore(subscribeToPhone, () => PHONE.matches);
+  if (!isPhone) return <FilterBar {...props} />;
+  const count = Object.keys(props.state).filter((name) => !NO_FILTERS.includes(name)).length;
+  return (
+    <details className="folded-filters">
+      <summary>{count === 0 ? 'Filters and columns' : `Filters and columns (${count} set)`}</summary>
+      <FilterBar {...props} />
+    </details>
+  );
+}
+
+function FilterBar({ state, change, columns }: { state: UrlState; change: Change; columns: string[] }): ReactNode {
   return (
     <div className="toolbar" role="search" aria-label="Filter sessions">
       <TextFilter label="First prompt contains" name="prompt" state={state} change={change} />

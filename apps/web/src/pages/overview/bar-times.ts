@@ -1,0 +1,28 @@
+import { addDays } from '../../format/period.ts';
+import type { Step } from './choices.ts';
+
+/**
+ * The times of all bars in their order, those in which nothing happened among them. Hours are left as they are: their names have the offset
+ * of their zone, by which the hour that clocks show twice is two.
+ */
+export function fillTimes(found: readonly string[], step: Step): string[] {
+  if (step === 'hour') return [...new Set(found)].sort((a, b) => Date.parse(a) - Date.parse(b));
+  const sorted = [...new Set(found)].sort();
+  const [first, last] = [sorted[0], sorted.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const times: string[] = [];
+  for (let time = first; time <= last; time = toNext(time, step)) times.push(time);
+  return times;
+}
+
+function toNext(time: string, step: Step): string {
+  if (step !== 'month') return addDays(time, step === 'week' ? 7 : 1);
+  const [year = 0, month = 0] = time.split('-').map(Number);
+  return month === 12 ? `${year + 1}-01` : `${year}-${String(month + 1).padStart(2, '0')}`;
+}
+
+/** The last date that a bar stands for. */
+export function toLastDay(time: string, step: Step): string {
+  if (step === 'month') return addDays(`${toNext(time, 'month')}-01`, -1);
+  return step === 'week' ? addDays(time, 6) : time.slice(0, 10);
+}
