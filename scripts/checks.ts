@@ -117,6 +117,8 @@ export const checks: readonly Check[] = [
   command('lint', 'biome', 'lint', '--error-on-warnings', '.'),
   command('types', 'turbo', 'run', 'check-types', '--output-logs=errors-only'),
   command('boundaries', 'turbo', 'boundaries'),
+  // Its hints are about patterns of the configuration that match in other workspaces.
+  command('unused', 'knip', '--no-config-hints'),
   { name: 'lockfile', title: 'pnpm-lock.yaml names no host', run: checkLockfile },
   { name: 'audit', title: 'pnpm audit --prod', run: async ({ root }) => toResult(await auditDependencies(root)) },
   tests('unit', 'unit'),

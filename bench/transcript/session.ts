@@ -15,7 +15,7 @@ export interface TranscriptShape {
 }
 
 /** Large lines: about 7 KB each. */
-export const LONG_LINES: TranscriptShape = { lengthScale: 1, metadataShare: 0.35, progressShare: 0.65 };
+const LONG_LINES: TranscriptShape = { lengthScale: 1, metadataShare: 0.35, progressShare: 0.65 };
 /** As in real transcripts (generated-shape.integration.test.ts): about 3 KB a line, half of the lines progress and the like. */
 export const REAL_LINES: TranscriptShape = { lengthScale: 0.42, metadataShare: 0.49, progressShare: 0.88 };
 

@@ -13,7 +13,7 @@ export interface FileMutant extends SqlMutant {
 /** A change may make a statement pair all rows with all: it is ended, and its test fails. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 
-export type Verdict = 'killed' | 'survived';
+type Verdict = 'killed' | 'survived';
 
 export interface SqlRunOptions {
   /** A copy of the repository, whose files are changed. */

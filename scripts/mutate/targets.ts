@@ -15,7 +15,7 @@ export interface SqlTarget {
   files: readonly SqlFile[];
 }
 
-export interface SqlFile {
+interface SqlFile {
   file: string;
   /** Those that reach its statements, the ones that catch most first. */
   tests: readonly SqlTest[];

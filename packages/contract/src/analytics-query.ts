@@ -10,7 +10,7 @@ const MAX_FILTER_LENGTH = 1000;
 const MAX_TIME_ZONE_LENGTH = 64;
 const MAX_GROUP_BY_LENGTH = 200;
 
-export const TIME_KEYS = ['hour', 'day', 'week', 'month'] as const;
+const TIME_KEYS = ['hour', 'day', 'week', 'month'] as const;
 /** All that reports can be grouped by; each takes some of them. */
 export const GROUP_KEYS = [
   ...TIME_KEYS,

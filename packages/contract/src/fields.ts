@@ -76,8 +76,8 @@ export const uploaderField = z
     'Id of the API key that brought it first. `operator`: by direct access to the database. `several`: a stream that several keys brought. Null: unknown, as it came before 0.4 or lost its row',
   );
 
-export const DEFAULT_PAGE_LIMIT = 50;
-export const MAX_PAGE_LIMIT = 500;
+const DEFAULT_PAGE_LIMIT = 50;
+const MAX_PAGE_LIMIT = 500;
 const MAX_CURSOR_LENGTH = 2048;
 
 /** Query parameters of every list. */

@@ -3,12 +3,8 @@ export * from './conversation.ts';
 export * from './device.ts';
 export * from './exports.ts';
 export {
-  DEFAULT_PAGE_LIMIT,
-  MAX_PAGE_LIMIT,
   MAX_PATH_LENGTH,
   MAX_SESSION_ID_LENGTH,
-  nextCursorField,
-  pageQueryFields,
 } from './fields.ts';
 export * from './finding-reports.ts';
 export * from './health.ts';
@@ -26,12 +22,6 @@ export * from './sign-in.ts';
 export * from './tool-reports.ts';
 export * from './transcripts.ts';
 export * from './uploads.ts';
-export {
-  costField,
-  knownCostField,
-  ownAndSharedUsageFields,
-  type UsageFigures,
-  usageFiguresSchema,
-} from './usage-figures.ts';
+export type { UsageFigures } from './usage-figures.ts';
 export * from './usage-reports.ts';
 export * from './workspace.ts';

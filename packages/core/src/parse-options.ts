@@ -63,7 +63,7 @@ export interface ParseOptions {
 }
 
 export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
-export const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
+const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
 const DEFAULT_FORMAT = 'claude-code';
 const DEFAULT_MAX_OPEN_MESSAGES = 4_000;
 const DEFAULT_MAX_MESSAGES_IN_CHECKPOINT = 128;

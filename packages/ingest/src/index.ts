@@ -39,9 +39,9 @@ export {
   changePriceSettings,
   type PriceSettings,
   type PriceSettingsChange,
+  readModelComparison,
   readPriceSettings,
   readWorkspacePrices,
-  readModelComparison,
 } from './prices/workspace-prices.ts';
 export { toFailureReason } from './process/failure-reason.ts';
 export { handleDeadLetter, handleGroup, handleJob, type JobReport } from './process/handle-job.ts';

@@ -5,7 +5,7 @@ import { LocalPostgresError } from './local-postgres-error.ts';
 import { isReachable, type ServerAccount } from './server-account.ts';
 
 /** Lies in the directory that was asked for, and points to the one that holds the cluster. */
-export const noteName = 'where-the-data-are.txt';
+const noteName = 'where-the-data-are.txt';
 /** Lies beside a cluster that is not in the directory that was asked for, and points back to that. */
 const recordName = 'installation.json';
 
@@ -35,7 +35,7 @@ export async function readNote(requestedDirectory: string): Promise<Installation
 }
 
 /** Undefined where the cluster is of recount 0.3, or there is none. */
-export async function readRecord(directory: string): Promise<InstallationRecord | undefined> {
+async function readRecord(directory: string): Promise<InstallationRecord | undefined> {
   const text = await readIfThere(join(directory, recordName));
   return text === undefined ? undefined : (JSON.parse(text) as InstallationRecord);
 }
@@ -106,7 +106,7 @@ const rebuildAdvice =
  * @throws LocalPostgresError where that would start an empty database in place of one that exists, or share one between
  * a directory and its copy
  */
-export async function choosePostgresDirectory(
+async function choosePostgresDirectory(
   requestedDirectory: string,
   account: ServerAccount | undefined,
   root = systemDirectory,

@@ -2,7 +2,7 @@
 export type ModelMaker = 'anthropic' | 'openai' | 'google' | 'x-ai' | 'moonshotai';
 
 /** Hosts that ask their own price for models with open weights, if the name begins with theirs. */
-export type ModelHost = 'openrouter' | 'groq' | 'cerebras' | 'fireworks';
+type ModelHost = 'openrouter' | 'groq' | 'cerebras' | 'fireworks';
 
 export interface ModelName {
   /** Whose price it has. */

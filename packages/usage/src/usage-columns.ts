@@ -1,7 +1,7 @@
 import type { ApiResponse } from '@recount/core';
 
 /** Whole numbers that a copy of a response has, in the order of `UsageColumns.figures`. */
-export const FIGURES = [
+const FIGURES = [
   'tokens_in',
   'tokens_out',
   'cache_read',
@@ -16,7 +16,7 @@ export const FIGURES = [
 export type Figure = (typeof FIGURES)[number];
 
 /** Names that many copies share, in the order of `UsageColumns.names`. */
-export const NAMES = ['model', 'git_branch', 'service_tier', 'speed', 'inference_geo'] as const;
+const NAMES = ['model', 'git_branch', 'service_tier', 'speed', 'inference_geo'] as const;
 export type Name = (typeof NAMES)[number];
 
 export const FLAGS = { progress: 1, markedCopy: 2, subagent: 4, unfinalised: 8 } as const;

@@ -10,7 +10,7 @@ import { createSessionTarget } from './session-target.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** What the sender of a connected machine needs. */
-export function toSendDependencies(context: CliContext, connection: Connection): SendDependencies {
+function toSendDependencies(context: CliContext, connection: Connection): SendDependencies {
   const folder = toCollectorFolder(context);
   const client = createApiClient({ url: connection.url, key: connection.key });
   return {

@@ -20,7 +20,7 @@ export interface SupervisedProgram {
   onGiveUp(error: CliError): void;
 }
 
-export interface Pauses {
+interface Pauses {
   firstMs: number;
   longestMs: number;
   /** One that lived this long has not died of its start. */

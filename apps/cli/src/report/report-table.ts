@@ -122,7 +122,7 @@ function createCellFormatter(
 }
 
 /** The ends of paths, of as many folders as tell them apart: what the filter takes, too. */
-export function toShortPaths(paths: readonly string[]): Map<string, string> {
+function toShortPaths(paths: readonly string[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const path of new Set(paths)) {
     const parts = path.split('/').filter((part) => part !== '');

@@ -75,7 +75,7 @@ export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
   },
   cost: { header: 'COST', align: 'right', toCell: toCost },
 };
-export const DEFAULT_COLUMNS = ['id', 'last', 'project', 'title', 'messages', 'tokens', 'errors', 'cost'] as const;
+const DEFAULT_COLUMNS = ['id', 'last', 'project', 'title', 'messages', 'tokens', 'errors', 'cost'] as const;
 
 const COST_LAYOUT = { currencyLabel: 'USD', costDecimals: 2, timeZone: 'UTC', largest: 0 };
 /** A first prompt may be long; on a screen without end, nobody reads it all. */
@@ -114,7 +114,7 @@ export function formatSessions({ sessions, hasMore }: LatestSessions, layout: Se
 }
 
 /** Beginnings of ids that tell these sessions apart, as filters take them; of a sub-agent, its agent id. */
-export function toShortIds<Named extends Pick<SessionFigures, 'session_id' | 'is_subagent' | 'agent_id'>>(
+function toShortIds<Named extends Pick<SessionFigures, 'session_id' | 'is_subagent' | 'agent_id'>>(
   sessions: readonly Named[],
 ): Map<Named, string> {
   const toName = ({ session_id, is_subagent, agent_id }: Named): string =>

@@ -1,7 +1,7 @@
 import { formatCount } from '../terminal/format-values.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
 
-export type LineStyle = 'bold' | 'dim' | 'red' | 'green' | 'cyan';
+type LineStyle = 'bold' | 'dim' | 'red' | 'green' | 'cyan';
 
 export interface ShownLine {
   text: string;

@@ -45,7 +45,7 @@ export async function showStatusline(
   await refresh(directory, nowMs);
 }
 
-export function formatStatus(agent: AgentStatus, status: RememberedStatus | undefined, nowMs: number): string {
+function formatStatus(agent: AgentStatus, status: RememberedStatus | undefined, nowMs: number): string {
   const parts: string[] = [];
   const { model, context_window: window, session_id: sessionId } = agent;
   if (typeof model?.display_name === 'string') parts.push(`🤖 ${toPlainText(model.display_name)}`);

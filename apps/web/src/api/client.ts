@@ -58,7 +58,7 @@ import type {
 import type { z } from 'zod';
 
 /** What the API answers: for each route that the dashboard reads, its query and its answer, by the schemas of the contract. */
-export interface Routes {
+interface Routes {
   '/v1/whoami': [Record<never, never>, Whoami];
   '/v1/keys': [Record<never, never>, ApiKeyList];
   '/v1/audit': [AuditQuery, AuditList];

@@ -82,7 +82,7 @@ const MAX_JSON_DEPTH = 30;
  * Images in a line, in their order, whatever its agent calls their members: base64 beside a media type, or a `data:` URL. Of bitmaps only:
  * an SVG image is a document.
  */
-export function findImages(value: unknown, depth = 0): ImageData[] {
+function findImages(value: unknown, depth = 0): ImageData[] {
   if (depth > MAX_JSON_DEPTH) return [];
   if (typeof value === 'string') {
     const [, mediaType = '', base64 = ''] = /^data:(image\/\w+);base64,([A-Za-z0-9+/=]+)$/.exec(value) ?? [];

@@ -210,7 +210,7 @@ interface TodoItem {
 }
 
 /** To-do lists and plans of steps, whatever their agent calls the members. */
-export function toTodoItems(input: Input): TodoItem[] {
+function toTodoItems(input: Input): TodoItem[] {
   const list = [input.todos, input.plan, input.items, input.steps].find(Array.isArray) ?? [];
   return list.flatMap((item: unknown) => {
     const { content, step, text, title, status = 'pending' } = toInput(item);

@@ -14,7 +14,7 @@ const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
  * The program that hooks call: it puts what it is given on stdin into the queue, starts a sender unless one works, and ends with
  * 0 whatever happens. It uses no network, and the shell alone: Node would take longer to start than the hook may take.
  */
-export function toHookScript(folder: SpoolFolder, sender: SenderCommand): string {
+function toHookScript(folder: SpoolFolder, sender: SenderCommand): string {
   return `#!/bin/sh
 # Notes for recount that a coding agent's session changed. Uses no network, and never fails.
 # Written by \`recount connect\`; \`recount disconnect\` removes it.
@@ -39,7 +39,7 @@ exit 0
 }
 
 /** The same for Windows, where agents run hooks with cmd. */
-export function toHookCommandFile(folder: SpoolFolder, sender: SenderCommand): string {
+function toHookCommandFile(folder: SpoolFolder, sender: SenderCommand): string {
   const [program, ...commandArguments] = sender;
   const script = [
     "const{readFileSync:r,writeFileSync:w}=require('fs');",

@@ -35,7 +35,7 @@ export interface SendOptions extends FileSenderOptions {
   onProgress?: ((progress: SendSummary & { waiting: number }) => void) | undefined;
 }
 
-export interface SendSummary {
+interface SendSummary {
   sent: number;
   /** The server had them already. */
   duplicates: number;

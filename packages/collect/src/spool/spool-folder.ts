@@ -45,7 +45,7 @@ export interface HookNote {
 /** A hook's note may hold the agent's last message; more than this of it is not read. */
 const MAX_NOTE_BYTES = 1024 * 1024;
 /** Of copies; links take no room. Beyond it, files wait without one. */
-export const MAX_COPIED_BYTES = 1024 ** 3;
+const MAX_COPIED_BYTES = 1024 ** 3;
 
 export function toSpoolFolder(path: string): SpoolFolder {
   return {

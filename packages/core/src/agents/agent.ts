@@ -9,7 +9,7 @@ export interface ReaderLine extends LinePlace {
 }
 
 /** What a reader says about one JSON value of a line. */
-export interface ReadLine {
+interface ReadLine {
   /** As the transcript's statistics count it; undefined if the value has none. */
   type: string | undefined;
   timestampMs: number | undefined;
@@ -52,7 +52,7 @@ export interface ContentIdentity {
 }
 
 /** Byte sequences, as the agent writes its JSON: a line that contains none of them has nothing to say about usage. */
-export interface UsageMarkers {
+interface UsageMarkers {
   /** On each line that bears on usage, cost or the model of a response. */
   usage: readonly string[];
   /** On each result of a tool whose use counts searches; looked for while such a use waits for its result. */
@@ -105,7 +105,7 @@ export interface PathIdentity {
 }
 
 /** One option with its value, if it takes one, and the spellings by which a user may have given it already. */
-export interface OutputOption {
+interface OutputOption {
   words: readonly string[];
   spellings: readonly string[];
   /** Whether the program takes the option beside these arguments. Default: always. */

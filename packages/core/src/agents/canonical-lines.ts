@@ -31,7 +31,7 @@ export interface CanonicalFile {
   children: CanonicalFile[];
 }
 
-export function isCanonicalHeader(line: JsonObject, agentId: string): boolean {
+function isCanonicalHeader(line: JsonObject, agentId: string): boolean {
   return line.recount === 'session' && line.agent === agentId;
 }
 

@@ -165,7 +165,7 @@ export type SessionConstant =
 export type SessionVariable = 'permissionMode' | 'agentName';
 
 /** A line of a type that the reader does not know. */
-export interface UnknownRecord {
+interface UnknownRecord {
   kind: 'unknown';
   type: string;
   /** The type with what tells lines of it apart, e.g. `system/status`. */

@@ -11,7 +11,7 @@ export interface TokenCounts {
   cacheWrite: number;
 }
 
-export const NO_TOKENS: Readonly<TokenCounts> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+const NO_TOKENS: Readonly<TokenCounts> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export function toTokenCounts(usage: Usage): TokenCounts {
   return {

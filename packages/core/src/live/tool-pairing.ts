@@ -13,7 +13,7 @@ interface ToolPairing {
 }
 
 /** By which it is known how long a result has waited. */
-export interface Moment {
+interface Moment {
   /** Of the stream so far. */
   eventCount: number;
   /** Milliseconds since 1970. */

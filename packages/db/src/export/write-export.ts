@@ -11,7 +11,7 @@ import {
 import { type ExportColumn, toExportColumns } from './export-columns.ts';
 import { createCsvEncoder, createNdjsonEncoder, type ExportEncoder, type ExportValue } from './export-encoders.ts';
 
-export const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
+const EXPORT_FORMATS = ['csv', 'ndjson', 'parquet'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 
 const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {

@@ -8,7 +8,7 @@ import { joinSessions, type ReportFilter, toConditions, toReportSource } from '.
 import { type GroupValues, type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
 import { toKnownCost } from './usage-figures.ts';
 
-export interface Distribution {
+interface Distribution {
   p50: number;
   p90: number;
   p99: number;

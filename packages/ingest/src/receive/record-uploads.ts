@@ -4,7 +4,7 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { MAX_GROUPED_BYTES } from '../process/process-group.ts';
 
 /** A transcript whose raw object is durable. */
-export interface Upload {
+interface Upload {
   workspaceId: string;
   transcript: NewTranscript;
   /** Jobs of higher priority are taken first. */

@@ -4,14 +4,14 @@ import { toShortModel, toShortPath } from '../../format/values.ts';
 
 export type FigureKind = 'money' | 'tokens' | 'count' | 'percent' | 'duration' | 'bytes';
 
-export interface FigureColumn<Row> {
+interface FigureColumn<Row> {
   label: string;
   kind: FigureKind;
   value: (row: Row) => number | null | undefined;
 }
 
 /** Routes of reports whose rows are shown as they come. */
-export type ReportRoute = Extract<Route, `/v1/analytics/${string}`>;
+type ReportRoute = Extract<Route, `/v1/analytics/${string}`>;
 type RowOf<R extends ReportRoute> = Answer<R>['rows'][number];
 
 /** A report as a page shows it: what its rows are about, their figures, and where their sessions are. */

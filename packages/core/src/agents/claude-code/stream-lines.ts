@@ -2,7 +2,7 @@ import { readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 
 /** Types that only the stream of `claude -p --output-format stream-json` has, beside those of a transcript. */
-export const STREAM_LINE_TYPES: ReadonlySet<string> = new Set([
+const STREAM_LINE_TYPES: ReadonlySet<string> = new Set([
   'auth_status',
   'control_cancel_request',
   'control_request',

@@ -8,7 +8,7 @@ import { newUsage } from '../new-records.ts';
 const MAX_RESPONSES_PER_TURN = 10_000;
 
 /** Tokens as Codex counts them: `input` contains `cached` and `cacheWrite`, `output` contains `reasoning`. */
-export interface CodexTokens {
+interface CodexTokens {
   input: number;
   cached: number;
   cacheWrite: number;

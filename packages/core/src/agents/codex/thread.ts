@@ -86,6 +86,6 @@ export function isCopiedLine(state: ThreadState, lineMs: number | undefined, ord
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** When a UUID of version 7 was made; undefined for any other id. */
-export function toUuidTimeMs(id: string | null): number | undefined {
+function toUuidTimeMs(id: string | null): number | undefined {
   return id !== null && UUID_V7.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 }
