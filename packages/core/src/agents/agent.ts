@@ -9,7 +9,7 @@ export interface ReaderLine extends LinePlace {
 }
 
 /** What a reader says about one JSON value of a line. */
-interface ReadLine {
+export interface ReadLine {
   /** As the transcript's statistics count it; undefined if the value has none. */
   type: string | undefined;
   timestampMs: number | undefined;
