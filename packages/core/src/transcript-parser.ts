@@ -236,8 +236,16 @@ function createUsageFilter(formatId: string, { facts, assembler, position }: Usa
   if (markers === undefined) return undefined;
   const hasUsage = createMarkerFilter(markers.usage);
   const hasSearches = createMarkerFilter(markers.searches ?? []);
-  return (bytes, start, end) =>
-    hasUsage(bytes, start, end) ||
-    (assembler.awaitsSearches() && hasSearches(bytes, start, end)) ||
-    (position.lineCount <= MAX_HEAD_LINES && !facts.hasOrigin());
+  const hasAnswer = createMarkerFilter(markers.answers ?? []);
+  let isMetered = false;
+  return (bytes, start, end) => {
+    const bearsUsage = hasUsage(bytes, start, end);
+    isMetered ||= bearsUsage;
+    return (
+      bearsUsage ||
+      (!isMetered && hasAnswer(bytes, start, end)) ||
+      (assembler.awaitsSearches() && hasSearches(bytes, start, end)) ||
+      (position.lineCount <= MAX_HEAD_LINES && !facts.hasOrigin())
+    );
+  };
 }

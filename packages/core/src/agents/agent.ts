@@ -57,6 +57,8 @@ interface UsageMarkers {
   usage: readonly string[];
   /** On each result of a tool whose use counts searches; looked for while such a use waits for its result. */
   searches?: readonly string[];
+  /** On each line with an answer; looked for until a line with usage comes, to tell a session that has none. */
+  answers?: readonly string[];
 }
 
 /** One form in which an agent's sessions reach recount. */

@@ -56,6 +56,21 @@ const withoutPrice = ({ message_id: _id, ...response }: ApiResponse) =>
   Object.fromEntries(Object.entries(response).filter(([name]) => !name.startsWith('cost_') && name !== 'price_basis'));
 
 describe('createUsageScanner', () => {
+  it('tells a session that was answered and has no usage', () => {
+    const answer = toLine({
+      ...{
+        type: 'assistant',
+        uuid: 'a',
+        message: { id: 'msg_1', role: 'assistant', content: [{ type: 'text', text: 'It flew' }] },
+      },
+    });
+    const questions = Array.from({ length: 300 }, (_, index) => user(index, 'Where is the heron?')).join('');
+    const isWithoutUsage = (text: string) => scan(Buffer.from(text), 100).isWithoutUsage;
+    expect(isWithoutUsage(questions)).toBe(false);
+    expect(isWithoutUsage(questions + answer)).toBe(true);
+    expect(isWithoutUsage(questions + answer + assistant(1, 7))).toBe(false);
+  });
+
   it('finds the responses that a whole parse finds', async () => {
     const id = fc.integer({ min: 1, max: 6 });
     const line = fc.oneof(

@@ -10,7 +10,7 @@ export interface UsageScan {
   /** ISO 8601 in UTC. */
   firstTimestamp: string | null;
   lineCount: number;
-  /** Whether something was answered and no usage is known of it. Not seen in formats with `usageMarkers`. */
+  /** Whether something was answered and no usage is known of it. */
   isWithoutUsage: boolean;
   /** See `TranscriptStats`. */
   outputOnlyCount: number;

@@ -7,7 +7,11 @@ import { readClaudeCodePath } from './transcript-path.ts';
 const SESSION_ONLY_TYPES = new Set<unknown>(['summary', 'file-history-snapshot', 'queue-operation', 'progress']);
 const STREAM_TYPES = new Set<unknown>(['system', 'user', 'assistant', 'result', 'stream_event']);
 
-const USAGE_MARKERS = { usage: ['"usage"'], searches: ['"toolUseResult"', '"tool_use_result"'] };
+const USAGE_MARKERS = {
+  usage: ['"usage"'],
+  searches: ['"toolUseResult"', '"tool_use_result"'],
+  answers: ['"type":"assistant"'],
+};
 
 const sessionFormat: Format = {
   id: 'claude-code',
