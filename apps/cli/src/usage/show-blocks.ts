@@ -6,6 +6,7 @@ import { formatReportTable } from '../report/report-table.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { readLedger, toScope } from './read-ledger.ts';
+import { resolveFilter } from './resolve-filter.ts';
 import { toUsageAnswer } from './usage-answer.ts';
 import type { BlocksOptions } from './usage-options.ts';
 
@@ -14,8 +15,9 @@ const HOUR_MS = 60 * 60_000;
 
 /** `recount usage blocks` */
 export async function showBlocks(context: CliContext, paths: readonly string[], options: BlocksOptions): Promise<void> {
-  const { clock, filter } = toScope(context, options);
+  const { clock, filter: asked } = toScope(context, options);
   const ledger = await readLedger(context, paths, options);
+  const filter = resolveFilter(ledger, asked);
   const nowMs = Date.now();
   const isShown = ({ start, end }: UsageBlock): boolean =>
     (!options.active || Date.parse(end) > nowMs) && (!options.recent || Date.parse(start) > nowMs - RECENT_MS);

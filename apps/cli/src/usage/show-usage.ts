@@ -11,6 +11,7 @@ import { toPrintWidth } from '../terminal/print-width.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
 import { type ReadLedger, readLedger, toScope } from './read-ledger.ts';
 import { rememberStatus } from './remember-status.ts';
+import { describeEmptyRange, resolveFilter } from './resolve-filter.ts';
 import { toUsageAnswer } from './usage-answer.ts';
 import type { UsageOptions } from './usage-options.ts';
 
@@ -24,14 +25,18 @@ const OVERVIEW: readonly { key: UsageKey; title: string; rows: number; isLatest?
 
 /** `recount usage` */
 export async function showUsage(context: CliContext, paths: readonly string[], options: UsageOptions): Promise<void> {
-  const scope = toScope(context, options);
+  const asked = toScope(context, options);
   const ledger = await readLedger(context, paths, options);
   if (paths.length === 0 && options.cache) rememberStatus(context, ledger);
+  const scope = { ...asked, filter: resolveFilter(ledger, asked.filter) };
   const answerBy = (keys: readonly UsageKey[], limit?: number): ReportAnswer =>
     toUsageAnswer(reportUsage(ledger, keys, scope.filter, scope.clock), keys, { ...scope, limit });
   const groupBy = options.groupBy ?? (options.json || options.csv || options.breakdown ? ['day' as const] : undefined);
+  const answer = answerBy(groupBy ?? ['day'], options.limit);
+  const isTable = !options.json && !options.csv;
+  const note = answer.rows.length > 0 ? undefined : describeEmptyRange(ledger, scope.filter, scope.clock.timeZone);
+  if (isTable && note !== undefined) return print(context, note);
   if (groupBy === undefined) return showOverview(context, ledger, answerBy);
-  const answer = answerBy(groupBy, options.limit);
   const details = options.breakdown ? answerBy([...groupBy, 'model']) : undefined;
   if (options.json) return print(context, JSON.stringify(details ?? answer, null, 2));
   if (options.csv) {

@@ -1,0 +1,42 @@
+import type { LedgerRow } from '@recount/usage';
+import { describe, expect, it } from 'vitest';
+import { describeEmptyRange, resolveFilter } from './resolve-filter.ts';
+
+const toRow = (project: string, model: string, sessionId: string): LedgerRow =>
+  ({ agent: 'claude-code', project, model, sessionId, timestampMs: Date.parse('2026-07-14T12:00:00Z') }) as LedgerRow;
+
+const ledger = {
+  rows: [
+    toRow('/home/maya/code/billing-service', 'claude-opus-5', '5dd9f6f5-700b'),
+    toRow('/home/maya/code/harbor', 'claude-sonnet-5', 'eee65f53-e942'),
+  ],
+  shared: [],
+};
+
+describe('resolveFilter', () => {
+  it('takes what tables print', () => {
+    expect(resolveFilter(ledger, { project: 'billing', model: 'opus', session: '5dd9', agent: 'claude' })).toEqual({
+      project: '/home/maya/code/billing-service',
+      model: 'claude-opus-5',
+      session: '5dd9f6f5-700b',
+      agent: 'claude-code',
+    });
+    expect(resolveFilter(ledger, { agent: 'codex' }).agent).toBe('codex');
+    expect(resolveFilter(ledger, { fromMs: 1 })).toEqual({ fromMs: 1 });
+  });
+
+  it.each([
+    [{ project: 'biling' }, 'There is no project biling; did you mean /home/maya/code/billing-service?'],
+    [{ model: 'gpt' }, 'There is no model gpt; there are claude-opus-5, claude-sonnet-5.'],
+    [{ session: 'ffff' }, 'There is no session ffff'],
+    [{ project: 'code' }, 'code may be one of several projects'],
+  ])('refuses %j', (filter, message) => {
+    expect(() => resolveFilter(ledger, filter)).toThrow(message);
+  });
+});
+
+it('says when there is usage', () => {
+  expect(describeEmptyRange(ledger, { fromMs: 1 }, 'UTC')).toContain('The latest session is of 2026-07-14');
+  expect(describeEmptyRange({ rows: [] }, { fromMs: 1 }, 'UTC')).toBe('Nothing in this time, nor at any other.');
+  expect(describeEmptyRange(ledger, {}, 'UTC')).toBeUndefined();
+});

@@ -1,0 +1,68 @@
+import { AGENTS } from '@recount/core';
+import { matchName } from '@recount/db/match-name';
+import type { LocalLedger, UsageFilter } from '@recount/usage';
+import { UsageError } from '../cli-error.ts';
+import { toRangeNote } from '../report/range-note.ts';
+
+const MAX_OFFERED = 5;
+
+/**
+ * The filter with the names that are meant: as everywhere, any part of a project's path, of a model's or an agent's name and the
+ * beginning of a session's id, if only one has it. Throws UsageError for a name of nothing, with the nearest ones.
+ */
+export function resolveFilter(
+  { rows, shared }: Pick<LocalLedger, 'rows' | 'shared'>,
+  filter: UsageFilter,
+): UsageFilter {
+  const all = [...rows, ...shared];
+  const resolve = (what: string, wanted: string | undefined, known: readonly (string | null)[]): string | undefined => {
+    if (wanted === undefined) return undefined;
+    const names = [...new Set(known)].filter((name) => name !== null);
+    const match = matchName(wanted, names);
+    if (match.kind === 'one') return match.name;
+    if (match.kind === 'several') {
+      throw new UsageError(
+        `${wanted} may be one of several ${what}s: ${match.names.join(', ')}. Give more of the name.`,
+      );
+    }
+    const { nearest } = match;
+    const offered = names.slice(0, MAX_OFFERED).join(', ');
+    const rest = names.length === 0 ? ' here' : `; there are ${offered}${names.length > MAX_OFFERED ? ', …' : ''}`;
+    throw new UsageError(
+      `There is no ${what} ${wanted}${nearest.length > 0 ? `; did you mean ${nearest.join(' or ')}?` : `${rest}.`}`,
+    );
+  };
+  return {
+    ...filter,
+    agent: resolve('agent', filter.agent, [...all.map(({ agent }) => agent), ...AGENTS.map(({ id }) => id)]),
+    project: resolve(
+      'project',
+      filter.project,
+      all.map(({ project }) => project),
+    ),
+    model: resolve(
+      'model',
+      filter.model,
+      all.map(({ model }) => model),
+    ),
+    session: resolve(
+      'session',
+      filter.session,
+      all.map(({ sessionId }) => sessionId),
+    ),
+  };
+}
+
+/** When there is usage, where there is none in the time asked for; undefined if it was not asked for a time. */
+export function describeEmptyRange(
+  { rows }: Pick<LocalLedger, 'rows'>,
+  { fromMs, toMs }: UsageFilter,
+  timeZone: string,
+): string | undefined {
+  if (fromMs === undefined && toMs === undefined) return undefined;
+  const times = rows.flatMap(({ timestampMs }) => timestampMs ?? []);
+  const toIso = (ms: number): string | null => (times.length === 0 ? null : new Date(ms).toISOString());
+  const toExtreme = (pick: (a: number, b: number) => number): number =>
+    times.reduce((a, b) => pick(a, b), times[0] ?? 0);
+  return toRangeNote({ first: toIso(toExtreme(Math.min)), last: toIso(toExtreme(Math.max)) }, timeZone);
+}
