@@ -139,6 +139,8 @@ describe('the npm package, installed', () => {
         (await call('report', 'usage', '--group-by', 'session', '--session', SESSION, '--json')).stdout,
       );
       expect(report.rows).toMatchObject([{ session: SESSION, own: { responses: 1, tokens_out: 23 } }]);
+      await vi.waitFor(() => expect(output).toContain('the next `recount up` finds the data again'));
+      expect(output).toContain('\n  recount sessions\n');
       const [url = ''] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? [];
       const [key = ''] = /\brk_[\w-]+/.exec(output) ?? [];
       await carryToAnotherMachine(url, key);

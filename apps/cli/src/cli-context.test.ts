@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { PROJECT_DIRECTORY, toWorkingDirectory } from './cli-context.ts';
+import { PROJECT_DIRECTORY, START_COMMAND, toLauncher, toWorkingDirectory } from './cli-context.ts';
 
 const script = { npm_lifecycle_event: 'recount', INIT_CWD: '/home/ada' };
 
@@ -20,4 +20,11 @@ it('starts paths where the user is, also behind `npm start`', () => {
 it('does not heed what a package manager said to another program', () => {
   expect(toWorkingDirectory(script, '/tmp')).toBe('/tmp');
   expect(toWorkingDirectory({ INIT_CWD: '/home/ada' }, PROJECT_DIRECTORY)).toBe(PROJECT_DIRECTORY);
+});
+
+it('tells who has a checkout to start its launcher, and on Windows its script', () => {
+  expect(START_COMMAND).toBe('npm start');
+  expect(toLauncher(PROJECT_DIRECTORY, 'linux')).toBe('./recount');
+  expect(toLauncher('/home/ada', 'linux')).toBe(`${PROJECT_DIRECTORY}/recount`);
+  expect(toLauncher(PROJECT_DIRECTORY, 'win32')).toBe(`npm --prefix "${PROJECT_DIRECTORY}" run --silent recount --`);
 });

@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Environment } from '@recount/service/config';
 import { createInterruption } from './interruption.ts';
@@ -26,6 +27,20 @@ export interface CliContext {
 
 /** Of the project, where its samples and its launcher are. */
 export const PROJECT_DIRECTORY = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
+
+/** Whether this runs from a checkout of the repository, else from the npm package. */
+const isCheckout = existsSync(join(PROJECT_DIRECTORY, 'pnpm-workspace.yaml'));
+
+/** What starts the local installation: what people are told to type. */
+export const START_COMMAND = isCheckout ? 'npm start' : 'recount up';
+
+/** How recount is called from a folder: what people are told to type. */
+export function toLauncher(workingDirectory: string, platform: string = process.platform): string {
+  if (!isCheckout) return 'recount';
+  // The launcher of a checkout is a Unix shell's.
+  if (platform === 'win32') return `npm --prefix "${PROJECT_DIRECTORY}" run --silent recount --`;
+  return workingDirectory === PROJECT_DIRECTORY ? './recount' : join(PROJECT_DIRECTORY, 'recount');
+}
 
 export function createCliContext(process: NodeJS.Process): CliContext {
   let signal: AbortSignal | undefined;

@@ -37,6 +37,10 @@ interface Network {
   takeAway(): void;
   /** The next connection breaks when so many bytes have gone to the server. */
   breakAfter(bytes: number): void;
+  /** Nothing more passes when so many bytes have gone to the server. */
+  holdAfter(bytes: number): void;
+  /** Resolves once nothing passes. */
+  held(): Promise<void>;
   restore(): void;
   sentBytes(): number;
   close(): Promise<void>;
@@ -45,6 +49,7 @@ interface Network {
 async function createNetwork(target: URL): Promise<Network> {
   let isAway = false;
   let breakAfterBytes = Number.POSITIVE_INFINITY;
+  let holdAfterBytes = Number.POSITIVE_INFINITY;
   let sentBytes = 0;
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -58,7 +63,9 @@ async function createNetwork(target: URL): Promise<Network> {
     client.on('data', (chunk) => {
       sentBytes += chunk.length;
       breakAfterBytes -= chunk.length;
-      if (breakAfterBytes < 0) {
+      holdAfterBytes -= chunk.length;
+      if (holdAfterBytes < 0) client.pause();
+      else if (breakAfterBytes < 0) {
         breakAfterBytes = Number.POSITIVE_INFINITY;
         client.destroy();
       } else upstream.write(chunk);
@@ -75,8 +82,13 @@ async function createNetwork(target: URL): Promise<Network> {
     breakAfter(bytes) {
       breakAfterBytes = bytes;
     },
+    holdAfter(bytes) {
+      holdAfterBytes = bytes;
+    },
+    held: () => vi.waitFor(() => expect(holdAfterBytes).toBeLessThan(0), PATIENCE),
     restore() {
       isAway = false;
+      holdAfterBytes = Number.POSITIVE_INFINITY;
       breakAfterBytes = Number.POSITIVE_INFINITY;
     },
     sentBytes: () => sentBytes,
@@ -241,6 +253,23 @@ describe('a machine whose network goes', () => {
     expect(await listTranscripts('broken-off')).toHaveLength(1);
   });
 
+  it('goes on when the laptop is opened that was closed in the middle of an upload', async () => {
+    const home = await createMachine('closed', 'ada');
+    network.holdAfter(2000);
+    const held = runTurn(home, 'asleep', 3000);
+    await network.held();
+    await held;
+    const pid = Number(await readFile(join(home, '.recount/collector/sender.pid'), 'utf8'));
+    process.kill(pid, 'SIGSTOP');
+    // Meanwhile the server has given the connection up.
+    network.takeAway();
+    network.restore();
+    process.kill(pid, 'SIGCONT');
+    await expectStored('asleep', 3000);
+    await waitForSender(home);
+    expect(await listTranscripts('asleep')).toHaveLength(1);
+  });
+
   it('loses nothing when the sender is killed', async () => {
     const home = await createMachine('killed', 'ada');
     for (let count = 0; count < 3; count += 1) {
@@ -271,7 +300,7 @@ describe('a machine whose network goes', () => {
     await waitForSender(home);
     const failed = await runRecount(home, ['send']);
     expect(failed).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('The API key is not valid') });
-    expect((await runRecount(home, ['disconnect'])).stderr).toContain('sessions wait');
+    expect((await runRecount(home, ['disconnect'])).stderr).toContain('not sent yet');
     await runRecount(home, ['connect', network.url, '--yes'], { environment: { RECOUNT_API_KEY: api.keys.ingest } });
     await expectStored('revoked', 4);
   });

@@ -1,6 +1,6 @@
 import type { Session, SessionList } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
+import { type CliContext, note, print, START_COMMAND } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
@@ -15,8 +15,7 @@ interface DeleteOptions extends ApiOptions {
   yes?: boolean;
 }
 
-const NO_SERVER =
-  'Only a server deletes, as it has the raw bytes: start one with `npm start`, or name one with --server.';
+const NO_SERVER = `Only a server deletes, as it has the raw bytes: start one with \`${START_COMMAND}\`, or name one with --server.`;
 const PAGE_LIMIT = 500;
 const SHOWN = 20;
 

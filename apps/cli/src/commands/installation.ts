@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
+import { type CliContext, note, print, START_COMMAND } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import type { DataDirectory } from '../local/data-directory.ts';
 import { measureFolder } from '../local/measure-folder.ts';
@@ -83,7 +83,7 @@ async function uninstall(context: CliContext, isAgreed: boolean): Promise<void> 
   const pid = await stop(directory);
   if (pid !== undefined) note(context, `recount (process ${pid}) has stopped.`);
   for (const { path } of found) await rm(path, { recursive: true, force: true });
-  note(context, `Deleted. What is left of recount is the checkout or the package; \`npm start\` begins again.`);
+  note(context, `Deleted. What is left of recount is the checkout or the package; \`${START_COMMAND}\` begins again.`);
 }
 
 /** RECOUNT_DATA_DIR may name any folder by mistake: only one that recount made is deleted. */

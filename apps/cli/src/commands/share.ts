@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { NewShare, Share, ShareList, ShareRequest } from '@recount/contract';
 import { Command, InvalidArgumentError } from 'commander';
-import { type CliContext, note, print } from '../cli-context.ts';
+import { type CliContext, note, print, START_COMMAND } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
@@ -123,7 +123,7 @@ async function shareSession(context: CliContext, name: string, options: ShareOpt
     const path = `/v1/sessions/${encodeURIComponent(session.session_id)}/share`;
     const made = await client.request<NewShare>(path, { method: 'POST', json: request });
     if (made === undefined)
-      throw new CliError('Only a server shares: start one with `npm start`, or name one with --server.');
+      throw new CliError(`Only a server shares: start one with \`${START_COMMAND}\`, or name one with --server.`);
     printLink(context, client, made, options);
   });
 }

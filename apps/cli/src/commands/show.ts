@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import type { ReconciliationReport, SessionCosts, SessionDetail } from '@recount/contract';
 import { Command } from 'commander';
-import { type CliContext, print } from '../cli-context.ts';
+import { type CliContext, print, START_COMMAND } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import type { ApiClient } from '../connection/api-client.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
@@ -176,7 +176,7 @@ async function showRaw(
     { isQuiet: true },
   );
   if (place === undefined)
-    throw new CliError('Raw bytes come from a server: start one with `npm start`, or name one with --server.');
+    throw new CliError(`Raw bytes come from a server: start one with \`${START_COMMAND}\`, or name one with --server.`);
   const { download } = await import('../connection/download.ts');
   const signal = context.listenForInterruption();
   const response = await download(place, `/v1/transcripts/${session.primary_transcript_id}/raw`, { signal });

@@ -1,4 +1,4 @@
-import { type CliContext, note } from '../cli-context.ts';
+import { type CliContext, note, START_COMMAND } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { readCredentials } from '../local/credentials.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
@@ -63,5 +63,4 @@ async function findConnectedApi(
   return { url: connection.url, key: key ?? connection.key };
 }
 
-export const NO_API_MESSAGE =
-  'No server to talk to: start one with `npm start`, connect to one with `recount connect`, or name one with --server (or RECOUNT_SERVER) and RECOUNT_API_KEY.';
+export const NO_API_MESSAGE = `No server to talk to: start one with \`${START_COMMAND}\`, connect to one with \`recount connect\`, or name one with --server (or RECOUNT_SERVER) and RECOUNT_API_KEY.`;

@@ -10,7 +10,7 @@ import { createJobQueue, type JobQueue } from '@recount/ingest/queue';
 import { type RawStoreConfig, readRawStoreConfig, readServiceConfig } from '@recount/service/config';
 import { createRawStore, type RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
-import { type CliContext, note } from '../cli-context.ts';
+import { type CliContext, note, START_COMMAND } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { findRunning } from '../local/installation-lock.ts';
@@ -47,7 +47,7 @@ async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: strin
   const { lock } = toDataDirectory(context);
   const { url, databaseUrl, rawStore } = (await findRunning(lock)) ?? {};
   if (databaseUrl === undefined || rawStore === undefined) {
-    throw new CliError('No database: start the local installation with `npm start`, or set DATABASE_URL.');
+    throw new CliError(`No database: start the local installation with \`${START_COMMAND}\`, or set DATABASE_URL.`);
   }
   note(context, `Using the local installation at ${url}`);
   return { databaseUrl, rawStore };

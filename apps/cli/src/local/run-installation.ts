@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countTranscriptsByStatus, listSessions, readSearchBacklog, readSessionErrors, sql } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
 import { readLogLevel } from '@recount/service/config';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
 import { formatReport } from '../backfill/format-report.ts';
-import { type CliContext, note, PROJECT_DIRECTORY, print } from '../cli-context.ts';
+import { type CliContext, note, print, START_COMMAND, toLauncher } from '../cli-context.ts';
 import { formatSessions } from '../sessions/session-table.ts';
 import { PAGE_WIDTH, toPrintWidth } from '../terminal/print-width.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -106,8 +105,7 @@ async function showInstallation(
   const sessions = rows.map((row) => ({ ...row, ...(errors.get(row.session_id) ?? none) }));
   const latest = { sessions, hasMore: next !== undefined };
   const layout = { timeZone: inUtc, maxWidth: toPrintWidth(context, PAGE_WIDTH) };
-  const isInProject = context.workingDirectory === PROJECT_DIRECTORY;
-  const launcher = isInProject ? './recount' : join(PROJECT_DIRECTORY, 'recount');
+  const launcher = toLauncher(context.workingDirectory);
   const lines = [
     ...formatSessions(latest, layout),
     '',
@@ -127,5 +125,5 @@ async function showInstallation(
     '',
   ];
   for (const line of isOnce ? lines.slice(0, -6) : lines) print(context, line);
-  if (!isOnce) note(context, 'Ctrl-C stops it; the next `npm start` finds the data again.');
+  if (!isOnce) note(context, `Ctrl-C stops it; the next \`${START_COMMAND}\` finds the data again.`);
 }

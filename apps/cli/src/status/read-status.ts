@@ -1,5 +1,5 @@
 import type { DiskUse, Ingestion, LiveList, TranscriptList } from '@recount/contract';
-import type { CliContext } from '../cli-context.ts';
+import { type CliContext, START_COMMAND } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiPlace, createApiClient } from '../connection/api-client.ts';
 import { type ApiOptions, findApi } from '../connection/find-api.ts';
@@ -22,7 +22,7 @@ export async function readStatus(context: CliContext, options: ApiOptions): Prom
   if (running === undefined && (isNamed || !DATABASE_URL)) {
     const place = await findApi(context, options);
     if (place !== undefined) return await readServerStatus(place, spoolBytes);
-    throw new CliError(`recount does not run; its data are in ${directory.path}. Start it with \`npm start\`.`);
+    throw new CliError(`recount does not run; its data are in ${directory.path}. Start it with \`${START_COMMAND}\`.`);
   }
   const status = await readDatabaseStatus(context, spoolBytes);
   if (running === undefined) return status;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { appendFile, mkdir, mkdtemp, readdir, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -322,4 +322,15 @@ it('goes by no clock: files may be of the future, or of 1970', async () => {
   await appendFile(past, 'three\n');
   await utimes(past, 0, 0);
   expect(await send({ sweeps: true })).toMatchObject({ sent: 1, sentBytes: 6 });
+});
+
+it('looks for what hooks missed also where the clock was ahead when it last did', async () => {
+  await send({ sweeps: true });
+  const status = JSON.parse(await readFile(folder.status, 'utf8'));
+  const nextYear = new Date(Date.now() + 365 * 86_400_000).toISOString();
+  await writeFile(folder.status, JSON.stringify({ ...status, lastSweepAt: nextYear }));
+  const path = await write('a.jsonl', 'one\n');
+  await note({ hook_event_name: 'Stop', transcript_path: join(dirname(path), 'none.jsonl') });
+  expect(await send()).toMatchObject({ sent: 1 });
+  expect(Date.parse(JSON.parse(await readFile(folder.status, 'utf8')).lastSweepAt)).toBeLessThan(Date.parse(nextYear));
 });

@@ -125,7 +125,8 @@ async function sendRound(
   for (const path of new Set(notes.flatMap(({ paths }) => paths))) {
     for (const file of await listOfSession(path)) await addWaiting(folder, { path: file });
   }
-  const isSweepDue = Date.now() - Date.parse(status.lastSweepAt ?? '1970-01-01') > SWEEP_INTERVAL_MS;
+  // Either way: the clock may have been ahead then.
+  const isSweepDue = Math.abs(Date.now() - Date.parse(status.lastSweepAt ?? '1970-01-01')) > SWEEP_INTERVAL_MS;
   const asksForSweep = notes.some(({ event, paths }) => event === 'SessionStart' || paths.length === 0);
   const isSweep = options.sweeps || isSweepDue || asksForSweep;
   // Only now: what they name is noted elsewhere.

@@ -49,7 +49,7 @@ export function SignInPage(): ReactNode {
       </button>
       {error !== undefined && (
         <p className="failure" role="alert">
-          {error}. `npm start` prints a key and a new link; `recount keys create` makes a key.
+          {error}. `npm start` or `recount up` prints a key and a new link; `recount keys create` makes a key.
         </p>
       )}
       <p className="muted">
