@@ -265,7 +265,7 @@ export interface PullRequestLink {
   repository: string | null;
 }
 
-/** What the lines tell of the session as a whole. Each field is null (or empty) where no line has it. */
+/** What the lines say about the session as a whole. Each field is null (or empty) where no line has it. */
 export interface TranscriptMetadata {
   sessionId: string | null;
   cwd: string | null;

@@ -125,7 +125,7 @@ export function observeContent(response: OpenResponse, name: string, byteLength:
   response.contentBytes += byteLength;
 }
 
-/** The searches that tool results tell of count where the usage names none. */
+/** The searches that tool results report count where the usage names none. */
 export function toBilledUsage({ usage, searchCount }: Pick<OpenResponse, 'usage' | 'searchCount'>): Usage | undefined {
   if (usage === undefined || usage.webSearchRequests > 0 || searchCount === 0) return usage;
   return { ...usage, webSearchRequests: Math.min(searchCount, MAX_REQUESTS_PER_RESPONSE) };
@@ -154,7 +154,7 @@ export function isUnfinalised({ usage, facts, contentBytes }: UnfinalisedFacts):
 type UnfinalisedFacts = Pick<OpenResponse, 'usage' | 'facts' | 'contentBytes'>;
 
 /**
- * The response that a message and a progress line both tell of: the message's, with the figures of the one that has more
+ * The response that a message and a progress line both report: the message's, with the figures of the one that has more
  * output tokens, as the ledger chooses among the copies in different transcripts.
  */
 export function joinProgress(message: OpenResponse, progress: OpenResponse): OpenResponse {
@@ -174,7 +174,7 @@ export function joinProgress(message: OpenResponse, progress: OpenResponse): Ope
   return { ...joined, usage: progress.usage, advisors: progress.advisors };
 }
 
-/** A line that names no usage, or that the agent made up itself, tells of no API response. */
+/** A line that names no usage, or that the agent made up itself, reports no API response. */
 export function isApiResponse({ usage, isSynthetic }: Pick<OpenResponse, 'usage' | 'isSynthetic'>): boolean {
   return usage !== undefined && !isSynthetic;
 }

@@ -5,7 +5,7 @@ const MAX_PREPARED_STATEMENTS = 200;
 
 /**
  * A class of connections that prepare each statement with parameters from its second time on. Postgres then parses it once a
- * connection, and plans it anew only until it finds that one plan serves all parameters: of short statements, planning is
+ * connection, and plans it again only until it finds that one plan serves all parameters: of short statements, planning is
  * most of what they cost. For programs that run the same statements over and over.
  */
 export function createPreparingClient(): typeof pg.Client {

@@ -6,7 +6,7 @@ import { toGrams, toWordVector } from './search-words.ts';
 /** Of one document, in UTF-16 units; nothing beyond is found. */
 export const MAX_DOCUMENT_LENGTH = 65_536;
 
-/** A content block with what its document tells of its message. */
+/** A content block with what its document says about its message. */
 export interface SearchableBlock {
   message_id: string;
   block_order: number;

@@ -3,7 +3,7 @@ import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { transcripts } from '../transcripts/schema.ts';
 import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
 
-/** Columns of the ledger that tell of disagreement. All are null where the copies agree. */
+/** Columns of the ledger that show disagreement. All are null where the copies agree. */
 const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_usd'];
 
 /**
@@ -92,7 +92,7 @@ export const ORIGIN_COLUMNS = [
   'agent_version',
 ] as const satisfies readonly (keyof typeof usageLedger.$inferSelect)[];
 export const KEY_COLUMNS = ['workspace_id', 'agent', 'response_key'];
-/** What the ledger tells of all copies of a response. */
+/** What the ledger says about all copies of a response. */
 export const COPY_COLUMNS = ['copy_count', ...DISAGREEMENT_COLUMNS];
 const OTHER_COLUMNS: readonly string[] = [...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...COPY_COLUMNS];
 export const FIGURE_COLUMNS = Object.keys(getTableColumns(usageLedger)).filter((name) => !OTHER_COLUMNS.includes(name));

@@ -37,7 +37,7 @@ const COUNTERS = {
   new: 'new',
 } as const;
 
-/** Keeps a run's report and tells of each change. */
+/** Keeps a run's report and reports each change. */
 export function createTally(onEvent: OnBackfillEvent | undefined): BackfillTally {
   const report = createReport();
   const emit = (event: BackfillEvent): void => onEvent?.(event, report);

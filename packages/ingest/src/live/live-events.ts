@@ -178,7 +178,7 @@ function toPrompt(prompt: Prompt, cut: Cutter): Prompt {
   return { ...prompt, toolUseId, requestId, ...(isLong && { questions: [] }) };
 }
 
-/** What a stream's row tells of it. */
+/** What a stream's row says about it. */
 export function toFigures(summary: StreamSummary): LiveFigures {
   const { tokens } = summary;
   return {

@@ -2,7 +2,7 @@ import { isJsonObject, readDollars, readIdentifier, readObject } from '../../rec
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 
-/** What a progress line tells of a sub-agent's API response. */
+/** What a progress line says about a sub-agent's API response. */
 export interface ProgressFields {
   messageId: string | null;
   requestId: string | null;

@@ -27,7 +27,7 @@ interface SameTokens {
 export interface UsageState {
   /** Of the thread up to the last `token_count`; null before the first. */
   total: CodexTokens | null;
-  /** Whether nothing has come since that may have set the total anew. */
+  /** Whether nothing has come since that may have reset the total. */
   isContinuous: boolean;
   hasRecords: boolean;
   /** Of the last response: what the context held then. */
@@ -82,7 +82,7 @@ export function observeRoot(state: UsageState, threadId: string): void {
 }
 
 /**
- * The responses that a `token_count` tells of: none if it repeats what was said, two if the thread's total has grown by
+ * The responses that a `token_count` reports: none if it repeats what was said, two if the thread's total has grown by
  * more than the last one, which was then interrupted before it was counted.
  */
 export function readTokenCount(
@@ -124,7 +124,7 @@ export function readTokenCount(
   return responses;
 }
 
-/** The response that a `token_usage_record` tells of, as a line or within `compacted`; undefined if it has no usage. */
+/** The response that a `token_usage_record` reports, as a line or within `compacted`; undefined if it has no usage. */
 export function readUsageRecord(
   state: UsageState,
   record: JsonObject,
