@@ -1,51 +1,11 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { join } from 'node:path';
 import type { TestApi } from '@recount/api/testing/test-api';
 import type { FindingsReport, ModelsReport, SessionList, UsageReport, WorkspacePrices } from '@recount/contract';
-import { indexWaitingSessions } from '@recount/ingest';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
-import { toHostileTranscript } from './hostile-session.ts';
-import { type Dashboard, DESKTOP, PHONE, startDashboard } from './start-dashboard.ts';
+import { SESSION, toUnfinishedTranscript, UNFINISHED, uploadSamples } from './samples.ts';
+import { type Dashboard, startDashboard } from './start-dashboard.ts';
 
 const executablePath = findBrowser();
-const SAMPLES = join(import.meta.dirname, '../../../samples/claude-projects');
-const HOSTILE = 'hostile-session';
-const SESSION = 'eee65f53-e942-4ce5-b211-670eae679f02';
-const UNFINISHED = 'unfinished-session';
-
-/** A session whose last call has no result. */
-function toUnfinishedTranscript(sessionId: string): string {
-  const common = { sessionId, version: '2.1.50', cwd: '/home/a', isSidechain: false, userType: 'external' };
-  const usage = { input_tokens: 10, output_tokens: 20, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-  const wait = { type: 'tool_use', id: `toolu_${sessionId}`, name: 'Bash', input: { command: 'sleep 999' } };
-  const message = {
-    id: `msg_${sessionId}`,
-    role: 'assistant',
-    model: 'claude-sonnet-4-5',
-    stop_reason: 'tool_use',
-    usage,
-  };
-  return [
-    {
-      ...common,
-      type: 'user',
-      uuid: 'u1',
-      timestamp: '2026-05-05T10:00:00.000Z',
-      message: { role: 'user', content: 'Wait for it' },
-    },
-    {
-      ...common,
-      type: 'assistant',
-      uuid: 'u2',
-      timestamp: '2026-05-05T10:00:05.000Z',
-      message: { ...message, content: [wait] },
-    },
-  ]
-    .map((line) => `${JSON.stringify(line)}\n`)
-    .join('');
-}
 
 let dashboard: Dashboard;
 let api: TestApi;
@@ -56,40 +16,10 @@ beforeAll(async () => {
   if (executablePath === undefined) return;
   dashboard = await startDashboard(executablePath);
   ({ api, open, ask } = dashboard);
-  for (const name of await readdir(SAMPLES, { recursive: true })) {
-    if (name.endsWith('.jsonl')) await api.upload(await readFile(join(SAMPLES, name)), { path: join(SAMPLES, name) });
-  }
-  await api.upload(toUnfinishedTranscript(UNFINISHED), {
-    path: `/home/a/.claude/projects/-home-a/${UNFINISHED}.jsonl`,
-  });
-  await api.upload(toHostileTranscript(HOSTILE), { path: `/home/a/.claude/projects/-home-a/${HOSTILE}.jsonl` });
-  await api.work();
-  await indexWaitingSessions(api.database);
+  await uploadSamples(api);
 });
 afterAll(() => dashboard?.close());
 afterEach(() => dashboard?.closePages());
-
-const READY: Readonly<Record<string, string>> = {
-  '/': '.legend li',
-  '/?period=all&metric=tokens&by=project': '.legend li',
-  '/sessions?subagents=include': '.body [role=row]',
-  [`/sessions/${SESSION}`]: '.turn',
-  '/tools?period=all': 'main h1',
-  '/files?period=all': 'main h1',
-  '/projects?period=all': 'main h1',
-  '/models?period=all': 'main h1',
-  '/subagents?period=all': 'main h1',
-  '/people?period=all': 'main h1',
-  '/insights?period=all': '.finding-kind',
-  '/insights?period=all&kind=large-result': '.finding-kind',
-  '/uploads': 'main h1',
-  '/search?q=rounding': '.found mark',
-  '/admin': '.plain-table tbody tr',
-  '/admin?view=prices': '.plain-table tbody tr',
-  '/admin?view=jobs': 'main h2',
-  '/admin?view=audit': '.plain-table tbody tr',
-  '/admin?view=settings': 'main h1',
-};
 
 describe.skipIf(executablePath === undefined)('the dashboard in a browser', () => {
   it('signs in with a key, remembers where one wanted to go, and signs out', async () => {
@@ -325,67 +255,5 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await expect.poll(() => rows.count()).toBe(1);
     expect((await api.fetch('/v1/sessions/to-delete')).status).toBe(404);
     expect((await api.fetch(`/v1/sessions/${UNFINISHED}`)).status).toBe(200);
-  });
-
-  it('runs nothing of what transcripts hold, and asks nobody else', async () => {
-    for (const path of [
-      '/sessions',
-      '/search?q=script',
-      '/search?q=onerror&mode=substring',
-      '/?period=all&by=project',
-    ]) {
-      const page = await open(path);
-      await page.waitForLoadState('networkidle');
-      expect(await page.evaluate('window.hostile')).toBeUndefined();
-    }
-    const page = await open(`/sessions/${HOSTILE}`);
-    const title = await page.title();
-    await page.getByRole('button', { name: 'Expand all' }).click();
-    for (let turn = 0; turn < 14; turn++) {
-      await page.keyboard.press('j');
-      for (const button of await page.locator('button.more').all())
-        await button.click({ timeout: 2000 }).catch(() => undefined);
-      await page.locator('.turn b, .tool-name').first().hover();
-    }
-    await page.keyboard.press('G');
-    await page.waitForLoadState('networkidle');
-    expect(await page.evaluate('window.hostile')).toBeUndefined();
-    expect(await page.title()).toBe(title);
-    const links = await page
-      .locator('main a')
-      .evaluateAll((all) => all.map((each) => new URL(each.getAttribute('href') ?? '', 'http://a').protocol));
-    expect(links.filter((protocol) => !/^(https?|mailto):$/.test(protocol))).toEqual([]);
-    expect(
-      await page.locator('main iframe, main script, main style, main form[action], main img[src^=http]').count(),
-    ).toBe(0);
-    await expect.poll(() => page.locator('main').textContent()).toContain('⟨U+202E⟩');
-  });
-
-  it.each([DESKTOP, PHONE])('has nothing that axe finds fault with: %o', async (viewport) => {
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    const page = await open('/', { colorScheme: 'light', viewport });
-    const expectNoFault = async (rules: readonly string[], place: string): Promise<void> => {
-      const { violations } = (await page.evaluate(`axe.run({ runOnly: ${JSON.stringify(rules)} })`)) as {
-        violations: { id: string; nodes: { html: string; failureSummary: string }[] }[];
-      };
-      const found = violations.map(
-        ({ id, nodes }) => `${id}: ${nodes[0]?.html.slice(0, 200)} ${nodes[0]?.failureSummary}`,
-      );
-      expect(found, place).toEqual([]);
-    };
-    for (const [path, ready] of Object.entries(READY)) {
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(api.url + path);
-      await page.locator(ready).first().waitFor();
-      await page.waitForLoadState('networkidle');
-      await page.evaluate(axe);
-      await expectNoFault(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], path);
-      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
-      expect(overflow, `${path} is wider than its window`).toBeLessThanOrEqual(0);
-      if (viewport !== DESKTOP) continue;
-      // The theme changes colours alone.
-      await page.emulateMedia({ colorScheme: 'dark' });
-      await expectNoFault(['color-contrast'], `${path}, dark`);
-    }
   });
 });

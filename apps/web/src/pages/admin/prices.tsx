@@ -1,5 +1,6 @@
 import type { WorkspacePrices } from '@recount/contract';
 import { useMutation } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { request } from '../../api/client.ts';
 import { queryClient, useAnswer } from '../../api/use-answer.ts';
@@ -117,7 +118,15 @@ function Effect(): ReactNode {
                 <tbody>
                   {rows.map(({ model, responses, unpriced, cost_usd }) => (
                     <tr key={model}>
-                      <td>{model ?? <span className="muted">none is named</span>}</td>
+                      <td>
+                        {model === null ? (
+                          <span className="muted">none is named</span>
+                        ) : (
+                          <Link to="/sessions" search={{ model, subagents: 'include' } as never}>
+                            {model}
+                          </Link>
+                        )}
+                      </td>
                       <td className="end">
                         <Count value={responses} />
                       </td>

@@ -2,7 +2,7 @@ import './breakdowns.css';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type MouseEvent, type ReactNode, useMemo } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
-import { readPeriod } from '../../format/period.ts';
+import { readPeriod, toTimeSearch } from '../../format/period.ts';
 import { formatCount, formatMoney, TIME_ZONE } from '../../format/values.ts';
 import { Caveats } from '../../ui/caveats.tsx';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
@@ -80,7 +80,15 @@ function Report({ breakdown, state, change }: ReportProps): ReactNode {
               {breakdown.totals.map(({ label, kind, value }) => (
                 <div key={label}>
                   <dt>{label}</dt>
-                  <dd>{toFigure(kind, value(totals as never))}</dd>
+                  <dd>
+                    <Link
+                      to="/sessions"
+                      search={{ ...toTimeSearch(state, DEFAULT_PERIOD), subagents: 'include' } as never}
+                      title="The sessions of this time"
+                    >
+                      {toFigure(kind, value(totals as never))}
+                    </Link>
+                  </dd>
                 </div>
               ))}
             </dl>

@@ -137,14 +137,22 @@ function SessionCaveats({
     unfinalised.responses > 0 &&
       `${unfinalised.responses.toLocaleString()} responses were written down before they ended: their output is about ${Math.max(0, unfinalised.estimated_tokens_out - unfinalised.tokens_out).toLocaleString()} tokens more, which no figure contains.`,
     disagreeing > 0 && `${disagreeing.toLocaleString()} responses stand in other sessions with other figures.`,
-    issues > 0 && `${issues.toLocaleString()} lines could not be read wholly; the raw bytes have them.`,
   ].filter((line) => line !== false);
-  if (lines.length === 0) return null;
+  if (lines.length === 0 && issues === 0) return null;
+  const faulty = transcripts.find(({ error_count }) => error_count > 0);
   return (
     <div className="caveats">
       {lines.map((line) => (
         <p key={line}>{line}</p>
       ))}
+      {faulty !== undefined && (
+        <p>
+          <Link to="/uploads" search={{ transcript: faulty.id } as never}>
+            {issues.toLocaleString()} lines could not be read wholly
+          </Link>
+          ; the raw bytes have them.
+        </p>
+      )}
     </div>
   );
 }
