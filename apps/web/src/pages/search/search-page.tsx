@@ -172,8 +172,8 @@ function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
   return (
     <section className="found">
       <h2 className="clip">
-        <Link {...toSession}>{toVisible(toTitle(first))}</Link>{' '}
         {first.is_subagent && <span className="tag">sub-agent</span>}{' '}
+        <Link {...toSession}>{toVisible(toTitle(first))}</Link>{' '}
         <span className="muted">{toShortPath(first.project)}</span>
       </h2>
       <ol>
