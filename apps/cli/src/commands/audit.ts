@@ -4,6 +4,7 @@ import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
 import { parseSince, wholeNumber } from '../option-values.ts';
+import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable } from '../terminal/table.ts';
@@ -19,6 +20,7 @@ interface AuditOptions extends ApiOptions {
   limit: number;
   deletedWorkspaces?: boolean;
   json?: boolean;
+  tz?: string;
   utc?: boolean;
 }
 
@@ -46,7 +48,8 @@ export function createAuditCommand(context: CliContext): Command {
     .option('--workspace <name>', 'workspace, with DATABASE_URL; a key has its own', 'default')
     .option('--deleted-workspaces', 'which workspaces were deleted, and by whom; needs the database')
     .option('--json', 'print JSON')
-    .option('--utc', 'show times in UTC')
+    .option('--tz <zone>', TIME_ZONE_HELP)
+    .option('--utc', 'the same as --tz UTC')
     .addHelpText(
       'after',
       `
@@ -60,14 +63,15 @@ Examples:
 async function showAudit(context: CliContext, options: AuditOptions): Promise<void> {
   const list = options.deletedWorkspaces ? await readDeletions(context, options) : await readAudit(context, options);
   if (options.json) return print(context, JSON.stringify(list, null, 2));
-  const rows = list.entries.map((entry) => toRow(entry, options.utc ?? false));
+  const timeZone = toTimeZone(options);
+  const rows = list.entries.map((entry) => toRow(entry, timeZone));
   for (const line of formatTable(COLUMNS, rows, toPrintWidth(context))) print(context, line);
   if (list.next_cursor !== null) note(context, 'There are earlier ones: raise --limit, or narrow it down.');
 }
 
-function toRow({ at, actor, action, subjects, details }: Entry, utc: boolean): string[] {
+function toRow({ at, actor, action, subjects, details }: Entry, timeZone: string): string[] {
   const facts = Object.keys(details).length === 0 ? '' : JSON.stringify(details);
-  return [formatTimestamp(at, utc), actor, action, subjects.join(' '), facts].map(toSingleLine);
+  return [formatTimestamp(at, timeZone), actor, action, subjects.join(' '), facts].map(toSingleLine);
 }
 
 async function readAudit(context: CliContext, options: AuditOptions): Promise<AuditList> {

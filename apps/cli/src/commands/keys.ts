@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { parseExpiry, parseTimeSpan } from '../option-values.ts';
+import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
 import { confirm } from '../terminal/confirm.ts';
 import { formatTimestamp } from '../terminal/format-values.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
@@ -27,6 +28,7 @@ interface KeyOptions {
   /** Milliseconds. */
   grace?: number;
   json?: boolean;
+  tz?: string;
   utc?: boolean;
 }
 
@@ -59,7 +61,8 @@ Examples:
     .command('list')
     .description('List the keys of a workspace, revoked ones included')
     .option(...WORKSPACE_OPTION)
-    .option('--utc', 'show times in UTC')
+    .option('--tz <zone>', TIME_ZONE_HELP)
+    .option('--utc', 'the same as --tz UTC')
     .option(...JSON_OPTION)
     .action((options: KeyOptions) => listKeys(context, options));
   keys
@@ -161,13 +164,13 @@ async function approveDevice(context: CliContext, code: string, options: Approve
   });
 }
 
-async function listKeys(context: CliContext, { workspace, json, utc = false }: KeyOptions): Promise<void> {
+async function listKeys(context: CliContext, { workspace, json, ...zone }: KeyOptions): Promise<void> {
   const [{ listApiKeys }, { findWorkspace, withDatabase }] = await loadModules();
   const keys = await withDatabase(context, async (pool) =>
     listApiKeys(pool.database, await findWorkspace(pool, workspace)),
   );
   if (json) return print(context, JSON.stringify(keys, null, 2));
-  for (const line of formatKeys(keys, utc, toPrintWidth(context))) print(context, line);
+  for (const line of formatKeys(keys, toTimeZone(zone), toPrintWidth(context))) print(context, line);
 }
 
 /** Columns of what a key may lack; one that all of them lack is left out. */
@@ -179,7 +182,7 @@ const KEY_FIELDS: Readonly<Record<string, 'person' | 'created_at' | 'last_used_a
   REVOKED: 'revoked_at',
 };
 
-function formatKeys(keys: readonly ApiKeyRow[], utc: boolean, maxWidth: number): string[] {
+function formatKeys(keys: readonly ApiKeyRow[], timeZone: string, maxWidth: number): string[] {
   if (keys.length === 0) return ['No keys.'];
   const columns: TableColumn[] = [
     { header: 'ID' },
@@ -198,7 +201,7 @@ function formatKeys(keys: readonly ApiKeyRow[], utc: boolean, maxWidth: number):
   const toCell = (key: ApiKeyRow, header: string): string => {
     const field = KEY_FIELDS[header];
     if (field === 'person') return toSingleLine(key.person ?? '');
-    if (field !== undefined) return formatTimestamp(key[field], utc);
+    if (field !== undefined) return formatTimestamp(key[field], timeZone);
     if (header === 'KEY') return `…${key.hint}`;
     return header === 'SCOPES' ? key.scopes.join(',') : toSingleLine(header === 'ID' ? key.id : key.name);
   };
@@ -211,7 +214,7 @@ const toIso = (ms: number | null | undefined): string | null | undefined =>
 
 async function rotateKey(context: CliContext, id: string, options: KeyOptions): Promise<void> {
   const [{ rotateApiKey }, { findWorkspace, withDatabase }, { toOperator }] = await loadModules();
-  const { workspace, grace: graceMs = 0, expires, json, utc = false } = options;
+  const { workspace, grace: graceMs = 0, expires, json } = options;
   const rotation = { graceMs, expiresAt: toIso(expires), actor: toOperator() };
   const rotated = await withDatabase(context, async (pool) => {
     const workspaceId = await findWorkspace(pool, workspace);
@@ -227,7 +230,9 @@ async function rotateKey(context: CliContext, id: string, options: KeyOptions): 
     return print(context, JSON.stringify(answer));
   }
   const end =
-    previousExpiresAt === null ? 'is refused from now on' : `is valid until ${formatTimestamp(previousExpiresAt, utc)}`;
+    previousExpiresAt === null
+      ? 'is refused from now on'
+      : `is valid until ${formatTimestamp(previousExpiresAt, toTimeZone(options))}`;
   note(context, `The old secret of key ${id} ${end}. The new one is shown this once:`);
   print(context, key);
 }

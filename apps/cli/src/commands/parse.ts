@@ -3,6 +3,7 @@ import { Command, Option } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { wholeNumber } from '../option-values.ts';
+import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { writeChunks } from '../terminal/write-chunks.ts';
 
@@ -12,6 +13,7 @@ interface ParseCommandOptions {
   maxLineBytes?: number;
   usageFrom: 'first' | 'final';
   limit: number;
+  tz?: string;
   utc?: boolean;
 }
 
@@ -42,7 +44,8 @@ export function createParseCommand(context: CliContext): Command {
         .default('final'),
     )
     .option('--limit <n>', 'messages and issues in the table', wholeNumber(1, 1_000_000), 50)
-    .option('--utc', 'show times in UTC')
+    .option('--tz <zone>', TIME_ZONE_HELP)
+    .option('--utc', 'the same as --tz UTC')
     .addHelpText(
       'after',
       `
@@ -93,7 +96,7 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
   const layout = {
     sessionId,
     limit: options.limit,
-    inUtc: options.utc ?? false,
+    timeZone: toTimeZone(options),
     maxWidth: toPrintWidth(context),
   };
   for (const line of formatResult(result, layout)) print(context, line);

@@ -1,20 +1,22 @@
 import { Command } from 'commander';
 import { type CliContext, print } from '../cli-context.ts';
 import type { ApiOptions } from '../connection/find-api.ts';
+import { addTimeZoneOptions, toTimeZone } from '../report/report-query.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 
 interface StatusOptions extends ApiOptions {
   json?: boolean;
+  tz?: string;
   utc?: boolean;
 }
 
 export function createStatusCommand(context: CliContext): Command {
-  return new Command('status')
+  const command = new Command('status')
     .description('What runs, what waits, how far search is, the disk that it takes, and the last failures')
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
-    .option('--json', 'print JSON')
-    .option('--utc', 'show times in UTC')
+    .option('--json', 'print JSON');
+  return addTimeZoneOptions(command)
     .addHelpText(
       'after',
       `
@@ -33,7 +35,7 @@ Examples:
       ]);
       const status = await readStatus(context, options);
       if (options.json) return print(context, JSON.stringify(status, null, 2));
-      const layout = { utc: options.utc ?? false, maxWidth: toPrintWidth(context) };
+      const layout = { timeZone: toTimeZone(options), maxWidth: toPrintWidth(context) };
       for (const line of formatStatus(status, layout)) print(context, line);
     });
 }

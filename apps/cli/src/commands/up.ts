@@ -1,11 +1,13 @@
 import { Command, Option } from 'commander';
 import type { CliContext } from '../cli-context.ts';
 import { wholeNumber } from '../option-values.ts';
+import { TIME_ZONE_HELP, toTimeZone } from '../report/report-query.ts';
 
 interface UpOptions {
   host: string;
   port?: number;
   exit?: boolean;
+  tz?: string;
   utc?: boolean;
 }
 
@@ -23,7 +25,8 @@ export function createUpCommand(context: CliContext): Command {
     )
     .option('--host <address>', 'address to listen on; any but this lets other machines in', LOOPBACK)
     .option('--exit', 'end when everything is ingested, instead of serving')
-    .option('--utc', 'show times in UTC')
+    .option('--tz <zone>', TIME_ZONE_HELP)
+    .option('--utc', 'the same as --tz UTC')
     .addHelpText(
       'after',
       `
@@ -42,7 +45,7 @@ Examples:
 async function up(context: CliContext, paths: string[], options: UpOptions): Promise<void> {
   const { createDataDirectory, toDataDirectory } = await import('../local/data-directory.ts');
   const { acquireLock } = await import('../local/installation-lock.ts');
-  const inUtc = options.utc ?? false;
+  const timeZone = toTimeZone(options);
   // From here on, an interruption must leave no lock behind.
   context.listenForInterruption();
   const directory = toDataDirectory(context);
@@ -50,7 +53,7 @@ async function up(context: CliContext, paths: string[], options: UpOptions): Pro
   let lock = await acquireLock(directory.lock);
   while (lock === undefined) {
     const { joinRunning } = await import('../local/join-running.ts');
-    if (await joinRunning(context, directory, { paths, inUtc })) return;
+    if (await joinRunning(context, directory, { paths, timeZone })) return;
     lock = await acquireLock(directory.lock);
   }
   try {
@@ -58,7 +61,7 @@ async function up(context: CliContext, paths: string[], options: UpOptions): Pro
     const { host, port = DEFAULT_PORT } = options;
     const isPortFixed = options.port !== undefined;
     const isOnce = options.exit ?? false;
-    await runInstallation(context, directory, lock, { paths, host, port, isPortFixed, isOnce, inUtc });
+    await runInstallation(context, directory, lock, { paths, host, port, isPortFixed, isOnce, timeZone });
   } finally {
     await lock.release();
   }

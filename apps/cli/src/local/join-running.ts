@@ -23,7 +23,7 @@ const TABLE_ROWS = 20;
 export async function joinRunning(
   context: CliContext,
   directory: DataDirectory,
-  { paths, inUtc }: { paths: readonly string[]; inUtc: boolean },
+  { paths, timeZone }: { paths: readonly string[]; timeZone: string },
 ): Promise<boolean> {
   const signal = context.listenForInterruption();
   const ready = await waitUntilReady(directory, signal);
@@ -45,7 +45,7 @@ export async function joinRunning(
   }
   signal.throwIfAborted();
   const latest = await readLatestFromApi(client, TABLE_ROWS);
-  const lines = formatSessions(latest, { timeZone: inUtc, maxWidth: toPrintWidth(context, PAGE_WIDTH) });
+  const lines = formatSessions(latest, { timeZone, maxWidth: toPrintWidth(context, PAGE_WIDTH) });
   for (const line of [
     ...lines,
     '',

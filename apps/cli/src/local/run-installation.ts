@@ -16,7 +16,7 @@ import { type InstallationOptions, type LocalInstallation, startInstallation } f
 
 export interface RunOptions extends Omit<InstallationOptions, 'onGiveUp'> {
   paths: readonly string[];
-  inUtc: boolean;
+  timeZone: string;
 }
 
 const TABLE_ROWS = 20;
@@ -93,7 +93,7 @@ async function showInstallation(
   context: CliContext,
   directory: DataDirectory,
   installation: LocalInstallation,
-  { inUtc, isOnce }: RunOptions,
+  { timeZone, isOnce }: RunOptions,
 ): Promise<void> {
   const { url, signInUrl, apiKey, databasePlace, rawStore, connections, workspaceId } = installation;
   const page = { sort: 'last_timestamp', order: 'desc', limit: TABLE_ROWS } as const;
@@ -104,7 +104,7 @@ async function showInstallation(
   const none = { tool_error_count: 0, api_error_count: 0 };
   const sessions = rows.map((row) => ({ ...row, ...(errors.get(row.session_id) ?? none) }));
   const latest = { sessions, hasMore: next !== undefined };
-  const layout = { timeZone: inUtc, maxWidth: toPrintWidth(context, PAGE_WIDTH) };
+  const layout = { timeZone, maxWidth: toPrintWidth(context, PAGE_WIDTH) };
   const launcher = toLauncher(context.workingDirectory);
   const lines = [
     ...formatSessions(latest, layout),

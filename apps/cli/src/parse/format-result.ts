@@ -7,7 +7,7 @@ interface ResultLayout {
   sessionId: string;
   /** Messages and issues shown of each kind. */
   limit: number;
-  inUtc: boolean;
+  timeZone: string;
   maxWidth: number;
 }
 
@@ -38,7 +38,7 @@ export function formatResult(result: ParseResult, layout: ResultLayout): string[
   const blocksByMessage = Map.groupBy(result.contentBlocks, ({ message_id }) => message_id);
   const rows = messages
     .slice(0, layout.limit)
-    .map((message) => toMessageRow(message, blocksByMessage.get(message.id) ?? [], layout.inUtc));
+    .map((message) => toMessageRow(message, blocksByMessage.get(message.id) ?? [], layout.timeZone));
   return [
     ...formatTable(FACT_COLUMNS, toFacts(result, layout), layout.maxWidth).slice(1),
     '',
@@ -50,7 +50,9 @@ export function formatResult(result: ParseResult, layout: ResultLayout): string[
 }
 
 function toFacts({ stats, metadata, contentBlocks, errors, warnings }: ParseResult, layout: ResultLayout): string[][] {
-  const period = [metadata.firstTimestamp, metadata.lastTimestamp].map((time) => formatTimestamp(time, layout.inUtc));
+  const period = [metadata.firstTimestamp, metadata.lastTimestamp].map((time) =>
+    formatTimestamp(time, layout.timeZone),
+  );
   const facts: [string, string | null][] = [
     ['Session', layout.sessionId],
     ['Title', metadata.title],
@@ -99,12 +101,12 @@ function formatUnpriced({ unpriced_count }: ParseResult['stats']): string {
   return unpriced_count === 0 ? '' : `; ${formatCount(unpriced_count)} API responses are of models without a price`;
 }
 
-function toMessageRow(message: TranscriptMessage, blocks: readonly ParsedContentBlock[], inUtc: boolean): string[] {
+function toMessageRow(message: TranscriptMessage, blocks: readonly ParsedContentBlock[], timeZone: string): string[] {
   const toCell = (count: number | null): string => (count === null ? '' : formatCount(count));
   return [
     String(message.ordinal),
     String(message.line_number),
-    formatTimestamp(message.timestamp, inUtc),
+    formatTimestamp(message.timestamp, timeZone),
     message.is_sidechain ? `${message.message_type} (side)` : message.message_type,
     toBlockNames(blocks),
     toCell(message.tokens_in),

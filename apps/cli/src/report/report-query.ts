@@ -52,8 +52,17 @@ export function toFilterQuery(
 export function toTimeZone({ tz, utc }: { tz?: string; utc?: boolean }): string {
   if (utc) return 'UTC';
   const { timeZone } = new Intl.DateTimeFormat().resolvedOptions();
+  if (tz !== undefined) return checkTimeZone(tz);
   // A machine whose clock is on GMT calls its zone so.
-  return tz ?? (timeZone === '+00:00' ? 'UTC' : timeZone);
+  return timeZone === '+00:00' ? 'UTC' : timeZone;
+}
+
+function checkTimeZone(timeZone: string): string {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone }) && timeZone;
+  } catch {
+    throw new UsageError(`${timeZone} is no time zone, such as Europe/Berlin.`);
+  }
 }
 
 /** `.` and other relative paths start where the user is. */
@@ -82,10 +91,10 @@ export function addFilterOptions(command: Command): Command {
   );
 }
 
+export const TIME_ZONE_HELP = 'time zone of dates and times, such as Europe/Berlin; default: that of this machine';
+
 export function addTimeZoneOptions(command: Command): Command {
-  return command
-    .option('--tz <zone>', 'time zone of dates and times, such as Europe/Berlin; default: that of this machine')
-    .option('--utc', 'the same as --tz UTC');
+  return command.option('--tz <zone>', TIME_ZONE_HELP).option('--utc', 'the same as --tz UTC');
 }
 
 export function addPlaceOptions(command: Command): Command {

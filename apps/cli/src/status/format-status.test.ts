@@ -25,7 +25,7 @@ const STATUS = {
 };
 
 it('says what runs, what waits, what it takes and what failed last', () => {
-  const lines = formatStatus(STATUS, { utc: true, maxWidth: 80 });
+  const lines = formatStatus(STATUS, { timeZone: 'UTC', maxWidth: 80 });
   expect(lines).toEqual([
     'Running     at https://recount.example.com',
     'Queue       1,200 waiting, 3 under way',
@@ -47,7 +47,7 @@ it('says what runs, what waits, what it takes and what failed last', () => {
 it('leaves out what it does not know', () => {
   const disk = { database_bytes: null, search_bytes: null, wal_bytes: null, raw_bytes: 121e6, spool_bytes: 0 };
   const running = { pid: 7, url: null, is_ready: false };
-  const lines = formatStatus({ ...STATUS, disk, running, last_failures: [] }, { utc: true, maxWidth: 80 });
+  const lines = formatStatus({ ...STATUS, disk, running, last_failures: [] }, { timeZone: 'UTC', maxWidth: 80 });
   expect(lines[0]).toBe('Running     process 7, not ready');
   expect(lines.slice(5)).toEqual([
     'Disk        121 MB raw transcripts',

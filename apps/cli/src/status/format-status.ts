@@ -5,7 +5,7 @@ import { MAX_FAILURES, type Status } from './status.ts';
 const NAME_WIDTH = 12;
 
 /** Lines for people, of at most `maxWidth` columns as far as their words allow. */
-export function formatStatus(status: Status, { utc, maxWidth }: { utc: boolean; maxWidth: number }): string[] {
+export function formatStatus(status: Status, { timeZone, maxWidth }: { timeZone: string; maxWidth: number }): string[] {
   const { transcripts, live, data_directory: directory } = status;
   const { queued = 0, processing = 0, ingested = 0, superseded = 0, failed = 0 } = transcripts;
   const toSection = (name: string, lines: readonly string[]): string[] =>
@@ -13,7 +13,7 @@ export function formatStatus(status: Status, { utc, maxWidth }: { utc: boolean; 
       .flatMap((line) => wrapToWidth(line, maxWidth - NAME_WIDTH))
       .map((line, index) => (index === 0 ? name : '').padEnd(NAME_WIDTH) + line);
   const failures = status.last_failures.flatMap(({ created_at, path, transcript_id, reason }) => {
-    const time = formatTimestamp(created_at, utc);
+    const time = formatTimestamp(created_at, timeZone);
     const place = cutStartToWidth(toSingleLine(path ?? transcript_id), maxWidth - NAME_WIDTH - time.length - 2);
     return [`${time}  ${place}`, toSingleLine(reason ?? 'for an unknown reason')];
   });

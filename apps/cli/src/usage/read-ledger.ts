@@ -10,6 +10,7 @@ import {
 } from '@recount/usage';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
+import { toTimeZone } from '../report/report-query.ts';
 import { toTimeRange } from '../report/time-range.ts';
 import { toUsageCache } from './cache-directory.ts';
 import { findHistory } from './find-history.ts';
@@ -37,13 +38,9 @@ export function toScope(
   options: UsageOptions,
 ): { clock: LocalClock; filter: UsageFilter } {
   const { agent, model, session, project } = options;
-  const timeZone = options.timeZone ?? options.tz ?? new Intl.DateTimeFormat().resolvedOptions().timeZone;
-  let clock: LocalClock;
-  try {
-    clock = createLocalClock(timeZone === '+00:00' ? 'UTC' : timeZone);
-  } catch {
-    throw new UsageError(`${timeZone} is no time zone, such as Europe/Berlin.`);
-  }
+  const tz = options.timeZone ?? options.tz;
+  const timeZone = toTimeZone({ ...options, ...(tz !== undefined && { tz }) });
+  const clock = createLocalClock(timeZone);
   const isRelative = project !== undefined && /^\.{1,2}(\/|$)/.test(project);
   const { from, to } = options;
   const range = toTimeRange(

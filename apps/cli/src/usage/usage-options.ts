@@ -2,6 +2,7 @@ import type { UsageKey } from '@recount/usage';
 import { type Command, Option } from 'commander';
 import { UsageError } from '../cli-error.ts';
 import { wholeNumber } from '../option-values.ts';
+import { TIME_ZONE_HELP } from '../report/report-query.ts';
 import { RANGE_EXAMPLES } from '../report/time-range.ts';
 
 /** As `@recount/usage` has them, which is loaded when it is needed. */
@@ -25,6 +26,7 @@ export interface UsageOptions {
   since?: string;
   until?: string;
   tz?: string;
+  utc?: boolean;
   agent?: string;
   project?: string;
   model?: string;
@@ -50,8 +52,9 @@ export function addUsageOptions(command: Command): Command {
     .option('--to <date>', 'before this date or moment; 2026-03 and yesterday are part of it')
     .addOption(new Option('--since <date>', 'as --from').hideHelp())
     .addOption(new Option('--until <date>', 'up to and including this date').hideHelp())
-    .option('--time-zone <zone>', 'of dates and days, such as Europe/Berlin; default: that of this machine')
-    .addOption(new Option('--tz <zone>', 'as --time-zone').hideHelp())
+    .option('--tz <zone>', TIME_ZONE_HELP)
+    .option('--utc', 'the same as --tz UTC')
+    .addOption(new Option('--time-zone <zone>', 'as --tz').hideHelp())
     .option('--agent <name>', 'agent, such as claude-code')
     .option('--project <path>', 'working directory, or any part of it that only one project has; . is the one here')
     .option('--model <name>', 'model, or a part of its name')
