@@ -4,6 +4,7 @@ import { migrateQueue } from '@recount/ingest/queue';
 import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import type {} from '@recount/local-postgres/testing';
 import type { TestProject } from 'vitest/node';
+import { createDistributedTemplate } from './citus-test-server.ts';
 import { startPostgresTestServer } from './postgres-test-server.ts';
 
 /**
@@ -11,6 +12,9 @@ import { startPostgresTestServer } from './postgres-test-server.ts';
  * Its name is unique, so that runs may share the server of TEST_DATABASE_URL.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const { RECOUNT_TEST_CITUS_URL: citusUrl } = process.env;
+  if (citusUrl) return await setupCitus(project, citusUrl);
+  console.log('Not run against Citus: RECOUNT_TEST_CITUS_URL names no coordinator of a cluster');
   const server = await startPostgresTestServer(process.env);
   const template = `recount_template_${randomBytes(8).toString('hex')}`;
   const teardown = async () => {
@@ -29,6 +33,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await teardown();
     throw error;
   }
-  project.provide('postgres', { serverUrl: server.serverUrl, template });
+  project.provide('postgres', { serverUrl: server.serverUrl, template, citusWorkerUrls: [] });
   return teardown;
+}
+
+async function setupCitus(project: TestProject, serverUrl: string): Promise<() => Promise<void>> {
+  const { template, citusWorkerUrls, drop } = await createDistributedTemplate(serverUrl);
+  console.log(`PostgreSQL for the tests: a Citus cluster of ${citusWorkerUrls.length} workers`);
+  project.provide('postgres', { serverUrl, template, citusWorkerUrls });
+  return drop;
 }

@@ -22,16 +22,23 @@ export function toDatabaseUrl(serverUrl: string, database: string): string {
   return url.href;
 }
 
+/** Also where the server is one of a Citus cluster; others take no notice of it. */
+const ON_THIS_SERVER = 'SET citus.enable_create_database_propagation = off';
+
 /** Creates a database, as a copy of `template` where one is named, and returns its connection string. */
 export async function createDatabase(serverUrl: string, name: string, template?: string): Promise<string> {
   const from = template === undefined ? '' : ` TEMPLATE ${escapeIdentifier(template)}`;
-  await withClient(serverUrl, (client) => client.query(`CREATE DATABASE ${escapeIdentifier(name)}${from}`));
+  await withClient(serverUrl, async (client) => {
+    await client.query(ON_THIS_SERVER);
+    await client.query(`CREATE DATABASE ${escapeIdentifier(name)}${from}`);
+  });
   return toDatabaseUrl(serverUrl, name);
 }
 
 /** Drops a database with the connections to it. One that is not there is fine. */
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
-  await withClient(serverUrl, (client) =>
-    client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`),
-  );
+  await withClient(serverUrl, async (client) => {
+    await client.query(ON_THIS_SERVER);
+    await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`);
+  });
 }

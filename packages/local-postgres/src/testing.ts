@@ -5,7 +5,12 @@ import { createDatabase, dropDatabase } from './databases.ts';
 declare module 'vitest' {
   export interface ProvidedContext {
     /** A server to create databases on, and the name of a migrated database to copy. Provided by the global setup. */
-    postgres: { serverUrl: string; template: string };
+    postgres: {
+      serverUrl: string;
+      template: string;
+      /** Where that server is the coordinator of a Citus cluster: its workers, which have the template as well. */
+      citusWorkerUrls: string[];
+    };
   }
 }
 
@@ -15,10 +20,21 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
+/** Whether the tests run against a Citus cluster: what a test asks the coordinator of its own tables tells it nothing then. */
+export const isOnCitus = (): boolean => inject('postgres').citusWorkerUrls.length > 0;
+
 /** Creates a migrated, empty database for one test file, in about 40 ms. Only in tests of the project `integration`. */
 export async function createTestDatabase(): Promise<TestDatabase> {
-  const { serverUrl, template } = inject('postgres');
+  const { serverUrl, template, citusWorkerUrls } = inject('postgres');
   const name = `test_${randomBytes(8).toString('hex')}`;
-  const connectionString = await createDatabase(serverUrl, name, template);
-  return { connectionString, drop: () => dropDatabase(serverUrl, name) };
+  const [connectionString] = await Promise.all(
+    [serverUrl, ...citusWorkerUrls].map((url) => createDatabase(url, name, template)),
+  );
+  return {
+    connectionString: connectionString as string,
+    // The coordinator first: its daemons would connect to the others.
+    async drop() {
+      for (const url of [serverUrl, ...citusWorkerUrls]) await dropDatabase(url, name);
+    },
+  };
 }

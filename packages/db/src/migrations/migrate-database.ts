@@ -24,8 +24,11 @@ export async function migrateDatabase(connectionString: string): Promise<void> {
     const database = drizzle(client);
     const { applied, known } = await readMigrationCounts(database);
     if (applied > known) throw new SchemaVersionError(applied, known);
+    const isSpread = await isDistributed(database);
+    // Citus passes views on to its nodes, where the tables that they read are not before they are distributed.
+    if (!isSpread) await client.query('SET citus.enable_ddl_propagation = off');
     await migrate(database, { migrationsFolder: MIGRATIONS_FOLDER });
-    if (await isDistributed(database)) await distributeTables(database);
+    if (isSpread) await distributeTables(database);
   } finally {
     await client.end();
   }

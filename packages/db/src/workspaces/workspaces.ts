@@ -1,5 +1,5 @@
 import type { Database } from '../database/database.ts';
-import { and, asc, eq, getTableColumns, is, isNull, PgTable, sql } from '../drizzle.cjs';
+import { and, asc, eq, getTableColumns, inArray, is, isNull, PgTable, sql } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
 import { type ApiKeyScope, apiKeys, auditLog, workspaces } from './schema.ts';
@@ -78,7 +78,7 @@ export async function revokeApiKey(
 
 /** Revokes the keys that have their secret from this one, or from one of those: a stolen key leaves none behind. */
 async function revokeMadeKeys(transaction: Database, workspaceId: string, id: string): Promise<string[]> {
-  const { rows } = await transaction.execute<{ id: string }>(sql`
+  const { rows: made } = await transaction.execute<{ id: string }>(sql`
     WITH RECURSIVE origin AS (
       SELECT DISTINCT ON (entry.subjects[1]) entry.subjects[1] AS id, entry.actor FROM ${auditLog} AS entry
       WHERE entry.workspace_id = ${workspaceId} AND entry.action IN ('key.create', 'key.rotate')
@@ -88,10 +88,14 @@ async function revokeMadeKeys(transaction: Database, workspaceId: string, id: st
       UNION
       SELECT origin.id FROM made JOIN origin ON origin.actor = 'key:' || made.id
     )
-    UPDATE ${apiKeys} SET revoked_at = now()
-    WHERE workspace_id = ${workspaceId} AND id IN (SELECT id FROM made) AND revoked_at IS NULL
-    RETURNING id`);
-  return rows.map((row) => row.id).sort();
+    SELECT id FROM made`);
+  const madeIds = made.map((row) => row.id);
+  const revoked = await transaction
+    .update(apiKeys)
+    .set({ revoked_at: sql`now()` })
+    .where(and(eq(apiKeys.workspace_id, workspaceId), inArray(apiKeys.id, madeIds), isNull(apiKeys.revoked_at)))
+    .returning({ id: apiKeys.id });
+  return revoked.map((row) => row.id).sort();
 }
 
 /** Whether the key may still act: until the end of the transaction nobody revokes it. */

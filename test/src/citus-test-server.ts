@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import { distributeDatabase, migrateDatabase } from '@recount/db';
+import { migrateQueue } from '@recount/ingest/queue';
+import { createDatabase, dropDatabase, withClient } from '@recount/local-postgres';
+
+interface CitusNode {
+  host: string;
+  port: number;
+}
+
+/** The workers of the cluster whose coordinator that is, as URLs with its user, password and database. */
+async function listWorkerUrls(coordinatorUrl: string): Promise<string[]> {
+  const nodes = await withClient(coordinatorUrl, (client) =>
+    client.query<CitusNode>(
+      'SELECT node_name AS host, node_port::int AS port FROM citus_get_active_worker_nodes() ORDER BY 2',
+    ),
+  );
+  return nodes.rows.map((node) => toNodeUrl(coordinatorUrl, node));
+}
+
+function toNodeUrl(url: string, { host, port }: CitusNode): string {
+  const nodeUrl = new URL(url);
+  nodeUrl.hostname = host;
+  nodeUrl.port = String(port);
+  return nodeUrl.href;
+}
+
+/** Makes a database on the coordinator and the workers, with the extension, and the workers entered. */
+export async function createCitusDatabase(
+  coordinatorUrl: string,
+  name: string,
+): Promise<{ connectionString: string; citusWorkerUrls: string[]; drop(): Promise<void> }> {
+  const citusWorkerUrls = await listWorkerUrls(coordinatorUrl);
+  const urls = [coordinatorUrl, ...citusWorkerUrls];
+  const created = await Promise.all(urls.map((url) => createDatabase(url, name)));
+  await Promise.all(created.map((url) => withClient(url, (client) => client.query('CREATE EXTENSION citus'))));
+  const connectionString = created[0] as string;
+  await withClient(connectionString, async (client) => {
+    const { hostname, port } = new URL(coordinatorUrl);
+    await client.query('SELECT citus_set_coordinator_host($1, $2)', [hostname, Number(port || 5432)]);
+    for (const workerUrl of citusWorkerUrls) {
+      const worker = new URL(workerUrl);
+      await client.query('SELECT citus_add_node($1, $2)', [worker.hostname, Number(worker.port)]);
+    }
+  });
+  const drop = async () => {
+    for (const url of urls) await dropDatabase(url, name);
+  };
+  return { connectionString, citusWorkerUrls, drop };
+}
+
+/** Makes a migrated and distributed database for tests to copy, node by node. */
+export async function createDistributedTemplate(
+  coordinatorUrl: string,
+): Promise<{ template: string; citusWorkerUrls: string[]; drop(): Promise<void> }> {
+  const template = `recount_template_${randomBytes(8).toString('hex')}`;
+  const { connectionString, citusWorkerUrls, drop } = await createCitusDatabase(coordinatorUrl, template);
+  try {
+    await migrateDatabase(connectionString);
+    await migrateQueue(connectionString);
+    await distributeDatabase(connectionString);
+    for (const url of [coordinatorUrl, ...citusWorkerUrls]) await closeToAll(url, template);
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+  return { template, citusWorkerUrls, drop };
+}
+
+/** Ends the cluster's own connections to the database, of which a copy is made only without any. */
+async function closeToAll(serverUrl: string, database: string): Promise<void> {
+  await withClient(serverUrl, async (client) => {
+    await client.query(`ALTER DATABASE ${database} ALLOW_CONNECTIONS false`);
+    const endOthers = 'SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1';
+    while ((await client.query(endOthers, [database])).rowCount !== 0);
+  });
+}
