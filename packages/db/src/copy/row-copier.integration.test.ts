@@ -268,12 +268,18 @@ describe('createRowCopier in a transaction that fails', () => {
 
   it('throws Postgres’ error of a duplicate key in the first chunk', async () => {
     const rows = [...toIssues(2), ...toIssues(1)];
-    await expect(attempt(ingestIssues, rows)).rejects.toMatchObject({ code: '23505', constraint: 'ingest_issues_pk' });
+    await expect(attempt(ingestIssues, rows)).rejects.toMatchObject({
+      code: '23505',
+      constraint: expect.stringMatching(/^ingest_issues_pk/),
+    });
   });
 
   it('throws Postgres’ error of a duplicate key in a later chunk', async () => {
     const rows = [...toIssues(20_000), ...toIssues(1)];
-    await expect(attempt(ingestIssues, rows)).rejects.toMatchObject({ code: '23505', constraint: 'ingest_issues_pk' });
+    await expect(attempt(ingestIssues, rows)).rejects.toMatchObject({
+      code: '23505',
+      constraint: expect.stringMatching(/^ingest_issues_pk/),
+    });
   });
 
   it('throws Postgres’ error of a text that it refuses', async () => {
@@ -306,7 +312,7 @@ describe('createRowCopier in a transaction that fails', () => {
       function* endConnection() {
         const issues = toIssues(200_000);
         yield* issues.slice(0, 20_000);
-        void pool.pool.query('SELECT pg_terminate_backend($1)', [rows[0].pid]);
+        void pool.pool.query('SELECT pg_terminate_backend($1::int)', [rows[0].pid]);
         yield* issues.slice(20_000);
       }
       await copyRows(connection, ingestIssues, endConnection());

@@ -30,6 +30,19 @@ export async function withAdvisoryLock<T>(
   }
 }
 
+/**
+ * Waits for a workspace and holds it until the transaction ends: `shared` with all who write rows of it, `exclusive` to delete it.
+ * Not by its row, which on Citus stands on every node, and of which each node would have to wait for the others.
+ */
+export async function lockWorkspace(
+  transaction: Database,
+  workspaceId: string,
+  mode: 'shared' | 'exclusive',
+): Promise<void> {
+  const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock');
+  await transaction.execute(sql`SELECT ${lock}(hashtextextended(${`workspace/${workspaceId}`}, 0))`);
+}
+
 const POLL_INTERVAL_MS = 100;
 
 /**

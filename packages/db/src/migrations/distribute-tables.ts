@@ -51,8 +51,16 @@ async function listPlaced(database: Database): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
+/** Functions and aggregates that statements about distributed tables call, so that the nodes have them. */
+async function distributeFunctions(database: Database): Promise<void> {
+  await database.execute(sql`
+    SELECT create_distributed_function(p.oid::regprocedure) FROM pg_proc AS p
+    WHERE p.pronamespace = 'recount'::regnamespace AND p.prorettype <> 'trigger'::regtype`);
+}
+
 /** Places the tables that are not yet placed, with the rows that they have; returns their names. */
 export async function distributeTables(database: Database): Promise<string[]> {
+  await distributeFunctions(database);
   const placed = await listPlaced(database);
   const placements = listPlacements().filter(({ table }) => !placed.has(table));
   for (const { statement } of placements) await database.execute(sql.raw(statement));

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
-import { sql } from '../drizzle.cjs';
+import { type SQL, sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
 import { SESSION_SOURCE, SESSION_TITLE } from './read-sessions-report.ts';
 import type { ReportFilter } from './report-filter.ts';
 import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts';
@@ -31,23 +32,23 @@ type Sums = Record<'reported_units' | 'unfinalised' | 'unpriced' | 'close_sessio
   Record<'compared_units' | 'computed_units' | 'subagent_units', number | null>;
 
 /** What the session's own transcript repeats of its sub-agents' responses: it is in their transcripts, too. */
-const REPEATED = sql.raw(`
+const selectRepeated = (workspace: SQL): SQL => sql`
   SELECT coalesce(sum(e.cost_usd), 0) AS cost_usd, count(*) AS responses,
     count(*) FILTER (WHERE e.is_unfinalised) AS unfinalised,
     count(*) FILTER (WHERE e.price_basis = 'unpriced') AS unpriced
   FROM recount.transcripts AS t
   JOIN recount.usage_entries AS e ON e.workspace_id = t.workspace_id AND e.row_set_id = t.row_set_id
-  WHERE t.workspace_id = f.workspace_id AND t.id = f.primary_transcript_id AND e.is_subagent
+  WHERE t.workspace_id = ${workspace} AND t.id = f.primary_transcript_id AND e.is_subagent
     AND EXISTS (
       SELECT FROM recount.usage_day_rollup AS r
-      WHERE r.workspace_id = f.workspace_id AND r.session_id = f.session_id AND r.is_subagent)
+      WHERE r.workspace_id = ${workspace} AND r.session_id = f.session_id AND r.is_subagent)
     AND EXISTS (
       SELECT FROM recount.usage_entries AS copy
       JOIN recount.transcripts AS child
         ON child.workspace_id = copy.workspace_id AND child.row_set_id = copy.row_set_id AND NOT child.is_diverged
       JOIN recount.sessions AS c ON c.workspace_id = child.workspace_id AND c.session_id = child.session_id
-      WHERE copy.workspace_id = e.workspace_id AND copy.agent = e.agent AND copy.response_key = e.response_key
-        AND c.parent_session_id = f.session_id)`);
+      WHERE copy.workspace_id = ${workspace} AND copy.agent = e.agent AND copy.response_key = e.response_key
+        AND c.parent_session_id = f.session_id)`;
 
 /** Null where there are responses, and none has a price. */
 const units = (cost: string, responses: string, unpriced: string) =>
@@ -73,6 +74,7 @@ export async function readReconciliationReport(
     ReconciliationFigures & { sessions: number; sessions_within_one_percent: number }
   >
 > {
+  const workspace = toHiddenWorkspace(filter.workspaceId);
   const { rows, totals, truncated, groupCount } = await readGroups<
     Sums,
     ReconciliationFigures & { sessions_within_one_percent: number },
@@ -86,9 +88,9 @@ export async function readReconciliationReport(
             SELECT coalesce(sum(c.cost_estimate_usd), 0) AS cost_usd, coalesce(sum(c.api_response_count), 0) AS responses,
               coalesce(sum(c.unfinalised_count), 0) AS unfinalised, coalesce(sum(c.unpriced_count), 0) AS unpriced
             FROM recount.sessions AS c
-            WHERE c.workspace_id = f.workspace_id AND c.parent_session_id = f.session_id
+            WHERE c.workspace_id = ${workspace} AND c.parent_session_id = f.session_id
           ) AS child ON true
-          CROSS JOIN LATERAL (${REPEATED}) AS repeated`,
+          CROSS JOIN LATERAL (${selectRepeated(workspace)}) AS repeated`,
         keys: {
           session_id: sql`f.session_id`,
           title: SESSION_TITLE,

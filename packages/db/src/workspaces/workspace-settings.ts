@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { lockWorkspace } from '../database/locks.ts';
 import { eq, isNotNull, or, sql } from '../drizzle.cjs';
 import { type Actor, addAuditEntry } from './audit-log.ts';
 import { type RedactionMode, workspaceSettings, workspaces } from './schema.ts';
@@ -46,11 +47,7 @@ export async function holdWorkspace(
   transaction: Database,
   workspaceId: string,
 ): Promise<WorkspaceSettings | undefined> {
-  await transaction
-    .select({ id: workspaces.id })
-    .from(workspaces)
-    .where(eq(workspaces.id, workspaceId))
-    .for('key share');
+  await lockWorkspace(transaction, workspaceId, 'shared');
   return await readWorkspaceSettings(transaction, workspaceId);
 }
 

@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { lockWorkspace } from '../database/locks.ts';
 import { and, asc, eq, getTableColumns, inArray, is, isNull, PgTable, sql } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
 import { type Actor, addAuditEntry } from './audit-log.ts';
@@ -122,7 +123,7 @@ export async function touchApiKey(database: Database, workspaceId: string, id: s
     );
 }
 
-/** The workspace's row is held for so long at most by those who write rows of it. */
+/** The workspace is held for so long at most by those who write rows of it. */
 const LOCK_TIMEOUT = '10min';
 
 /** Every table with rows of workspaces, so that a new one is not forgotten; but for what is to be deleted from the store. */
@@ -141,6 +142,7 @@ export async function deleteWorkspaceRows(
   { isFinal, actor }: { isFinal: boolean; actor: Actor },
 ): Promise<void> {
   await transaction.execute(sql`SET LOCAL lock_timeout = '${sql.raw(LOCK_TIMEOUT)}'`);
+  await lockWorkspace(transaction, workspaceId, 'exclusive');
   await transaction.execute(sql`SELECT FROM ${schema.workspaces} WHERE id = ${workspaceId} FOR UPDATE`);
   await transaction.execute(sql`SELECT set_config('recount.deleted_workspace', ${workspaceId}, true)`);
   for (const { object_key } of [schema.transcripts, schema.liveStreams]) {

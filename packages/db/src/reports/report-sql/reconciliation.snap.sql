@@ -108,7 +108,10 @@ FROM
             FROM
               recount.sessions AS c
             WHERE
-              c.workspace_id = f.workspace_id
+              c.workspace_id = (
+                SELECT
+                  $1::text
+              )
               AND c.parent_session_id = f.session_id
           ) AS child ON true
           CROSS JOIN LATERAL (
@@ -128,7 +131,10 @@ FROM
               JOIN recount.usage_entries AS e ON e.workspace_id = t.workspace_id
               AND e.row_set_id = t.row_set_id
             WHERE
-              t.workspace_id = f.workspace_id
+              t.workspace_id = (
+                SELECT
+                  $2::text
+              )
               AND t.id = f.primary_transcript_id
               AND e.is_subagent
               AND EXISTS (
@@ -136,7 +142,10 @@ FROM
                 FROM
                   recount.usage_day_rollup AS r
                 WHERE
-                  r.workspace_id = f.workspace_id
+                  r.workspace_id = (
+                    SELECT
+                      $3::text
+                  )
                   AND r.session_id = f.session_id
                   AND r.is_subagent
               )
@@ -151,7 +160,10 @@ FROM
                 JOIN recount.sessions AS c ON c.workspace_id = child.workspace_id
                 AND c.session_id = child.session_id
                 WHERE
-                  copy.workspace_id = e.workspace_id
+                  copy.workspace_id = (
+                    SELECT
+                      $4::text
+                  )
                   AND copy.agent = e.agent
                   AND copy.response_key = e.response_key
                   AND c.parent_session_id = f.session_id
@@ -160,8 +172,8 @@ FROM
           LEFT JOIN recount.sessions AS s ON s.workspace_id = f."workspace_id"
           AND s.session_id = f."session_id"
         WHERE
-          f."workspace_id" = $1
-          AND f."first_timestamp" >= $2::timestamptz
+          f."workspace_id" = $5
+          AND f."first_timestamp" >= $6::timestamptz
           AND f.reported_cost_usd IS NOT NULL
       ) AS x
     GROUP BY
@@ -183,4 +195,4 @@ ORDER BY
   g."project" NULLS FIRST,
   g."first_timestamp" NULLS FIRST
 LIMIT
-  $3;
+  $7;

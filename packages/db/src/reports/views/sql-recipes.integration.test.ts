@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestPool, TEST_WORKSPACE } from '../../testing/create-test-pool.ts';
 import { ingestTranscript } from '../../testing/ingest-transcript.ts';
@@ -81,7 +82,7 @@ describe('the recipe', () => {
   });
 });
 
-it('makes a role that reads the views and nothing else', async () => {
+it.skipIf(isOnCitus())('makes a role that reads the views and nothing else', async () => {
   const role = `recount_reader_${randomBytes(8).toString('hex')}`;
   const client = await pool.pool.connect();
   try {
