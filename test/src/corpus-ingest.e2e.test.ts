@@ -116,8 +116,8 @@ describe.skipIf(corpus === undefined)('`recount up` with the corpus of real tran
                 coalesce(tokens_out, 0)::float8 AS tokens_out,
                 coalesce(cache_read, 0)::float8 AS cache_read, coalesce(cache_write, 0)::float8 AS cache_write,
                 first_timestamp, last_timestamp,
-                (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.row_set_id = t.row_set_id) AS message_rows,
-                (SELECT count(*)::int FROM recount.content_blocks b WHERE b.row_set_id = t.row_set_id) AS block_rows,
+                (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id) AS message_rows,
+                (SELECT count(*)::int FROM recount.content_blocks b WHERE b.workspace_id = t.workspace_id AND b.row_set_id = t.row_set_id) AS block_rows,
                 (SELECT coalesce(sum(tokens_out), 0)::float8 FROM recount.transcript_messages m
                  WHERE m.row_set_id = t.row_set_id) AS tokens_out_of_rows
          FROM recount.transcripts t WHERE path NOT LIKE '%/samples/%' AND agent = 'claude-code' ORDER BY id`,

@@ -254,7 +254,8 @@ async function postpone(database: Database, workspaceId: string, sessions: reado
   await database.execute(sql`
     UPDATE ${searchIndexState} SET
       failure_count = failure_count + 1,
-      next_attempt_at = now() + interval '1 second' * least(power(2, least(failure_count + 1, 30)), ${MAX_PAUSE_SECONDS}::int)
+      next_attempt_at = to_timestamp(
+        extract(epoch FROM now())::float8 + least(power(2, least(failure_count + 1, 30)), ${MAX_PAUSE_SECONDS}::int))
     WHERE ${isAnyOf(workspaceId, ids)} AND indexed_at IS NULL`);
 }
 

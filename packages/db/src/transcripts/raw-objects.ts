@@ -15,9 +15,15 @@ export async function markRawDamaged(
 ): Promise<void> {
   await database
     .update(transcripts)
-    .set({ raw_damaged_at: isDamaged ? sql`coalesce(${transcripts.raw_damaged_at}, now())` : null })
+    .set({ raw_damaged_at: isDamaged ? sql`now()` : null })
     .where(
-      and(eq(transcripts.workspace_id, workspace_id), eq(transcripts.id, id), eq(transcripts.object_key, object_key)),
+      and(
+        eq(transcripts.workspace_id, workspace_id),
+        eq(transcripts.id, id),
+        eq(transcripts.object_key, object_key),
+        // What is known to be damaged stays so since then.
+        isDamaged ? isNull(transcripts.raw_damaged_at) : undefined,
+      ),
     );
 }
 

@@ -34,8 +34,8 @@ const readSession = (session: string) => findSession(installation.database.datab
 async function readState(session: string) {
   const { rows } = await installation.database.pool.query(
     `SELECT t.sha256, t.status, t.parser_version, t.is_diverged, t.total_messages, t.tokens_out, t.cost_estimate_usd,
-            (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.row_set_id = t.row_set_id) AS message_rows,
-            (SELECT count(*)::int FROM recount.content_blocks b WHERE b.row_set_id = t.row_set_id) AS block_rows,
+            (SELECT count(*)::int FROM recount.transcript_messages m WHERE m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id) AS message_rows,
+            (SELECT count(*)::int FROM recount.content_blocks b WHERE b.workspace_id = t.workspace_id AND b.row_set_id = t.row_set_id) AS block_rows,
             s.total_messages AS session_messages, s.transcript_count, (s.primary_transcript_id = t.id) AS is_primary
      FROM recount.transcripts t LEFT JOIN recount.sessions s USING (workspace_id, session_id)
      WHERE t.session_id = $1 ORDER BY t.sha256`,
