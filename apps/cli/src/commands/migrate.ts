@@ -4,16 +4,19 @@ import { type CliContext, note } from '../cli-context.ts';
 export function createMigrateCommand(context: CliContext): Command {
   return new Command('migrate')
     .description('Bring the database of DATABASE_URL to the schema of this version')
+    .option('--distribute', 'spread its tables over the nodes of its Citus cluster, while nothing else runs')
     .addHelpText(
       'after',
       `
-Run it before the API and workers of a new version start. Any number of processes may run it at once.
+Run it before the API and workers of a new version start. Any number of processes may run it at once. A database whose tables
+are spread over a cluster stays so: --distribute is for the first time.
 
-Example:
-  $ DATABASE_URL=postgres://localhost/recount recount migrate`,
+Examples:
+  $ DATABASE_URL=postgres://localhost/recount recount migrate
+  $ DATABASE_URL=postgres://coordinator/recount recount migrate --distribute`,
     )
-    .action(async () => {
-      const [{ migrateDatabase }, { migrateQueue }, { readDatabaseUrl }] = await Promise.all([
+    .action(async ({ distribute = false }: { distribute?: boolean }) => {
+      const [{ distributeDatabase, migrateDatabase }, { migrateQueue }, { readDatabaseUrl }] = await Promise.all([
         import('@recount/db'),
         import('@recount/ingest/queue'),
         import('@recount/service/config'),
@@ -22,5 +25,11 @@ Example:
       await migrateDatabase(databaseUrl);
       await migrateQueue(databaseUrl);
       note(context, 'The database has the schema of this version.');
+      if (!distribute) return;
+      const tables = await distributeDatabase(databaseUrl);
+      note(
+        context,
+        `Spread over the cluster: ${tables.length} tables; ${tables.length === 0 ? 'all were already' : 'all are now'}.`,
+      );
     });
 }

@@ -1,6 +1,8 @@
+import { isOnCitus } from '@recount/local-postgres/testing';
 import { format } from 'sql-formatter';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet } from '../testing/insert-test-fleet.ts';
 import {
@@ -72,11 +74,19 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** The statements that `read` sends to Postgres, laid out. */
-async function captureSql(read: Read): Promise<string> {
+interface Statement {
+  sql: string;
+  params: unknown[];
+}
+
+/** The statements that `read` sends to Postgres; `onStatement` is called with each before it is sent, on the same connection. */
+async function captureStatements(
+  read: Read,
+  onStatement: (snapshot: Database, statement: Statement) => Promise<void> = async () => {},
+): Promise<Statement[]> {
   const request = { timeZone: 'Europe/Berlin', subagents: 'include', from: '2026-05-01' } as const;
   const { filter } = await resolveReportFilter(pool.database, TEST_WORKSPACE, request);
-  const statements: string[] = [];
+  const statements: Statement[] = [];
   await withReportSnapshot(pool, async (snapshot) => {
     const recorded = new Proxy(snapshot, {
       get(target, name) {
@@ -84,16 +94,46 @@ async function captureSql(read: Read): Promise<string> {
         if (name !== 'execute') return typeof member === 'function' ? member.bind(target) : member;
         return async (query: Parameters<Database['execute']>[0]) => {
           const prepared = target.execute(query);
-          statements.push((prepared as unknown as { getQuery(): { sql: string } }).getQuery().sql);
+          const statement = (prepared as unknown as { getQuery(): Statement }).getQuery();
+          statements.push(statement);
+          await onStatement(target, statement);
           return await prepared;
         };
       },
     });
     await read(recorded, filter);
   });
-  return `${statements.map((text) => format(text, { language: 'postgresql' })).join(';\n\n')};\n`;
+  return statements;
 }
 
 it.each(Object.entries(REPORTS))('%s is read by the SQL in its snapshot: `vitest -u` writes it', async (name, read) => {
-  await expect(await captureSql(read)).toMatchFileSnapshot(`report-sql/${name}.snap.sql`);
+  const statements = await captureStatements(read);
+  const text = statements.map((statement) => format(statement.sql, { language: 'postgresql' })).join(';\n\n');
+  await expect(`${text};\n`).toMatchFileSnapshot(`report-sql/${name}.snap.sql`);
 });
+
+/** `node` is what the plan says of the nodes: a task for one shard, and nothing that is gathered first. */
+const ONE_SHARD = { tasks: ['Task Count: 1'], gathered: [] };
+
+it.runIf(isOnCitus()).each(Object.entries(REPORTS))('%s goes to one shard', async (_, read) => {
+  const plans: { tasks: string[]; gathered: string[] }[] = [];
+  await captureStatements(read, async (snapshot, { sql: text, params }) => {
+    const { rows } = await explain(snapshot, text, params);
+    const lines = rows.map((row) => String(row['QUERY PLAN']).trim());
+    if (!lines.some((line) => line.includes('Custom Scan (Citus'))) return;
+    plans.push({
+      tasks: lines.filter((line) => line.startsWith('Task Count')),
+      gathered: lines.filter((line) => line.includes('Distributed Subplan')),
+    });
+  });
+  expect(plans.length).toBeGreaterThan(0);
+  for (const plan of plans) expect(plan).toEqual(ONE_SHARD);
+});
+
+/** With the parameters, as they came, in the place of their numbers. */
+async function explain(snapshot: Database, text: string, params: readonly unknown[]) {
+  const chunks = text
+    .split(/\$(\d+)/)
+    .map((part, index) => (index % 2 === 0 ? sql.raw(part) : sql`${sql.param(params[Number(part) - 1])}`));
+  return await snapshot.execute<Record<string, unknown>>(sql`EXPLAIN ${sql.join(chunks)}`);
+}
