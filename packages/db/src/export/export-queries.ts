@@ -28,7 +28,7 @@ function toUsageQuery(filter: ReportFilter): SQL {
       u.web_search_requests, u.web_fetch_requests, u.service_tier, u.speed, u.inference_geo, u.is_unfinalised,
       u.estimated_tokens_out, ${ofAlias('u', COST_COLUMNS)}, u.reported_cost_usd, u.price_basis, u.price_version, u.copy_count,
       s.machine, s.person
-    FROM recount.usage_ledger AS u ${joinSessions(source)}
+    FROM recount.usage_ledger AS u ${joinSessions(source, filter)}
     LEFT JOIN recount.transcripts AS t ON t.workspace_id = u.workspace_id AND t.row_set_id = u.row_set_id
     WHERE ${toConditions(filter, source)}
     ORDER BY u."timestamp" NULLS LAST, u.agent, u.response_key`;

@@ -29,7 +29,7 @@ const callQuery = (filter: ReportFilter, condition = sql`true`): SQL => sql`
       c.tool_name, c.tool_kind, c.file_path, c.program, c.input_bytes, c.output_bytes,
       c.is_error IS TRUE AND NOT c.is_denied AS is_failed,
       row_number() OVER (PARTITION BY c.row_set_id, c.is_subagent ORDER BY c.line_number, c.call_number) AS place
-    FROM recount.tool_calls AS c ${joinSessions(TOOL_CALL_SOURCE)}
+    FROM recount.tool_calls AS c ${joinSessions(TOOL_CALL_SOURCE, filter)}
     WHERE ${toConditions(filter, TOOL_CALL_SOURCE)} AND c.is_own AND ${condition}
   )`;
 
@@ -123,7 +123,7 @@ const largeResults: FindingQueries = (filter, { minResultBytes }) => sql`
     SELECT c.session_id, c.message_id, c.line_number, c."timestamp", c.tool_name AS tool,
       coalesce(c.file_path, c.program) AS subject, 1 AS times, c.output_bytes, 0 AS tokens, NULL::float8 AS pause_ms,
       NULL::text[] AS response_keys, NULL::numeric AS cost
-    FROM recount.tool_calls AS c ${joinSessions(TOOL_CALL_SOURCE)}
+    FROM recount.tool_calls AS c ${joinSessions(TOOL_CALL_SOURCE, filter)}
     WHERE ${toConditions(filter, TOOL_CALL_SOURCE)} AND c.is_own AND c.output_bytes >= ${minResultBytes}
   )`;
 
@@ -143,7 +143,7 @@ const coldCaches: FindingQueries = (filter) => sql`
       u.cost_cache_write_usd / nullif(u.cache_write, 0) AS write_rate,
       coalesce(u.cost_cache_read_usd / nullif(u.cache_read, 0),
         lag(u.cost_cache_read_usd / nullif(u.cache_read, 0)) OVER conversation) AS read_rate
-    FROM recount.usage_ledger AS u ${joinSessions(RESPONSE_SOURCE)}
+    FROM recount.usage_ledger AS u ${joinSessions(RESPONSE_SOURCE, filter)}
     WHERE ${toConditions(filter, RESPONSE_SOURCE)} AND u."timestamp" IS NOT NULL
     WINDOW conversation AS (
       PARTITION BY u.session_id, u.is_subagent, coalesce(u.agent_id, '') ORDER BY u."timestamp", u.response_key)
@@ -176,17 +176,17 @@ const WHOLE_SESSION =
 /** A call or a prompt after which the transcript has neither a result, nor a response, nor a prompt. */
 const unfinishedSessions: FindingQueries = (filter, { nowMs }) => sql`
   quiet AS (
-    SELECT f.*, t.row_set_id FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE)}
+    SELECT f.*, t.row_set_id FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE, filter)}
     JOIN recount.transcripts AS t ON t.workspace_id = f.workspace_id AND t.id = f.primary_transcript_id
     WHERE ${toConditions(filter, SESSION_SOURCE)} AND NOT f.is_subagent
       AND f.last_timestamp < ${new Date(nowMs).toISOString()}::timestamptz - ${RUNNING_TIME}
   ), last AS (
     SELECT row_set_id, 'call' AS what, max(c.line_number) AS line_number FROM quiet
     JOIN recount.tool_calls AS c USING (workspace_id, row_set_id)
-    WHERE c.is_error IS NULL AND c.output_bytes IS NULL AND NOT c.is_denied AND NOT c.is_subagent GROUP BY row_set_id
+    WHERE c.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND c.is_error IS NULL AND c.output_bytes IS NULL AND NOT c.is_denied AND NOT c.is_subagent GROUP BY row_set_id
     UNION ALL
     SELECT row_set_id, 'prompt', max(e.line_number) FROM quiet JOIN recount.session_events AS e USING (workspace_id, row_set_id)
-    WHERE quiet.prompt_count > quiet.turn_count AND e.kind = 'prompt' AND NOT e.is_subagent GROUP BY row_set_id
+    WHERE e.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND quiet.prompt_count > quiet.turn_count AND e.kind = 'prompt' AND NOT e.is_subagent GROUP BY row_set_id
   ), found AS MATERIALIZED (
     SELECT f.session_id, c.message_id, last.line_number, coalesce(c."timestamp", f.last_timestamp) AS "timestamp",
       c.tool_name AS tool, coalesce(c.file_path, c.program) AS subject, ${WHOLE_SESSION}
@@ -213,7 +213,7 @@ const expensiveSessions: FindingQueries = (filter, { minSessionCostUsd }) => sql
   found AS MATERIALIZED (
     SELECT f.session_id, NULL::text AS message_id, NULL::int AS line_number, f.first_timestamp AS "timestamp",
       NULL::text AS tool, NULL::text AS subject, ${WHOLE_SESSION}
-    FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE)} ${ownUsage(filter)}
+    FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE, filter)} ${ownUsage(filter)}
     WHERE ${toConditions(filter, SESSION_SOURCE)} AND own.cost >= ${minSessionCostUsd}
   )`;
 

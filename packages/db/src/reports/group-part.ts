@@ -61,7 +61,7 @@ export const selectSessionKeys = (part: RowsOfPart, scope: ReportScope): SQL => 
 
 /** FROM and WHERE of a part. */
 export const fromPart = ({ source, table, where }: RowsOfPart, scope: ReportScope): SQL => sql`
-  FROM ${typeof table === 'function' ? table(scope).table : table} ${joinSessions(source)}
+  FROM ${typeof table === 'function' ? table(scope).table : table} ${joinSessions(source, scope)}
   WHERE ${toConditions(scope, source)} ${where === undefined ? sql`` : sql`AND ${where}`}`;
 
 /** The WITH that the tables of parts need, with queries of its own after them. */

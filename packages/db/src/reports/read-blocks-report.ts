@@ -161,7 +161,7 @@ async function listStarts(database: Database, filter: ReportFilter): Promise<num
   const everything: ReportFilter = { workspaceId, agent, from: null, to: null, timeZone: 'UTC', subagents: 'include' };
   const selectStart = (after: SQL) => sql`(
     SELECT date_bin('1 hour', u.bucket_start, '2000-01-01Z')
-    FROM recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE)}
+    FROM recount.usage_rollup AS u ${joinSessions(USAGE_SOURCE, filter)}
     WHERE ${toConditions(everything, USAGE_SOURCE)} AND NOT u.is_shared AND u.bucket_start >= ${after}
     ORDER BY u.bucket_start LIMIT 1)`;
   const { rows } = await database.execute<{ starts_ms: number[] }>(sql`

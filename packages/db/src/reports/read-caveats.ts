@@ -38,7 +38,7 @@ export async function readCaveats(database: Database, filter: ReportFilter): Pro
   const { table, query } = USAGE_TABLE({ ...filter, groupBy: [] });
   const anyTime = USAGE_TABLE({ ...atAnyTime, groupBy: [] });
   const fromUsage = (of: ReportFilter, from: SQL) => sql`
-    FROM ${from} ${joinSessions(USAGE_SOURCE)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
+    FROM ${from} ${joinSessions(USAGE_SOURCE, filter)} WHERE ${toConditions(of, USAGE_SOURCE)} AND NOT u.is_shared`;
   const { rows } = await database.execute<Row>(sql`
     WITH ${query === undefined ? sql`` : sql`${query},`} usage AS (
       SELECT u.model, sum(u.unfinalised_responses) AS unfinalised_responses,
@@ -85,10 +85,10 @@ async function readIncompleteSessions(database: Database, filter: ReportFilter):
     SELECT
       count(*) FILTER (WHERE f.tokens_in IS NULL AND NOT EXISTS (
         SELECT FROM ${sessions} AS child
-        WHERE child.workspace_id = f.workspace_id AND child.parent_session_id = f.session_id AND child.api_response_count > 0
+        WHERE child.workspace_id = ${filter.workspaceId} AND child.parent_session_id = f.session_id AND child.api_response_count > 0
       ))::float8 AS without_usage,
       count(*) FILTER (WHERE f.output_only_count > 0)::float8 AS output_only
-    FROM ${sessions} AS f ${joinSessions(SESSION_SOURCE)}
+    FROM ${sessions} AS f ${joinSessions(SESSION_SOURCE, filter)}
     WHERE ${toConditions(filter, SESSION_SOURCE)} AND (f.tokens_in IS NULL OR f.output_only_count > 0)`);
   return { without_usage: rows[0]?.without_usage ?? 0, output_only: rows[0]?.output_only ?? 0 };
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
 import { CREDIT_ORDER, FIGURE_ORDER } from '../usage/ledger-definition.ts';
 import type { Disagreement } from '../usage/schema.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
@@ -45,8 +46,8 @@ const COPY_SOURCE = toReportSource('e', { time: 'timestamp', own: ['git_branch',
 const selectDisputed = (filter: ReportFilter): SQL => sql`
   SELECT l.* FROM recount.usage_ledger AS l
   WHERE l.workspace_id = ${filter.workspaceId} AND l.disagreements IS NOT NULL AND EXISTS (
-    SELECT FROM recount.usage_entries AS e ${joinSessions(COPY_SOURCE)}
-    WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key
+    SELECT FROM recount.usage_entries AS e ${joinSessions(COPY_SOURCE, filter)}
+    WHERE e.agent = l.agent AND e.response_key = l.response_key
       AND ${toConditions(filter, COPY_SOURCE)})`;
 
 export async function readDisagreements(database: Database, filter: ReportFilter): Promise<DisagreementFigures> {
@@ -83,8 +84,8 @@ export async function readDisagreementsReport(
       e.cache_read::float8 AS cache_read, e.cache_write::float8 AS cache_write, e.cost_usd::float8 AS cost_usd
     FROM disputed AS d
     JOIN recount.usage_entries AS e
-      ON e.workspace_id = d.workspace_id AND e.agent = d.agent AND e.response_key = d.response_key
-    JOIN recount.transcripts AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id
+      ON e.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND e.agent = d.agent AND e.response_key = d.response_key
+    JOIN recount.transcripts AS t ON t.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND t.row_set_id = e.row_set_id
     ORDER BY d.cost_range DESC, d.agent, d.response_key, is_credited DESC, t.id, e.entry_number
     LIMIT ${limit + 1}`);
   return { rows: rows.slice(0, limit), totals, truncated: rows.length > limit };

@@ -63,14 +63,14 @@ export async function readModelChoiceReport(
       sum(u.tokens_out)::float8 AS tokens_out, sum(u.cache_read)::float8 AS cache_read, sum(u.cache_write)::float8 AS cache_write,
       sum(u.cache_write_5m)::float8 AS cache_write_5m, sum(u.cache_write_1h)::float8 AS cache_write_1h,
       sum(u.web_search_requests)::float8 AS web_search_requests, sum(u.cost_usd)::float8 AS cost
-    FROM recount.usage_ledger AS u ${joinSessions(SOURCE)}
+    FROM recount.usage_ledger AS u ${joinSessions(SOURCE, filter)}
     WHERE ${toConditions(filter, SOURCE)} AND u.model IS NOT NULL AND u.cost_usd IS NOT NULL AND u.price_basis <> 'reported'
     GROUP BY u.model, day, u.service_tier, u.speed, u.inference_geo, width_bucket(
       u.tokens_in + u.cache_read + u.cache_write,
       ${sql.param(comparison.requestSizes.map((size) => size + 1))}::bigint[])`);
   const { rows: sessions } = await database.execute<{ model: string; sessions: number }>(sql`
     SELECT u.model, count(DISTINCT u.session_id)::float8 AS sessions
-    FROM recount.usage_ledger AS u ${joinSessions(SOURCE)}
+    FROM recount.usage_ledger AS u ${joinSessions(SOURCE, filter)}
     WHERE ${toConditions(filter, SOURCE)} AND u.model IS NOT NULL GROUP BY u.model`);
   const sessionsOf = new Map(sessions.map((row) => [row.model, row.sessions]));
   const byModel = Map.groupBy(groups, ({ model }) => model);

@@ -49,7 +49,7 @@ export async function readPullRequestsReport(
     WITH link AS MATERIALIZED (
       SELECT e.name AS url, e.session_id, min(e."timestamp") AS first_linked, max(e."timestamp") AS last_linked,
         max(e.details ->> 'repository') AS repository, max(${detailNumber('number')}) AS number
-      FROM ${EVENT_TABLE} ${joinSessions(EVENT_SOURCE)}
+      FROM ${EVENT_TABLE} ${joinSessions(EVENT_SOURCE, filter)}
       WHERE ${toConditions(filter, EVENT_SOURCE)} AND e.kind = 'pull_request' AND e.name IS NOT NULL
       GROUP BY e.name, e.session_id
     ), member AS (

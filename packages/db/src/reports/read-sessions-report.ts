@@ -1,6 +1,7 @@
 import { MAX_ACTIVE_GAP_MS } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
 import { sumOfTokens } from '../schema/usage-columns.ts';
 import type { GroupPart } from './group-part.ts';
 import { readUsageReport } from './read-usage-report.ts';
@@ -75,14 +76,15 @@ export const SESSION_SOURCE = toReportSource('f', { time: 'first_timestamp' });
 export const SESSION_TITLE = sql.raw('coalesce(f.title, left(f.initial_prompt, 80))');
 const TOTAL_TOKENS = sql.raw(sumOfTokens('f'));
 
-function toActiveTime(idleThresholdMs: number): SQL {
+function toActiveTime(workspaceId: string, idleThresholdMs: number): SQL {
   if (idleThresholdMs === MAX_ACTIVE_GAP_MS) return sql`f.active_ms`;
   return sql`(
     SELECT coalesce(sum(gap_ms) FILTER (WHERE gap_ms <= ${idleThresholdMs}::int), 0)::bigint FROM (
       SELECT extract(epoch FROM m."timestamp" - lag(m."timestamp") OVER (ORDER BY m."timestamp")) * 1000 AS gap_ms
       FROM recount.transcripts AS t
-      JOIN recount.transcript_messages AS m ON m.workspace_id = t.workspace_id AND m.row_set_id = t.row_set_id
-      WHERE t.workspace_id = f.workspace_id AND t.id = f.primary_transcript_id AND m."timestamp" IS NOT NULL
+      JOIN recount.transcript_messages AS m ON m.row_set_id = t.row_set_id
+      WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND m.workspace_id = ${toHiddenWorkspace(workspaceId)}
+        AND t.id = f.primary_transcript_id AND m."timestamp" IS NOT NULL
     ) AS gap)`;
 }
 
@@ -132,7 +134,7 @@ export async function readSessionsReport(
   page: SessionsPage,
 ): Promise<ReportRows<SessionFigures & GroupValues, SessionFigures>> {
   return await readGroups<Sums, SessionFigures>(database, filter, page, {
-    parts: [toPart(filter, toActiveTime(page.idleThresholdMs))],
+    parts: [toPart(filter, toActiveTime(filter.workspaceId, page.idleThresholdMs))],
     aggregates: {
       sessions: sql`count(*)::float8`,
       prompts: sum('prompts'),
@@ -195,15 +197,15 @@ export async function listExpensiveSessions(
   const cost = (condition: SQL) => sql`(
     SELECT CASE WHEN count(*) = 0 THEN 0 WHEN sum(u.responses) > sum(u.unpriced_responses) THEN sum(u.cost_units) / 1e10 END
     FROM recount.usage_day_rollup AS u
-    WHERE u.workspace_id = f.workspace_id AND u.session_id = f.session_id AND ${condition})::float8`;
+    WHERE u.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND u.session_id = f.session_id AND ${condition})::float8`;
   const { rows } = await database.execute<ExpensiveSession & { first_ms: number | null }>(sql`
     SELECT f.session_id, ${SESSION_TITLE} AS title, f.project, f.git_branch, f.agent, f.is_subagent,
       extract(epoch FROM f.first_timestamp)::float8 * 1000 AS first_ms, f.duration_ms::float8 AS duration_ms,
-      ${toActiveTime(idleThresholdMs)}::float8 AS active_ms, f.prompt_count AS prompts,
+      ${toActiveTime(filter.workspaceId, idleThresholdMs)}::float8 AS active_ms, f.prompt_count AS prompts,
       (${TOTAL_TOKENS})::float8 AS total_tokens, f.cost_estimate_usd::float8 AS cost_usd,
       ${cost(sql`NOT u.is_shared`)} AS own_cost_usd, ${cost(sql`u.is_shared`)} AS shared_cost_usd,
       f.unpriced_count AS unpriced_responses
-    FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE)}
+    FROM recount.sessions AS f ${joinSessions(SESSION_SOURCE, filter)}
     WHERE ${toConditions(filter, SESSION_SOURCE)}
     ORDER BY f.cost_estimate_usd DESC NULLS LAST, f.session_id LIMIT ${top}`);
   return rows.map(({ first_ms, ...row }) => ({

@@ -52,7 +52,7 @@ const USAGE: GroupPart = {
     const { table, query } = USAGE_TABLE(scope);
     return {
       table: sql`${table}
-        LEFT JOIN recount.sessions AS child ON child.workspace_id = u.workspace_id AND child.session_id = u.session_id
+        LEFT JOIN recount.sessions AS child ON child.workspace_id = ${scope.workspaceId} AND child.session_id = u.session_id
         LEFT JOIN (
           SELECT session_id, subagent_id, min(subagent_type) AS subagent_type FROM recount.tool_calls
           WHERE workspace_id = ${scope.workspaceId} AND subagent_id IS NOT NULL GROUP BY session_id, subagent_id

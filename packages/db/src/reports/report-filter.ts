@@ -121,8 +121,8 @@ export function toReportSource(
 type OwnColumn = 'git_branch' | 'agent_version' | 'model' | 'tool_name' | 'tool_kind';
 
 /** Joins the sessions of a source, as `s`. Postgres leaves the join out where nothing refers to it. */
-export const joinSessions = (source: ReportSource): SQL =>
-  sql`LEFT JOIN recount.sessions AS s ON s.workspace_id = ${source.workspaceId} AND s.session_id = ${source.sessionId}`;
+export const joinSessions = (source: ReportSource, { workspaceId }: Pick<ReportFilter, 'workspaceId'>): SQL =>
+  sql`LEFT JOIN recount.sessions AS s ON s.workspace_id = ${workspaceId} AND s.session_id = ${source.sessionId}`;
 
 /** The conditions of a filter, for a WHERE. */
 export function toConditions(filter: ReportFilter, source: ReportSource): SQL {

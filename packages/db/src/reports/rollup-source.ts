@@ -1,4 +1,5 @@
 import { type SQL, sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
 import { ROLLUPS, type RollupName } from '../usage/rollups-schema.ts';
 import { CALLS } from '../usage/write-rollups.ts';
 import { isWithinPeriod, toLocalTime } from './report-calendar.ts';
@@ -34,17 +35,19 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
   const quarterColumns = sql`
     q.workspace_id, q.session_id, q.bucket_start, q.bucket_start AS last_bucket_start, ${list('q', columns)}`;
   // Of the sessions `s`, one by one: joined with days, all quarters would be read, and all of a session for each of its days.
-  const daysOfQuarters = sql`
+  const selectDaysOfQuarters = (workspaceId: string) => sql`
     SELECT q.*, min(q.bucket_start) OVER day AS first_bucket_start, max(q.bucket_start) OVER day AS last_bucket_start
     FROM ${quarters} AS q
-    WHERE q.workspace_id = s.workspace_id AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
+    WHERE q.workspace_id = ${toHiddenWorkspace(workspaceId)} AND q.session_id = s.session_id AND q.bucket_start BETWEEN s.first AND s.last
     WINDOW day AS (PARTITION BY date_bin('1 day', q.bucket_start, '2000-01-01Z'), ${list('q', keys)})`;
   return (scope) => {
     const { calendar, groupBy } = scope;
     const toLocal = (time: SQL) =>
       calendar === undefined ? sql`` : sql`, ${toLocalTime(time, calendar)} AS local_time`;
     if (groupBy.includes('hour')) {
-      const where = ROLLUPS[name].quarters === undefined ? toCallConditions(scope) : sql`true`;
+      const isOfWorkspace = sql`q.workspace_id = ${scope.workspaceId}`;
+      const where =
+        ROLLUPS[name].quarters === undefined ? sql`${isOfWorkspace} AND ${toCallConditions(scope)}` : isOfWorkspace;
       const local = toLocal(sql`q.bucket_start`);
       return { table: sql`(SELECT ${quarterColumns} ${local} FROM ${quarters} AS q WHERE ${where}) AS ${as}` };
     }
@@ -55,7 +58,11 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       ...(period === undefined || calendar === undefined ? [] : [isWithinPeriod(period, span, calendar)]),
       ...within.whole,
     ];
-    if (conditions.length === 0) return { table: sql`(SELECT ${dayColumns} FROM ${days} AS d) AS ${as}` };
+    if (conditions.length === 0) {
+      return {
+        table: sql`(SELECT ${dayColumns} FROM ${days} AS d WHERE d.workspace_id = ${scope.workspaceId}) AS ${as}`,
+      };
+    }
     const condition = sql`(d.first_bucket_start IS NULL OR (${sql.join(conditions, sql` AND `)}))`;
     const where = sql.join([sql`d.workspace_id = ${scope.workspaceId}`, ...within.overlapping], sql` AND `);
     const parted = sql.raw(`parted_${alias}`);
@@ -68,9 +75,9 @@ export function fromRollup(name: RollupName, alias: string): TableSource {
       query: sql`${parted} AS MATERIALIZED (
         SELECT ${quarterColumns} ${toLocal(sql`q.bucket_start`)}
         FROM (
-          SELECT d.workspace_id, d.session_id, min(d.first_bucket_start) AS first, max(d.last_bucket_start) AS last
-          FROM ${days} AS d WHERE ${where} AND ${condition} IS NOT TRUE GROUP BY 1, 2
-        ) AS s CROSS JOIN LATERAL (SELECT * FROM (${daysOfQuarters}) AS d WHERE ${condition} IS NOT TRUE OFFSET 0) AS q
+          SELECT d.session_id, min(d.first_bucket_start) AS first, max(d.last_bucket_start) AS last
+          FROM ${days} AS d WHERE ${where} AND ${condition} IS NOT TRUE GROUP BY 1
+        ) AS s CROSS JOIN LATERAL (SELECT * FROM (${selectDaysOfQuarters(scope.workspaceId)}) AS d WHERE ${condition} IS NOT TRUE OFFSET 0) AS q
       )`,
     };
   };

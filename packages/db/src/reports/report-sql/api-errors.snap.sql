@@ -42,11 +42,11 @@ FROM
           NULL::bigint AS session_count
         FROM
           analytics.session_events AS e
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = e."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $1
           AND s.session_id = e."session_id"
         WHERE
-          e."workspace_id" = $1
-          AND e."timestamp" >= $2::timestamptz
+          e."workspace_id" = $2
+          AND e."timestamp" >= $3::timestamptz
           AND e.kind IN ('api_error', 'api_retry')
       ) AS x
     GROUP BY
@@ -58,4 +58,4 @@ ORDER BY
   retries DESC,
   g."error" NULLS FIRST
 LIMIT
-  $3;
+  $4;

@@ -6,10 +6,10 @@ WITH RECURSIVE
           date_bin('1 hour', u.bucket_start, '2000-01-01Z')
         FROM
           recount.usage_rollup AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $1
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $1
+          u."workspace_id" = $2
           AND NOT u.is_shared
           AND u.bucket_start >= '-infinity'
         ORDER BY
@@ -24,10 +24,10 @@ WITH RECURSIVE
           date_bin('1 hour', u.bucket_start, '2000-01-01Z')
         FROM
           recount.usage_rollup AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $3
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $2
+          u."workspace_id" = $4
           AND NOT u.is_shared
           AND u.bucket_start >= block.start + interval '5 hours'
         ORDER BY
@@ -38,7 +38,7 @@ WITH RECURSIVE
     FROM
       block
     WHERE
-      block.start < coalesce($3::timestamptz, 'infinity')
+      block.start < coalesce($5::timestamptz, 'infinity')
   )
 SELECT
   coalesce(
@@ -56,8 +56,8 @@ SELECT
 FROM
   block
 WHERE
-  start >= coalesce($4::timestamptz, '-infinity')
-  AND start < coalesce($5::timestamptz, 'infinity');
+  start >= coalesce($6::timestamptz, '-infinity')
+  AND start < coalesce($7::timestamptz, 'infinity');
 
 WITH
   session_keys AS MATERIALIZED (
@@ -134,11 +134,11 @@ WITH
               last_block > first_block + 1
           )
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $11
-      AND u.block BETWEEN 1 AND $12::int
+      u."workspace_id" = $12
+      AND u.block BETWEEN 1 AND $13::int
   )
 SELECT
   g."models" AS "models",
@@ -221,7 +221,7 @@ FROM
     FROM
       (
         SELECT
-          width_bucket(u.bucket_start, $13::timestamptz[]) AS "block",
+          width_bucket(u.bucket_start, $14::timestamptz[]) AS "block",
           u.model AS "model",
           recount.sum_bigint (u."responses") AS "responses",
           recount.sum_bigint (u."tokens_in") AS "tokens_in",
@@ -246,13 +246,13 @@ FROM
           NULL::bigint AS session_count
         FROM
           recount.usage_rollup AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $15
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $14
+          u."workspace_id" = $16
           AND NOT u.is_shared
-          AND u.bucket_start >= $15::timestamptz
-          AND u.bucket_start < $16::timestamptz
+          AND u.bucket_start >= $17::timestamptz
+          AND u.bucket_start < $18::timestamptz
         GROUP BY
           1,
           2
@@ -294,4 +294,4 @@ ORDER BY
   g.block,
   g."block" NULLS FIRST
 LIMIT
-  $17;
+  $19;

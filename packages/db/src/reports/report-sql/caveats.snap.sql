@@ -34,7 +34,6 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
@@ -49,8 +48,7 @@ WITH
             OR (d.first_bucket_start >= $4::timestamptz)
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -64,7 +62,10 @@ WITH
             FROM
               "recount"."usage_rollup" AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $5::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -82,7 +83,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $5::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -133,12 +134,12 @@ WITH
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $6
-          AND d.last_bucket_start >= $7::timestamptz
-          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          d.workspace_id = $7
+          AND d.last_bucket_start >= $8::timestamptz
+          AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $9::timestamptz)
+            OR (d.first_bucket_start >= $10::timestamptz)
           )
         UNION ALL
         SELECT
@@ -146,11 +147,11 @@ WITH
         FROM
           parted_u
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $10
-      AND u."bucket_start" >= $11::timestamptz
+      u."workspace_id" = $12
+      AND u."bucket_start" >= $13::timestamptz
       AND NOT u.is_shared
     GROUP BY
       u.model
@@ -174,7 +175,7 @@ SELECT
       unpriced_tokens DESC,
       model
     LIMIT
-      $12
+      $14
   ) AS models,
   (
     SELECT
@@ -214,11 +215,13 @@ SELECT
           d.default_priced_responses
         FROM
           "recount"."usage_day_rollup" AS d
+        WHERE
+          d.workspace_id = $15
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $16
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $13
+      u."workspace_id" = $17
       AND NOT u.is_shared
       AND u.bucket_start IS NULL
   ) AS without_timestamp
@@ -234,7 +237,7 @@ SELECT
         FROM
           "recount"."sessions" AS child
         WHERE
-          child.workspace_id = f.workspace_id
+          child.workspace_id = $1
           AND child.parent_session_id = f.session_id
           AND child.api_response_count > 0
       )
@@ -245,11 +248,11 @@ SELECT
   )::float8 AS output_only
 FROM
   "recount"."sessions" AS f
-  LEFT JOIN recount.sessions AS s ON s.workspace_id = f."workspace_id"
+  LEFT JOIN recount.sessions AS s ON s.workspace_id = $2
   AND s.session_id = f."session_id"
 WHERE
-  f."workspace_id" = $1
-  AND f."first_timestamp" >= $2::timestamptz
+  f."workspace_id" = $3
+  AND f."first_timestamp" >= $4::timestamptz
   AND (
     f.tokens_in IS NULL
     OR f.output_only_count > 0
@@ -273,13 +276,12 @@ FROM
         SELECT
         FROM
           recount.usage_entries AS e
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = e."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $2
           AND s.session_id = e."session_id"
         WHERE
-          e.workspace_id = l.workspace_id
-          AND e.agent = l.agent
+          e.agent = l.agent
           AND e.response_key = l.response_key
-          AND e."workspace_id" = $2
-          AND e."timestamp" >= $3::timestamptz
+          AND e."workspace_id" = $3
+          AND e."timestamp" >= $4::timestamptz
       )
   ) AS disputed;

@@ -28,11 +28,11 @@ FROM
           NULL::bigint AS session_count
         FROM
           analytics.session_events AS e
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = e."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $1
           AND s.session_id = e."session_id"
         WHERE
-          e."workspace_id" = $1
-          AND e."timestamp" >= $2::timestamptz
+          e."workspace_id" = $2
+          AND e."timestamp" >= $3::timestamptz
           AND e.kind = 'compaction'
       ) AS x
     GROUP BY
@@ -43,4 +43,4 @@ ORDER BY
   compactions DESC,
   g."trigger" NULLS FIRST
 LIMIT
-  $3;
+  $4;

@@ -16,14 +16,13 @@ FROM
         SELECT
         FROM
           recount.usage_entries AS e
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = e."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $2
           AND s.session_id = e."session_id"
         WHERE
-          e.workspace_id = l.workspace_id
-          AND e.agent = l.agent
+          e.agent = l.agent
           AND e.response_key = l.response_key
-          AND e."workspace_id" = $2
-          AND e."timestamp" >= $3::timestamptz
+          AND e."workspace_id" = $3
+          AND e."timestamp" >= $4::timestamptz
       )
   ) AS disputed;
 
@@ -48,14 +47,13 @@ WITH
             SELECT
             FROM
               recount.usage_entries AS e
-              LEFT JOIN recount.sessions AS s ON s.workspace_id = e."workspace_id"
+              LEFT JOIN recount.sessions AS s ON s.workspace_id = $2
               AND s.session_id = e."session_id"
             WHERE
-              e.workspace_id = l.workspace_id
-              AND e.agent = l.agent
+              e.agent = l.agent
               AND e.response_key = l.response_key
-              AND e."workspace_id" = $2
-              AND e."timestamp" >= $3::timestamptz
+              AND e."workspace_id" = $3
+              AND e."timestamp" >= $4::timestamptz
           )
       ) AS disputed
     ORDER BY
@@ -63,7 +61,7 @@ WITH
       agent,
       response_key
     LIMIT
-      $4
+      $5
   )
 SELECT
   d.response_key AS response_id,
@@ -123,10 +121,16 @@ SELECT
   e.cost_usd::float8 AS cost_usd
 FROM
   disputed AS d
-  JOIN recount.usage_entries AS e ON e.workspace_id = d.workspace_id
+  JOIN recount.usage_entries AS e ON e.workspace_id = (
+    SELECT
+      $6::text
+  )
   AND e.agent = d.agent
   AND e.response_key = d.response_key
-  JOIN recount.transcripts AS t ON t.workspace_id = e.workspace_id
+  JOIN recount.transcripts AS t ON t.workspace_id = (
+    SELECT
+      $7::text
+  )
   AND t.row_set_id = e.row_set_id
 ORDER BY
   d.cost_range DESC,
@@ -136,4 +140,4 @@ ORDER BY
   t.id,
   e.entry_number
 LIMIT
-  $5;
+  $8;

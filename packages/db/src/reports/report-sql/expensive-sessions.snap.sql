@@ -26,7 +26,10 @@ SELECT
     FROM
       recount.usage_day_rollup AS u
     WHERE
-      u.workspace_id = f.workspace_id
+      u.workspace_id = (
+        SELECT
+          $1::text
+      )
       AND u.session_id = f.session_id
       AND NOT u.is_shared
   )::float8 AS own_cost_usd,
@@ -39,20 +42,23 @@ SELECT
     FROM
       recount.usage_day_rollup AS u
     WHERE
-      u.workspace_id = f.workspace_id
+      u.workspace_id = (
+        SELECT
+          $2::text
+      )
       AND u.session_id = f.session_id
       AND u.is_shared
   )::float8 AS shared_cost_usd,
   f.unpriced_count AS unpriced_responses
 FROM
   recount.sessions AS f
-  LEFT JOIN recount.sessions AS s ON s.workspace_id = f."workspace_id"
+  LEFT JOIN recount.sessions AS s ON s.workspace_id = $3
   AND s.session_id = f."session_id"
 WHERE
-  f."workspace_id" = $1
-  AND f."first_timestamp" >= $2::timestamptz
+  f."workspace_id" = $4
+  AND f."first_timestamp" >= $5::timestamptz
 ORDER BY
   f.cost_estimate_usd DESC NULLS LAST,
   f.session_id
 LIMIT
-  $3;
+  $6;

@@ -16,7 +16,6 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
@@ -31,8 +30,7 @@ WITH
             OR (d.first_bucket_start >= $4::timestamptz)
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -68,7 +66,10 @@ WITH
                   AND file_path IS NOT NULL
               ) AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $5::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -83,7 +84,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $5::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -133,12 +134,12 @@ FROM
                   FROM
                     "recount"."file_day_rollup" AS d
                   WHERE
-                    d.workspace_id = $6
-                    AND d.last_bucket_start >= $7::timestamptz
-                    AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+                    d.workspace_id = $7
+                    AND d.last_bucket_start >= $8::timestamptz
+                    AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
                     AND (
                       d.first_bucket_start IS NULL
-                      OR (d.first_bucket_start >= $9::timestamptz)
+                      OR (d.first_bucket_start >= $10::timestamptz)
                     )
                   UNION ALL
                   SELECT
@@ -146,11 +147,11 @@ FROM
                   FROM
                     parted_r
                 ) AS r
-                LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+                LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
                 AND s.session_id = r."session_id"
               WHERE
-                r."workspace_id" = $10
-                AND r."bucket_start" >= $11::timestamptz
+                r."workspace_id" = $12
+                AND r."bucket_start" >= $13::timestamptz
             ) AS session
         )
         ELSE coalesce(max(session_count), 0)
@@ -187,12 +188,12 @@ FROM
             FROM
               "recount"."file_day_rollup" AS d
             WHERE
-              d.workspace_id = $12
-              AND d.last_bucket_start >= $13::timestamptz
-              AND d.first_bucket_start > $14::timestamptz - interval '24 hours'
+              d.workspace_id = $14
+              AND d.last_bucket_start >= $15::timestamptz
+              AND d.first_bucket_start > $16::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $15::timestamptz)
+                OR (d.first_bucket_start >= $17::timestamptz)
               )
             UNION ALL
             SELECT
@@ -200,11 +201,11 @@ FROM
             FROM
               parted_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $18
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $16
-          AND r."bucket_start" >= $17::timestamptz
+          r."workspace_id" = $19
+          AND r."bucket_start" >= $20::timestamptz
         GROUP BY
           1,
           2
@@ -218,7 +219,7 @@ ORDER BY
   g."file_path" NULLS FIRST,
   g."project" NULLS FIRST
 LIMIT
-  $18;
+  $21;
 
 WITH
   parted_r AS MATERIALIZED (
@@ -238,7 +239,6 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
@@ -253,8 +253,7 @@ WITH
             OR (d.first_bucket_start >= $4::timestamptz)
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -290,7 +289,10 @@ WITH
                   AND file_path IS NOT NULL
               ) AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $5::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -305,7 +307,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $5::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -339,12 +341,12 @@ FROM
         FROM
           "recount"."file_day_rollup" AS d
         WHERE
-          d.workspace_id = $6
-          AND d.last_bucket_start >= $7::timestamptz
-          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          d.workspace_id = $7
+          AND d.last_bucket_start >= $8::timestamptz
+          AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $9::timestamptz)
+            OR (d.first_bucket_start >= $10::timestamptz)
           )
         UNION ALL
         SELECT
@@ -352,11 +354,11 @@ FROM
         FROM
           parted_r
       ) AS r
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
       AND s.session_id = r."session_id"
     WHERE
-      r."workspace_id" = $10
-      AND r."bucket_start" >= $11::timestamptz
+      r."workspace_id" = $12
+      AND r."bucket_start" >= $13::timestamptz
   ) AS k
 GROUP BY
   "file_path",

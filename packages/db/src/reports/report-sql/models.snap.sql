@@ -34,7 +34,6 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
@@ -49,8 +48,7 @@ WITH
             OR (d.first_bucket_start >= $4::timestamptz)
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -64,7 +62,10 @@ WITH
             FROM
               "recount"."usage_rollup" AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $5::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -82,7 +83,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $5::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -128,12 +129,12 @@ WITH
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $6
-          AND d.last_bucket_start >= $7::timestamptz
-          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          d.workspace_id = $7
+          AND d.last_bucket_start >= $8::timestamptz
+          AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $9::timestamptz)
+            OR (d.first_bucket_start >= $10::timestamptz)
           )
         UNION ALL
         SELECT
@@ -141,11 +142,11 @@ WITH
         FROM
           parted_u
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $10
-      AND u."bucket_start" >= $11::timestamptz
+      u."workspace_id" = $12
+      AND u."bucket_start" >= $13::timestamptz
       AND NOT u.is_shared
   )
 SELECT
@@ -289,12 +290,12 @@ FROM
             FROM
               "recount"."usage_day_rollup" AS d
             WHERE
-              d.workspace_id = $12
-              AND d.last_bucket_start >= $13::timestamptz
-              AND d.first_bucket_start > $14::timestamptz - interval '24 hours'
+              d.workspace_id = $14
+              AND d.last_bucket_start >= $15::timestamptz
+              AND d.first_bucket_start > $16::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $15::timestamptz)
+                OR (d.first_bucket_start >= $17::timestamptz)
               )
             UNION ALL
             SELECT
@@ -302,11 +303,11 @@ FROM
             FROM
               parted_u
           ) AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $18
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $16
-          AND u."bucket_start" >= $17::timestamptz
+          u."workspace_id" = $19
+          AND u."bucket_start" >= $20::timestamptz
           AND NOT u.is_shared
         GROUP BY
           1
@@ -350,4 +351,4 @@ ORDER BY
   responses DESC,
   g."model" NULLS FIRST
 LIMIT
-  $18;
+  $21;

@@ -25,7 +25,6 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
@@ -40,8 +39,7 @@ WITH
             OR (d.first_bucket_start >= $4::timestamptz)
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -89,7 +87,10 @@ WITH
                   is_own
               ) AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $5::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -109,7 +110,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $5::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -146,12 +147,12 @@ WITH
         FROM
           "recount"."tool_day_rollup" AS d
         WHERE
-          d.workspace_id = $6
-          AND d.last_bucket_start >= $7::timestamptz
-          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          d.workspace_id = $7
+          AND d.last_bucket_start >= $8::timestamptz
+          AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $9::timestamptz)
+            OR (d.first_bucket_start >= $10::timestamptz)
           )
         UNION ALL
         SELECT
@@ -159,11 +160,11 @@ WITH
         FROM
           parted_r
       ) AS r
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
       AND s.session_id = r."session_id"
     WHERE
-      r."workspace_id" = $10
-      AND r."bucket_start" >= $11::timestamptz
+      r."workspace_id" = $12
+      AND r."bucket_start" >= $13::timestamptz
       AND r.program IS NOT NULL
   )
 SELECT
@@ -239,12 +240,12 @@ FROM
             FROM
               "recount"."tool_day_rollup" AS d
             WHERE
-              d.workspace_id = $12
-              AND d.last_bucket_start >= $13::timestamptz
-              AND d.first_bucket_start > $14::timestamptz - interval '24 hours'
+              d.workspace_id = $14
+              AND d.last_bucket_start >= $15::timestamptz
+              AND d.first_bucket_start > $16::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $15::timestamptz)
+                OR (d.first_bucket_start >= $17::timestamptz)
               )
             UNION ALL
             SELECT
@@ -252,11 +253,11 @@ FROM
             FROM
               parted_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $18
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $16
-          AND r."bucket_start" >= $17::timestamptz
+          r."workspace_id" = $19
+          AND r."bucket_start" >= $20::timestamptz
           AND r.program IS NOT NULL
         GROUP BY
           1
@@ -283,7 +284,7 @@ ORDER BY
   calls DESC,
   g."program" NULLS FIRST
 LIMIT
-  $18;
+  $21;
 
 WITH
   parted_r AS MATERIALIZED (
@@ -312,7 +313,6 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
@@ -327,8 +327,7 @@ WITH
             OR (d.first_bucket_start >= $4::timestamptz)
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -376,7 +375,10 @@ WITH
                   is_own
               ) AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $5::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -396,7 +398,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $5::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -437,12 +439,12 @@ FROM
         FROM
           "recount"."tool_day_rollup" AS d
         WHERE
-          d.workspace_id = $6
-          AND d.last_bucket_start >= $7::timestamptz
-          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          d.workspace_id = $7
+          AND d.last_bucket_start >= $8::timestamptz
+          AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $9::timestamptz)
+            OR (d.first_bucket_start >= $10::timestamptz)
           )
         UNION ALL
         SELECT
@@ -450,11 +452,11 @@ FROM
         FROM
           parted_r
       ) AS r
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $11
       AND s.session_id = r."session_id"
     WHERE
-      r."workspace_id" = $10
-      AND r."bucket_start" >= $11::timestamptz
+      r."workspace_id" = $12
+      AND r."bucket_start" >= $13::timestamptz
       AND r.timed_calls > 0
       AND r.program IS NOT NULL
     GROUP BY

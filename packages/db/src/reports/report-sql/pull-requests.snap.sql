@@ -13,11 +13,11 @@ WITH
       ) AS number
     FROM
       analytics.session_events AS e
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = e."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $1
       AND s.session_id = e."session_id"
     WHERE
-      e."workspace_id" = $1
-      AND e."timestamp" >= $2::timestamptz
+      e."workspace_id" = $2
+      AND e."timestamp" >= $3::timestamptz
       AND e.kind = 'pull_request'
       AND e.name IS NOT NULL
     GROUP BY
@@ -36,7 +36,7 @@ WITH
       child.session_id
     FROM
       link
-      JOIN recount.sessions AS child ON child.workspace_id = $3
+      JOIN recount.sessions AS child ON child.workspace_id = $4
       AND child.parent_session_id = link.session_id
   ),
   usage AS MATERIALIZED (
@@ -51,7 +51,7 @@ WITH
     FROM
       recount.usage_day_rollup AS u
     WHERE
-      u.workspace_id = $4
+      u.workspace_id = $5
       AND NOT u.is_shared
       AND u.session_id IN (
         SELECT
@@ -141,5 +141,5 @@ UNION ALL
     last_ms DESC NULLS LAST,
     url
   LIMIT
-    $5
+    $6
 );

@@ -169,11 +169,11 @@ FROM
                   AND c.parent_session_id = f.session_id
               )
           ) AS repeated
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = f."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $5
           AND s.session_id = f."session_id"
         WHERE
-          f."workspace_id" = $5
-          AND f."first_timestamp" >= $6::timestamptz
+          f."workspace_id" = $6
+          AND f."first_timestamp" >= $7::timestamptz
           AND f.reported_cost_usd IS NOT NULL
       ) AS x
     GROUP BY
@@ -195,4 +195,4 @@ ORDER BY
   g."project" NULLS FIRST,
   g."first_timestamp" NULLS FIRST
 LIMIT
-  $7;
+  $8;

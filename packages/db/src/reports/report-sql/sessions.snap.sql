@@ -109,11 +109,11 @@ FROM
             GROUP BY
               session_id
           ) AS own ON own.session_id = f.session_id
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = f."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $4
           AND s.session_id = f."session_id"
         WHERE
-          f."workspace_id" = $4
-          AND f."first_timestamp" >= $5::timestamptz
+          f."workspace_id" = $5
+          AND f."first_timestamp" >= $6::timestamptz
       ) AS x
     GROUP BY
       GROUPING SETS (("day"), ())
@@ -125,4 +125,4 @@ ORDER BY
   sessions DESC,
   g."day" NULLS FIRST
 LIMIT
-  $6;
+  $7;

@@ -25,7 +25,6 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
@@ -40,8 +39,7 @@ WITH
             OR (d.first_bucket_start >= $4::timestamptz)
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -89,7 +87,10 @@ WITH
                   is_own
               ) AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $5::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -109,7 +110,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $5::timestamptz)
+            OR (d.first_bucket_start >= $6::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -150,23 +151,21 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $6
-          AND d.last_bucket_start >= $7::timestamptz
-          AND d.first_bucket_start > $8::timestamptz - interval '24 hours'
+          d.workspace_id = $7
+          AND d.last_bucket_start >= $8::timestamptz
+          AND d.first_bucket_start > $9::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $9::timestamptz)
+            OR (d.first_bucket_start >= $10::timestamptz)
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -180,7 +179,10 @@ WITH
             FROM
               "recount"."usage_rollup" AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $11::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -198,7 +200,7 @@ WITH
         WHERE
           (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $10::timestamptz)
+            OR (d.first_bucket_start >= $12::timestamptz)
           ) IS NOT TRUE
         OFFSET
           0
@@ -235,12 +237,12 @@ WITH
         FROM
           "recount"."tool_day_rollup" AS d
         WHERE
-          d.workspace_id = $11
-          AND d.last_bucket_start >= $12::timestamptz
-          AND d.first_bucket_start > $13::timestamptz - interval '24 hours'
+          d.workspace_id = $13
+          AND d.last_bucket_start >= $14::timestamptz
+          AND d.first_bucket_start > $15::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
-            OR (d.first_bucket_start >= $14::timestamptz)
+            OR (d.first_bucket_start >= $16::timestamptz)
           )
         UNION ALL
         SELECT
@@ -248,11 +250,11 @@ WITH
         FROM
           parted_r
       ) AS r
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $17
       AND s.session_id = r."session_id"
     WHERE
-      r."workspace_id" = $15
-      AND r."bucket_start" >= $16::timestamptz
+      r."workspace_id" = $18
+      AND r."bucket_start" >= $19::timestamptz
       AND r.tool_kind = 'agent'
   )
 SELECT
@@ -399,12 +401,12 @@ FROM
             FROM
               "recount"."tool_day_rollup" AS d
             WHERE
-              d.workspace_id = $17
-              AND d.last_bucket_start >= $18::timestamptz
-              AND d.first_bucket_start > $19::timestamptz - interval '24 hours'
+              d.workspace_id = $20
+              AND d.last_bucket_start >= $21::timestamptz
+              AND d.first_bucket_start > $22::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $20::timestamptz)
+                OR (d.first_bucket_start >= $23::timestamptz)
               )
             UNION ALL
             SELECT
@@ -412,11 +414,11 @@ FROM
             FROM
               parted_r
           ) AS r
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = r."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $24
           AND s.session_id = r."session_id"
         WHERE
-          r."workspace_id" = $21
-          AND r."bucket_start" >= $22::timestamptz
+          r."workspace_id" = $25
+          AND r."bucket_start" >= $26::timestamptz
           AND r.tool_kind = 'agent'
         GROUP BY
           1
@@ -485,12 +487,12 @@ FROM
             FROM
               "recount"."usage_day_rollup" AS d
             WHERE
-              d.workspace_id = $23
-              AND d.last_bucket_start >= $24::timestamptz
-              AND d.first_bucket_start > $25::timestamptz - interval '24 hours'
+              d.workspace_id = $27
+              AND d.last_bucket_start >= $28::timestamptz
+              AND d.first_bucket_start > $29::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
-                OR (d.first_bucket_start >= $26::timestamptz)
+                OR (d.first_bucket_start >= $30::timestamptz)
               )
             UNION ALL
             SELECT
@@ -498,7 +500,7 @@ FROM
             FROM
               parted_u
           ) AS u
-          LEFT JOIN recount.sessions AS child ON child.workspace_id = u.workspace_id
+          LEFT JOIN recount.sessions AS child ON child.workspace_id = $31
           AND child.session_id = u.session_id
           LEFT JOIN (
             SELECT
@@ -508,18 +510,18 @@ FROM
             FROM
               recount.tool_calls
             WHERE
-              workspace_id = $27
+              workspace_id = $32
               AND subagent_id IS NOT NULL
             GROUP BY
               session_id,
               subagent_id
           ) AS kind ON kind.session_id = coalesce(child.parent_session_id, u.session_id)
           AND kind.subagent_id = u.agent_id
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $33
           AND s.session_id = coalesce(child.parent_session_id, u.session_id)
         WHERE
-          u."workspace_id" = $28
-          AND u."bucket_start" >= $29::timestamptz
+          u."workspace_id" = $34
+          AND u."bucket_start" >= $35::timestamptz
           AND u.is_subagent
           AND NOT u.is_shared
         GROUP BY
@@ -569,4 +571,4 @@ ORDER BY
   calls DESC,
   g."subagent_type" NULLS FIRST
 LIMIT
-  $30;
+  $36;

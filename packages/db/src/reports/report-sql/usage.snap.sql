@@ -275,7 +275,6 @@ WITH
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
@@ -303,8 +302,7 @@ WITH
             )
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -318,7 +316,10 @@ WITH
             FROM
               "recount"."usage_rollup" AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $8::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -340,15 +341,15 @@ WITH
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $8::interval),
+                  (d.first_bucket_start + $9::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $9::interval),
+                  (d.last_bucket_start + $10::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $10::timestamptz
+              AND d.first_bucket_start >= $11::timestamptz
             )
           ) IS NOT TRUE
         OFFSET
@@ -364,40 +365,38 @@ WITH
       q.is_subagent,
       q.messages,
       q.user_messages,
-      (q.bucket_start + $11::interval) AS local_time
+      (q.bucket_start + $12::interval) AS local_time
     FROM
       (
         SELECT
-          d.workspace_id,
           d.session_id,
           min(d.first_bucket_start) AS first,
           max(d.last_bucket_start) AS last
         FROM
           "recount"."message_day_rollup" AS d
         WHERE
-          d.workspace_id = $12
-          AND d.last_bucket_start >= $13::timestamptz
-          AND d.first_bucket_start > $14::timestamptz - interval '24 hours'
+          d.workspace_id = $13
+          AND d.last_bucket_start >= $14::timestamptz
+          AND d.first_bucket_start > $15::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $15::interval),
+                  (d.first_bucket_start + $16::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $16::interval),
+                  (d.last_bucket_start + $17::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $17::timestamptz
+              AND d.first_bucket_start >= $18::timestamptz
             )
           ) IS NOT TRUE
         GROUP BY
-          1,
-          2
+          1
       ) AS s
       CROSS JOIN LATERAL (
         SELECT
@@ -411,7 +410,10 @@ WITH
             FROM
               "recount"."message_rollup" AS q
             WHERE
-              q.workspace_id = s.workspace_id
+              q.workspace_id = (
+                SELECT
+                  $19::text
+              )
               AND q.session_id = s.session_id
               AND q.bucket_start BETWEEN s.first AND s.last
             WINDOW
@@ -428,15 +430,15 @@ WITH
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $18::interval),
+                  (d.first_bucket_start + $20::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $19::interval),
+                  (d.last_bucket_start + $21::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $20::timestamptz
+              AND d.first_bucket_start >= $22::timestamptz
             )
           ) IS NOT TRUE
         OFFSET
@@ -480,28 +482,28 @@ WITH
           d.unpriced_responses,
           d.unpriced_tokens,
           d.default_priced_responses,
-          (d.first_bucket_start + $21::interval) AS local_time
+          (d.first_bucket_start + $23::interval) AS local_time
         FROM
           "recount"."usage_day_rollup" AS d
         WHERE
-          d.workspace_id = $22
-          AND d.last_bucket_start >= $23::timestamptz
-          AND d.first_bucket_start > $24::timestamptz - interval '24 hours'
+          d.workspace_id = $24
+          AND d.last_bucket_start >= $25::timestamptz
+          AND d.first_bucket_start > $26::timestamptz - interval '24 hours'
           AND (
             d.first_bucket_start IS NULL
             OR (
               (
                 date_bin(
                   '24 hours',
-                  (d.first_bucket_start + $25::interval),
+                  (d.first_bucket_start + $27::interval),
                   '2000-01-01Z'
                 ) = date_bin(
                   '24 hours',
-                  (d.last_bucket_start + $26::interval),
+                  (d.last_bucket_start + $28::interval),
                   '2000-01-01Z'
                 )
               )
-              AND d.first_bucket_start >= $27::timestamptz
+              AND d.first_bucket_start >= $29::timestamptz
             )
           )
         UNION ALL
@@ -510,11 +512,11 @@ WITH
         FROM
           parted_u
       ) AS u
-      LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+      LEFT JOIN recount.sessions AS s ON s.workspace_id = $30
       AND s.session_id = u."session_id"
     WHERE
-      u."workspace_id" = $28
-      AND u."bucket_start" >= $29::timestamptz
+      u."workspace_id" = $31
+      AND u."bucket_start" >= $32::timestamptz
   )
 SELECT
   g."messages" AS "messages",
@@ -561,7 +563,7 @@ SELECT
   g."shared_default_priced_responses" AS "shared_default_priced_responses",
   g."sessions" AS "sessions",
   (count(*) OVER ())::float8 - 1 AS group_count,
-  to_char(g."day" AT TIME ZONE 'UTC', $30) AS "key_day"
+  to_char(g."day" AT TIME ZONE 'UTC', $33) AS "key_day"
 FROM
   (
     SELECT
@@ -924,28 +926,28 @@ FROM
               d.unpriced_responses,
               d.unpriced_tokens,
               d.default_priced_responses,
-              (d.first_bucket_start + $31::interval) AS local_time
+              (d.first_bucket_start + $34::interval) AS local_time
             FROM
               "recount"."usage_day_rollup" AS d
             WHERE
-              d.workspace_id = $32
-              AND d.last_bucket_start >= $33::timestamptz
-              AND d.first_bucket_start > $34::timestamptz - interval '24 hours'
+              d.workspace_id = $35
+              AND d.last_bucket_start >= $36::timestamptz
+              AND d.first_bucket_start > $37::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
                 OR (
                   (
                     date_bin(
                       '24 hours',
-                      (d.first_bucket_start + $35::interval),
+                      (d.first_bucket_start + $38::interval),
                       '2000-01-01Z'
                     ) = date_bin(
                       '24 hours',
-                      (d.last_bucket_start + $36::interval),
+                      (d.last_bucket_start + $39::interval),
                       '2000-01-01Z'
                     )
                   )
-                  AND d.first_bucket_start >= $37::timestamptz
+                  AND d.first_bucket_start >= $40::timestamptz
                 )
               )
             UNION ALL
@@ -954,11 +956,11 @@ FROM
             FROM
               parted_u
           ) AS u
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = u."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $41
           AND s.session_id = u."session_id"
         WHERE
-          u."workspace_id" = $38
-          AND u."bucket_start" >= $39::timestamptz
+          u."workspace_id" = $42
+          AND u."bucket_start" >= $43::timestamptz
         GROUP BY
           1,
           2
@@ -999,28 +1001,28 @@ FROM
               d.is_subagent,
               d.messages,
               d.user_messages,
-              (d.first_bucket_start + $40::interval) AS local_time
+              (d.first_bucket_start + $44::interval) AS local_time
             FROM
               "recount"."message_day_rollup" AS d
             WHERE
-              d.workspace_id = $41
-              AND d.last_bucket_start >= $42::timestamptz
-              AND d.first_bucket_start > $43::timestamptz - interval '24 hours'
+              d.workspace_id = $45
+              AND d.last_bucket_start >= $46::timestamptz
+              AND d.first_bucket_start > $47::timestamptz - interval '24 hours'
               AND (
                 d.first_bucket_start IS NULL
                 OR (
                   (
                     date_bin(
                       '24 hours',
-                      (d.first_bucket_start + $44::interval),
+                      (d.first_bucket_start + $48::interval),
                       '2000-01-01Z'
                     ) = date_bin(
                       '24 hours',
-                      (d.last_bucket_start + $45::interval),
+                      (d.last_bucket_start + $49::interval),
                       '2000-01-01Z'
                     )
                   )
-                  AND d.first_bucket_start >= $46::timestamptz
+                  AND d.first_bucket_start >= $50::timestamptz
                 )
               )
             UNION ALL
@@ -1029,11 +1031,11 @@ FROM
             FROM
               parted_m
           ) AS m
-          LEFT JOIN recount.sessions AS s ON s.workspace_id = m."workspace_id"
+          LEFT JOIN recount.sessions AS s ON s.workspace_id = $51
           AND s.session_id = m."session_id"
         WHERE
-          m."workspace_id" = $47
-          AND m."bucket_start" >= $48::timestamptz
+          m."workspace_id" = $52
+          AND m."bucket_start" >= $53::timestamptz
         GROUP BY
           1
         UNION ALL
@@ -1078,4 +1080,4 @@ ORDER BY
   own_responses DESC,
   g."day" NULLS FIRST
 LIMIT
-  $49;
+  $54;
