@@ -24,7 +24,7 @@ const toName = (table: PgTable): string => {
 };
 
 /** Statements for Citus, in their order, by the table that each places: all rows of a workspace come to lie on one node. */
-function listPlacements(): { table: string; statement: string }[] {
+export function listPlacements(): { table: string; statement: string }[] {
   const first = toName(FIRST_TABLE);
   return [
     ...REFERENCE_TABLES.map(toName).map((table) => ({ table, statement: `SELECT create_reference_table('${table}')` })),
