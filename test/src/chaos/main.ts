@@ -50,4 +50,5 @@ async function main(): Promise<number> {
 
 // By way of `exit`, on which everything that was started is ended.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(INTERRUPTED_EXIT_CODE));
-process.exitCode = await main();
+// Node may wait for ever for what sockets that were cut off still have to send.
+process.exit(await main());
