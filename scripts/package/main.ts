@@ -15,7 +15,7 @@ const staging = join(root, 'dist', 'package');
 const ASSETS = ['drizzle', 'samples', 'apps/api/openapi.json', 'apps/web/dist', 'LICENSE', 'CHANGELOG.md'];
 /** What only development needs. */
 const NOT_COPIED = /\.map$|_snapshot\.json$/;
-const SWAGGER_UI_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+const SWAGGER_UI_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js'];
 
 interface Manifest {
   version: string;

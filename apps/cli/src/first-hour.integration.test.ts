@@ -98,6 +98,18 @@ describe('the first hour', () => {
     }
   });
 
+  it('refuses a file that is no transcript, and skips it in a folder', async () => {
+    for (const command of ['upload', 'backfill']) {
+      const alone = await type([command, 'README.md']);
+      expect(alone).toMatchObject({
+        exitCode: 1,
+        err: expect.stringContaining('README.md: not recognised as a transcript of any agent that recount reads'),
+      });
+      expect((await type([command, 'README.md', 'samples/claude-projects'])).exitCode).toBe(1);
+    }
+    expect((await type(['upload', 'apps/worker'])).exitCode).toBe(0);
+  });
+
   it('asks what failed', async () => {
     expect(await read('sessions', '--errors')).toContain('ERRORS');
     expect((await type(['issues'])).exitCode).toBe(0);

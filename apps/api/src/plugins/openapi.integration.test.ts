@@ -220,7 +220,8 @@ describe('/docs', () => {
     expect(policy).toContain("script-src 'self'");
     expect(policy).toContain("connect-src 'self'");
     const files = [...html.matchAll(/(?:src|href)="(\.\/[^"]+)"/g)].map((match) => match[1] ?? '');
-    expect(files).toHaveLength(4);
+    expect(files).toHaveLength(3);
+    expect(html).toContain('<link rel="icon" type="image/svg+xml" href="../favicon.svg">');
     for (const file of files) expect((await fetch(new URL(file, `${api.url}/docs/`))).status).toBe(200);
     expect((await fetch(`${api.url}/docs`)).url).toBe(`${api.url}/docs/`);
   });

@@ -19,13 +19,14 @@ export const problemResponse = (description: string, schema: ZodType = problemSc
 
 const DOCUMENT = new URL('../../openapi.json', import.meta.url);
 
+/** Its icon is the dashboard's. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <title>recount API</title>
 <link rel="stylesheet" href="./swagger-ui.css">
-<link rel="icon" type="image/png" href="./favicon-32x32.png">
+<link rel="icon" type="image/svg+xml" href="../favicon.svg">
 </head>
 <body>
 <div id="swagger-ui"></div>
@@ -45,7 +46,6 @@ const PACKAGED_FILES = new URL('../../swagger-ui/', import.meta.url);
 const FILES = {
   'swagger-ui.css': 'text/css',
   'swagger-ui-bundle.js': 'text/javascript',
-  'favicon-32x32.png': 'image/png',
 } as const;
 
 /** Serves /openapi.json, which the test of openapi-document.ts keeps, and pages at /docs, which need nothing from elsewhere. */

@@ -13,7 +13,7 @@ import { UsageError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
-import { describeSkip } from './format-report.ts';
+import { describeSkip, isRefusal } from './format-report.ts';
 
 interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
@@ -24,8 +24,8 @@ interface BackfillRequest extends BackfillOptions {
   signal: AbortSignal;
   /** Whether to show on stderr how far it is. Default true. */
   showsProgress?: boolean;
-  /** Whether to name each file that is skipped, and why. */
-  namesSkipped?: boolean;
+  /** Whether to name each file that is skipped, and why. Default: only given paths that are no transcripts. */
+  namesSkipped?: boolean | undefined;
   onEvent?: Parameters<typeof runBackfill>[0]['onEvent'];
 }
 
@@ -33,11 +33,14 @@ const STALL_MS = 20_000;
 const SHOW_MS = 1000;
 const ARRIVED = new Set<BackfillOutcome>(['queued', 'ingested', 'superseded', 'already-there', 'healed']);
 
-/** Runs a backfill, with a progress bar where stderr is a terminal, else with a line every few seconds. */
+/**
+ * Runs a backfill, with a progress bar where stderr is a terminal, else with a line every few seconds. `refused` counts the
+ * given paths themselves that are no transcripts by their content; what a folder holds besides transcripts is skipped.
+ */
 export async function backfillWithProgress(
   context: CliContext,
   request: BackfillRequest,
-): Promise<{ report: BackfillReport; elapsedMs: number }> {
+): Promise<{ report: BackfillReport; elapsedMs: number; refused: number }> {
   const startedAtMs = performance.now();
   const paths = request.paths.map((path) => toAbsolutePath(context.workingDirectory, path));
   const { sinceMs, signal } = request;
@@ -54,6 +57,7 @@ export async function backfillWithProgress(
     },
     () => undefined,
   );
+  let refused = 0;
   const troubles = new Set<string>();
   const noteTrouble = (reason: string): void => {
     if (!troubles.has(reason)) bar.note(`${reason}. Trying again …`);
@@ -73,8 +77,11 @@ export async function backfillWithProgress(
       if (event.kind === 'outcome' && ARRIVED.has(event.outcome)) memory?.confirm(event.location);
       if (event.kind === 'stalled') bar.note(toStallNote(event.waitingCount));
       if (event.kind === 'retrying') noteTrouble(event.reason);
-      if (request.namesSkipped && event.kind === 'outcome' && event.outcome === 'skipped') {
-        bar.note(`skipped: ${event.location}: ${describeSkip(event.reason ?? '')}`);
+      if (event.kind === 'outcome' && event.outcome === 'skipped') {
+        const { location, reason = '' } = event;
+        const isRefused = paths.includes(location) && isRefusal(reason);
+        if (isRefused) refused += 1;
+        if (request.namesSkipped ?? isRefused) bar.note(`skipped: ${location}: ${describeSkip(reason)}`);
       }
       latest = report;
       show();
@@ -82,7 +89,7 @@ export async function backfillWithProgress(
     };
     const sources = readSessions(paths, { ...options, memory });
     const report = await runBackfill({ target: request.target, onEvent }, sources, { ...request, stallMs: STALL_MS });
-    return { report, elapsedMs: performance.now() - startedAtMs };
+    return { report, elapsedMs: performance.now() - startedAtMs, refused };
   } finally {
     clearInterval(timer);
     bar.end();

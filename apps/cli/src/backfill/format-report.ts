@@ -24,6 +24,9 @@ export function describeSkip(reason: string): string {
   return SKIP_REASONS[reason as SkipReason] ?? describeRefusal(reason as Refusal);
 }
 
+/** Whether its content is the reason why something found is not ingested. */
+export const isRefusal = (reason: string): boolean => !Object.hasOwn(SKIP_REASONS, reason);
+
 /** The closing table: what was found, what became of it, and why not. */
 export function formatReport(report: BackfillReport, elapsedMs: number, isDryRun: boolean): string[] {
   const outcomes: [label: string, count: number, isAlwaysShown: boolean][] = isDryRun

@@ -51,7 +51,7 @@ export function createBackfillCommand(context: CliContext): Command {
       'after',
       `
 Interrupted, it goes on where it was when it is run again; what is there already is left alone. Ends with 1 where
-something failed. Reads nothing but the given paths, and follows no links within them. Without paths, it lists the agents
+something failed, or where a given file is no transcript. Reads nothing but the given paths, and follows no links within them. Without paths, it lists the agents
 that have sessions on this machine, honouring CLAUDE_CONFIG_DIR, CODEX_HOME, XDG_DATA_HOME and the like, and asks first.
 
 Examples:
@@ -79,7 +79,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
   const signal = context.listenForInterruption();
   const chosen = await openTarget(context, options);
   try {
-    const { report, elapsedMs } = await backfillWithProgress(context, {
+    const { report, elapsedMs, refused } = await backfillWithProgress(context, {
       paths,
       target: chosen?.target,
       targetId: options.rescan ? undefined : chosen?.id,
@@ -87,15 +87,16 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
       concurrency: options.concurrency,
       waitsForIngestion: options.wait,
       isDryRun,
-      namesSkipped: options.verbose ?? false,
+      namesSkipped: options.verbose,
       signal,
     });
     if (options.json)
       print(context, JSON.stringify({ ...report, isDryRun, elapsedMs: Math.round(elapsedMs) }, null, 2));
     else for (const line of formatReport(report, elapsedMs, isDryRun)) print(context, line);
-    if (report.skipped > 0 && !options.verbose && !options.json) note(context, '--verbose names what is skipped.');
+    if (report.skipped > refused && !options.verbose && !options.json)
+      note(context, '--verbose names what is skipped.');
     if (report.isInterrupted) note(context, 'Interrupted: run it again, and it goes on where it was.');
-    if (report.failed > 0) context.exitCode = 1;
+    if (report.failed + refused > 0) context.exitCode = 1;
     if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
   } finally {
     await chosen?.close();

@@ -19,7 +19,8 @@ export function createUploadCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Ends when everything is stored; a worker ingests it afterwards. For many files, \`recount backfill\` is quicker when
+Ends when everything is stored; a worker ingests it afterwards. Ends with 1 where something failed, or where a given
+file is no transcript; other files in a given folder are skipped. For many files, \`recount backfill\` is quicker when
 it is run again, and waits until all is ingested.
 
 Examples:
@@ -46,19 +47,20 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
   const signal = context.listenForInterruption();
   const place = await findApi(context, options);
   if (place === undefined) throw new CliError(NO_API_MESSAGE);
-  const { report } = await backfillWithProgress(context, {
+  const { report, refused } = await backfillWithProgress(context, {
     paths,
     target: createApiTarget(createApiClient(place)),
     asksFirst: false,
     waitsForIngestion: false,
     showsProgress: false,
+    namesSkipped: false,
     signal,
     onEvent: (event) => showOutcome(context, event, { asJson: options.json ?? false, describeSkip }),
   });
   const { queued, alreadyThere, healed, skipped, failed } = report;
   const healedText = healed > 0 ? `${healed} there already, damaged, and stored again, ` : '';
   note(context, `${queued} uploaded, ${alreadyThere} there already, ${healedText}${skipped} skipped, ${failed} failed`);
-  if (failed > 0) context.exitCode = 1;
+  if (failed + refused > 0) context.exitCode = 1;
   if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
 }
 

@@ -68,12 +68,12 @@ async function ingest(
   if (paths.length > 0) {
     const { connections, workspaceId } = installation;
     const target = createDirectTarget(connections, { workspaceId });
-    const { report, elapsedMs } = await backfillWithProgress(context, { paths, target, signal });
+    const { report, elapsedMs, refused } = await backfillWithProgress(context, { paths, target, signal });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
     print(context, '');
     // Once the tables are on disk, PostgreSQL deletes the write-ahead log of it all: more than the rows take.
     if (installation.isOwnDatabase) await installation.connections.database.database.execute(sql`CHECKPOINT`);
-    if (report.failed > 0 && isOnce) context.exitCode = 1;
+    if (report.failed + refused > 0 && isOnce) context.exitCode = 1;
   }
   // Of a process that was killed: its jobs come back when its heartbeats have stopped for long enough.
   if (isOnce && !signal.aborted) await waitUntilIdle(installation, signal);
