@@ -18,17 +18,21 @@ const WRITTEN_MEANWHILE = 'the agent wrote to its database meanwhile: run it aga
 /** Children beyond it stand on lines of their own, so that lines stay short. */
 const MAX_NESTED_CHARACTERS = 1024 * 1024;
 
-type Row = Record<string, SQLOutputValue>;
+export type Row = Record<string, SQLOutputValue>;
 
 /**
  * One session as canonical NDJSON (docs/formats/canonical-ndjson.md): a header, the session's row, then the rows of all its
  * tables by time. Nothing but one row and its children is held. With a write-ahead log the session is read in one snapshot, and
  * the agent goes on writing; without one no lock is held between two rows, and a change meanwhile is an error.
  */
-export async function* readSession(
+export function readSession(connection: DatabaseSync, store: ReadableStore, id: string): AsyncGenerator<Buffer, void> {
+  return readSnapshot(connection, () => toLines(connection, store, id));
+}
+
+/** The lines, in pieces of about 64 KiB, all from one moment. Rejects with a SourceError. */
+export async function* readSnapshot(
   connection: DatabaseSync,
-  store: ReadableStore,
-  id: string,
+  toLines: () => Iterable<object | string>,
 ): AsyncGenerator<Buffer, void> {
   try {
     const hasLog = connection.prepare('PRAGMA journal_mode').get()?.journal_mode === 'wal';
@@ -36,7 +40,7 @@ export async function* readSession(
     const toVersion = (): unknown => connection.prepare('PRAGMA data_version').get()?.data_version;
     const before = toVersion();
     let held = '';
-    for (const line of toLines(connection, store, id)) {
+    for (const line of toLines()) {
       held += `${typeof line === 'string' ? line : JSON.stringify(line)}\n`;
       if (held.length < CHUNK_CHARACTERS) continue;
       yield Buffer.from(held);
@@ -211,7 +215,7 @@ function toSortableTime(time: SQLOutputValue): number {
   return Date.parse(/[Zz]$|[+-]\d\d:?\d\d$/.test(time) ? time : `${time}Z`) || 0;
 }
 
-function toLine(table: string, { rowid, ...row }: Row): { table: string; rowid: unknown; row: object } {
+export function toLine(table: string, { rowid, ...row }: Row): { table: string; rowid: unknown; row: object } {
   const values = Object.entries(row).map(([name, value]) => [name, toJsonValue(value)]);
   return { table, rowid: toJsonValue(rowid ?? null), row: Object.fromEntries(values) };
 }
@@ -225,10 +229,10 @@ function toJsonValue(value: SQLOutputValue): unknown {
   return value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value;
 }
 
-function prepare(connection: DatabaseSync, sql: string): StatementSync {
+export function prepare(connection: DatabaseSync, sql: string): StatementSync {
   const statement = connection.prepare(sql);
   statement.setReadBigInts(true);
   return statement;
 }
 
-const quote = (name: string): string => (name === 'rowid' ? name : `"${name.replaceAll('"', '""')}"`);
+export const quote = (name: string): string => (name === 'rowid' ? name : `"${name.replaceAll('"', '""')}"`);

@@ -5,7 +5,8 @@ import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { AGENTS, type Agent, type SessionDatabase, type SessionTable } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
-import { readSession, toStoreError } from './canonical-ndjson.ts';
+import { quote, readSession, readSnapshot, toStoreError } from './canonical-ndjson.ts';
+import { type BlobDatabase, listBlobSession, toBlobLines } from './session-blobs.ts';
 
 /** An agent's store, open for reading. */
 export interface SessionStore {
@@ -51,6 +52,8 @@ export async function openSqliteStore(path: string, agents: readonly Agent[] = A
   const connection = connect();
   try {
     const tables = withStoreErrors(() => readTables(connection));
+    const blobs = findBlobs(path, tables, agents);
+    if (blobs !== undefined) return toBlobStore(blobs, connection, connect);
     const agent = chooseAgent(path, tables, agents);
     if (agent?.database === undefined) throw new SourceError('unsupported', 'a database of no known agent');
     const layout = toLayout(agent.database, tables);
@@ -72,6 +75,36 @@ export async function openSqliteStore(path: string, agents: readonly Agent[] = A
     connection.close();
     throw error;
   }
+}
+
+function findBlobs(path: string, tables: Tables, agents: readonly Agent[]): BlobDatabase | undefined {
+  for (const agent of agents) {
+    const layout = agent.blobs;
+    const { facts, blobs } = layout ?? {};
+    const hasFacts = facts !== undefined && tables.get(facts.table)?.has(facts.value) === true;
+    const columns = tables.get(blobs?.table ?? '');
+    const hasBlobs = blobs !== undefined && columns?.has(blobs.id) === true && columns.has(blobs.data);
+    if (layout !== undefined && hasFacts && hasBlobs) return { agent, layout, path };
+  }
+  return undefined;
+}
+
+function toBlobStore(database: BlobDatabase, connection: DatabaseSync, connect: () => DatabaseSync): SessionStore {
+  const { agent, path } = database;
+  return {
+    agent,
+    path,
+    listSessions: () => withStoreErrors(() => listBlobSession(connection, database)),
+    async *readSession(id) {
+      const own = connect();
+      try {
+        yield* readSnapshot(own, () => toBlobLines(own, database, id));
+      } finally {
+        own.close();
+      }
+    },
+    close: () => connection.close(),
+  };
 }
 
 async function loadSqlite(path: string): Promise<() => DatabaseSync> {
@@ -158,8 +191,6 @@ function toLayout({ sessions, rows, log }: SessionDatabase, tables: Tables): Lay
     log,
   };
 }
-
-const quote = (name: string): string => (name === 'rowid' ? name : `"${name.replaceAll('"', '""')}"`);
 
 function listSessions(connection: DatabaseSync, { sessions, rows, log }: Layout, folder: string): StoredSession[] {
   const changed = sessions.changed === undefined ? 'NULL' : quote(sessions.changed);

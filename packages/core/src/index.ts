@@ -2,6 +2,7 @@ export type {
   Agent,
   Format,
   Platform,
+  SessionBlobs,
   SessionDatabase,
   SessionFolder,
   SessionPlace,

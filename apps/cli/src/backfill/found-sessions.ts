@@ -34,7 +34,7 @@ export async function findOnMachine(context: CliContext, { agent: ids }: FindOpt
 /** Whether recount can ingest what lies there. */
 function isReadable({ agent, place }: FoundSessions): boolean {
   const hasReader = findReadableFormat(agent.id, 'session') !== undefined;
-  if (place.holds === 'database') return hasReader && agent.database !== undefined;
+  if (place.holds === 'database') return hasReader && (agent.database ?? agent.blobs) !== undefined;
   if (place.holds === 'folder') return hasReader && agent.folder !== undefined;
   return hasReader && place.holds === 'transcripts';
 }

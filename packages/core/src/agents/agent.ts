@@ -138,7 +138,7 @@ export type Platform = 'linux' | 'darwin' | 'win32';
  */
 export interface SessionPlace {
   /**
-   * `transcripts`: each file is a session, or a sub-agent's. `database`: an SQLite file with many sessions, `folder`: the head
+   * `transcripts`: each file is a session, or a sub-agent's. `database`: an SQLite file with one or many sessions, `folder`: the head
    * of a session that lies in many files; `packages/collect` reads both. `aside`: what lies beside sessions and is not brought; it is listed, so that nobody takes it for kept.
    */
   holds: 'transcripts' | 'database' | 'folder' | 'aside';
@@ -217,6 +217,20 @@ export interface SessionFolder {
   children?: string;
 }
 
+/**
+ * How an agent keeps each session in an SQLite file of its own, as blobs that refer to one another by their ids. `packages/collect` writes
+ * such a session as canonical NDJSON (docs/formats/canonical-ndjson.md).
+ */
+export interface SessionBlobs {
+  /** Its first row says what the session is. */
+  facts: { table: string; value: string };
+  blobs: { table: string; id: string; data: string };
+  /** What the row of facts says, without secrets. Empty if it cannot be read. */
+  readFacts(value: string): { sessionId?: string | undefined; rootId?: string | undefined; facts: JsonObject };
+  /** The ids of the messages, in their order, from the blob of the latest state. Empty if it cannot be read. */
+  readOrder(root: Uint8Array): string[];
+}
+
 /** A coding agent: all that recount knows about it is in its folder. */
 export interface Agent {
   /** The one name under which rows, reports, options and the API know it. */
@@ -227,6 +241,8 @@ export interface Agent {
   places?: readonly SessionPlace[];
   /** Of an agent with a place that holds a `database`. */
   database?: SessionDatabase;
+  /** Of an agent with a place that holds a `database` for each session. */
+  blobs?: SessionBlobs;
   /** Of an agent with a place that holds a `folder`. */
   folder?: SessionFolder;
   readPath?(path: string): PathIdentity;

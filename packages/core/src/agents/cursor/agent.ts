@@ -1,14 +1,17 @@
 import { isJsonObject, readText } from '../../records/fields.ts';
 import type { Agent, PathIdentity } from '../agent.ts';
+import { toCanonicalFormat } from '../canonical-lines.ts';
 import { toSubagentSessionId } from '../subagent-session-id.ts';
 import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
 import { createCursorReader, createCursorStreamReader } from './reader.ts';
+import { cursorBlobs } from './store.ts';
+import { createCursorStoreReader } from './store-reader.ts';
 
 const ROLES = new Set<unknown>(['user', 'assistant', 'system']);
 
 /**
- * Cursor: transcripts of its agent below `~/.cursor/projects/<project>/agent-transcripts`, and the output of
- * `cursor-agent --output-format stream-json`.
+ * Cursor: the store of each session of its CLI, transcripts of its agent below `~/.cursor/projects/<project>/agent-transcripts`, and
+ * the output of `cursor-agent --output-format stream-json`.
  */
 export const cursor: Agent = {
   id: 'cursor',
@@ -19,8 +22,11 @@ export const cursor: Agent = {
       bases: ['.cursor'],
       files: ['projects/*/agent-transcripts/*.jsonl', 'projects/*/agent-transcripts/*/**/*.jsonl'],
     },
+    { holds: 'database', bases: ['.cursor'], files: ['chats/*/*/store.db'] },
   ],
+  blobs: cursorBlobs,
   formats: [
+    toCanonicalFormat('cursor', createCursorStoreReader, ['cursor-transcript']),
     {
       id: 'cursor-transcript',
       kind: 'session',

@@ -12,7 +12,8 @@ import {
 } from '../reader-kit.ts';
 import type { BlockContent, TranscriptRecord } from '../records.ts';
 
-const TOOLS: ToolVocabulary = {
+/** What Cursor's agent calls its tools. */
+export const TOOLS: ToolVocabulary = {
   read: ['read', 'read_file', 'readfile', 'read_lints', 'readlints'],
   edit: [
     'edit',
@@ -54,7 +55,7 @@ export function createCursorReader(context: ReaderContext): Reader {
       if (type === undefined) return { type, timestampMs: undefined, records: [] };
       const timestampMs = kit.toTimeMs(line.timestamp ?? line.timestamp_ms);
       const content = readObject(line.message)?.content;
-      if (role === 'user') return { type, timestampMs, records: readUser(content, timestampMs, kit) };
+      if (role === 'user') return { type, timestampMs, records: readUser(content, { timestampMs }, kit) };
       if (role === 'assistant') {
         const message = newMessage('assistant', { timestampMs, blocks: toBlocks(content, kit, timestampMs) });
         return { type, timestampMs, records: [message] };
@@ -140,7 +141,7 @@ export function createCursorStreamReader(
         return [toSessionRecord({ sessionId: state.sessionId, cwd: kit.toId(line.cwd) }) ?? []].flat();
       }
       case 'user':
-        return readUser(content, timestampMs, kit);
+        return readUser(content, { timestampMs }, kit);
       case 'assistant': {
         const { model } = state;
         return [newMessage('assistant', { timestampMs, model, blocks: toBlocks(content, kit, timestampMs) })];
@@ -173,19 +174,28 @@ export function createCursorStreamReader(
 }
 
 /** What a person typed stands in `<user_query>`, behind what Cursor adds. */
-function readUser(content: JsonValue | undefined, timestampMs: number | undefined, kit: ReaderKit): TranscriptRecord[] {
+export function readUser(
+  content: JsonValue | undefined,
+  known: { timestampMs?: number | undefined; uuid?: string | null },
+  kit: ReaderKit,
+): TranscriptRecord[] {
   const elements = Array.isArray(content) ? content : [content ?? ''];
   if (elements.some((element) => /^tool[-_]result$/.test(readText(readObject(element)?.type) ?? ''))) {
-    return [newMessage('user', { timestampMs, blocks: toBlocks(content, kit, timestampMs) })];
+    return [newMessage('user', { ...known, blocks: toBlocks(content, kit, known.timestampMs) })];
   }
-  const records = kit.toPromptRecords(content, { timestampMs }, null);
+  const records = kit.toPromptRecords(content, known, known.uuid ?? null);
   return records.map((record) => {
     const query = record.kind === 'message' ? QUERY.exec(record.blocks[0]?.content_text ?? '')?.[1] : undefined;
     return query === undefined ? record : { ...record, promptText: kit.toPromptText(query.trim()) };
   });
 }
 
-function toBlocks(content: JsonValue | undefined, kit: ReaderKit, timestampMs: number | undefined): BlockContent[] {
+/** Content, with calls of tools and their results in any of Cursor's spellings. */
+export function toBlocks(
+  content: JsonValue | undefined,
+  kit: ReaderKit,
+  timestampMs: number | undefined,
+): BlockContent[] {
   return (Array.isArray(content) ? content : [content ?? '']).flatMap((element): BlockContent[] => {
     const block = readObject(element);
     const type = readText(block?.type)?.replace('-', '_');

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { statSync } from 'node:fs';
+import { basename, dirname } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Agent, CanonicalHeader, SessionBlobs } from '@recount/core';
+import { prepare, quote, type Row, toLine } from './canonical-ndjson.ts';
+
+/** A database that is one session, by its path. */
+export interface BlobDatabase {
+  agent: Agent;
+  layout: SessionBlobs;
+  path: string;
+}
+
+const LEFT_BRACE = 0x7b;
+
+/** The session, as a store lists it, if anything was said in it. */
+export function listBlobSession(connection: DatabaseSync, database: BlobDatabase) {
+  const { blobs } = database.layout;
+  const row = readFactsRow(connection, database);
+  const table = quote(blobs.table);
+  const count = connection.prepare(`SELECT count(*) AS n, max(rowid) AS last FROM ${table}`).get();
+  const [first] = listMessageIds(connection, database);
+  if (first === undefined) return [];
+  const version = createHash('sha256').update(`${row?.value} ${count?.n} ${count?.last}`);
+  const times = [database.path, `${database.path}-wal`].map(
+    (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs,
+  );
+  return [
+    {
+      id: row?.sessionId ?? basename(dirname(database.path)),
+      version: version.digest('base64url').slice(0, 22),
+      changedAtMs: Math.max(...times.map((time) => time ?? 0)),
+    },
+  ];
+}
+
+/**
+ * The row of facts, the messages in the order in which the latest state has them, that state, then what it no longer has, as it
+ * was written. A state that cannot be read has no order: all messages stand as they were written.
+ */
+export function* toBlobLines(connection: DatabaseSync, database: BlobDatabase, id: string): Generator<object> {
+  const { agent, layout } = database;
+  const { blobs } = layout;
+  const row = readFactsRow(connection, database);
+  const find = prepare(
+    connection,
+    `SELECT rowid AS "rowid", * FROM ${quote(blobs.table)} WHERE ${quote(blobs.id)} = ?`,
+  );
+  const read = (blobId: string | undefined): Row | undefined =>
+    blobId === undefined ? undefined : (find.get(blobId) as Row | undefined);
+  const header: CanonicalHeader = { recount: 'session', version: 1, agent: agent.id, session: id };
+  yield header;
+  if (row !== undefined) yield { table: layout.facts.table, row: row.facts };
+  const root = read(row?.rootId);
+  const data = root?.[blobs.data];
+  const ordered = data instanceof Uint8Array ? layout.readOrder(data) : [];
+  const seen = new Set<string>();
+  for (const blobId of ordered) {
+    const line = toMessageLine(read(blobId), blobs);
+    if (line === undefined) continue;
+    yield line;
+    seen.add(blobId);
+  }
+  if (root !== undefined && seen.size > 0) yield toLine(blobs.table, root);
+  for (const blobId of listMessageIds(connection, database)) {
+    const line = seen.has(blobId) ? undefined : toMessageLine(read(blobId), blobs);
+    if (line !== undefined) yield line;
+  }
+}
+
+function readFactsRow(connection: DatabaseSync, { layout }: BlobDatabase) {
+  const { table, value } = layout.facts;
+  const row = connection.prepare(`SELECT ${quote(value)} AS value FROM ${quote(table)} ORDER BY rowid LIMIT 1`).get();
+  const text = row?.value instanceof Uint8Array ? Buffer.from(row.value).toString() : row?.value;
+  return typeof text === 'string' ? { value: text, ...layout.readFacts(text) } : undefined;
+}
+
+/** Ids of the blobs that may be JSON, as they were written. */
+function* listMessageIds(connection: DatabaseSync, { layout }: BlobDatabase): Generator<string> {
+  const { table, id, data } = layout.blobs;
+  const rows = connection
+    .prepare(
+      `SELECT ${quote(id)} AS id FROM ${quote(table)} WHERE hex(substr(${quote(data)}, 1, 1)) = ? ORDER BY rowid`,
+    )
+    .iterate(LEFT_BRACE.toString(16).toUpperCase());
+  for (const row of rows) yield String(row.id);
+}
+
+/** A row whose bytes are JSON, with these as text; undefined for any other. */
+function toMessageLine(row: Row | undefined, { table, data }: SessionBlobs['blobs']): object | undefined {
+  const value = row?.[data];
+  const text = value instanceof Uint8Array ? Buffer.from(value).toString() : value;
+  if (row === undefined || typeof text !== 'string') return undefined;
+  try {
+    JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return toLine(table, { ...row, [data]: text });
+}

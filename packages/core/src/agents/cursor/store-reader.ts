@@ -1,0 +1,117 @@
+import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import type { JsonObject, JsonValue } from '../../rows.ts';
+import type { Reader, ReaderContext } from '../agent.ts';
+import { type CanonicalRow, readCanonicalRow, readJsonColumn } from '../canonical-lines.ts';
+import { newMessage } from '../new-records.ts';
+import { createReaderKit, type ReaderKit, toCutTitle, toSessionRecord } from '../reader-kit.ts';
+import type { TranscriptRecord } from '../records.ts';
+import { readUser, TOOLS, toBlocks } from './reader.ts';
+import { readWorkspace } from './store.ts';
+
+interface CursorStoreState {
+  rootId: string | null;
+  /** Behind the state: what follows is no longer in the conversation, or a sub-agent's. */
+  isPastRoot: boolean;
+}
+
+/** Reads sessions of the CLI's store, as `packages/collect` writes them. They have no usage and no times but their beginning. */
+export function createCursorStoreReader(
+  context: ReaderContext,
+  state: CursorStoreState = { rootId: null, isPastRoot: false },
+): Reader {
+  const kit = createReaderKit(context, TOOLS);
+
+  const readFacts = (facts: JsonObject): TranscriptRecord[] => {
+    state.rootId = kit.toId(facts.latestRootBlobId);
+    const title = readText(facts.name);
+    const session = toSessionRecord({ sessionId: kit.toId(facts.agentId) });
+    // What a session is called until it has a name.
+    const isNamed = title !== null && title !== '' && title !== 'New Agent';
+    return [session ?? [], isNamed ? toCutTitle('generated', title) : []].flat();
+  };
+
+  const readBlob = ({ row }: CanonicalRow): TranscriptRecord[] | undefined => {
+    if (state.rootId !== null && row.id === state.rootId) {
+      state.isPastRoot = true;
+      const bytes = readText(readObject(row.data)?.base64) ?? '';
+      return [toSessionRecord({ cwd: kit.toId(readWorkspace(Buffer.from(bytes, 'base64'))) }) ?? []].flat();
+    }
+    const message = readJsonColumn(row.data);
+    if (state.isPastRoot) return [];
+    return isJsonObject(message) ? readMessage(message, kit) : undefined;
+  };
+
+  return {
+    state,
+    read(line) {
+      if (line.recount === 'session') return { type: 'header', timestampMs: undefined, records: [] };
+      const row = readCanonicalRow(line);
+      const type = row?.table ?? 'unknown';
+      if (row?.table === 'meta') {
+        return { type, timestampMs: kit.toTimeMs(row.row.createdAt), records: readFacts(row.row) };
+      }
+      const records = row?.table === 'blobs' ? readBlob(row) : undefined;
+      return { type, timestampMs: undefined, records: records ?? [{ kind: 'unknown', type, name: type }] };
+    },
+  };
+}
+
+/** A message as Cursor gives it to the model, in the shape of Vercel's AI SDK; undefined if it is of no known role. */
+function readMessage(message: JsonObject, kit: ReaderKit): TranscriptRecord[] | undefined {
+  const { role, content } = message;
+  const options = readCursorOptions(message);
+  if (role === 'user') {
+    if (options?.isSummary === true) {
+      const event = { kind: 'compaction', name: null, details: {} } as const;
+      return [kit.toEvent(event, null, undefined), newMessage('summary', { blocks: kit.toBlocks(content) })];
+    }
+    // What surrounds the session stands in a message of its own, in tags.
+    if (isContext(content)) return [newMessage('user', { blocks: kit.toBlocks(content) })];
+    // A blob's id is that of any equal text; the request's is the prompt's own, and the same in copies.
+    return readUser(content, { uuid: kit.toId(options?.requestId) }, kit);
+  }
+  if (role === 'assistant') {
+    const model = kit.toId(findModel(content));
+    const elements = Array.isArray(content) ? content.map(toApiElement) : content;
+    return [newMessage('assistant', { model, blocks: toBlocks(elements, kit, undefined) })];
+  }
+  if (role === 'tool' && Array.isArray(content)) return content.map((result) => readResult(result, message, kit));
+  return role === 'system' ? [newMessage('system', { blocks: kit.toBlocks(content) })] : undefined;
+}
+
+function readResult(value: JsonValue, message: JsonObject, kit: ReaderKit): TranscriptRecord {
+  const result = readObject(value);
+  const outcome = readObject(readCursorOptions(message)?.highLevelToolCallResult);
+  const output = readObject(outcome?.output);
+  const isDenied = output?.rejected !== undefined || output?.permissionDenied !== undefined;
+  const hasFailed = [outcome?.isError, output?.isError, result?.isError].includes(true);
+  const isError = hasFailed || isDenied || output?.failure !== undefined || output?.error !== undefined;
+  const content = result?.result ?? null;
+  const text = typeof content === 'string' || Array.isArray(content) ? content : JSON.stringify(content);
+  return kit.toToolResultMessage({ id: result?.toolCallId, content: text, isError, isDenied }, {});
+}
+
+function isContext(content: JsonValue | undefined): boolean {
+  const elements = Array.isArray(content) ? content : [content ?? ''];
+  const texts = elements.map((element) => readText(element) ?? readText(readObject(element)?.text) ?? '');
+  return /^\s*<[a-z_]+>/.test(texts[0] ?? '') && !texts.some((text) => text.includes('<user_query>'));
+}
+
+function findModel(content: JsonValue | undefined): JsonValue | undefined {
+  const elements = Array.isArray(content) ? content : [];
+  return elements
+    .map((element) => readCursorOptions(readObject(element))?.modelName)
+    .find((name) => name !== undefined);
+}
+
+const readCursorOptions = (value: JsonObject | undefined): JsonObject | undefined =>
+  readObject(readObject(value?.providerOptions)?.cursor);
+
+/** Thinking in the shape of the Anthropic API; the rest is known as it is. */
+function toApiElement(element: JsonValue): JsonValue {
+  const part = readObject(element);
+  if (part?.type === 'reasoning') {
+    return { type: 'thinking', thinking: part.text ?? '', signature: part.signature ?? null };
+  }
+  return part?.type === 'redacted-reasoning' ? { type: 'redacted_thinking', data: part.data ?? '' } : element;
+}
