@@ -79,15 +79,15 @@ Examples:
 }
 
 async function flush(context: CliContext, options: FlushOptions): Promise<void> {
-  const [{ toSpoolFolder }, { findRecordTarget, toTargetName }, { flushSpool }, { formatBytes }] = await Promise.all([
-    import('../live/live-setup.ts'),
+  const [{ toDataDirectory }, { findRecordTarget, toTargetName }, { flushSpool }, { formatBytes }] = await Promise.all([
+    import('../local/data-directory.ts'),
     import('../live/record-target.ts'),
     import('../live/flush-spool.ts'),
     import('../terminal/format-values.ts'),
   ]);
   const target = await findRecordTarget(context, options);
   let count = 0;
-  for await (const stream of flushSpool(toSpoolFolder(context), target, context.listenForInterruption())) {
+  for await (const stream of flushSpool(toDataDirectory(context).liveSpool, target, context.listenForInterruption())) {
     const { streamId, sizeBytes, note, state, reason } = stream;
     count += 1;
     if (state !== 'sent') context.exitCode = 1;

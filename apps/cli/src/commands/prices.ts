@@ -32,7 +32,7 @@ interface DiffOptions {
   json?: boolean;
 }
 
-const REPRICE_HINT = 'They hold for what comes; `recount reprice` applies them to what is there.';
+const REPRICE_HINT = 'New transcripts are priced so; `recount reprice` applies it to those that are stored.';
 
 export function createPricesCommand(context: CliContext): Command {
   const prices = new Command('prices')
@@ -198,7 +198,7 @@ async function readEffects(client: ApiClient, name: string, options: PricesOptio
     cacheWrite5mUsdPerMillion: cacheWrite,
   };
   const effects = estimatePriceEffect(price, report?.rows ?? []);
-  if (effects.length === 0) return [`No stored response is of ${name}: the price holds for what comes.`];
+  if (effects.length === 0) return [`No stored response is of ${name}: the price is for those to come.`];
   return effects.map(
     ({ model, responses, costUsd, estimatedUsd }) =>
       `${model}: ${formatCountOf(responses, 'response')}, ${formatUsd(costUsd)} now, about ${formatUsd(estimatedUsd)} at this price`,

@@ -6,9 +6,9 @@ import {
   findWorkspaceByName,
 } from '@recount/db';
 import type { IngestDependencies } from '@recount/ingest';
-import { createJobQueue, type JobQueue } from '@recount/ingest/queue';
-import { type RawStoreConfig, readRawStoreConfig, readServiceConfig } from '@recount/service/config';
-import { createRawStore, type RawStore } from '@recount/storage';
+import type { JobQueue } from '@recount/ingest/queue';
+import type { RawStoreConfig } from '@recount/service/config';
+import type { RawStore } from '@recount/storage';
 import { ulid } from 'ulid';
 import { type CliContext, note, START_COMMAND } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
@@ -33,6 +33,7 @@ const MAX_CONNECTIONS = 8;
 
 /** Of DATABASE_URL and RECOUNT_RAW_STORE, else of the local installation, which must be running. Throws ConfigError, CliError. */
 export async function findInstallationConfig(context: CliContext): Promise<InstallationConfig> {
+  const { readRawStoreConfig, readServiceConfig } = await import('@recount/service/config');
   if (context.environment.DATABASE_URL) return readServiceConfig(context.environment);
   const { databaseUrl, rawStore } = await findLocalPlace(context);
   return { databaseUrl, rawStore: readRawStoreConfig({ ...context.environment, RECOUNT_RAW_STORE: rawStore }) };
@@ -55,6 +56,11 @@ async function findLocalPlace(context: CliContext): Promise<{ databaseUrl: strin
 
 /** Connects to database, raw store and queue. Throws SchemaVersionError where the database is not migrated. */
 export async function openInstallation(config: InstallationConfig): Promise<OpenInstallation> {
+  // Commands that need the database alone are twice as fast without these.
+  const [{ createJobQueue }, { createRawStore }] = await Promise.all([
+    import('@recount/ingest/queue'),
+    import('@recount/storage'),
+  ]);
   const { databaseUrl: connectionString } = config;
   // What breaks shows in the next query, too; there is nobody else to tell.
   const onError = (): void => undefined;

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { type AgentParser, parserFor, type RunnableAgent } from '@recount/core/live';
 import type { CliContext } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
@@ -14,15 +13,13 @@ import { createJsonView, createLineView, createRawView, type StreamView } from '
 /** Of all streams that wait, in bytes. */
 const MAX_SPOOL_BYTES = 1024 * 1024 * 1024;
 
-export const toSpoolFolder = (context: CliContext): string => join(toDataDirectory(context).path, 'live-spool');
-
 /** Throws UsageError, before anything is started. Undefined where nothing is to be recorded. */
 export async function readRecordTarget(context: CliContext, options: LiveOptions): Promise<RecordTarget | undefined> {
   if (options.json && !options.stream) throw new UsageError('--json and --no-stream exclude each other.');
   const isAsked = options.record || options.server !== undefined;
   if (!isAsked) return undefined;
   // A data directory that cannot be named is told now, not while the agent runs.
-  toSpoolFolder(context);
+  toDataDirectory(context);
   return await findRecordTarget(context, options);
 }
 
@@ -36,7 +33,7 @@ export async function startRecordingOf(
 ): Promise<Recording | undefined> {
   if (agent === undefined || target === undefined) return undefined;
   const recording = await startRecording({
-    folder: toSpoolFolder(context),
+    folder: toDataDirectory(context).liveSpool,
     maxSpoolBytes: MAX_SPOOL_BYTES,
     target,
     agent: agent.id,

@@ -16,6 +16,8 @@ export interface DataDirectory {
   lock: string;
   /** There once the samples were loaded. */
   samplesMark: string;
+  /** Recorded streams that are not sent yet. */
+  liveSpool: string;
   log: string;
 }
 
@@ -33,6 +35,7 @@ export function toDataDirectory({ environment, workingDirectory }: CliContext): 
     credentials: join(path, 'credentials.json'),
     lock: join(path, 'running.json'),
     samplesMark: join(path, 'samples-loaded'),
+    liveSpool: join(path, 'live-spool'),
     log: join(path, 'logs', 'recount.log'),
   };
 }

@@ -59,7 +59,7 @@ const child = {
 } as Session;
 const loaded = {
   session,
-  isCut: false,
+  is_cut: false,
   messages: [
     message('user', 1, [{ content_text: 'Please fix it' }]),
     message('assistant', 2, [
@@ -101,7 +101,7 @@ const loaded = {
   subagents: [
     {
       session: child,
-      isCut: false,
+      is_cut: false,
       subagents: [],
       messages: [message('assistant', 1, [{ content_text: 'I looked.' }])],
     },

@@ -84,7 +84,7 @@ function formatTurns(loaded: LoadedSession, options: ShowOptions): ShownLine[] {
   for (const child of options.line === undefined ? (children.get(undefined) ?? []) : []) {
     lines.push(...formatSubagent(child, options));
   }
-  if (loaded.isCut) lines.push({ text: '… more messages than can be shown at once', style: 'dim' });
+  if (loaded.is_cut) lines.push({ text: '… and more messages or sub-agents than are shown at once', style: 'dim' });
   return lines;
 }
 

@@ -3,7 +3,7 @@ import { formatCell, toCostDecimals } from '../report/format-cell.ts';
 import type { StyledLine } from '../report/report-table.ts';
 import { formatCount, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
-import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
+import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
 export interface CostReasons {
   session: SessionDetail;
@@ -15,12 +15,16 @@ export interface CostReasons {
 const CLASSES = { input: 'input', output: 'output', cache_read: 'cache read', cache_write: 'cache write' } as const;
 /** Parts that make up less of the whole are summed up. */
 const MAX_PARTS = 12;
+const MAX_TITLE_WIDTH = 100;
 
 /** Why a session cost what it cost: by class and rate, the most expensive responses, what is shared, unfinalised and unpriced. */
 export function formatCosts(reasons: CostReasons, layout: { timeZone: string; maxWidth: number }): StyledLine[] {
   const { session } = reasons;
   const money = toMoney(session.cost_estimate_usd ?? 0);
-  const title = toSingleLine(session.title ?? session.initial_prompt ?? session.session_id).slice(0, 100);
+  const title = cutToWidth(
+    toSingleLine(session.title ?? session.initial_prompt ?? session.session_id),
+    Math.min(layout.maxWidth, MAX_TITLE_WIDTH),
+  );
   return [
     { text: title, style: 'bold' },
     { text: toSingleLine(session.session_id), style: 'dim' },

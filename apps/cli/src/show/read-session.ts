@@ -6,8 +6,8 @@ import type { ApiClient } from '../connection/api-client.ts';
 export interface LoadedSession {
   session: Session;
   messages: Message[];
-  /** Whether there are more messages than are loaded. */
-  isCut: boolean;
+  /** Whether there are more messages or sub-agents than are loaded. Named as in the JSON that it is part of. */
+  is_cut: boolean;
   subagents: LoadedSession[];
 }
 
@@ -39,17 +39,16 @@ export async function loadSession(
     cursor = page?.next_cursor ?? undefined;
   } while (cursor !== undefined && messages.length < MAX_MESSAGES);
   const query = { sort: 'first_timestamp', order: 'asc', limit: MAX_SUBAGENTS };
-  const children = hasSubagents
-    ? ((await client.request<SessionList>(`${path}/subagents`, { query, signal }))?.sessions ?? [])
-    : [];
+  const children = hasSubagents ? await client.request<SessionList>(`${path}/subagents`, { query, signal }) : undefined;
   const subagents: LoadedSession[] = [];
-  for (const child of children) {
+  for (const child of children?.sessions ?? []) {
     // Whatever transcripts claim: a session is no sub-agent of itself.
     if (child.session_id !== session.session_id) {
       subagents.push(await loadSession(client, child, { hasSubagents: false, signal }));
     }
   }
-  return { session, messages, isCut: cursor !== undefined, subagents };
+  const isCut = cursor !== undefined || typeof children?.next_cursor === 'string';
+  return { session, messages, is_cut: isCut, subagents };
 }
 
 /** The session as one HTML, Markdown or JSON document. */

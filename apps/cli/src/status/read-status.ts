@@ -3,7 +3,6 @@ import { type CliContext, START_COMMAND } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import { type ApiPlace, createApiClient } from '../connection/api-client.ts';
 import { type ApiOptions, findApi } from '../connection/find-api.ts';
-import { toSpoolFolder } from '../live/live-setup.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { findRunning } from '../local/installation-lock.ts';
 import { measureFolder } from '../local/measure-folder.ts';
@@ -15,8 +14,8 @@ import { MAX_FAILURES, type Status } from './status.ts';
  */
 export async function readStatus(context: CliContext, options: ApiOptions): Promise<Status> {
   const { RECOUNT_SERVER, DATABASE_URL } = context.environment;
-  const spoolBytes = await measureFolder(toSpoolFolder(context));
   const directory = toDataDirectory(context);
+  const spoolBytes = await measureFolder(directory.liveSpool);
   const isNamed = options.server !== undefined || Boolean(RECOUNT_SERVER);
   const running = isNamed || DATABASE_URL ? undefined : await findRunning(directory.lock);
   if (running === undefined && (isNamed || !DATABASE_URL)) {
