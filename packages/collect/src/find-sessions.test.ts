@@ -111,6 +111,22 @@ it('names what lies beside the sessions and is not brought', async () => {
   ]);
 });
 
+it('finds sessions of Cowork, and of the agent that it hands tasks on with', async () => {
+  const folder = 'Library/Application Support/Claude/local-agent-mode-sessions/organisation/account';
+  const session = `${folder}/local_1/.claude/projects/-sessions-heron`;
+  const sessions = [
+    ...[`${session}/one.jsonl`, `${session}/one/subagents/agent-a.jsonl`],
+    `${folder}/agent/local_ditto_2/.claude/projects/-sessions-heron/two.jsonl`,
+  ];
+  const logs = [`${folder}/local_1/audit.jsonl`, `${folder}/agent/local_ditto_2/audit.jsonl`];
+  await write(...sessions, ...logs, `${folder}/local_1.json`, `${folder}/local_1/outputs/notes.jsonl`);
+  const found = await findSessions({ platform: 'darwin', environment: {}, homeFolder });
+  expect(found.map(({ place, files }) => [place.holds, files.map(({ path }) => relative(homeFolder, path))])).toEqual([
+    ['transcripts', sessions],
+    ['aside', logs],
+  ]);
+});
+
 it('names what there is no permission to look into, once, and goes on', async () => {
   await write('.claude/projects/closed/one.jsonl', '.claude/projects/open/two.jsonl', '.codex/sessions/2026/a.jsonl');
   const closed = [join(homeFolder, '.claude/projects/closed'), join(homeFolder, '.codex/sessions')];

@@ -64,6 +64,14 @@ export const claudeCodeProgram: AgentProgram = {
   createReader: createClaudeCodeReader,
 };
 
+/** Data of the desktop app, in which Claude Cowork runs Claude Code with a folder of settings for each session. */
+const COWORK_BASES = [
+  '.config/Claude',
+  'Library/Application Support/Claude',
+  'AppData/Roaming/Claude',
+  'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude',
+];
+
 /** https://code.claude.com/docs: session files below `~/.claude/projects`, and `claude -p --output-format stream-json`. */
 export const claudeCode: Agent = {
   id: 'claude-code',
@@ -85,16 +93,17 @@ export const claudeCode: Agent = {
       ...{ variable: 'CLAUDE_CONFIG_DIR', bases: ['.claude', '.config/claude'] },
       files: ['history.jsonl'],
     },
-    // Claude Cowork, in the desktop app's data.
     {
-      holds: 'transcripts',
-      bases: [
-        '.config/Claude',
-        'Library/Application Support/Claude',
-        'AppData/Roaming/Claude',
-        'AppData/Local/Packages/Claude_pzs8sxrjxfjjc/LocalCache/Roaming/Claude',
+      ...{ holds: 'transcripts', bases: COWORK_BASES },
+      files: [
+        'local-agent-mode-sessions/*/*/*/.claude/projects/**/*.jsonl',
+        // Those that Cowork's own agent runs, which hands tasks on.
+        'local-agent-mode-sessions/*/*/agent/*/.claude/projects/**/*.jsonl',
       ],
-      files: ['local-agent-mode-sessions/*/*/*/.claude/projects/**/*.jsonl'],
+    },
+    {
+      ...{ holds: 'aside', what: 'Cowork’s log of what its sessions streamed', bases: COWORK_BASES },
+      files: ['local-agent-mode-sessions/*/*/*/audit.jsonl', 'local-agent-mode-sessions/*/*/agent/*/audit.jsonl'],
     },
   ],
   formats: [sessionFormat, streamFormat],
