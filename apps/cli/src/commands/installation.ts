@@ -5,8 +5,8 @@ import { Command } from 'commander';
 import { type CliContext, note, print, START_COMMAND } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
 import type { DataDirectory } from '../local/data-directory.ts';
+import { formatPlaces } from '../local/format-installation.ts';
 import { measureFolder } from '../local/measure-folder.ts';
-import { formatBytes } from '../terminal/format-values.ts';
 
 const STOP_TIMEOUT_MS = 90_000;
 const POLL_MS = 100;
@@ -78,7 +78,7 @@ async function uninstall(context: CliContext, isAgreed: boolean): Promise<void> 
   }
   if (found.length === 0) return note(context, `There is nothing in ${directory.path}.`);
   await requireInstallation(directory);
-  for (const { path, what, bytes } of found) print(context, `${formatBytes(bytes).padStart(8)}  ${path}  (${what})`);
+  for (const line of formatPlaces(found)) print(context, line);
   if (!(await confirm(context, 'Delete all of this for good?', isAgreed))) return note(context, 'Nothing is deleted.');
   const pid = await stop(directory);
   if (pid !== undefined) note(context, `recount (process ${pid}) has stopped.`);

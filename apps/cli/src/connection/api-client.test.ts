@@ -50,6 +50,19 @@ describe('the API client', () => {
     await expect(answer).rejects.toMatchObject({ code, retryAfterMs, message: 'A title: a detail' });
   });
 
+  it('says how to get a scope that the key lacks', async () => {
+    const missing = {
+      ...problem,
+      type: 'urn:recount:problem:missing-scope',
+      detail: 'This needs a key with the scope read',
+    };
+    const server = await startReplyServer((_request, response) => replyJson(response, missing, { status: 403 }));
+    await expect(createApiClient({ url: server.url, key: 'k' }).request('/')).rejects.toMatchObject({
+      code: 'denied',
+      message: expect.stringMatching(/RECOUNT_API_KEY.*--scopes read`.*\n.*keys approve CODE --scopes ingest,read`/),
+    });
+  });
+
   it('tries an upload again that broke off on its way', async () => {
     const type = 'urn:recount:problem:upload-aborted';
     const server = await startReplyServer((_request, response) =>

@@ -115,7 +115,19 @@ const isWrongCall = ({ type, errors = [] }: Problem): boolean =>
 /** Where parameters are at fault, what is wrong with each. */
 function toProblemMessage({ type, title, detail, errors = [] }: Problem): string {
   if (type === toProblemType('unknown-name')) return detail;
-  return [`${title}: ${detail}`, ...errors.map(({ field, message }) => `  ${field}: ${message}`)].join('\n');
+  const advice = type === toProblemType('missing-scope') ? toScopeAdvice(detail) : [];
+  return [`${title}: ${detail}`, ...errors.map(({ field, message }) => `  ${field}: ${message}`), ...advice].join('\n');
+}
+
+/** How to get a key with the scope that the problem ends with. */
+function toScopeAdvice(detail: string): string[] {
+  const scope = detail.split(' ').at(-1);
+  return [
+    `Set RECOUNT_API_KEY to a key that has it: \`recount keys create --name NAME --scopes ${scope}\` on the server makes one.`,
+    ...(scope === 'read'
+      ? ['A machine gets it when it connects, by `recount keys approve CODE --scopes ingest,read`.']
+      : []),
+  ];
 }
 
 /** Of seconds, or a date. */

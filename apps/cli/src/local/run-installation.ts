@@ -9,6 +9,7 @@ import { type CliContext, note, print, START_COMMAND, toLauncher } from '../cli-
 import { formatSessions } from '../sessions/session-table.ts';
 import { PAGE_WIDTH, toPrintWidth } from '../terminal/print-width.ts';
 import type { DataDirectory } from './data-directory.ts';
+import { formatInstallation } from './format-installation.ts';
 import type { InstallationLock } from './installation-lock.ts';
 import { loadSamples } from './load-samples.ts';
 import { createLocalLog } from './local-log.ts';
@@ -106,24 +107,8 @@ async function showInstallation(
   const latest = { sessions, hasMore: next !== undefined };
   const layout = { timeZone, maxWidth: toPrintWidth(context, PAGE_WIDTH) };
   const launcher = toLauncher(context.workingDirectory);
-  const lines = [
-    ...formatSessions(latest, layout),
-    '',
-    ...(isOnce ? [] : [`URL      ${url}`]),
-    ...(isOnce || signInUrl === undefined ? [] : [`Open     ${signInUrl}`, '         (signs in, once)']),
-    ...(isOnce ? [] : [`API key  ${apiKey}`]),
-    `Data     ${directory.path}`,
-    `         database: ${databasePlace}`,
-    `         raw transcripts: ${rawStore}`,
-    `Log      ${directory.log}`,
-    '',
-    'Try:',
-    `  curl -H 'Authorization: Bearer ${apiKey}' '${url}/v1/sessions?limit=5'`,
-    `  ${launcher} sessions`,
-    `  ${launcher} backfill ~/.claude/projects`,
-    `  ${url}/docs in a browser`,
-    '',
-  ];
-  for (const line of isOnce ? lines.slice(0, -6) : lines) print(context, line);
+  const { path: dataDirectory, log: logFile } = directory;
+  const shown = { url, signInUrl, apiKey, dataDirectory, databasePlace, rawStore, logFile, launcher, isOnce };
+  for (const line of [...formatSessions(latest, layout), '', ...formatInstallation(shown)]) print(context, line);
   if (!isOnce) note(context, `Ctrl-C stops it; the next \`${START_COMMAND}\` finds the data again.`);
 }
