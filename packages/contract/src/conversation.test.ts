@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { describeToolInput, toConversation, toEdits } from './conversation.ts';
+import { describeToolInput, toConversation } from './conversation.ts';
 import type { ContentBlock, Message } from './messages.ts';
 
 const block = (fields: Partial<ContentBlock>): ContentBlock => ({
@@ -96,20 +96,4 @@ it.each([
   [null, ''],
 ])('says what %j is about', (input, expected) => {
   expect(describeToolInput(input)).toBe(expected);
-});
-
-it('finds edits in the inputs of several agents', () => {
-  expect(toEdits({ file_path: '/a', old_string: 'x', new_string: 'y' })).toEqual([{ before: 'x', after: 'y' }]);
-  expect(toEdits({ filePath: '/a', oldString: 'x', newString: '' })).toEqual([{ before: 'x', after: '' }]);
-  expect(toEdits({ file_path: '/a', content: 'whole' })).toEqual([{ before: '', after: 'whole' }]);
-  expect(
-    toEdits({
-      edits: [
-        { old_string: '1', new_string: '2' },
-        { old_string: '3', new_string: '4' },
-      ],
-    }),
-  ).toHaveLength(2);
-  expect(toEdits({ command: 'ls' })).toEqual([]);
-  expect(toEdits('cut')).toEqual([]);
 });

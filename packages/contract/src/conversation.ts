@@ -1,6 +1,8 @@
 import type { TURN_KINDS } from './choices.ts';
 import type { ContentBlock, Message } from './messages.ts';
 
+export { toEdits } from './edits.ts';
+
 type ConversationBlock = Pick<
   ContentBlock,
   | 'block_type'
@@ -166,21 +168,6 @@ const SUBJECT_FIELDS = [
   'prompt',
   'input',
 ] as const;
-
-/** Texts that an edit takes out and puts in, in their order; none if its input holds no edit that is known. */
-export function toEdits(input: unknown): { before: string; after: string }[] {
-  if (typeof input !== 'object' || input === null) return [];
-  const fields = input as Record<string, unknown>;
-  if (Array.isArray(fields.edits)) return fields.edits.flatMap(toEdits);
-  const text = (...names: string[]): string | undefined => {
-    const value = names.map((name) => fields[name]).find((each) => typeof each === 'string');
-    return value as string | undefined;
-  };
-  const before = text('old_string', 'oldString', 'old_str');
-  const after = text('new_string', 'newString', 'new_str', 'content', 'file_text');
-  if (after === undefined) return [];
-  return [{ before: before ?? '', after }];
-}
 
 /** Controls of text direction: they make a text read otherwise than it is written. */
 const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;

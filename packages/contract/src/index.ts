@@ -1,6 +1,7 @@
 export * from './choices.ts';
 export * from './conversation.ts';
 export * from './device.ts';
+export { countChangedLines, type Edit, toPatchEdits } from './edits.ts';
 export * from './exports.ts';
 export {
   MAX_PATH_LENGTH,
@@ -14,6 +15,7 @@ export * from './price-effect.ts';
 export * from './problem.ts';
 export type { DataRange, ReportCaveats, ReportFilters } from './report-shape.ts';
 export * from './search.ts';
+export * from './session-changes.ts';
 export * from './session-costs.ts';
 export * from './session-reports.ts';
 export * from './sessions.ts';

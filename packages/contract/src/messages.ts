@@ -77,6 +77,9 @@ const transcriptIdParameter = transcriptIdField
   .optional()
   .describe('Another transcript of the session than its primary one, where versions diverged');
 
+/** Of routes that read one transcript of a session. */
+export const sessionTranscriptQuerySchema = z.strictObject({ transcript_id: transcriptIdParameter });
+
 export const messageListQuerySchema = z.strictObject({
   transcript_id: transcriptIdParameter,
   from_message_id: messageIdField

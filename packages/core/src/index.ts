@@ -32,6 +32,7 @@ export {
 } from './agents/registry.ts';
 export type { TranscriptInput } from './input-chunks.ts';
 export type { Issue, IssueCode, IssueSeverity } from './issues.ts';
+export { readUncutLength } from './lines/cut-mark.ts';
 export { MAX_ACTIVE_GAP_MS } from './messages/active-time.ts';
 export { type Arrival, DEFAULT_MAX_INLINE_CONTENT_BYTES, type ParseOptions } from './parse-options.ts';
 export { type LineIssue, type ParseResult, parseTranscript } from './parse-transcript.ts';

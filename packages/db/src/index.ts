@@ -30,6 +30,7 @@ export * from './live/name-live-stream.ts';
 export { type LiveStreamState, SEVERAL_UPLOADERS } from './live/schema.ts';
 export * from './live/stored-streams.ts';
 export * from './messages/list-messages.ts';
+export * from './messages/read-edits.ts';
 export * from './messages/read-outline.ts';
 export { DistributionError, distributeDatabase } from './migrations/distribute-tables.ts';
 export { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrations/migrate-database.ts';

@@ -1,5 +1,12 @@
 import type { TestApi } from '@recount/api/testing/test-api';
-import type { FindingsReport, ModelsReport, SessionList, UsageReport, WorkspacePrices } from '@recount/contract';
+import type {
+  FindingsReport,
+  ModelsReport,
+  SessionChanges,
+  SessionList,
+  UsageReport,
+  WorkspacePrices,
+} from '@recount/contract';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
 import { SESSION, toUnfinishedTranscript, UNFINISHED, uploadSamples } from './samples.ts';
@@ -80,6 +87,25 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
       await walkTo(selector);
     await page.locator('.turn[data-selected=true]').getByRole('button', { name: 'Raw' }).first().click();
     await expect.poll(() => page.locator('.raw').textContent()).toContain('"sessionId"');
+  });
+
+  it('shows the pull requests of a session, and what it changed', async () => {
+    const page = await open(`/sessions/${SESSION}`);
+    const link = page.locator('.session-facts a', { hasText: '#482' });
+    await link.waitFor();
+    expect(await link.getAttribute('href')).toBe('https://github.com/tidewater-example/billing-service/pull/482');
+    const changes = await ask<SessionChanges>(`/v1/sessions/${SESSION}/changes`);
+    const figures = await page
+      .locator('.strip .changed-lines data')
+      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+    expect(changes.lines_added).toBeGreaterThan(0);
+    expect(figures).toEqual([changes.lines_added, changes.lines_removed]);
+    await page.getByText('changed file').click();
+    const [file] = changes.by_file;
+    await page.getByRole('link', { name: file?.file_path ?? '' }).click();
+    await page.locator('.body [role=row]').first().waitFor();
+    const { sessions } = await ask<SessionList>(`/v1/sessions?file=${encodeURIComponent(file?.file_path ?? '')}`);
+    expect(await page.locator('.body [role=row]').count()).toBe(sessions.length);
   });
 
   it('follows a search result to its message', async () => {

@@ -91,6 +91,7 @@ describe('/openapi.json', () => {
       'get /v1/search',
       'get /v1/sessions',
       'get /v1/sessions/{session_id}',
+      'get /v1/sessions/{session_id}/changes',
       'get /v1/sessions/{session_id}/checkpoints',
       'get /v1/sessions/{session_id}/costs',
       'get /v1/sessions/{session_id}/document',

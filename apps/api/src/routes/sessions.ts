@@ -3,11 +3,13 @@ import {
   messageListSchema,
   outlineQuerySchema,
   outlineSchema,
+  sessionChangesSchema,
   sessionCostsSchema,
   sessionDetailSchema,
   sessionListQuerySchema,
   sessionListSchema,
   sessionParamsSchema,
+  sessionTranscriptQuerySchema,
   subagentListQuerySchema,
 } from '@recount/contract';
 import {
@@ -27,6 +29,7 @@ import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { toLiveTotals } from '../live/to-live-totals.ts';
 import { readOutline } from '../paging/outline.ts';
 import { addErrorCounts, listMessagePage, listSessionPage } from '../paging/pages.ts';
+import { readSessionChanges } from '../paging/session-changes.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
@@ -179,6 +182,32 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
         const rowSetId = await requireRows(snapshot, session, transcriptId);
         const outline = await readOutline(snapshot, { workspaceId, rowSetId }, contains);
         return { session_id: session.session_id, transcript_id: transcriptId, ...outline };
+      });
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id/changes',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getSessionChanges',
+        summary: 'Read what a session changed in files',
+        description: 'Files, and lines added and removed, by the inputs of its edits.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        querystring: sessionTranscriptQuerySchema,
+        response: { 200: sessionChangesSchema, 404: notFound, ...noRows },
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      return await deps.database.withSnapshot(async (snapshot) => {
+        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+        const transcriptId = request.query.transcript_id ?? session.primary_transcript_id;
+        const rowSetId = await requireRows(snapshot, session, transcriptId);
+        const changes = await readSessionChanges(snapshot, { workspaceId, rowSetId });
+        return { session_id: session.session_id, transcript_id: transcriptId, ...changes };
       });
     },
   );

@@ -38,6 +38,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/sessions/{session_id}': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/messages': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/outline': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/sessions/{session_id}/changes': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/costs': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/document': [401, 401, 401, 401, 403, 200, 200, 404],
   'POST /v1/sessions/{session_id}/share': [401, 401, 401, 401, 403, 403, 201, 404],

@@ -33,6 +33,7 @@ import type {
   reconciliationReportQuerySchema,
   SearchQuery,
   SearchResultList,
+  SessionChanges,
   SessionDetail,
   SessionList,
   SessionListQuery,
@@ -41,6 +42,7 @@ import type {
   SkillsReport,
   SubagentsReport,
   sessionsReportQuerySchema,
+  sessionTranscriptQuerySchema,
   shareListQuerySchema,
   skillsReportQuerySchema,
   subagentsReportQuerySchema,
@@ -68,6 +70,7 @@ interface Routes {
   '/v1/sessions/{session_id}': [Record<never, never>, SessionDetail];
   '/v1/sessions/{session_id}/messages': [MessageListQuery, MessageList];
   '/v1/sessions/{session_id}/outline': [OutlineQuery, Outline];
+  '/v1/sessions/{session_id}/changes': [z.input<typeof sessionTranscriptQuerySchema>, SessionChanges];
   '/v1/sessions/{session_id}/subagents': [Pick<SessionListQuery, 'limit' | 'cursor' | 'sort' | 'order'>, SessionList];
   '/v1/transcripts': [TranscriptListQuery, TranscriptList];
   '/v1/transcripts/{transcript_id}': [Record<never, never>, Transcript];

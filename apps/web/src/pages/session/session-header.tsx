@@ -7,20 +7,25 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, toShortModel } from '../../format/values.ts';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
 import { toTitle } from '../sessions/columns.tsx';
+import { CHANGES_NOTE, ChangedFiles, ChangedLines, PullRequests, useSessionChanges } from './session-changes.tsx';
 import { ShareButton } from './share-button.tsx';
 
 /** What the session is, and what it came to. */
 export function SessionHeader({
   session,
   subagents,
+  transcriptId,
 }: {
   session: SessionDetail;
   subagents: readonly Session[];
+  /** Which version is read, where it is not the primary one. */
+  transcriptId: string | undefined;
 }): ReactNode {
   const { usage, live } = session;
   const query = { session_id: session.session_id };
   const active = useAnswer('/v1/analytics/sessions', { ...query, subagents: 'include', top: 0 });
   const reconciliation = useAnswer('/v1/analytics/reconciliation', query);
+  const changes = useSessionChanges(session, transcriptId);
   const row = reconciliation.data?.rows.find(({ session_id }) => session_id === session.session_id);
   return (
     <header className="session-header">
@@ -48,6 +53,7 @@ export function SessionHeader({
           </Link>
         )}
         {session.git_branch !== null && <span className="mono">{toVisible(session.git_branch)}</span>}
+        <PullRequests sessionId={session.session_id} />
         <span title={session.models.join(', ')}>{session.models.map(toShortModel).join(', ')}</span>
         <Time iso={session.first_timestamp} />
       </p>
@@ -98,6 +104,11 @@ export function SessionHeader({
         <Item label="Tool calls">
           <Count value={session.tool_use_count} />
         </Item>
+        {changes !== undefined && (
+          <Item label="Changed, about" note={CHANGES_NOTE}>
+            <ChangedLines of={changes} /> <span className="muted">lines</span>
+          </Item>
+        )}
         <Item label="Duration">
           <Duration ms={session.duration_ms} />
         </Item>
@@ -108,6 +119,7 @@ export function SessionHeader({
       <SessionCaveats session={session} />
       <div className="row session-more">
         <Versions session={session} />
+        {changes !== undefined && <ChangedFiles changes={changes} />}
         {subagents.length > 0 && <SubagentList subagents={subagents} />}
       </div>
     </header>

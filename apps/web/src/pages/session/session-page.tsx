@@ -75,7 +75,7 @@ function LoadedSession({ session, children }: { session: SessionDetail; children
     <TranscriptContext value={context}>
       <ExpansionContext value={expansion}>
         <div className="session-page">
-          <SessionHeader session={session} subagents={subagents.data?.sessions ?? []} />
+          <SessionHeader session={session} subagents={subagents.data?.sessions ?? []} transcriptId={transcript} />
           <Answered of={outline}>
             {(data) =>
               data.turns.length > 0 ? (

@@ -1,0 +1,78 @@
+import { type SessionChanges, sessionChangesSchema } from '@recount/contract';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestApi, type TestApi } from '../testing/test-api.ts';
+import { toLine } from '../testing/transcript-lines.ts';
+
+const SESSION = 'changing-session';
+/** More than are read at once. */
+const SMALL_EDITS = 250;
+
+let api: TestApi;
+
+const read = async (sessionId: string): Promise<SessionChanges> => {
+  const response = await api.fetch(`/v1/sessions/${sessionId}/changes`);
+  expect(response.status).toBe(200);
+  return sessionChangesSchema.parse(await response.json());
+};
+
+beforeAll(async () => {
+  api = await createTestApi();
+  let index = 0;
+  const call = (id: string, name: string, input: object, isError = false): string => {
+    const message = { id: `msg_${id}`, role: 'assistant', model: 'claude-sonnet-4-5' };
+    const usage = { input_tokens: 3, output_tokens: 1 };
+    const result = { type: 'tool_result', tool_use_id: id, content: 'done', is_error: isError };
+    return [
+      { type: 'assistant', message: { ...message, usage, content: [{ type: 'tool_use', id, name, input }] } },
+      { type: 'user', message: { role: 'user', content: [result] } },
+    ]
+      .map((line) => toLine(SESSION, index++, line))
+      .join('');
+  };
+  const edit = (file_path: string, old_string: string, new_string: string) => ({ file_path, old_string, new_string });
+  const lines = [
+    call('e1', 'Edit', edit('/p/a.ts', 'one\ntwo\nthree', 'one\n2\nthree\nfour')),
+    call('e2', 'MultiEdit', {
+      file_path: '/p/a.ts',
+      edits: [
+        { old_string: 'x', new_string: '' },
+        { old_string: '', new_string: 'y\nz' },
+      ],
+    }),
+    call('w1', 'Write', { file_path: '/p/b.md', content: 'a\nb\nc\n' }),
+    call('failed', 'Edit', edit('/p/c.ts', 'not', 'there'), true),
+    call('cut', 'Write', { file_path: '/p/large.txt', content: 'line\n'.repeat(100_000) }),
+    call('long-line', 'Write', { file_path: '/p/large.txt', content: 'line\n'.repeat(1_000_000) }),
+    call('read', 'Read', { file_path: '/p/d.ts' }),
+    ...Array.from({ length: SMALL_EDITS }, (_, number) => call(`s${number}`, 'Edit', edit('/p/s.ts', 'b', 'c'))),
+  ];
+  await api.upload(lines.join(''), { session_id: SESSION, path: `/p/${SESSION}.jsonl` });
+  await api.upload(toLine('quiet', 0, { type: 'user', message: { role: 'user', content: 'Hello' } }), {
+    session_id: 'quiet',
+    path: '/p/quiet.jsonl',
+  });
+  await api.work();
+});
+afterAll(() => api.close());
+
+it('sums the lines of edits that did not fail, and says which it cannot count', async () => {
+  expect(await read(SESSION)).toMatchObject({
+    session_id: SESSION,
+    edits: 5 + SMALL_EDITS,
+    files: 4,
+    lines_added: 2 + 2 + 3 + SMALL_EDITS,
+    lines_removed: 1 + 1 + SMALL_EDITS,
+    whole_file_edits: 1,
+    unknown_edits: 2,
+    by_file: [
+      { file_path: '/p/s.ts', edits: SMALL_EDITS, lines_added: SMALL_EDITS, lines_removed: SMALL_EDITS },
+      { file_path: '/p/a.ts', edits: 2, lines_added: 4, lines_removed: 2 },
+      { file_path: '/p/b.md', edits: 1, lines_added: 3, lines_removed: 0 },
+      { file_path: '/p/large.txt', edits: 2, lines_added: 0, lines_removed: 0 },
+    ],
+  });
+});
+
+it('is all zero for a session that edits nothing', async () => {
+  expect(await read('quiet')).toMatchObject({ edits: 0, files: 0, lines_added: 0, lines_removed: 0, by_file: [] });
+});

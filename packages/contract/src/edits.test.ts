@@ -1,0 +1,65 @@
+import { expect, it } from 'vitest';
+import { countChangedLines, toEdits, toPatchEdits } from './edits.ts';
+
+it('finds edits in the inputs of several agents', () => {
+  expect(toEdits({ file_path: '/a', old_string: 'x', new_string: 'y' })).toEqual([{ before: 'x', after: 'y' }]);
+  expect(toEdits({ filePath: '/a', oldString: 'x', newString: '' })).toEqual([{ before: 'x', after: '' }]);
+  expect(toEdits({ file_path: '/a', content: 'whole' })).toEqual([{ before: '', after: 'whole', isWholeFile: true }]);
+  expect(
+    toEdits({
+      edits: [
+        { old_string: '1', new_string: '2' },
+        { old_string: '3', new_string: '4' },
+      ],
+    }),
+  ).toHaveLength(2);
+  expect(toEdits({ command: 'ls' })).toEqual([]);
+  expect(toEdits('cut')).toEqual([]);
+});
+
+const PATCH = `*** Begin Patch
+*** Update File: src/a.ts
+@@ function a() {
+ one
+-two
++2
++3
+@@
+-old
+*** Add File: src/b.ts
++new
+
+*** Delete File: src/c.ts
+*** Update File: src/d.ts
+*** Move to: src/e.ts
+@@
++++ is what this line begins with
+*** End Patch
+`;
+
+it('reads the hunks of a patch, each with its file', () => {
+  const edits = [
+    { path: 'src/a.ts', before: 'one\ntwo\n', after: 'one\n2\n3\n' },
+    { path: 'src/a.ts', before: 'old\n', after: '' },
+    { path: 'src/b.ts', before: '\n', after: 'new\n\n' },
+    { path: 'src/d.ts', before: '', after: '++ is what this line begins with\n' },
+  ];
+  expect(toPatchEdits(PATCH)).toEqual(edits);
+  expect(toPatchEdits({ input: PATCH.replaceAll('\n', '\r\n') })).toEqual(edits);
+  expect(toPatchEdits({ patchText: PATCH })).toEqual(edits);
+  expect(toPatchEdits('+ no patch')).toEqual([]);
+  expect(toPatchEdits({ content: 1 })).toEqual([]);
+});
+
+it.each([
+  ['', '', 0, 0],
+  ['', 'a\nb\n', 2, 0],
+  ['a', '', 0, 1],
+  ['a\nb\nc', 'a\nB\nc\nd', 2, 1],
+  ['same\nsame\n', 'same', 0, 1],
+  ['a\nb', 'b\na', 0, 0],
+  ['a\r\nb', 'a\nb\n', 0, 0],
+  ['\n', '', 0, 1],
+])('counts the lines that change from %j to %j', (before, after, added, removed) => {
+  expect(countChangedLines({ before, after })).toEqual({ added, removed });
+});

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { countField, sessionIdField, transcriptIdField } from './fields.ts';
+
+/** Of how many files the changes are told one by one. */
+export const MAX_CHANGED_FILES = 200;
+
+const changeFields = {
+  edits: countField.describe('Calls of tools that edit or write files, and did not fail'),
+  lines_added: countField,
+  lines_removed: countField,
+};
+
+export const sessionChangesSchema = z
+  .object({
+    session_id: sessionIdField,
+    transcript_id: transcriptIdField.describe('Whose calls these are'),
+    ...changeFields,
+    files: countField.describe('Different paths that they name'),
+    whole_file_edits: countField.describe(
+      'Of `edits`: those that write a whole file. All its lines count as added, as the call does not say which it replaces',
+    ),
+    unknown_edits: countField.describe(
+      'Of `edits`: those whose lines are not counted, as the row has only the beginning of the input, or its form is not known',
+    ),
+    by_file: z
+      .array(z.object({ file_path: z.string().nullable().describe('Null where the call names none'), ...changeFields }))
+      .describe(`Most lines first; at most ${MAX_CHANGED_FILES}`),
+  })
+  .meta({
+    id: 'SessionChanges',
+    description:
+      'What a session changed in files, by the inputs of its edits: later edits of the same lines count again, a line moved within one edit does not, and one that replaces a text everywhere counts once. Changes by shell commands and by sub-agents with transcripts of their own are not among them',
+  });
+
+export type SessionChanges = z.infer<typeof sessionChangesSchema>;

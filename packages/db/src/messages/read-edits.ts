@@ -1,0 +1,38 @@
+import type { Database } from '../database/database.ts';
+import { sql } from '../drizzle.cjs';
+import type { RowSetKey } from '../transcripts/transcript-rows.ts';
+import { toolCalls } from '../usage/schema.ts';
+import { contentBlocks } from './schema.ts';
+
+/** A call that edits a file and did not fail. */
+export interface EditCall {
+  call_number: number;
+  /** Where it names several, the first. */
+  file_path: string | null;
+  /** Null where the row has only its beginning, or none. */
+  tool_input: unknown;
+}
+
+/** Edits of a transcript in the order of their calls: at most `limit` after the one with number `afterNumber`. */
+export async function readEdits(
+  database: Database,
+  { workspaceId, rowSetId }: RowSetKey,
+  { afterNumber = -1, limit }: { afterNumber?: number | undefined; limit: number },
+): Promise<EditCall[]> {
+  const { rows } = await database.execute<Record<string, unknown> & EditCall>(sql`
+    SELECT c.call_number, c.file_path, b.tool_input
+    FROM (
+      SELECT * FROM ${toolCalls}
+      WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId} AND call_number > ${afterNumber}
+        AND tool_kind = 'edit' AND is_error IS NOT TRUE AND NOT is_denied
+      ORDER BY call_number LIMIT ${limit}
+    ) AS c
+    LEFT JOIN LATERAL (
+      SELECT b.tool_input FROM ${contentBlocks} AS b
+      WHERE b.workspace_id = c.workspace_id AND b.row_set_id = c.row_set_id AND b.message_id = c.message_id
+        AND b.tool_kind = 'edit' AND b.tool_use_id = split_part(c.call_key, '/', -1) AND b.metadata -> 'truncated' IS NULL
+      LIMIT 1
+    ) AS b ON true
+    ORDER BY c.call_number`);
+  return rows;
+}
