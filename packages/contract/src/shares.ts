@@ -30,6 +30,7 @@ export const documentQuerySchema = z.strictObject({
     .describe('Whether only the structure is kept: tools by name, sizes, models, figures; no texts, paths and names'),
   subagents: flagField.default(true).describe('Whether sub-agents are shown; never with a range of lines'),
   time_zone: timeZoneField.describe('IANA time zone of the times that are shown'),
+  download: flagField.default(true).describe('Whether a browser saves it as a file, or shows it. Default true'),
   ...rangeFields,
 });
 

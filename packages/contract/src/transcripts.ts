@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   countField,
+  flagField,
   machineField,
   nextCursorField,
   pageQueryFields,
@@ -105,6 +106,9 @@ export const transcriptListQuerySchema = z.strictObject({
   uploader_key_id: text(MAX_UPLOADER_LENGTH)
     .optional()
     .describe('Only what this uploader brought: id of an API key, `operator` or `several`'),
+  has_errors: flagField
+    .optional()
+    .describe('Only transcripts with issues that lost something of a line (`error_count`), or only those without'),
   order: z.enum(['asc', 'desc']).default('asc').describe('`asc`: the first upload first; `desc`: the latest first'),
   ...pageQueryFields,
 });

@@ -96,6 +96,11 @@ describe.skipIf(executablePath === undefined)('what comes in, in a browser', () 
       .waitFor();
     await api.work();
     await rowOf('whole.jsonl').getByRole('link', { name: 'Open the session' }).waitFor();
+    const overview = await dashboard.open('/');
+    await overview.locator('.health div', { hasText: 'issues' }).getByRole('link').click();
+    const listed = overview.locator('.transcripts .body [role=row]');
+    await listed.filter({ hasText: 'broken.jsonl' }).waitFor();
+    expect(await listed.filter({ hasText: 'whole.jsonl' }).count()).toBe(0);
     await rowOf('broken.jsonl').getByRole('link', { name: 'What is wrong' }).click();
     const dialog = page.getByRole('dialog', { name: 'Transcript' });
     await dialog.getByRole('button', { name: 'Line 2' }).click();

@@ -2,6 +2,7 @@ import type { TestApi } from '@recount/api/testing/test-api';
 import type {
   FindingsReport,
   ModelsReport,
+  Outline,
   SessionChanges,
   SessionList,
   UsageReport,
@@ -105,6 +106,29 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     await page.getByRole('link', { name: file?.file_path ?? '' }).click();
     await page.locator('.body [role=row]').first().waitFor();
     const { sessions } = await ask<SessionList>(`/v1/sessions?file=${encodeURIComponent(file?.file_path ?? '')}`);
+    expect(await page.locator('.body [role=row]').count()).toBe(sessions.length);
+  });
+
+  it('has a page of all turns to print', async () => {
+    const page = await open(`/sessions/${SESSION}`);
+    const opened = page.waitForEvent('popup');
+    await page.getByRole('link', { name: 'Printable page' }).click();
+    const printable = await opened;
+    await printable.locator('article').first().waitFor();
+    await printable.emulateMedia({ media: 'print' });
+    const { turns } = await ask<Outline>(`/v1/sessions/${SESSION}/outline`);
+    // Those of sub-agents stand in sections of their own.
+    expect(await printable.locator('main > article:visible').count()).toBe(turns.length);
+    await page.emulateMedia({ media: 'print' });
+    await page.locator('.print-note').waitFor();
+  });
+
+  it('leads from models without a price to their sessions', async () => {
+    const page = await open('/?period=all');
+    await page.locator('.caveats a').first().click();
+    await page.locator('.body [role=row]').first().waitFor();
+    const model = new URL(page.url()).searchParams.get('model') ?? '';
+    const { sessions } = await ask<SessionList>(`/v1/sessions?model=${encodeURIComponent(model)}`);
     expect(await page.locator('.body [role=row]').count()).toBe(sessions.length);
   });
 

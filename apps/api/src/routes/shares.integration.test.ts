@@ -46,6 +46,15 @@ it('makes a document of a session, in every format', async () => {
   expect(JSON.stringify(json)).not.toContain('workspace_id');
 });
 
+it('lets a browser save a document, or show it', async () => {
+  const saved = await api.fetch(`/v1/sessions/${sessionId}/document`);
+  expect(saved.headers.get('content-disposition')).toMatch(/^attachment; filename=".+\.html"$/);
+  const shown = await api.fetch(`/v1/sessions/${sessionId}/document?download=false`);
+  expect(shown.headers.get('content-disposition')).toBeNull();
+  expect(shown.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(await shown.text()).toBe(await saved.text());
+});
+
 it('shows what was shared to whoever has the link, until it is revoked', async () => {
   const { path, redactions, ...made } = await share({ to_line: 2 });
   expect(redactions.github).toBeGreaterThan(0);

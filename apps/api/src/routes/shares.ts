@@ -74,12 +74,13 @@ export function addDocumentRoutes(app: ApiApp, deps: Deps): void {
     },
     async (request, reply) => {
       const workspaceId = workspaceOf(request);
-      const { format, time_zone: timeZone } = request.query;
+      const { format, time_zone: timeZone, download } = request.query;
       const { document, session } = await readDocument(workspaceId, request.params.session_id, request.query);
       const layout = { timeZone, currencyLabel: await readCurrencyLabel(deps, workspaceId) };
       const { mediaType, extension } = MEDIA_TYPES[format];
       if (format === 'html') reply.header('content-security-policy', DOCUMENT_CONTENT_SECURITY_POLICY);
-      reply.type(mediaType).header('content-disposition', toAttachment(session.session_id, extension));
+      reply.type(mediaType);
+      if (download) reply.header('content-disposition', toAttachment(session.session_id, extension));
       return reply.serializer(asIs).send(render(format, document, layout));
     },
   );
@@ -214,7 +215,7 @@ function sendPage(reply: FastifyReply, page: Uint8Array): FastifyReply {
     .send(gunzipSync(page).toString());
 }
 
-type WantedDocument = Omit<z.output<typeof documentQuerySchema>, 'format' | 'time_zone'>;
+type WantedDocument = Omit<z.output<typeof documentQuerySchema>, 'format' | 'time_zone' | 'download'>;
 
 /** Reads a session and takes out what is not to be seen. Throws ProblemError. */
 function createDocumentReader({ database }: Deps) {

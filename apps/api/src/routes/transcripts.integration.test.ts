@@ -1,4 +1,5 @@
 import {
+  type Ingestion,
   type IssueList,
   issueListSchema,
   TRANSCRIPT_STATUSES as STATUSES_OF_CONTRACT,
@@ -120,6 +121,22 @@ describe('GET /v1/transcripts/{id}/issues', () => {
 });
 
 describe('GET /v1/transcripts', () => {
+  it('lists those with issues that lost something, or those without', async () => {
+    const faulty = await upload(`${toTranscript('faulty', 2)}not json\n`);
+    const whole = await upload(toTranscript('without-fault', 2));
+    await api.work();
+    const list = async (hasErrors: boolean): Promise<TranscriptList['transcripts']> =>
+      (await read<TranscriptList>(`/v1/transcripts?limit=500&has_errors=${hasErrors}`)).transcripts;
+    const withErrors = await list(true);
+    const ingestion = await read<Ingestion>('/v1/ingestion');
+    expect(withErrors.map(({ id }) => id)).toContain(faulty.transcript_id);
+    expect(withErrors).toHaveLength(ingestion.transcripts_with_errors);
+    expect(withErrors.reduce((sum, { error_count }) => sum + error_count, 0)).toBe(ingestion.error_count);
+    const others = await list(false);
+    expect(others.map(({ id }) => id)).toContain(whole.transcript_id);
+    expect(others.every(({ error_count }) => error_count === 0)).toBe(true);
+  });
+
   it('lists what passes all filters, page by page', async () => {
     const uploaded: UploadReceipt[] = [];
     for (let index = 0; index < 5; index++) uploaded.push(await upload(toTranscript('listed', 2 + 2 * index)));

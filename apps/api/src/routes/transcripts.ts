@@ -56,8 +56,16 @@ export function addTranscriptRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'da
       },
     },
     async (request) => {
-      const { status, session_id: sessionId, sha256, uploader_key_id: uploaderKeyId, ...page } = request.query;
-      const filter = { sessionId, sha256, uploaderKeyId, statuses: status === undefined ? undefined : [status].flat() };
+      const {
+        status,
+        session_id: sessionId,
+        sha256,
+        uploader_key_id: uploaderKeyId,
+        has_errors,
+        ...page
+      } = request.query;
+      const statuses = status === undefined ? undefined : [status].flat();
+      const filter = { sessionId, sha256, uploaderKeyId, statuses, hasErrors: has_errors };
       return await listTranscriptPage(deps, workspaceOf(request), filter, page);
     },
   );

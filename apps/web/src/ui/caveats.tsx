@@ -1,9 +1,22 @@
 import type { ReportCaveats } from '@recount/contract';
-import type { ReactNode } from 'react';
+import { toVisible } from '@recount/contract/conversation';
+import { Link } from '@tanstack/react-router';
+import { Fragment, type ReactNode } from 'react';
 import { formatCompact, formatCount, formatMoney } from '../format/values.ts';
 
-/** What a report is less than exact about, in sentences that say what it means for its figures. */
-export function Caveats({ caveats }: { caveats: ReportCaveats }): ReactNode {
+const SHOWN_MODELS = 5;
+
+/**
+ * What a report is less than exact about, in sentences that say what it means for its figures. `time` is the report's, as parameters of
+ * an address: models without a price lead to their sessions in it.
+ */
+export function Caveats({
+  caveats,
+  time = {},
+}: {
+  caveats: ReportCaveats;
+  time?: Readonly<Record<string, string>>;
+}): ReactNode {
   const {
     unpriced,
     unfinalised,
@@ -13,8 +26,6 @@ export function Caveats({ caveats }: { caveats: ReportCaveats }): ReactNode {
     default_priced_responses: unnamed,
   } = caveats;
   const lines = [
-    unpriced.responses > 0 &&
-      `${formatCount(unpriced.responses)} responses (${formatCompact(unpriced.tokens)} tokens) have no price and are missing from every cost: ${unpriced.models.slice(0, 5).join(', ') || 'they name no model'}.`,
     unfinalised.responses > 0 &&
       `${formatCount(unfinalised.responses)} responses were written down before they ended. They count with ${formatCompact(unfinalised.tokens_out)} output tokens; by the length of what they wrote it is about ${formatCompact(unfinalised.estimated_tokens_out)}. The guess is part of no figure.`,
     unnamed > 0 && `${formatCount(unnamed)} responses name no model and are priced at the default rates.`,
@@ -26,9 +37,26 @@ export function Caveats({ caveats }: { caveats: ReportCaveats }): ReactNode {
     disagreements.responses > 0 &&
       `${formatCount(disagreements.responses)} responses have copies that disagree: their cost lies between ${formatMoney(disagreements.lowest_cost_usd)} and ${formatMoney(disagreements.highest_cost_usd)}, and counts as ${formatMoney(disagreements.cost_usd)}.`,
   ].filter((line) => line !== false);
-  if (lines.length === 0) return null;
+  if (lines.length === 0 && unpriced.responses === 0) return null;
   return (
     <div className="caveats" role="note">
+      {unpriced.responses > 0 && (
+        <p>
+          {formatCount(unpriced.responses)} responses ({formatCompact(unpriced.tokens)} tokens) have no price and are
+          missing from every cost:{' '}
+          {unpriced.models.length === 0
+            ? 'they name no model'
+            : unpriced.models.slice(0, SHOWN_MODELS).map((model, index) => (
+                <Fragment key={model}>
+                  {index > 0 && ', '}
+                  <Link to="/sessions" search={{ ...time, model, subagents: 'include' } as never}>
+                    {toVisible(model)}
+                  </Link>
+                </Fragment>
+              ))}
+          .
+        </p>
+      )}
       {lines.map((line) => (
         <p key={line}>{line}</p>
       ))}

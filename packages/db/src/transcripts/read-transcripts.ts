@@ -37,6 +37,8 @@ export interface TranscriptFilter {
   statuses?: readonly TranscriptStatus[] | undefined;
   /** Only those from which rows were made; the rows stay while such a one waits to be ingested again. */
   hasRows?: true | undefined;
+  /** Whether issues lost something of a line. */
+  hasErrors?: boolean | undefined;
 }
 
 /** A workspace's transcripts in the order of their upload, or the latest first; at most `limit` after the one with id `afterId`. */
@@ -59,6 +61,7 @@ export async function listTranscripts(
         filter.uploaderKeyId === undefined ? undefined : eq(transcripts.uploader_key_id, filter.uploaderKeyId),
         filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
         filter.hasRows ? isNotNull(transcripts.ingested_at) : undefined,
+        filter.hasErrors === undefined ? undefined : (filter.hasErrors ? gt : eq)(transcripts.error_count, 0),
         page.afterId === undefined ? undefined : isAfter(transcripts.id, page.afterId),
       ),
     )

@@ -155,7 +155,7 @@ function PullRequests({ filter, time }: { filter: Filter; time: Search }): React
       <Answered of={report}>
         {({ rows, totals, caveats }) => (
           <>
-            <Caveats caveats={caveats} />
+            <Caveats caveats={caveats} time={time} />
             {totals.mean_cost_usd !== null && (
               <p>
                 <Count value={totals.pull_requests} /> pull requests, <Money value={totals.mean_cost_usd} /> each on

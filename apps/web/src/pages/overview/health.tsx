@@ -60,7 +60,9 @@ export function Health(): ReactNode {
             >
               <dt>issues</dt>
               <dd>
-                <Count value={error_count} />
+                <Link to="/uploads" search={{ view: 'issues' } as never}>
+                  <Count value={error_count} />
+                </Link>
               </dd>
             </div>
           </dl>

@@ -79,7 +79,7 @@ export function OverviewPage(): ReactNode {
           ) : (
             <>
               <Totals report={report} time={time} earlier={before === undefined ? undefined : earlier.data} />
-              <Caveats caveats={report.caveats} />
+              <Caveats caveats={report.caveats} time={time} />
               <section className="panel" aria-labelledby="over-time">
                 <div className="between">
                   <h2 id="over-time">{metric === 'cost' ? 'Cost' : 'Tokens'} over time</h2>

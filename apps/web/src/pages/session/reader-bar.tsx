@@ -8,6 +8,9 @@ import { Timeline } from './timeline.tsx';
 
 const TYPING_PAUSE_MS = 250;
 
+/** The whole conversation in one document, which this page is not: secrets replaced, sub-agents included. */
+const PRINTABLE = { format: 'html', download: false, time_zone: TIME_ZONE };
+
 export type Matches = (turn: OutlineTurn) => boolean;
 export type Direction = 1 | -1;
 
@@ -52,6 +55,13 @@ export function ReaderBar({
           Fold
         </button>
         <CopyButton sessionId={session.session_id} />
+        <a
+          href={toUrl('/v1/sessions/{session_id}/document', { session_id: session.session_id }, PRINTABLE)}
+          target="_blank"
+          rel="noopener"
+        >
+          Printable page
+        </a>
         <form
           className="row find"
           onSubmit={(event) => {

@@ -106,6 +106,9 @@ export function Reader({
           These are the first {outline.message_count.toLocaleString()} messages. The raw transcript has all of them.
         </p>
       )}
+      <p className="print-note">
+        Only messages that were in sight are printed. “Printable page”, above the conversation, has all of them.
+      </p>
       {error !== null && <Failure error={error} retry={retry} />}
       <div ref={list} className="turns" style={{ height: virtual.getTotalSize() }}>
         {items.map(({ index, start, key }) => {

@@ -22,6 +22,7 @@ const VIEWS: readonly [id: string, label: string, statuses: readonly TranscriptS
   ['failed', 'Failed', ['failed']],
   ['ingested', 'Ingested', ['ingested']],
   ['superseded', 'Superseded', ['superseded']],
+  ['issues', 'With issues', []],
 ];
 
 const toDetailsHref = ({ id }: Pick<Transcript, 'id'>): string =>
@@ -70,6 +71,7 @@ export function TranscriptList(): ReactNode {
   const [view, , statuses] = VIEWS.find(([id]) => id === state.view) ?? (VIEWS[0] as (typeof VIEWS)[number]);
   const ingestion = useAnswer('/v1/ingestion', {}, { refetchIntervalMs: WATCH_INTERVAL_MS });
   const counts = ingestion.data?.transcripts;
+  const withIssues = ingestion.data?.transcripts_with_errors;
   const countOf = (wanted: readonly TranscriptStatus[]): number | undefined =>
     counts &&
     Object.entries(counts).reduce(
@@ -83,6 +85,7 @@ export function TranscriptList(): ReactNode {
       get('/v1/transcripts', {
         query: {
           status: [...statuses],
+          ...(view === 'issues' && { has_errors: 'true' as const }),
           order: 'desc',
           limit: PAGE_ROWS,
           ...(pageParam !== '' && { cursor: pageParam }),
@@ -114,7 +117,10 @@ export function TranscriptList(): ReactNode {
               aria-pressed={id === view}
               onClick={() => change({ view: id === 'all' ? undefined : id })}
             >
-              {label} <span className="muted">{counts && formatCount(countOf(wanted) ?? 0)}</span>
+              {label}{' '}
+              <span className="muted">
+                {counts && formatCount((id === 'issues' ? withIssues : countOf(wanted)) ?? 0)}
+              </span>
             </button>
           ))}
         </div>
