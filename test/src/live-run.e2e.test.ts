@@ -126,7 +126,7 @@ describe('recount run', () => {
     const text = ['run', '--', 'claude', '-p', '--output-format', 'text'];
     const other = await start(home, text, environment()).ended;
     expect(other).toMatchObject({ exitCode: 0, stdout: bytes });
-    expect(other.stderr).toMatch(/tells no stream/);
+    expect(other.stderr).toMatch(/prints no stream/);
     const log = join(home, 'log');
     const raw = await start(home, ['run', '--no-stream', '--', 'claude', '-p'], environment({ FAKE_LOG: log })).ended;
     expect(raw).toMatchObject({ exitCode: 0, stdout: bytes, stderr: '' });

@@ -89,7 +89,7 @@ function endQuietlyWithoutReader(context: CliContext): void {
 
 /** Every command, below the heading that `recount --help` has for it. */
 const COMMANDS: Readonly<Record<string, readonly ((context: CliContext) => Command)[]>> = {
-  'Begin:': [createUsageCommand, createUpCommand, createConnectCommand],
+  'Get started:': [createUsageCommand, createUpCommand, createConnectCommand],
   'Bring transcripts in, and take them out again:': [
     createBackfillCommand,
     createUploadCommand,

@@ -185,7 +185,7 @@ describe('recount up that serves', () => {
       stderr: `recount (process ${last.child.pid}) has stopped.\n`,
     });
     expect(await last.exited).toBe(0);
-    expect((await runRecount(home, ['stop'])).stderr).toBe('recount does not run.\n');
+    expect((await runRecount(home, ['stop'])).stderr).toBe('recount is not running.\n');
     const asked = await runRecount(home, ['uninstall']);
     expect(asked).toMatchObject({ exitCode: 2, stdout: expect.stringContaining(join(home, '.recount')) });
     expect(existsSync(join(home, '.recount/credentials.json'))).toBe(true);

@@ -127,7 +127,7 @@ export async function confirmFound(
     .question(question, { signal: context.listenForInterruption() })
     .finally(() => terminal.close());
   if (/^y(es)?$/i.test(answer.trim())) return paths;
-  note(context, 'Nothing was brought.');
+  note(context, 'Nothing was ingested.');
   return undefined;
 }
 

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { TargetOptions } from '../backfill/choose-target.ts';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
@@ -28,8 +28,12 @@ export function createBackfillCommand(context: CliContext): Command {
       'files, folders, agents’ databases, .jsonl.gz, .jsonl.zst, .tar, .tar.gz, .zip, s3://bucket/prefix; ' +
         'default: what the agents on this machine have kept, once you have confirmed it',
     )
-    .option('--list', 'list what the agents on this machine have kept, and bring nothing')
-    .option('--agent <id>', 'without paths, only this agent; may be repeated', collect, [])
+    .option('--list', 'list what the agents on this machine have kept, and ingest nothing')
+    .addOption(
+      new Option('--agent <id>', 'without paths, only this agent; may be repeated')
+        .argParser(collect)
+        .default([], 'all'),
+    )
     .option('-y, --yes', 'without paths, take what is found without asking')
     .option('-v, --verbose', 'name each file that is skipped, and why')
     .option('--dry-run', 'read, identify and hash, say what would be ingested, and write nothing')
@@ -38,12 +42,9 @@ export function createBackfillCommand(context: CliContext): Command {
     .option('--no-wait', 'end when all is stored, without waiting until it is ingested')
     .option('--person <name>', 'whose sessions these are, such as a mail address')
     .option('--machine <name>', 'machine that they come from')
-    .option(
-      '--rescan',
-      'read all sessions of databases again, also those that have not changed since they were brought',
-    )
+    .option('--rescan', 'read all sessions of databases again, also those that have not changed since the last run')
     .option('--json', 'print the result as JSON')
-    .option('--server <url>', 'API to bring it to; default RECOUNT_SERVER, or the local installation')
+    .option('--server <url>', 'API to send it to; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
     .option('--direct', 'straight to the raw store and database of RECOUNT_RAW_STORE and DATABASE_URL')
     .option('--workspace <name>', 'workspace, with --direct (default: "default")')

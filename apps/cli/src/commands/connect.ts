@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import type { CollectorStatus, Disclosure, HookChange } from '@recount/collect';
 import type { KeyHolderAnswer } from '@recount/contract';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import type { Connection } from '../collector/connection.ts';
@@ -34,7 +34,12 @@ export function createConnectCommand(context: CliContext): Command {
     )
     .option('--machine <name>', 'name of this machine in reports (default: its host name)')
     .option('--person <name>', 'whose sessions these are (default: the person of the key, else the user name here)')
-    .option('--exclude <folder...>', 'working directories whose sessions are not sent, with all below them', [])
+    .addOption(
+      new Option(
+        '--exclude <folder...>',
+        'working directories whose sessions are not sent, with all below them',
+      ).default([], 'none'),
+    )
     .option(
       '--usage-only [folder...]',
       'working directories of whose sessions only tokens, tool names and times are sent; without one, of all',

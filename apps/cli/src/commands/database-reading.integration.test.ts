@@ -90,7 +90,7 @@ describe('with DATABASE_URL alone', () => {
     });
     expect(await run('prices', 'check', 'broken.json')).toMatchObject({
       exitCode: 1,
-      err: 'recount: broken.json is no JSON.\n',
+      err: 'recount: broken.json is not JSON.\n',
     });
     expect(await run('prices', 'check', 'absent.json')).toMatchObject({ exitCode: 1 });
     expect(await run('prices', 'set')).toMatchObject({ exitCode: 2 });

@@ -6,7 +6,7 @@ import { formatCountOf } from '../terminal/format-values.ts';
 
 export function createDisconnectCommand(context: CliContext): Command {
   return new Command('disconnect')
-    .description('Take the hooks out again, and forget server, key and what was sent')
+    .description('Remove the hooks, and forget server, key and what was sent')
     .option('--force', 'also if sessions wait that were not sent')
     .addHelpText(
       'after',

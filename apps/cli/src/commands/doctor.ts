@@ -1,5 +1,5 @@
 import type { DoctorCounts, Finding, RebuildFinding, RebuildProgress } from '@recount/ingest';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { parseTimeSpan } from '../option-values.ts';
 import { formatBytes, formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
@@ -26,17 +26,16 @@ export function createDoctorCommand(context: CliContext): Command {
       '--fix',
       'ingest orphan objects, give streams their rows back, enqueue lost jobs, delete remains of uploads',
     )
-    .option('--rebuild', 'make workspaces and transcripts again of what the raw store holds, then do as --fix')
+    .option('--rebuild', 'make workspaces and transcripts again of what the raw store holds, then do what --fix does')
     .option('--checksums', 'read every raw object and compare its SHA-256: takes as long as the store takes to read')
     .option(
       '--deep',
       'read every table and index of the database, and find what is damaged: needs the extension amcheck',
     )
-    .option(
-      '--min-age <span>',
-      'leave objects alone that no row names, and jobs, where they are younger: their upload may be under way',
-      parseTimeSpan,
-      HOUR_MS,
+    .addOption(
+      new Option('--min-age <span>', 'leave younger jobs, and objects without a row, alone: an upload may be under way')
+        .argParser(parseTimeSpan)
+        .default(HOUR_MS, '1h'),
     )
     .option('--json', 'print JSON')
     .addHelpText(

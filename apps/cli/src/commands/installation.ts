@@ -17,7 +17,7 @@ export function createStopCommand(context: CliContext): Command {
     .action(async () => {
       const { toDataDirectory } = await import('../local/data-directory.ts');
       const pid = await stop(toDataDirectory(context));
-      note(context, pid === undefined ? 'recount does not run.' : `recount (process ${pid}) has stopped.`);
+      note(context, pid === undefined ? 'recount is not running.' : `recount (process ${pid}) has stopped.`);
     });
 }
 

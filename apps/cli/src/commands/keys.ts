@@ -1,5 +1,5 @@
 import type { ApiKeyRow, ApiKeyScope } from '@recount/db';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { parseExpiry, parseTimeSpan } from '../option-values.ts';
@@ -49,10 +49,14 @@ Examples:
   );
   keys
     .command('create')
-    .description('Create a key, and its workspace where there is none; the key is printed, this once')
+    .description('Create a key, and its workspace where there is none; the key is printed only this once')
     .requiredOption('--name <name>', 'what the key is for')
     .option(...WORKSPACE_OPTION)
-    .option('--scopes <scopes>', `some of ${SCOPES.join(',')}`, parseScopes, DEFAULT_SCOPES)
+    .addOption(
+      new Option('--scopes <scopes>', `some of ${SCOPES.join(',')}`)
+        .argParser(parseScopes)
+        .default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')),
+    )
     .option('--person <name>', 'whose key it is, such as a mail address: what it uploads is theirs')
     .option(...EXPIRES_OPTION, parseExpiryOption)
     .option(...JSON_OPTION)
@@ -67,7 +71,7 @@ Examples:
     .action((options: KeyOptions) => listKeys(context, options));
   keys
     .command('rotate')
-    .description('Give a key a new secret, which is printed, this once')
+    .description('Give a key a new secret, which is printed only this once')
     .argument('<id>', 'id of the key, as `recount keys list` shows it')
     .option(
       '--grace <span>',
@@ -156,7 +160,7 @@ async function approveDevice(context: CliContext, code: string, options: Approve
     const machine = toSingleLine(request.machine);
     const allowed = (scopes ?? request.scopes).join(', ');
     const question = `${machine} asked at ${formatTimestamp(request.requestedAt, false)}. Give it a key of the workspace ${workspace} (${allowed})?`;
-    if (!(await confirm(context, question, yes))) return note(context, 'It gets none.');
+    if (!(await confirm(context, question, yes))) return note(context, 'No key was made.');
     const approval = { workspaceId, scopes, person, keyExpiresAt: toIso(expires) ?? null, actor: toOperator() };
     const approved = await pool.withTransaction((transaction) => approveDeviceRequest(transaction, code, approval));
     if (approved === undefined) throw new CliError(unknown);

@@ -41,7 +41,7 @@ Examples:
     .action((options: ListOptions) => list(context, options));
   addServer(live.command('watch').description('Follow a running agent, a line for each thing that it does'))
     .argument('[session]', 'session or stream, or the beginning of its id; default: the one that runs')
-    .option('-v, --verbose', 'what tools gave, durations and warnings')
+    .option('-v, --verbose', 'tool results, durations and warnings')
     .option('--no-text', "without the agent's texts")
     .option('--progress', 'with thoughts, plans and states')
     .option('--json', 'print the events as JSON, one object a line')

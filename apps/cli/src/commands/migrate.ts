@@ -3,7 +3,7 @@ import { type CliContext, note } from '../cli-context.ts';
 
 export function createMigrateCommand(context: CliContext): Command {
   return new Command('migrate')
-    .description('Bring the database of DATABASE_URL to the schema of this version')
+    .description('Migrate the database of DATABASE_URL to the schema of this version')
     .option('--distribute', 'spread its tables over the nodes of its Citus cluster, while nothing else runs')
     .addHelpText(
       'after',

@@ -273,7 +273,7 @@ async function readJson(context: CliContext, file: string, maxCharacters = MAX_F
   try {
     return JSON.parse(text);
   } catch {
-    throw new CliError(`${file} is no JSON.`);
+    throw new CliError(`${file} is not JSON.`);
   }
 }
 

@@ -18,7 +18,7 @@ export function createRequeueCommand(context: CliContext): Command {
   return new Command('requeue')
     .description('Have transcripts ingested again, from their raw bytes')
     .argument('[transcript-id...]', 'ids of transcripts')
-    .option('--failed', 'all that were given up')
+    .option('--failed', 'all that failed')
     .option('--outdated', 'all whose rows an older version of recount made')
     .option('--workspace <name>', 'workspace', 'default')
     .addHelpText(

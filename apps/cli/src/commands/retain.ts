@@ -10,7 +10,7 @@ interface RetainOptions {
 
 export function createRetainCommand(context: CliContext): Command {
   return new Command('retain')
-    .description('Delete what workspaces keep no longer, by the ages of `recount settings`; workers do so every hour')
+    .description('Delete what is older than `recount settings` keeps it; workers do so every hour')
     .option('--workspace <name>', 'this one alone; default all that have an age set')
     .option('--dry-run', 'only count what would be deleted')
     .option('--json', 'print JSON')

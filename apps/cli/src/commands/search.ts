@@ -34,8 +34,8 @@ export function createSearchCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Asks an API where one is named or the local installation runs, else the database of DATABASE_URL. Sessions are found some
-seconds after they were ingested. A query that begins with - comes after --.
+Asks an API where one is named or the local installation runs, else the database of DATABASE_URL. Sessions are found a
+few seconds after they were ingested. A query that begins with - comes after --.
 
 Examples:
   $ recount search '"connection refused" -test' --kind tool_result

@@ -47,7 +47,7 @@ async function sendNow(context: CliContext, { sweep, quiet = false, json }: Send
 
 async function showResult(context: CliContext, result: SendResult): Promise<void> {
   const { sent, duplicates, refused, sentBytes, isBusy, waiting, stopped, unreadable } = result;
-  if (isBusy) return note(context, 'Another process sends already; `recount connect` says how far it is.');
+  if (isBusy) return note(context, 'Another process is already sending; `recount connect` says how far it is.');
   const { formatBytes, formatCountOf } = await import('../terminal/format-values.ts');
   const parts = [`${sent} sent, ${formatBytes(sentBytes)}`, `${duplicates} there already`];
   if (refused > 0) parts.push(`${refused} not taken: \`recount connect\` says why`);

@@ -39,7 +39,7 @@ const LIST_LIMIT = 200;
 
 export function createShareCommand(context: CliContext): Command {
   const share = new Command('share')
-    .description('Share a session by a link that anyone can open, until it ends')
+    .description('Share a session by a link that anyone can open until it expires')
     .addHelpText(
       'after',
       `
@@ -57,13 +57,9 @@ Examples:
     addTimeZoneOptions(
       share
         .command('create', { isDefault: true })
-        .description('Make a link to a session; it is printed, this once')
+        .description('Make a link to a session; it is printed only this once')
         .argument('<session>', 'id, or the beginning of it, as `recount sessions` prints it')
-        .option(
-          '--expires <span>',
-          'how long the link leads there: 12h, 7d (default: 30d; at most 365d)',
-          parseTimeSpan,
-        )
+        .option('--expires <span>', 'how long the link works: 12h, 7d (default: 30d; at most 365d)', parseTimeSpan)
         .option('--lines <range>', 'only these lines of the transcript: 10-80, 10-', parseLineRange)
         .option('--sanitize', 'only the structure: tools by name, sizes, figures; no texts, paths and names')
         .option('--no-subagents', 'leave out the conversations of sub-agents')
@@ -74,13 +70,13 @@ Examples:
   ).action((session: string, options: ShareOptions) => shareSession(context, session, options));
   addPlaceOptions(
     addTimeZoneOptions(
-      share.command('list').description('List links, ended ones included').option('--json', 'print JSON'),
+      share.command('list').description('List links, expired and revoked ones included').option('--json', 'print JSON'),
     ),
   ).action((options: PlaceOptions) => listShares(context, options));
   addPlaceOptions(
     share
       .command('revoke')
-      .description('End a link: it leads nowhere from now on, and its page is deleted')
+      .description('Revoke a link: it stops working at once, and its page is deleted')
       .argument('<id>', 'id of the link, as `recount share list` shows it'),
   ).action((id: string, options: PlaceOptions) => revokeShare(context, id, options));
   return share;

@@ -12,7 +12,7 @@ interface StatusOptions extends ApiOptions {
 
 export function createStatusCommand(context: CliContext): Command {
   const command = new Command('status')
-    .description('What runs, what waits, how far search is, the disk that it takes, and the last failures')
+    .description('What runs, what waits, how far the search index is, disk use, and the last failures')
     .option('--server <url>', 'API to ask; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
     .option('--json', 'print JSON');

@@ -12,7 +12,7 @@ const PERIODS: Readonly<Record<string, UsageKey>> = {
 
 export function createUsageCommand(context: CliContext): Command {
   const usage = addUsageOptions(new Command('usage'))
-    .description('What the agents of this machine have used: tokens and cost, without a server')
+    .description('Tokens and cost of this machine’s agents, without a server')
     .option('--group-by <keys>', `one or more of ${GROUP_KEYS.join(', ')}`, toGroupKeys)
     .option('--breakdown', 'show the models of each row')
     .addHelpText(

@@ -17,12 +17,16 @@ const MAX_STALL_SECONDS = 7 * 24 * 3600;
 
 export function addLiveOptions(command: Command): Command {
   return command
-    .option('-v, --verbose', 'what tools gave, durations, warnings, and a closing count')
+    .option('-v, --verbose', 'tool results, durations, warnings, and a closing count')
     .option('--no-text', "without the agent's texts")
     .option('--progress', 'with thoughts, plans, states and unknown events')
     .option('--no-stream', 'pass the output through as it is')
     .option('--json', 'print the events as JSON, one object a line, alike for all agents')
-    .option('--stall-timeout <seconds>', 'warn when nothing comes for so long', wholeNumber(1, MAX_STALL_SECONDS))
+    .option(
+      '--stall-timeout <seconds>',
+      'warn when there is no output for this long',
+      wholeNumber(1, MAX_STALL_SECONDS),
+    )
     .option('--record', 'store the stream, live, in the local installation, or in what RECOUNT_SERVER names')
     .option('--server <url>', 'store it in this API')
     .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it');

@@ -28,5 +28,5 @@ export function toRestoredPath(
     }
   }
   if (folder !== undefined) return join(folder, `${basename(sessionId).replaceAll(/[^\w.-]/g, '_')}.jsonl`);
-  throw new CliError(`It cannot be told where ${id} would look for ${sessionId}: name a folder with --to.`);
+  throw new CliError(`recount does not know where ${id} would look for ${sessionId}: name a folder with --to.`);
 }

@@ -21,7 +21,9 @@ export async function readStatus(context: CliContext, options: ApiOptions): Prom
   if (running === undefined && (isNamed || !DATABASE_URL)) {
     const place = await findApi(context, options);
     if (place !== undefined) return await readServerStatus(place, spoolBytes);
-    throw new CliError(`recount does not run; its data are in ${directory.path}. Start it with \`${START_COMMAND}\`.`);
+    throw new CliError(
+      `recount is not running; its data are in ${directory.path}. Start it with \`${START_COMMAND}\`.`,
+    );
   }
   const status = await readDatabaseStatus(context, spoolBytes);
   if (running === undefined) return status;
