@@ -512,40 +512,52 @@ it('neither reads nor changes another workspace that has the same ids and keys',
   }
 });
 
-it('leaves a call to the session that it counts in when a copy of it comes again', async () => {
-  await clear();
-  const toCopy = (response: number): Copy => ({
-    ...{ response, minute: 0, source: 'message', isMarkedCopy: false, isUnfinalised: false },
-    ...{ tokensIn: 3, tokensOut: 2, calls: 1 },
-  });
-  const original: MadeTranscript = { ...toSingle('a', 2), copies: [toCopy(1), toCopy(2), toCopy(3)] };
-  const copy: MadeTranscript = { ...toSingle('b', 2), startMinute: 1, copies: [toCopy(3)] };
-  await write({ transcript: original, superseded: [] });
-  await write({ transcript: copy, superseded: [] });
-  const readOwners = async () =>
-    (await pool.pool.query('SELECT session_id, call_key FROM recount.tool_calls WHERE is_own ORDER BY call_key')).rows;
-  const owners = [1, 2, 3].map((response) => ({ session_id: 'a', call_key: `call-${response}-0` }));
-  expect(await readOwners()).toEqual(owners);
+/** As a grown transcript does: its calls from number `from` on were open, and come again. */
+async function writeCallsAgain({ id, sessionId }: MadeTranscript, toolCalls: ToolCall[], from: number): Promise<void> {
   await pool.withTransaction(async (transaction, client) => {
-    await lockSession(transaction, TEST_WORKSPACE, 'b');
-    const key = { workspaceId: TEST_WORKSPACE, rowSetId: copy.id };
+    await lockSession(transaction, TEST_WORKSPACE, sessionId);
+    const key = { workspaceId: TEST_WORKSPACE, rowSetId: id };
     const firstNumbers = await findNextUsageNumbers(transaction, key);
     const rowSet = { ...key, firstNumbers };
     const copier = createTranscriptCopier(client);
     const writer = createTranscriptWriter(transaction, copier, rowSet, { agent: 'claude-code', priceVersion: 'test' });
-    // The call was open when the transcript was written; its response is as it was.
-    const toolCalls = toToolCalls('b', toCopy(3), 0);
-    await writer.write({
-      ...{ messages: [], contentBlocks: [], events: [], issues: [] },
-      apiResponses: [],
-      toolCalls,
-    });
+    await writer.write({ messages: [], contentBlocks: [], events: [], issues: [], apiResponses: [], toolCalls });
     await copier.sendAll();
-    const kept = { numbers: { entry: firstNumbers.entry, call: 0 } };
+    const kept = { numbers: { entry: firstNumbers.entry, call: from } };
     await settleSessions(transaction, {
-      ...{ workspaceId: TEST_WORKSPACE, sessionIds: ['b'], removedRowSetIds: [] },
+      ...{ workspaceId: TEST_WORKSPACE, sessionIds: [sessionId], removedRowSetIds: [] },
       written: [{ ...rowSet, kept } as RowSet],
     });
   });
+}
+
+const toCopyWithCall = (response: number): Copy => ({
+  ...{ response, minute: 0, source: 'message', isMarkedCopy: false, isUnfinalised: false },
+  ...{ tokensIn: 3, tokensOut: 2, calls: 1 },
+});
+const readOwners = async () =>
+  (await pool.pool.query('SELECT session_id, call_key FROM recount.tool_calls WHERE is_own ORDER BY call_key')).rows;
+
+it('leaves a call to the session that it counts in when a copy of it comes again', async () => {
+  await clear();
+  const copies = [1, 2, 3].map(toCopyWithCall);
+  const original: MadeTranscript = { ...toSingle('a', 2), copies };
+  const copy: MadeTranscript = { ...toSingle('b', 2), startMinute: 1, copies: copies.slice(2) };
+  await write({ transcript: original, superseded: [] });
+  await write({ transcript: copy, superseded: [] });
+  const owners = [1, 2, 3].map((response) => ({ session_id: 'a', call_key: `call-${response}-0` }));
   expect(await readOwners()).toEqual(owners);
+  await writeCallsAgain(copy, toToolCalls('b', toCopyWithCall(3), 0), 0);
+  expect(await readOwners()).toEqual(owners);
+});
+
+it('counts a call once that comes again in a later entry of its response', async () => {
+  await clear();
+  const again = { ...toCopyWithCall(3), minute: 1 };
+  const transcript: MadeTranscript = { ...toSingle('a', 2), copies: [toCopyWithCall(3), again] };
+  await write({ transcript, superseded: [] });
+  const owner = { session_id: 'a', call_key: 'call-3-0' };
+  expect(await readOwners()).toEqual([owner]);
+  await writeCallsAgain(transcript, toToolCalls('a', again, 1), 1);
+  expect(await readOwners()).toEqual([owner]);
 });
