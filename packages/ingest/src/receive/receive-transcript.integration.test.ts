@@ -60,7 +60,6 @@ describe('receiveTranscript', () => {
   it.each([
     ['too large', { maxBytes: 50 }, 'too-large', toTranscript('s', 5)],
     ['without a session id', {}, 'unidentified', '{"type":"user"}\n'],
-    ['of another agent', {}, 'unsupported-format', '{"type":"thread.started","thread_id":"t"}\n'],
     ['that is empty', { sessionId: 's' }, 'empty', ''],
     ['of no known agent', { sessionId: 's' }, 'unsupported-format', '{"type":"note"}\n'],
     ['of an agent that there is not', { agent: 'heron' }, 'unsupported-format', toTranscript('s', 2)],
