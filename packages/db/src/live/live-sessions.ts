@@ -86,8 +86,8 @@ export async function listNeglectedStreams(
 interface DeletedStreams {
   /** Of the raw objects of those that are no transcripts. */
   objectKeys: string[];
-  /** Of those that are being stored, under a key that their row does not name yet. */
-  closingIds: string[];
+  /** Those that are being stored: under the transcript's key, or else under the stream's, which no row names yet. */
+  closing: { id: string; transcriptId: string | null }[];
 }
 
 /**
@@ -119,9 +119,8 @@ export async function deleteLiveSession(
     .where(isLiveSession(key))
     .returning({ id: liveSessions.session_id });
   if (sessions.length === 0) return undefined;
-  const closing = deleted.filter(({ state, transcriptId }) => state === 'closing' && transcriptId === null);
   return {
     objectKeys: deleted.flatMap(({ objectKey }) => objectKey ?? []),
-    closingIds: closing.map(({ id }) => id),
+    closing: deleted.filter(({ state }) => state === 'closing'),
   };
 }

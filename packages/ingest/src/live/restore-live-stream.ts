@@ -30,8 +30,7 @@ export async function restoreLiveStream(
   }
   const identity = identifyTranscript({ head: await readHead(deps, key, sizeBytes) });
   const source = RUNNABLE_AGENTS.find(({ id }) => id === identity.agent);
-  // Streams that can be ingested are transcripts once they have ended.
-  if (source === undefined || identity.isReadable) return false;
+  if (source === undefined) return false;
   const parser = createAgentParser(source.id, () => modifiedAtMs);
   const hashed = hashPrefixes(await deps.rawStore.get(key), []);
   for await (const chunk of hashed.chunks) parser.push(chunk);

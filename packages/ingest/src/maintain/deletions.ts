@@ -10,7 +10,7 @@ import {
   listTranscripts,
   recordRawObjectDeletions,
 } from '@recount/db';
-import { streamObjectKey, workspacePrefix } from '@recount/storage';
+import { rawObjectKey, streamObjectKey, workspacePrefix } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { deleteJobs } from '../queue/index.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
@@ -63,7 +63,9 @@ export async function deleteSession(
     await addAuditEntry(transaction, { workspaceId, actor, action: 'session.delete', subjects: [sessionId], details });
     const objectKeys = [...transcriptKeys, ...(streams?.objectKeys ?? [])];
     // Of streams that are being stored just now: whoever does so may be killed before it sees that nobody wants them.
-    const comingKeys = (streams?.closingIds ?? []).map((streamId) => streamObjectKey({ workspaceId, streamId }));
+    const comingKeys = (streams?.closing ?? []).map(({ id: streamId, transcriptId }) =>
+      transcriptId === null ? streamObjectKey({ workspaceId, streamId }) : rawObjectKey({ workspaceId, transcriptId }),
+    );
     await recordRawObjectDeletions(transaction, workspaceId, [...objectKeys, ...comingKeys]);
     return objectKeys;
   });

@@ -64,9 +64,10 @@ export const goose: Agent = {
   readPath: readGoosePath,
 };
 
-/** `sessions/<session>.jsonl`: the lines do not name it. */
+/** `sessions/<session>.jsonl`: the lines do not name it, as those of the store beside it do. */
 function readGoosePath(path: string): PathIdentity {
   const parts = toPathParts(path);
-  const isOwn = parts.at(-2) === 'sessions' && (parts.includes('goose') || /^\d{8}_\d+$/.test(toStem(path)));
+  const isFile = /\.jsonl(\.(gz|zst|br))?$/i.test(path);
+  const isOwn = isFile && parts.at(-2) === 'sessions' && (parts.includes('goose') || /^\d{8}_\d+$/.test(toStem(path)));
   return { ...toFileIdentity(path), sessionId: isOwn ? toStem(path) : undefined };
 }
