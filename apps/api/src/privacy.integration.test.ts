@@ -188,7 +188,7 @@ describe('what fails tells nothing', () => {
       const response = await fetch(`${api.url}/v1/sessions?${parameter}=1`, { headers });
       expect(((await response.json()) as Problem).errors).toMatchObject([{ field: parameter }]);
     }
-    const parts = [{ filename: `/${CANARY}.txt`, content: '{"thread_id":"t","type":"thread.started"}\n' }];
+    const parts = [{ filename: `/${CANARY}.txt`, content: '{"type":"note"}\n' }];
     const init = { headers: { ...headers, 'content-type': MULTIPART_TYPE } };
     const response = await api.upload(toMultipart(parts), {}, init);
     expect(response.status).toBe(207);

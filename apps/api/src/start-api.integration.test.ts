@@ -95,7 +95,7 @@ describe('startApi', () => {
     };
     const accepted = await upload(toTranscript('private-session', 4));
     const { transcript_id } = (await accepted.json()) as { transcript_id: string };
-    expect((await upload('{"type":"thread.started","thread_id":"private"}\n')).status).toBe(422);
+    expect((await upload('{"type":"note","text":"private"}\n')).status).toBe(422);
     await api.close();
     vi.unstubAllEnvs();
     collector.close();

@@ -8,7 +8,7 @@ import { toTranscript } from '../testing/transcript-lines.ts';
 import { openUpload } from '../testing/upload-under-way.ts';
 
 const MAX_BYTES = 4 * 1024 * 1024;
-const FOREIGN = '{"type":"step_start","timestamp":1,"sessionID":"ses_a","part":{}}\n';
+const FOREIGN = '{"type":"note"}\n';
 
 let api: TestApi;
 let session: string;
@@ -65,14 +65,14 @@ describe('a multipart upload', () => {
   it('loses no file because of a bad one', async () => {
     const [status, results] = await send([
       { filename: '1.jsonl', content: toTranscript(`${session}-1`, 3) },
-      { filename: 'opencode.jsonl', content: FOREIGN.repeat(20_000) },
+      { filename: 'notes.jsonl', content: FOREIGN.repeat(20_000) },
       { filename: '', content: '' },
       { filename: '4.jsonl', content: toTranscript(`${session}-4`, 3) },
     ]);
     expect(status).toBe(207);
     expect(results).toEqual([
       expect.objectContaining({ path: '1.jsonl', session_id: `${session}-1` }),
-      { path: 'opencode.jsonl', error: errorOf('unsupported-format') },
+      { path: 'notes.jsonl', error: errorOf('unsupported-format') },
       { path: null, error: errorOf('empty-transcript') },
       expect.objectContaining({ path: '4.jsonl', session_id: `${session}-4` }),
     ]);

@@ -32,7 +32,8 @@ export async function withAdvisoryLock<T>(
 
 /**
  * Waits for a workspace and holds it until the transaction ends: `shared` with all who write rows of it, `exclusive` to delete it.
- * Not by its row, which on Citus stands on every node, and of which each node would have to wait for the others.
+ * Not by its row, which on Citus stands on every node, and of which each node would have to wait for the others. With an id of
+ * its own the transaction is one that `waitForWriters` waits for.
  */
 export async function lockWorkspace(
   transaction: Database,
@@ -40,13 +41,15 @@ export async function lockWorkspace(
   mode: 'shared' | 'exclusive',
 ): Promise<void> {
   const lock = sql.raw(mode === 'shared' ? 'pg_advisory_xact_lock_shared' : 'pg_advisory_xact_lock');
-  await transaction.execute(sql`SELECT ${lock}(hashtextextended(${`workspace/${workspaceId}`}, 0))`);
+  await transaction.execute(
+    sql`SELECT ${lock}(hashtextextended(${`workspace/${workspaceId}`}, 0)), pg_current_xact_id()`,
+  );
 }
 
 const POLL_INTERVAL_MS = 100;
 
 /**
- * Resolves when every transaction of this database that had begun to write has ended: none is left that may have read settings
+ * Resolves when every transaction of this database that had begun to write, or held a workspace, has ended: none is left that may have read settings
  * of before. Takes as long as the longest of them, an ingestion under way among them.
  *
  * By their locks, which a transaction holds on its own id from its first write to its end. Snapshots would tell of all databases
