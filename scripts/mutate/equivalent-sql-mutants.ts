@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are lines of other files, with their templates.
 import type { SqlMutant } from './sql-mutants.ts';
 
 /** A change of SQL that no test can notice, as every answer stays what it is. */
@@ -11,7 +12,69 @@ export interface EquivalentSqlMutant extends Pick<SqlMutant, 'original' | 'repla
 }
 
 /** Neither tried nor counted. */
-export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [];
+export const EQUIVALENT_SQL_MUTANTS: readonly EquivalentSqlMutant[] = [
+  {
+    file: 'packages/db/src/usage/ledger-definition.ts',
+    sourceLine:
+      '${usageEntries} AS e JOIN ${transcripts} AS t ON t.workspace_id = e.workspace_id AND t.row_set_id = e.row_set_id`;',
+    original: 't.workspace_id = e.workspace_id',
+    replacement: 'true',
+    reason: 'The id of a row set is of one workspace alone. Citus wants the workspace named.',
+  },
+  {
+    file: 'packages/db/src/usage/settle-usage-ledger.ts',
+    sourceLine: 'AND replaced.workspace_id = ${workspace} AND replaced.row_set_id = ${rowSetId}',
+    original: 'replaced.workspace_id = ${workspace}',
+    replacement: 'true',
+    reason: 'The id of a row set is of one workspace alone.',
+  },
+  {
+    file: 'packages/db/src/usage/settle-usage-ledger.ts',
+    sourceLine:
+      'AND replaced.call_number >= ${kept.numbers.call}::int AND replaced.call_number < ${firstNumbers.call}::int',
+    original: 'replaced.call_number >= ${kept.numbers.call}::int',
+    replacement: 'true',
+    reason:
+      'Of the calls of one key in a transcript the first counts: if an earlier one does not, no replaced one does.',
+  },
+  {
+    file: 'packages/db/src/usage/replaced-usage.ts',
+    sourceLine: 'WHERE workspace_id = ${workspaceId} AND row_set_id = ${rowSetId}) AS call`);',
+    original: 'workspace_id = ${workspaceId}',
+    replacement: 'true',
+    reason: 'The id of a row set is of one workspace alone.',
+  },
+  {
+    file: 'packages/db/src/usage/touched-quarters.ts',
+    sourceLine:
+      "SELECT DISTINCT agent, response_key FROM ${usageEntries} AS e WHERE ${isInvolved(change, 'e', 'entry')}",
+    original: 'SELECT DISTINCT ',
+    replacement: 'SELECT ',
+    reason: 'Each is looked up twice then, and the quarters become a set.',
+  },
+  {
+    file: 'packages/db/src/usage/touched-quarters.ts',
+    sourceLine: 'WHERE workspace_id = ${workspace} AND agent = r.agent AND response_key = r.response_key OFFSET 0',
+    original: 'AND',
+    replacement: 'OR',
+    reason: 'More quarters are made again than need be.',
+  },
+  {
+    file: 'packages/db/src/usage/touched-quarters.ts',
+    sourceLine:
+      'SELECT * FROM ${toolCalls} WHERE workspace_id = ${workspace} AND response_key = r.response_key OFFSET 0',
+    original: 'AND',
+    replacement: 'OR',
+    reason: 'More quarters are made again than need be.',
+  },
+  {
+    file: 'packages/db/src/usage/touched-quarters.ts',
+    sourceLine: 'SELECT DISTINCT (extract(epoch FROM ${BUCKET_START}) * 1000)::float8 AS quarter_ms',
+    original: 'SELECT DISTINCT ',
+    replacement: 'SELECT ',
+    reason: 'The quarters become a set. Where they are too many, all are made again.',
+  },
+];
 
 /** The entry that says of this change of `source` that nobody could notice it. */
 export function findEquivalent(file: string, source: string, mutant: SqlMutant): EquivalentSqlMutant | undefined {
