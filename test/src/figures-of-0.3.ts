@@ -69,11 +69,16 @@ export function toFigures(table: string, all: readonly Row[], columns: string[])
   const kept = columns.filter((column) => !left.has(column)).sort();
   const compared = SUMMED_TABLES.includes(table) ? sumBySession(rows, kept) : rows;
   const toValue = (row: Row, column: string): unknown =>
-    row[column] ?? (row.api_response_count === 0 && UNKNOWN_WITHOUT_USAGE.includes(column) ? 0 : null);
+    (column === 'price_version' ? toVersionOf03(row[column]) : row[column]) ??
+    (row.api_response_count === 0 && UNKNOWN_WITHOUT_USAGE.includes(column) ? 0 : null);
   const lines = compared.map((row) => JSON.stringify(kept.map((column) => toValue(row, column)))).sort();
   const sha256 = createHash('sha256').update(lines.join('\n')).digest('hex');
   return { columns: [...columns].sort(), rows: lines.length, sha256 };
 }
+
+/** The same rates of the corpus' models; later rules know those of more makers. */
+const toVersionOf03 = (version: unknown): unknown =>
+  typeof version === 'string' ? version.replace(/-rules-\d+$/, '-rules-1') : version;
 
 function sumBySession(rows: readonly Row[], columns: readonly string[]): Row[] {
   const sums = new Map<unknown, Row>();

@@ -99,10 +99,10 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
   it('ingests the samples on an empty home, and finds its data again', async () => {
     const first = await runRecount(home, ['up', '--exit', '--port', '0'], { account });
     expect(first).toMatchObject({ exitCode: 0 });
-    expect(first.stdout).toMatch(/^ID +LAST ACTIVITY +PROJECT +SESSION +MESSAGES +TOKENS +ERRORS +COST$/m);
+    expect(first.stdout).toMatch(/^ID +LAST ACTIVITY +PROJECT +SESSION +ERRORS +COST$/m);
     expect(first.stdout.match(/ \$\d+\.\d{4}$/gm)).toHaveLength(SAMPLE_COUNT);
-    expect(first.stdout).toMatch(/^\w{8} +2026-07-02 08:41 +billing-service +└ .* 29,373 +0 +\$0\.0171$/m);
-    expect(first.stdout).toMatch(/^eee65f53 .* 312,851 +1 +\$0\.3256$/m);
+    expect(first.stdout).toMatch(/^\w{8} +2026-07-02 08:41Z? +billing-service +└ .* 0 +\$0\.0171$/m);
+    expect(first.stdout).toMatch(/^eee65f53 .* 1 +\$0\.3256$/m);
     const data = join(home, '.recount');
     expect((await stat(data)).mode & 0o777).toBe(0o700);
     expect((await stat(join(data, 'credentials.json'))).mode & 0o777).toBe(0o600);
@@ -116,7 +116,7 @@ describe.each(accounts)('recount up, run by %s', (_name, account) => {
     expect(second).toMatchObject({ exitCode: 0 });
     expect(second.stderr).not.toContain('sample');
     expect(second.stdout).toMatch(/^Transcripts found +1\n +ingested +1\n +already there +0\n +failed +0$/m);
-    expect(second.stdout).toMatch(/^\w{8} +2030-01-01 09:00 +app +prompt 7 +2 +17 /m);
+    expect(second.stdout).toMatch(/^\w{8} +2030-01-01 09:00 +app +prompt 7 +/m);
     expect(toApi(second.stdout).key).toBe(toApi(first.stdout).key);
     const third = await runRecount(home, ['up', '--exit', '--port', '0', folder, join(folder, 'gone')], { account });
     expect(third).toMatchObject({ exitCode: 1 });
