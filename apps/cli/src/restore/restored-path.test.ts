@@ -27,6 +27,14 @@ describe('toRestoredPath', () => {
     expect(toPath('claude-code', null, { folder: '/tmp/x' })).toBe('/tmp/x/abc.jsonl');
   });
 
+  it('is not told of a session that came from a database', () => {
+    const folder = '/home/ada/.local/share/goose/sessions';
+    expect(toPath('goose', `${folder}/20250101_1.jsonl`)).toBe(
+      '/home/bob/.local/share/goose/sessions/20250101_1.jsonl',
+    );
+    expect(() => toPath('goose', `${folder}/sessions.db/20250101_1.ndjson`)).toThrow('--to');
+  });
+
   it('leads nowhere else, whatever an uploader said', () => {
     for (const path of ['projects/../../.bashrc', 'projects/-app/../../../x.jsonl', 'projects//x', '/etc/passwd', '']) {
       expect(() => toPath('claude-code', path)).toThrow('--to');

@@ -1,4 +1,4 @@
-import { basename, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { type Machine, toBaseFolders } from '@recount/collect';
 import type { Transcript } from '@recount/contract';
 import { AGENTS } from '@recount/core';
@@ -21,6 +21,8 @@ export function toRestoredPath(
       const [base] = folder === undefined ? toBaseFolders(place, machine) : [folder];
       if (start < 0 || base === undefined) continue;
       const rest = parts.slice(start);
+      // A session of a database beside the files is none of them.
+      if (!rest.at(-1)?.endsWith(extname(pattern.replace(/\.zst$/, '')))) continue;
       // The path is what an uploader said: it must not lead elsewhere.
       if (rest.some((part) => part === '' || part === '.' || part === '..' || part.includes('\0'))) continue;
       if (project !== undefined && id === 'claude-code') rest[1] = project.replaceAll(/[^A-Za-z0-9]/g, '-');
