@@ -32,7 +32,7 @@ interface DiffOptions {
   json?: boolean;
 }
 
-const REPRICE_HINT = 'New transcripts are priced so; `recount reprice` applies it to those that are stored.';
+const REPRICE_HINT = 'New transcripts are priced so; `recount reprice` prices the stored ones too.';
 
 export function createPricesCommand(context: CliContext): Command {
   const prices = new Command('prices')
