@@ -162,7 +162,9 @@ describe('the npm package, installed', () => {
     ],
   ])('is run by %s without being installed', async (_name, toWords) => {
     const words = ['-y', ...toWords(tarball.path), 'usage', '--json', '--group-by', 'model'];
-    const { stdout } = await run('npx', words, { env: environment, cwd: folder, shell: process.platform === 'win32' });
+    // Where CI is set yarn would make no lock file, also of its own temporary folder.
+    const env = { ...environment, YARN_ENABLE_IMMUTABLE_INSTALLS: 'false' };
+    const { stdout } = await run('npx', words, { env, cwd: folder, shell: process.platform === 'win32' });
     // yarn says on stdout how it installs.
     const usage = JSON.parse(stdout.slice(stdout.indexOf('\n{\n') + 1));
     expect(usage.rows).toMatchObject([{ model: 'claude-sonnet-4-5', own: { responses: 1 } }]);
