@@ -167,8 +167,8 @@ function toReconciliationNote(row: CostReasons['reconciliation'], money: Money):
   const { reported_cost_usd: reported, computed_cost_usd: computed, difference_usd: difference } = row;
   if (difference === null || computed === null) return `The agent itself reports ${money(reported)}.`;
   const reasons = [
-    row.unfinalised_responses > 0 ? `${formatCount(row.unfinalised_responses)} unfinalised responses` : '',
-    row.unpriced_responses > 0 ? `${formatCount(row.unpriced_responses)} unpriced responses` : '',
+    row.unfinalised_responses > 0 ? formatCountOf(row.unfinalised_responses, 'unfinalised response') : '',
+    row.unpriced_responses > 0 ? formatCountOf(row.unpriced_responses, 'unpriced response') : '',
     (row.subagent_cost_usd ?? 0) > 0 ? `sub-agents with ${money(row.subagent_cost_usd)}` : '',
   ].filter((reason) => reason !== '');
   const cause = reasons.length > 0 ? `; part of that: ${reasons.join(', ')}` : '; no reason is known';
