@@ -43,7 +43,7 @@ it.runIf(corpus)(
       if (item.kind !== 'transcript') throw new Error(`Not read: ${item.location}`);
       const bytes = Buffer.concat(await (await item.open()).toArray());
       const identity = identifyTranscript({ head: bytes.subarray(0, IDENTIFY_HEAD_BYTES), path: item.path });
-      expect(identity).toMatchObject({ agent: 'opencode', isReadable: true });
+      expect(identity).toMatchObject({ agent: 'opencode' });
       const parsed = await parseTranscript(identity.sessionId ?? '', bytes, { format: identity.format });
       expect([...parsed.errors, ...parsed.warnings]).toEqual([]);
       const sum = (toCount: (row: (typeof parsed.apiResponses)[number]) => number) =>

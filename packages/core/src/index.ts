@@ -20,13 +20,12 @@ export {
 } from './agents/identify-transcript.ts';
 export {
   DEFAULT_AGENT_ID,
+  findAgentFormat,
   findFormat,
-  findReadableFormat,
   isRewrittenFormat,
   isStreamFormat,
   type KnownFormat,
   outranks,
-  READABLE_FORMATS,
   RUNNABLE_AGENTS,
   type RunnableAgent,
 } from './agents/registry.ts';

@@ -26,8 +26,8 @@ export interface StoredFile extends FoundFile {
 
 /** What a file turned out to be. */
 export interface ScannedFile extends FoundFile {
-  /** `unknown`: no transcript that recount knows. `unreadable`: it knows the agent, but cannot read its files yet. */
-  status: 'read' | 'unknown' | 'unreadable' | 'failed';
+  /** `unknown`: no transcript that recount knows. */
+  status: 'read' | 'unknown' | 'failed';
   agent: string | null;
   sessionId: string;
   format: string | null;
@@ -162,8 +162,7 @@ function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageC
     found.agent = identity.agent ?? null;
     found.sessionId = identity.sessionId ?? path;
     if (identity.format === undefined) return true;
-    found.status = identity.isReadable ? 'read' : 'unreadable';
-    if (!identity.isReadable) return true;
+    found.status = 'read';
     found.format = identity.format;
     found.isStream = isStreamFormat(identity.format);
     scanner = createUsageScanner(found.sessionId, {

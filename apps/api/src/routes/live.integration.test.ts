@@ -7,7 +7,7 @@ import {
   sessionDetailSchema,
   toProblemSlug,
 } from '@recount/contract';
-import { findReadableFormat } from '@recount/core';
+import { findAgentFormat } from '@recount/core';
 import { createDatabasePool } from '@recount/db';
 import { tendLiveStreams } from '@recount/ingest';
 import { pino } from 'pino';
@@ -224,7 +224,7 @@ describe('a stream', () => {
     ['amp', 'amp', toStreamLines('T-1')],
   ])('of %s is told and stored as it came', async (agent, command, lines) => {
     const session = `of-${agent}`;
-    const isTranscript = findReadableFormat(agent, 'stream') !== undefined;
+    const isTranscript = findAgentFormat(agent, 'stream') !== undefined;
     const transcript_id = isTranscript ? expect.any(String) : null;
     expect(await record(session, lines, { agent })).toMatchObject({ state: 'closed', transcript_id });
     const story = await readStory(reader, session);

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { sep } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { type FoundSessions, findSessions, openSessionStore } from '@recount/collect';
-import { AGENTS, findReadableFormat } from '@recount/core';
+import { AGENTS } from '@recount/core';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 import { formatBytes, formatCount } from '../terminal/format-values.ts';
@@ -31,12 +31,9 @@ export async function findOnMachine(context: CliContext, { agent: ids }: FindOpt
   );
 }
 
-/** Whether recount can ingest what lies there. */
-function isReadable({ agent, place }: FoundSessions): boolean {
-  const hasReader = findReadableFormat(agent.id, 'session') !== undefined;
-  if (place.holds === 'database') return hasReader && (agent.database ?? agent.blobs) !== undefined;
-  if (place.holds === 'folder') return hasReader && agent.folder !== undefined;
-  return hasReader && place.holds === 'transcripts';
+/** Whether what lies there are sessions, and not what an agent keeps beside them. */
+function holdsSessions({ place }: FoundSessions): boolean {
+  return place.holds !== 'aside';
 }
 
 /** Prints the places with their sessions and sizes. */
@@ -80,7 +77,7 @@ function toJson(found: CountedSessions) {
     files: files.length,
     bytes: sizeBytes,
     ...(denied.length > 0 && { denied }),
-    readable: isReadable(found),
+    readable: holdsSessions(found),
   };
 }
 
@@ -109,7 +106,7 @@ export async function confirmFound(
   found: readonly FoundSessions[],
   { isConfirmed, asJson }: { isConfirmed: boolean; asJson: boolean },
 ): Promise<string[] | undefined> {
-  const readable = found.filter(isReadable);
+  const readable = found.filter(holdsSessions);
   if (readable.length === 0) {
     const agents = AGENTS.filter(({ places }) => places !== undefined).map(({ label }) => label);
     throw new CliError(`No sessions found: recount looked for those of ${agents.join(', ')}. Name files or folders.`);
@@ -132,9 +129,8 @@ export async function confirmFound(
 }
 
 function toRemark(found: FoundSessions): string {
-  if (isReadable(found)) return '';
-  const { holds, what } = found.place;
-  return holds === 'aside' ? ` (${what ?? 'beside the sessions'}: not brought)` : ' (not read yet)';
+  if (holdsSessions(found)) return '';
+  return ` (${found.place.what ?? 'beside the sessions'}: not brought)`;
 }
 
 function toHomeFolder({ environment }: CliContext): string {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { addHookNote, createSpoolFolder, toBaseFolders, watchFolders } from '@recount/collect';
-import { AGENTS, findReadableFormat } from '@recount/core';
+import { AGENTS } from '@recount/core';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import { type CliContext, note } from '../cli-context.ts';
 import { CliError, toExit } from '../cli-error.ts';
@@ -136,8 +136,7 @@ function createSenderLoop({ environment }: CliContext, signal: AbortSignal): { r
 /** Where the agents that recount can read keep their sessions; of databases also what SQLite writes beside them, of folders the head. */
 function listWatched(context: CliContext) {
   const machine = toMachine(context);
-  const places = AGENTS.filter(({ id }) => findReadableFormat(id, 'session') !== undefined)
-    .flatMap(({ places = [] }) => places)
+  const places = AGENTS.flatMap(({ places = [] }) => places)
     .filter(({ listed }) => listed === undefined)
     .flatMap((place) => toBaseFolders(place, machine).map((folder) => ({ place, folder })));
   const listOf = (kind: string, toPattern: (file: string) => string) =>

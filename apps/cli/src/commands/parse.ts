@@ -78,9 +78,6 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
   const { identity, isEmpty, chunks } = await openInput(context, file, options.sessionId);
   const { format } = identity;
   if (isEmpty) throw new CliError(`${file}: ${describeRefusal('empty')}`);
-  if (format !== undefined && !identity.isReadable) {
-    throw new CliError(`${file}: ${describeRefusal(`not-yet-known:${format}`)}`);
-  }
   const sessionId = options.sessionId ?? identity.sessionId ?? UNNAMED_SESSION;
   const { usageFrom, maxLineBytes } = options;
   const longLines = maxLineBytes === undefined ? 'cut' : 'skip';

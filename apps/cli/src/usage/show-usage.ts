@@ -5,7 +5,7 @@ import { toCaveatLines } from '../report/caveat-lines.ts';
 import type { ReportAnswer } from '../report/report-answer.ts';
 import { REPORT_KINDS, type ReportKind } from '../report/report-kinds.ts';
 import { formatReportTable } from '../report/report-table.ts';
-import { formatBytes, formatCount, formatCountOf } from '../terminal/format-values.ts';
+import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
 import { toTerminalText } from '../terminal/guard-terminal.ts';
 import { toPrintWidth } from '../terminal/print-width.ts';
 import { wrapToWidth } from '../terminal/text-width.ts';
@@ -89,9 +89,6 @@ function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAns
   const bytes = read.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   const kind = toKind(answer);
   const lines = toCaveatLines(kind, answer);
-  for (const [agent, count] of countBy(files, 'unreadable')) {
-    lines.push(`Not read: ${formatCount(count)} of ${agent}, whose transcripts recount cannot read yet.`);
-  }
   const failed = files.filter(({ status }) => status === 'failed');
   for (const { path, failure } of failed.slice(0, 5)) lines.push(`Not read: ${path} (${failure}).`);
   if (failed.length > 5) lines.push(`Not read: ${formatCountOf(failed.length - 5, 'more file')}.`);
@@ -104,12 +101,4 @@ function showNotes(context: CliContext, { files }: ReadLedger, answer: ReportAns
   for (const line of lines.flatMap((each) => wrapToWidth(each, toPrintWidth({ ...context, stdout: context.stderr })))) {
     context.stderr.writeStyled(`${styleText('dim', toTerminalText(line), { stream: context.stderr })}\n`);
   }
-}
-
-function countBy(files: ReadLedger['files'], status: string): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const file of files) {
-    if (file.status === status && file.agent !== null) counts.set(file.agent, (counts.get(file.agent) ?? 0) + 1);
-  }
-  return counts;
 }

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AGENTS, findReadableFormat, type SessionPlace } from '@recount/core';
+import { AGENTS, type SessionPlace } from '@recount/core';
 import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
 import { isDenial, type MatchedFile } from '../match-files.ts';
 import { findInStores, readSessions } from '../read-sessions.ts';
@@ -61,8 +61,6 @@ export interface CollectorStatus {
   /** Why the last attempt failed; absent where it did not. */
   lastError?: { at: string; code: string; message: string };
 }
-
-const READABLE_AGENTS = AGENTS.filter(({ id }) => findReadableFormat(id, 'session') !== undefined);
 
 const isStore = ({ holds }: SessionPlace): boolean => holds === 'database' || holds === 'folder';
 
@@ -176,7 +174,7 @@ export async function listChanged(
   log: Pick<SentLog, 'find'>,
   { triesRefused = false, onDenied }: { triesRefused?: boolean; onDenied?: (path: string) => void } = {},
 ): Promise<WaitingFile[]> {
-  const found = await findSessions(machine, READABLE_AGENTS);
+  const found = await findSessions(machine, AGENTS);
   for (const { denied } of found) for (const path of denied) onDenied?.(path);
   const isDone = (file: MatchedFile): boolean => {
     const sent = log.find(file.path);
@@ -256,6 +254,6 @@ async function sendStored(
 
 /** Databases of agents, and heads of sessions in many files, that can be read. */
 export async function listDatabases(machine: Machine): Promise<string[]> {
-  const found = await findSessions(machine, READABLE_AGENTS);
+  const found = await findSessions(machine, AGENTS);
   return found.filter(({ place }) => isStore(place)).flatMap(({ files }) => files.map(({ path }) => path));
 }

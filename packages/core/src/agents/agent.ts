@@ -88,10 +88,10 @@ export interface Format {
   detect(line: JsonObject, path?: string): number;
   /** How a scan for usage alone tells the lines that it can skip unread. Undefined if all lines must be read. */
   usageMarkers?: UsageMarkers;
-  /** Adds to `found` what the line says about the transcript. Only for formats that can be read. */
+  /** Adds to `found` what the line says about the transcript. */
   identify?(line: JsonObject, found: ContentIdentity): void;
-  /** `state` is that of a reader of the same version, from a checkpoint. Undefined for formats that are only recognised. */
-  createReader?(context: ReaderContext, state?: unknown): Reader;
+  /** `state` is that of a reader of the same version, from a checkpoint. */
+  createReader(context: ReaderContext, state?: unknown): Reader;
 }
 
 /** What the path of a transcript says, by the layout of an agent's own folders. */

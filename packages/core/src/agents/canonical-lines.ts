@@ -64,7 +64,7 @@ export function readJsonColumn(value: JsonValue | undefined): JsonValue | undefi
 /** The form in which an agent's sessions come from its store. */
 export function toCanonicalFormat(
   agentId: string,
-  createReader: NonNullable<Format['createReader']>,
+  createReader: Format['createReader'],
   outranks?: Format['outranks'],
 ): Format {
   return {

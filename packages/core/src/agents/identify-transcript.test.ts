@@ -39,7 +39,6 @@ describe('identifyTranscript', () => {
     expect(identifyTranscript({ head: main })).toEqual({
       format: 'claude-code',
       agent: 'claude-code',
-      isReadable: true,
       isRecognised: true,
       sessionId: 'from-line',
       isSubagent: false,
@@ -62,7 +61,6 @@ describe('identifyTranscript', () => {
       expect(identifyTranscript({ path, head: subagent })).toEqual({
         format: 'claude-code',
         agent: 'claude-code',
-        isReadable: true,
         isRecognised: true,
         sessionId: 'parent-from-line:a1',
         isSubagent: true,

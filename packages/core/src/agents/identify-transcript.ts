@@ -6,24 +6,19 @@ import { isJsonObject, MAX_IDENTIFIER_LENGTH } from '../records/fields.ts';
 import type { JsonObject } from '../rows.ts';
 import type { Agent, ContentIdentity, PathIdentity } from './agent.ts';
 import { AGENTS } from './agents.ts';
-import { detectFormat, findReadableFormat, type KnownFormat } from './registry.ts';
+import { detectFormat, findAgentFormat, type KnownFormat } from './registry.ts';
 import { toSubagentSessionId } from './subagent-session-id.ts';
 import { toFileIdentity } from './transcript-path.ts';
 
 /** Bytes from the beginning of a transcript that suffice to identify all known ones: first lines can be long. */
 export const IDENTIFY_HEAD_BYTES = 4 * 1024 * 1024;
 
-/**
- * Why bytes are not taken for a transcript: there are none, neither lines nor path tell whose it is, or its format is known
- * and cannot be read yet.
- */
-export type Refusal = 'empty' | 'unknown-format' | `not-yet-known:${string}`;
+/** Why bytes are not taken for a transcript: there are none, or neither lines nor path tell whose it is. */
+export type Refusal = 'empty' | 'unknown-format';
 
 /** A refusal in the words that every command and the API have for it, after the name of the file. */
 export function describeRefusal(refusal: Refusal): string {
-  if (refusal === 'empty') return 'empty';
-  if (refusal === 'unknown-format') return 'not recognised as a transcript of any agent that recount reads';
-  return `a ${refusal.slice('not-yet-known:'.length)} transcript, which recount cannot read yet`;
+  return refusal === 'empty' ? 'empty' : 'not recognised as a transcript of any agent that recount reads';
 }
 
 /** Longer first lines are taken for what they begin like. */
@@ -36,8 +31,6 @@ export interface TranscriptIdentity {
   format: string | undefined;
   /** The agent whose format it is. */
   agent: string | undefined;
-  /** Whether transcripts of the format can be ingested. */
-  isReadable: boolean;
   /** Whether lines or the path tell whose it is, or else the uploader, who then names agent and session. */
   isRecognised: boolean;
   /** Undefined where neither the caller, the path nor a line names it. */
@@ -78,7 +71,6 @@ export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInp
   return {
     format: content.known?.format.id,
     agent: content.known?.agent.id,
-    isReadable: content.known?.format.createReader !== undefined,
     isRecognised: content.isDetected || pathIsTelling || (agent !== undefined && isSessionNamed),
     sessionId: cut(
       sessionId ||
@@ -126,7 +118,7 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
   };
   const outline = mayBeDocument(head) ? toOutline(head) : undefined;
   let detected = outline && detectFormat(outline, path, 'document', agent);
-  const fallback = agent === undefined ? undefined : findReadableFormat(agent, 'session');
+  const fallback = agent === undefined ? undefined : findAgentFormat(agent, 'session');
   const isDocument = detected !== undefined || (outline !== undefined && fallback?.format.layout === 'document');
   const createSplitter = isDocument ? createDocumentSplitter : createLineSplitter;
   const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key, terminated }) => {

@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../rows.ts';
 import type { ReaderContext } from './agent.ts';
-import { createTranscriptReader, READABLE_FORMATS } from './registry.ts';
+import { createTranscriptReader, FORMATS } from './registry.ts';
 
 /**
  * `<agent>/<format>[.<what it shows>].records.txt`: lines of the format as they stand in transcripts, each beginning with `{`, and below each what is
@@ -35,7 +35,7 @@ function readAll(format: string, lines: readonly JsonObject[], reopens: boolean)
   let reader = createTranscriptReader(format, context);
   for (const [index, line] of lines.entries()) {
     said.push(JSON.stringify(line));
-    const sure = READABLE_FORMATS.map((known) => [known.format.id, known.format.detect(line)] as const);
+    const sure = FORMATS.map((known) => [known.format.id, known.format.detect(line)] as const);
     said.push(...sure.filter(([, confidence]) => confidence > 0).map(([id, confidence]) => `  = ${id} ${confidence}`));
     if (reopens) reader = createTranscriptReader(format, context, structuredClone(reader.state));
     const place = { lineNumber: index + 1, byteOffset: 0, byteLength: 1, arrivalMs: undefined };

@@ -19,11 +19,9 @@ export interface KnownFormat {
   format: Format;
 }
 
-const FORMATS: readonly KnownFormat[] = AGENTS.flatMap((agent) => agent.formats.map((format) => ({ agent, format })));
-
-/** Formats whose transcripts can be ingested. */
-export const READABLE_FORMATS: readonly KnownFormat[] = FORMATS.filter(
-  ({ format }) => format.createReader !== undefined,
+/** Every format of every agent. */
+export const FORMATS: readonly KnownFormat[] = AGENTS.flatMap((agent) =>
+  agent.formats.map((format) => ({ agent, format })),
 );
 
 export function findFormat(id: string): KnownFormat | undefined {
@@ -45,11 +43,9 @@ export function outranks(id: string, otherId: string): boolean {
   return findFormat(id)?.format.outranks?.includes(otherId) === true;
 }
 
-/** The form in which an agent's transcripts (of a kind) can be ingested; undefined if there is none. */
-export function findReadableFormat(agentId: string, kind?: Format['kind']): KnownFormat | undefined {
-  return READABLE_FORMATS.find(
-    ({ agent, format }) => agent.id === agentId && (kind === undefined || format.kind === kind),
-  );
+/** The first of an agent's formats (of a kind); undefined if it has none, or recount does not know the agent. */
+export function findAgentFormat(agentId: string, kind?: Format['kind']): KnownFormat | undefined {
+  return FORMATS.find(({ agent, format }) => agent.id === agentId && (kind === undefined || format.kind === kind));
 }
 
 /**
@@ -75,9 +71,9 @@ export function detectFormat(
   return best;
 }
 
-/** Throws TypeError for a format that is not in READABLE_FORMATS. */
+/** Throws TypeError for a format that is not in FORMATS. */
 export function createTranscriptReader(formatId: string, context: ReaderContext, state?: unknown): Reader {
-  const reader = findFormat(formatId)?.format.createReader?.(context, state);
-  if (reader === undefined) throw new TypeError(`recount cannot read the format ${formatId}`);
-  return reader;
+  const known = findFormat(formatId);
+  if (known === undefined) throw new TypeError(`recount does not know the format ${formatId}`);
+  return known.format.createReader(context, state);
 }

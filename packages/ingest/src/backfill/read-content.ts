@@ -50,13 +50,12 @@ export async function readContent(
 
 /** As uploads are refused, but for a first line too long to be looked at whole. Of documents only those of a known format are transcripts. */
 function toSkipReason(
-  { format, isReadable, isRecognised }: TranscriptIdentity,
+  { format, isRecognised }: TranscriptIdentity,
   head: Buffer,
   { isWhole, path }: { isWhole: boolean; path: string },
 ): Refusal | undefined {
   if (head.length === 0) return 'empty';
-  if (isReadable) return undefined;
-  if (format !== undefined) return `not-yet-known:${format}`;
+  if (format !== undefined) return undefined;
   if (/\.json$/i.test(path)) return 'unknown-format';
   const hasTellingLine = isWhole || head.includes(LINE_FEED);
   return hasTellingLine && !isRecognised ? 'unknown-format' : undefined;

@@ -1,4 +1,4 @@
-import { findReadableFormat } from '@recount/core';
+import { findAgentFormat } from '@recount/core';
 import {
   type AgentEvent,
   type AgentExit,
@@ -164,7 +164,7 @@ export async function createLiveWriter(
     const outcome = toOutcome(summary, ending);
     const endedMs = now();
     const context = { sessionId: stream.session_id, streamId: stream.id, agent: stream.agent, nowMs: endedMs };
-    const isTranscript = findReadableFormat(stream.agent, 'stream') !== undefined && storedBytes > 0;
+    const isTranscript = findAgentFormat(stream.agent, 'stream') !== undefined && storedBytes > 0;
     const arrivals = isTranscript ? thinOutArrivals(await listLiveArrivals(deps.database.database, key)) : null;
     const comparedEnding = { storedBytes, aborted: outcome.aborted };
     const endCompared = async (comparison: StreamComparison) =>

@@ -1,4 +1,4 @@
-import { findReadableFormat } from '@recount/core';
+import { findAgentFormat } from '@recount/core';
 import { closeLiveStream, findLiveStream, type LiveStreamRow, readLiveChunks } from '@recount/db';
 import { streamObjectKey } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
@@ -47,7 +47,7 @@ async function storeBytes(
     body,
     sessionId: stream.session_id,
     path: stream.path ?? undefined,
-    format: findReadableFormat(stream.agent, 'stream')?.format.id,
+    format: findAgentFormat(stream.agent, 'stream')?.format.id,
     transcriptId,
     description: { live_stream: toStoredLiveStream(stream) },
     maxBytes: stream.stored_bytes,

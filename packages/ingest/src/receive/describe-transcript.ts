@@ -1,4 +1,4 @@
-import { READABLE_FORMATS } from '@recount/core';
+import { findFormat } from '@recount/core';
 import type { LiveStreamRow, NewTranscript, TranscriptRow } from '@recount/db';
 import type { ObjectDescription } from '@recount/storage';
 
@@ -30,8 +30,6 @@ export type StoredLiveStream = Omit<
 
 type DescribedRow = Omit<NewTranscript, 'grown_from' | 'tail_sha256'> & Partial<Pick<TranscriptRow, 'stored_sha256'>>;
 
-const FORMATS: ReadonlySet<unknown> = new Set(READABLE_FORMATS.map(({ format }) => format.id));
-
 export function toTranscriptDescription(row: DescribedRow, receivedAt: string): TranscriptDescription {
   const { id, session_id, agent, format, path, is_subagent, parent_session_id, agent_id, sha256, size_bytes } = row;
   return {
@@ -62,7 +60,8 @@ export function parseTranscriptDescription(value: ObjectDescription | undefined)
     newTexts.every((text) => text === undefined || text === null || isText(text)) &&
     isText(value.session_id) &&
     isSessionId(value.session_id) &&
-    FORMATS.has(value.format) &&
+    isText(value.format) &&
+    findFormat(value.format) !== undefined &&
     typeof value.is_subagent === 'boolean' &&
     Number.isSafeInteger(value.size_bytes) &&
     !Number.isNaN(Date.parse(String(value.received_at)));

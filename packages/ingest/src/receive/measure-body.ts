@@ -1,12 +1,10 @@
 import { createHash, type Hash } from 'node:crypto';
 import {
   DEFAULT_AGENT_ID,
-  describeRefusal,
+  findAgentFormat,
   findFormat,
-  findReadableFormat,
   IDENTIFY_HEAD_BYTES,
   identifyTranscript,
-  READABLE_FORMATS,
   type TranscriptIdentity,
 } from '@recount/core';
 import type { StoredVersion } from '@recount/db';
@@ -28,14 +26,14 @@ export class ReceiveError extends Error {
 
 /**
  * What a transcript is ingested as: what the caller knows it to be, else what its lines are, else, if they do not tell,
- * what the agent that its uploader names writes. Throws TypeError for an agent whose transcripts recount cannot read.
+ * what the agent that its uploader names writes. Throws TypeError for an agent that recount does not know.
  */
 export function chooseFormat(
   identity: Pick<TranscriptIdentity, 'format'>,
   { format = identity.format, agent = DEFAULT_AGENT_ID }: { format?: string | undefined; agent?: string | undefined },
 ): { agent: string; format: string } {
-  const known = (format === undefined ? undefined : findFormat(format)) ?? findReadableFormat(agent);
-  if (known === undefined) throw new TypeError(`recount cannot read transcripts of ${agent}`);
+  const known = (format === undefined ? undefined : findFormat(format)) ?? findAgentFormat(agent);
+  if (known === undefined) throw new TypeError(`recount knows no agent ${agent}`);
   return { agent: known.agent.id, format: known.format.id };
 }
 
@@ -143,7 +141,6 @@ interface MeasuredBody {
   };
 }
 
-const READABLE_FORMAT_IDS = READABLE_FORMATS.map(({ format }) => format.id).join(', ');
 const FIRST_LOOK_BYTES = 16 * 1024;
 
 /** Hashes, counts and identifies a transcript while it streams by. Holds only its first bytes, until they suffice. */
@@ -196,12 +193,6 @@ function createHead(options: MeasureOptions): {
 
   const look = (): TranscriptIdentity => {
     identity = identifyTranscript({ sessionId, agent, path, head: Buffer.concat(parts) });
-    if (options.format === undefined && identity.format !== undefined && !identity.isReadable) {
-      throw new ReceiveError(
-        'unsupported-format',
-        `The body is ${describeRefusal(`not-yet-known:${identity.format}`)}; it reads ${READABLE_FORMAT_IDS}`,
-      );
-    }
     isDone = identity.isConclusive || length >= IDENTIFY_HEAD_BYTES;
     if (isDone) parts = [];
     return identity;

@@ -1,4 +1,4 @@
-import { describeRefusal, findReadableFormat, READABLE_FORMATS, type TranscriptIdentity } from '@recount/core';
+import { AGENTS, describeRefusal, type TranscriptIdentity } from '@recount/core';
 import {
   completeOrigin,
   hasWorkspace,
@@ -57,7 +57,7 @@ export interface ReceiveResult {
 export const DEFAULT_MAX_TRANSCRIPT_BYTES = 2 * 1024 ** 3;
 const MAX_PATH_LENGTH = 4096;
 const OVERRULE = 'It is taken all the same where agent and session_id say whose it is';
-const AGENT_LABELS = [...new Set(READABLE_FORMATS.map(({ agent }) => `${agent.label} (${agent.id})`))].join(', ');
+const AGENT_LABELS = AGENTS.map(({ id, label }) => `${label} (${id})`).join(', ');
 const newTranscriptId = monotonicFactory();
 
 /**
@@ -176,7 +176,7 @@ function checkSessionId(sessionId: string | undefined): void {
 }
 
 function checkAgent(agent: string | undefined): void {
-  if (agent === undefined || findReadableFormat(agent) !== undefined) return;
-  const agents = new Set(READABLE_FORMATS.map((known) => known.agent.id));
-  throw new ReceiveError('unsupported-format', `recount reads the transcripts of ${[...agents].join(', ')} so far`);
+  if (agent === undefined || AGENTS.some(({ id }) => id === agent)) return;
+  const known = AGENTS.map(({ id }) => id).join(', ');
+  throw new ReceiveError('unsupported-format', `recount reads the transcripts of ${known} so far`);
 }

@@ -115,7 +115,6 @@ describe('Pi', () => {
     expect(listIssues(read)).toEqual([]);
     expect(read.identity).toMatchObject({
       agent: 'pi',
-      isReadable: true,
       sessionId: '0190aaaa-0000-7000-8000-000000000001',
     });
     expect(countTokens(read)).toEqual(countIndependently(SESSION));
