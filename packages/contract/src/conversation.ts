@@ -1,7 +1,7 @@
 import type { TURN_KINDS } from './choices.ts';
 import type { ContentBlock, Message } from './messages.ts';
 
-export { toEdits } from './edits.ts';
+export { type PatchedFile, toEdits, toPatchedFiles } from './edits.ts';
 
 type ConversationBlock = Pick<
   ContentBlock,

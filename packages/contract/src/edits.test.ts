@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countChangedLines, toEdits, toPatchEdits } from './edits.ts';
+import { countChangedLines, toEdits, toPatchEdits, toPatchedFiles } from './edits.ts';
 
 it('finds edits in the inputs of several agents', () => {
   expect(toEdits({ file_path: '/a', old_string: 'x', new_string: 'y' })).toEqual([{ before: 'x', after: 'y' }]);
@@ -49,6 +49,23 @@ it('reads the hunks of a patch, each with its file', () => {
   expect(toPatchEdits({ patchText: PATCH })).toEqual(edits);
   expect(toPatchEdits('+ no patch')).toEqual([]);
   expect(toPatchEdits({ content: 1 })).toEqual([]);
+});
+
+it('reads a patch that is a shell command by itself, and none that is a part of one', () => {
+  const shell = `apply_patch <<'PATCH'\n${PATCH}PATCH\n`;
+  expect(toPatchEdits({ command: ['bash', '-lc', shell] })).toEqual(toPatchEdits(PATCH));
+  expect(toPatchEdits({ command: shell })).toEqual(toPatchEdits(PATCH));
+  expect(toPatchEdits({ command: `ls; ${shell}` })).toEqual([]);
+  expect(toPatchEdits({ command: `${shell}ls` })).toEqual([]);
+});
+
+it('says which files a patch adds, deletes and moves', () => {
+  expect(toPatchedFiles(PATCH).map(({ hunks, ...file }) => ({ ...file, hunks: hunks.length }))).toEqual([
+    { path: 'src/a.ts', change: 'update', hunks: 2 },
+    { path: 'src/b.ts', change: 'add', hunks: 1 },
+    { path: 'src/c.ts', change: 'delete', hunks: 0 },
+    { path: 'src/d.ts', change: 'update', movedTo: 'src/e.ts', hunks: 1 },
+  ]);
 });
 
 it.each([

@@ -28,26 +28,43 @@ export function toEdits(input: unknown): Edit[] {
 }
 
 const PATCH_START = /^\s*\*\*\* Begin Patch\r?\n/;
-const PATCHED_FILE = /^\*\*\* (?:Add|Update) File: (.+)$/;
+const PATCHED_FILE = /^\*\*\* (Add|Update|Delete) File: (.+)$/;
+const MOVED_FILE = /^\*\*\* Move to: (.+)$/;
+
+/** What a patch does to one file. */
+export interface PatchedFile {
+  path: string;
+  change: 'add' | 'update' | 'delete';
+  /** The file's path from then on. */
+  movedTo?: string;
+  /** None of a file that is deleted, or only moved. */
+  hunks: Pick<Edit, 'before' | 'after'>[];
+}
 
 /**
- * The hunks of a patch in the form of OpenAI's apply_patch: `*** Update File: path`, then lines that begin with `+`, `-` or a space,
- * divided by `@@`. None for any other input, nor for files that it deletes.
+ * The files of a patch in the form of OpenAI's apply_patch: `*** Update File: path`, then lines that begin with `+`, `-` or a space,
+ * divided by `@@`. None for any other input.
  */
-export function toPatchEdits(input: unknown): Edit[] {
+export function toPatchedFiles(input: unknown): PatchedFile[] {
   const patch = toPatch(input);
   if (patch === undefined) return [];
-  const edits: Edit[] = [];
-  let path: string | undefined;
+  const files: PatchedFile[] = [];
   let hunk = { before: '', after: '' };
   const endHunk = (): void => {
-    if (path !== undefined && hunk.before !== hunk.after) edits.push({ ...hunk, path });
+    const file = files.at(-1);
+    if (file !== undefined && file.change !== 'delete' && hunk.before !== hunk.after) file.hunks.push(hunk);
     hunk = { before: '', after: '' };
   };
   for (const line of patch.split(/\r?\n/)) {
     if (line.startsWith('***') || line.startsWith('@@')) {
       endHunk();
-      if (/^\*\*\* \w+ File: /.test(line)) path = PATCHED_FILE.exec(line)?.[1]?.trim();
+      const [, change, path] = PATCHED_FILE.exec(line) ?? [];
+      if (change !== undefined && path !== undefined) {
+        files.push({ path: path.trim(), change: change.toLowerCase() as PatchedFile['change'], hunks: [] });
+      }
+      const movedTo = MOVED_FILE.exec(line)?.[1]?.trim();
+      const file = files.at(-1);
+      if (movedTo !== undefined && file !== undefined) file.movedTo = movedTo;
       continue;
     }
     const text = `${line.slice(1)}\n`;
@@ -55,12 +72,21 @@ export function toPatchEdits(input: unknown): Edit[] {
     if (!line.startsWith('-')) hunk.after += text;
   }
   endHunk();
-  return edits;
+  return files;
 }
+
+/** The hunks of `toPatchedFiles`, each with its file. */
+export const toPatchEdits = (input: unknown): Edit[] =>
+  toPatchedFiles(input).flatMap(({ path, hunks }) => hunks.map((hunk) => ({ ...hunk, path })));
+
+/** A shell command that is nothing but a patch, as older versions of Codex gave it. */
+const SHELL_PATCH = /^\s*apply_patch <<\s*(['"]?)(\w+)\1\r?\n([\s\S]*)\r?\n\2\s*$/;
 
 function toPatch(input: unknown): string | undefined {
   const fields = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {};
-  return [input, ...PATCH_FIELDS.map((name) => fields[name])].find(
+  const command = Array.isArray(fields.command) ? fields.command.at(-1) : fields.command;
+  const shellPatch = typeof command === 'string' ? SHELL_PATCH.exec(command)?.[3] : undefined;
+  return [input, ...PATCH_FIELDS.map((name) => fields[name]), shellPatch].find(
     (value) => typeof value === 'string' && PATCH_START.test(value),
   ) as string | undefined;
 }

@@ -1,11 +1,19 @@
 import type { ContentBlock } from '@recount/contract';
-import { describeToolInput, type ToolStep, toEdits, toVisible } from '@recount/contract/conversation';
+import {
+  describeToolInput,
+  type PatchedFile,
+  type ToolStep,
+  toEdits,
+  toPatchedFiles,
+  toVisible,
+} from '@recount/contract/conversation';
 import { lazy, type ReactNode, Suspense, useContext } from 'react';
 import { formatBytes, formatDuration } from '../format/values.ts';
 import { Code } from './code.tsx';
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain, Terminal } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
+import { describePatch, Patch } from './patch.tsx';
 import { TranscriptImage, useRawLine } from './raw-line.tsx';
 import { TranscriptContext } from './transcript-context.ts';
 
@@ -34,7 +42,8 @@ export function ToolCall({
   const kind = use.tool_kind ?? 'other';
   const isError = result?.is_error === true;
   const tookMs = toMs(resultMessage?.timestamp) - toMs(timestamp);
-  const subject = describeToolInput(use.tool_input);
+  const patched = readPatch(use);
+  const subject = patched.length > 0 ? describePatch(patched) : describeToolInput(use.tool_input);
   const summary = (
     <>
       <span className="tool-name">{toVisible(use.tool_name ?? use.block_type)}</span>
@@ -45,7 +54,7 @@ export function ToolCall({
       {tookMs >= 0 && <span className="tool-time muted">{formatDuration(tookMs)}</span>}
     </>
   );
-  const isOpenAtFirst = kind === 'edit' || kind === 'plan' || kind === 'question';
+  const isOpenAtFirst = patched.length > 0 || kind === 'edit' || kind === 'plan' || kind === 'question';
   return (
     <Fold
       name={use.id}
@@ -58,12 +67,17 @@ export function ToolCall({
   );
 }
 
+/** Files that a call patches, by an editing tool or in a shell; none if its input was cut. */
+const readPatch = ({ tool_kind: kind, tool_input: input, metadata }: ContentBlock): PatchedFile[] =>
+  (kind === 'edit' || kind === 'shell') && metadata.truncated !== true ? toPatchedFiles(input) : [];
+
 function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
   const { renderSubagent } = useContext(TranscriptContext);
   const input = toInput(use.tool_input);
   const output = result === undefined ? null : <Result block={result} kind={use.tool_kind} />;
   const isCut = use.metadata.truncated === true;
   const edits = use.tool_kind === 'edit' && !isCut ? toEdits(input) : [];
+  const patched = readPatch(use);
   const items = toTodoItems(input);
   if (isCut)
     return (
@@ -85,6 +99,13 @@ function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
       </>
     );
   }
+  if (patched.length > 0)
+    return (
+      <>
+        <Patch name={use.id} files={patched} />
+        {result?.is_error === true && output}
+      </>
+    );
   if (items.length > 0)
     return (
       <>
