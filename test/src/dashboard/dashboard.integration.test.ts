@@ -140,36 +140,33 @@ describe.skipIf(executablePath === undefined)('the dashboard in a browser', () =
     expect(new URL(page.url()).searchParams.get('message')).toMatch(/^[0-9A-Z]{26}$/);
   });
 
-  it.each(['America/Los_Angeles', 'UTC', 'Asia/Kolkata', 'Pacific/Auckland'])(
-    'shows the figures of the API in %s',
-    async (timezoneId) => {
-      const page = await open('/?period=all&step=day', { timezoneId });
-      await page.locator('.legend li').first().waitFor();
-      const report = await ask<UsageReport>(`/v1/analytics/usage?time_zone=${timezoneId}&group_by=day`);
-      const { own, sessions } = report.totals;
-      const figures = await page
-        .locator('.totals data')
-        .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
-      expect(figures).toEqual([
-        own.cost_usd,
-        own.total_tokens,
-        own.tokens_out,
-        own.responses,
-        sessions,
-        own.cache_hit_ratio,
-      ]);
-      const byModel = await ask<UsageReport>('/v1/analytics/usage?group_by=model');
-      const legend = await page
-        .locator('.legend data')
-        .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
-      expect(legend).toEqual(byModel.rows.flatMap(({ own: { cost_usd: cost } }) => (cost === null ? [] : [cost])));
-      const days = await page
-        .locator('.heat-day:not(.heat-0)')
-        .evaluateAll((all) => all.map((each) => each.getAttribute('title')?.slice(0, 10)));
-      const since = (await page.locator('.heat-day').first().getAttribute('title'))?.slice(0, 10) ?? '';
-      expect(days).toEqual(report.rows.flatMap(({ day }) => (day != null && day >= since ? [day] : [])));
-    },
-  );
+  it.each(['America/Los_Angeles', 'Pacific/Auckland'])('shows the figures of the API in %s', async (timezoneId) => {
+    const page = await open('/?period=all&step=day', { timezoneId });
+    await page.locator('.legend li').first().waitFor();
+    const report = await ask<UsageReport>(`/v1/analytics/usage?time_zone=${timezoneId}&group_by=day`);
+    const { own, sessions } = report.totals;
+    const figures = await page
+      .locator('.totals data')
+      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+    expect(figures).toEqual([
+      own.cost_usd,
+      own.total_tokens,
+      own.tokens_out,
+      own.responses,
+      sessions,
+      own.cache_hit_ratio,
+    ]);
+    const byModel = await ask<UsageReport>('/v1/analytics/usage?group_by=model');
+    const legend = await page
+      .locator('.legend data')
+      .evaluateAll((all) => all.map((each) => Number(each.getAttribute('value'))));
+    expect(legend).toEqual(byModel.rows.flatMap(({ own: { cost_usd: cost } }) => (cost === null ? [] : [cost])));
+    const days = await page
+      .locator('.heat-day:not(.heat-0)')
+      .evaluateAll((all) => all.map((each) => each.getAttribute('title')?.slice(0, 10)));
+    const since = (await page.locator('.heat-day').first().getAttribute('title'))?.slice(0, 10) ?? '';
+    expect(days).toEqual(report.rows.flatMap(({ day }) => (day != null && day >= since ? [day] : [])));
+  });
 
   it('shows of each session what the API says', async () => {
     const page = await open('/sessions?subagents=include&columns=cost,messages,out');

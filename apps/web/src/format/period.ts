@@ -36,14 +36,19 @@ export function addDays(date: string, days: number): string {
 const toDays = ({ from, to }: { from: string; to: string }): number =>
   Math.round((Date.parse(to) - Date.parse(from)) / 86_400_000);
 
+/** Addresses are edited by hand: `2026-02-31` is no date. */
+const isDate = (text: string): boolean =>
+  /^\d{4}-\d\d-\d\d$/.test(text) &&
+  !Number.isNaN(Date.parse(text)) &&
+  new Date(text).toISOString().slice(0, 10) === text;
+
 /** The time that `period`, or else `from` and `to`, of a URL stand for. `to` in a URL is the last day. */
 export function readPeriod(search: Readonly<Record<string, string>>, fallback: string): Period {
   const { from, to } = search;
   if (from !== undefined || to !== undefined) {
-    const day = /^\d{4}-\d\d-\d\d$/;
     return {
-      ...(from !== undefined && day.test(from) && { from }),
-      ...(to !== undefined && day.test(to) && { to: addDays(to, 1) }),
+      ...(from !== undefined && isDate(from) && { from }),
+      ...(to !== undefined && isDate(to) && { to: addDays(to, 1) }),
     };
   }
   const name = search.period ?? fallback;

@@ -1,0 +1,172 @@
+import {
+  expectDenials,
+  expectFiles,
+  expectMcpServers,
+  expectPrograms,
+  expectSkills,
+  expectSubagents,
+  expectTools,
+} from '../fleet/expected-tools.ts';
+import { expectModels, expectUsage, type Report } from '../fleet/expected-usage.ts';
+import type { FleetFacts } from '../fleet/facts.ts';
+import type { Key, Question } from '../fleet/question.ts';
+import type { Columns } from './shown-figures.ts';
+
+/** Whose sessions the fleet's are: by their numbers, sub-agents' with their parents'. */
+export const PEOPLE = ['ada', 'bo'] as const;
+export const toPerson = (sessionId: string): string => PEOPLE[Number(sessionId.slice(24, 36)) % PEOPLE.length] ?? '';
+
+const usageColumns = (of: string): Columns => [
+  [`${of}responses`, 'count'],
+  [`${of}tokens_in`, 'tokens'],
+  [`${of}tokens_out`, 'tokens'],
+  [`${of}cache_read`, 'tokens'],
+  [`${of}cache_write`, 'tokens'],
+  [`${of}cache_hit_ratio`, 'percent'],
+  [`${of}cost_usd`, 'money'],
+];
+const CALLS: Columns = [
+  ['calls', 'count'],
+  ['errors', 'count'],
+  ['error_rate', 'percent'],
+  ['denied', 'count'],
+  ['sessions', 'count'],
+];
+const OUTPUT: Columns = [['output_bytes'], ['estimated_tokens', 'tokens']];
+const DURATIONS: Columns = [['duration_p50_ms'], ['duration_p95_ms']];
+const DENIALS: Columns = [
+  ['denied', 'count'],
+  ['calls', 'count'],
+  ['denial_rate', 'percent'],
+  ['sessions', 'count'],
+];
+const FILES: Columns = [
+  ['calls', 'count'],
+  ['reads', 'count'],
+  ['edits', 'count'],
+  ['errors', 'count'],
+  ['sessions', 'count'],
+  ...OUTPUT,
+];
+const SUBAGENTS: Columns = [
+  ['calls', 'count'],
+  ['errors', 'count'],
+  ['parents', 'count'],
+  ['subagents', 'count'],
+  ['total_tokens', 'tokens'],
+  ['cache_hit_ratio', 'percent'],
+  ['cost_usd', 'money'],
+];
+
+/** A page of a report, and what it should show of a fleet. */
+export interface BreakdownUnderTest {
+  /** May have a query. */
+  path: string;
+  /** Of the field that names a row. */
+  name: string;
+  columns: Columns;
+  totals: Columns;
+  expected: (facts: FleetFacts, question: Question) => Report;
+}
+
+const by =
+  (report: BreakdownUnderTest['expected'], ...groupBy: readonly Key[]): BreakdownUnderTest['expected'] =>
+  (facts, question) =>
+    report(facts, { ...question, groupBy });
+
+/** The fleet's responses of a person's sessions, each held by these alone. */
+function toFactsOf(facts: FleetFacts, person: string): FleetFacts {
+  const sessions = facts.sessions.filter(({ id }) => toPerson(id) === person);
+  const ids = new Set(sessions.map(({ id }) => id));
+  const responses = facts.responses.flatMap((response) => {
+    const holders = new Set([...response.holders].filter((holder) => ids.has(holder)));
+    return holders.size === 0 ? [] : [{ ...response, holders }];
+  });
+  return { ...facts, sessions, responses };
+}
+
+const expectPeople = (facts: FleetFacts, question: Question): Report => ({
+  rows: PEOPLE.flatMap((person) => {
+    const { rows, totals } = expectUsage(toFactsOf(facts, person), { ...question, groupBy: [] });
+    return rows.length === 0 ? [] : [{ ...totals, person }];
+  }),
+  totals: expectUsage(facts, { ...question, groupBy: [] }).totals,
+});
+
+/** Those that are asked about a day as well. */
+export const DAILY_BREAKDOWNS: readonly BreakdownUnderTest[] = [
+  {
+    path: '/tools',
+    name: 'tool',
+    columns: [...CALLS, ...DURATIONS, ...OUTPUT],
+    totals: [...CALLS, ...DURATIONS, ...OUTPUT],
+    expected: by(expectTools, 'tool'),
+  },
+  { path: '/files', name: 'file_path', columns: FILES, totals: FILES, expected: expectFiles },
+  {
+    path: '/projects',
+    name: 'project',
+    columns: [['sessions', 'count'], ...usageColumns('own.')],
+    totals: [['sessions', 'count'], ...usageColumns('own.')],
+    expected: by(expectUsage, 'project'),
+  },
+  {
+    path: '/models',
+    name: 'model',
+    columns: [['sessions', 'count'], ...usageColumns('')],
+    totals: usageColumns(''),
+    expected: expectModels,
+  },
+  {
+    path: '/people',
+    name: 'person',
+    columns: [['sessions', 'count'], ...usageColumns('own.')],
+    totals: [['sessions', 'count'], ...usageColumns('own.')],
+    expected: expectPeople,
+  },
+];
+
+export const OTHER_BREAKDOWNS: readonly BreakdownUnderTest[] = [
+  {
+    path: '/tools?view=programs',
+    name: 'program',
+    columns: [...CALLS, ...DURATIONS, ...OUTPUT],
+    totals: [...CALLS, ...DURATIONS, ...OUTPUT],
+    expected: expectPrograms,
+  },
+  {
+    path: '/tools?view=mcp',
+    name: 'mcp_server',
+    columns: [['tools', 'count'], ...CALLS, ...OUTPUT],
+    totals: [...CALLS, ...OUTPUT],
+    expected: expectMcpServers,
+  },
+  {
+    path: '/tools?view=skills',
+    name: 'skill_name',
+    columns: [...CALLS, ...OUTPUT],
+    totals: [...CALLS, ...OUTPUT],
+    expected: expectSkills,
+  },
+  {
+    path: '/tools?view=refused',
+    name: 'tool',
+    columns: DENIALS,
+    totals: DENIALS,
+    expected: expectDenials,
+  },
+  {
+    path: '/subagents',
+    name: 'subagent_type',
+    columns: [...SUBAGENTS, ['mean_cost_usd', 'money']],
+    totals: SUBAGENTS,
+    expected: expectSubagents,
+  },
+  {
+    path: '/projects?view=agent',
+    name: 'agent',
+    columns: [['sessions', 'count'], ...usageColumns('own.')],
+    totals: [['sessions', 'count'], ...usageColumns('own.')],
+    expected: by(expectUsage, 'agent'),
+  },
+];

@@ -1,0 +1,73 @@
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { type FigureKind, type LocaleText, withPlainSpaces } from './locale-text.ts';
+
+/** A figure of a page: its exact value, null for one that is not known, and what one reads. */
+export interface ShownFigure {
+  value: number | null;
+  text: string;
+}
+
+export interface ShownRow {
+  /** Whole, null if it has none. */
+  name: string | null;
+  figures: ShownFigure[];
+}
+
+/** For the page: what an element shows. */
+export const FIGURE = `(element) => ({
+  value: element.matches('data') ? Number(element.getAttribute('value')) : null,
+  text: element.textContent,
+})`;
+
+export async function readFigures(page: Page, selector: string): Promise<ShownFigure[]> {
+  const found = await page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].map(${FIGURE})`);
+  return (found as ShownFigure[]).map(({ value, text }) => ({ value, text: withPlainSpaces(text) }));
+}
+
+/** Of the table of a report. */
+export async function readRows(page: Page): Promise<ShownRow[]> {
+  const rows = (await page.evaluate(`[...document.querySelectorAll('.body [role=row]')].map((row) => ({
+    name: row.querySelector('a')?.title ?? null,
+    figures: [...row.querySelectorAll('.figure')].map(${FIGURE}),
+  }))`)) as ShownRow[];
+  return rows.map(({ name, figures }) => ({
+    name,
+    figures: figures.map(({ value, text }) => ({ value, text: withPlainSpaces(text) })),
+  }));
+}
+
+/** What a row of a report holds at a path such as `own.cost_usd`. */
+function pick(row: object, path: string): number | null {
+  const value = path.split('.').reduce((of: unknown, key) => (of as Record<string, unknown> | null)?.[key], row);
+  return typeof value === 'number' ? value : null;
+}
+
+/** Where a row of a report holds the figures that a page shows, in their order. */
+export type Columns = readonly (readonly [path: string, kind?: FigureKind])[];
+
+export const toShown = (row: object, columns: Columns, text: LocaleText): ShownFigure[] =>
+  columns.map(([path, kind]) => {
+    const value = pick(row, path);
+    // Durations and bytes have rules of their own, tested beside them.
+    return { value, text: kind === undefined ? '' : text[kind](value) };
+  });
+
+/** Compares to 12 digits, as sums of doubles differ in the last ones by their order. */
+export function expectFigures(
+  shown: readonly ShownFigure[],
+  row: object,
+  columns: Columns,
+  text: LocaleText,
+  place: string,
+): void {
+  const comparable = shown.map(({ value, text: read }, index) => ({
+    value: value === null ? null : Number(value.toPrecision(12)),
+    text: columns[index]?.[1] === undefined ? '' : read,
+  }));
+  const expected = toShown(row, columns, text).map(({ value, text: read }) => ({
+    value: value === null ? null : Number(value.toPrecision(12)),
+    text: read,
+  }));
+  expect(comparable, place).toEqual(expected);
+}
