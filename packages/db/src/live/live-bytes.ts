@@ -3,7 +3,10 @@ import { and, asc, desc, eq, gte, lte, sql } from '../drizzle.cjs';
 import { isAtPosition, type LiveFigures, type LivePosition, type LiveStreamKey } from './live-streams.ts';
 import { liveChunks, liveStreams } from './schema.ts';
 
-/** Appends bytes, which may be none, to an open stream. False, and nothing done, where somebody else has taken it over or ended it. */
+/**
+ * Appends bytes to an open stream, or notes that its reader was polled if there are none. False, and nothing done, if
+ * somebody else has taken it over or ended it.
+ */
 export async function appendLiveBytes(
   transaction: Database,
   position: LivePosition,
@@ -16,7 +19,10 @@ export async function appendLiveBytes(
     .where(isAtPosition(position))
     .returning({ id: liveStreams.id });
   if (updated.length === 0) return false;
-  if (bytes.length === 0) return true;
+  if (bytes.length === 0) {
+    await notePoll(transaction, position, receivedAt);
+    return true;
+  }
   await transaction.insert(liveChunks).values({
     workspace_id: workspaceId,
     stream_id: streamId,
@@ -27,11 +33,26 @@ export async function appendLiveBytes(
   return true;
 }
 
+/** With the last chunk of the stream: nothing has come since. */
+async function notePoll(
+  transaction: Database,
+  { workspaceId, streamId, storedBytes }: LivePosition,
+  polledAt: string,
+): Promise<void> {
+  const byteOffset = await findChunkOffset(transaction, { workspaceId, streamId }, storedBytes);
+  await transaction
+    .update(liveChunks)
+    .set({ polled_at: polledAt })
+    .where(and(isOfStream(workspaceId, streamId), eq(liveChunks.byte_offset, byteOffset)));
+}
+
 interface LiveChunk {
   byteOffset: number;
   bytes: Uint8Array;
   /** ISO 8601 in UTC. */
   receivedAt: string;
+  /** When the reader was last polled with success before the next chunk came; ISO 8601 in UTC. Null if it never was. */
+  polledAt: string | null;
 }
 
 /** Chunks in memory at once. Each is bounded by whoever wrote it. */
@@ -46,7 +67,12 @@ export async function* readLiveChunks(
   let offset = fromByte === 0 ? 0 : await findChunkOffset(database, { workspaceId, streamId }, fromByte);
   for (;;) {
     const chunks = await database
-      .select({ byteOffset: liveChunks.byte_offset, bytes: liveChunks.bytes, receivedAt: liveChunks.received_at })
+      .select({
+        byteOffset: liveChunks.byte_offset,
+        bytes: liveChunks.bytes,
+        receivedAt: liveChunks.received_at,
+        polledAt: liveChunks.polled_at,
+      })
       .from(liveChunks)
       .where(and(isOfStream(workspaceId, streamId), gte(liveChunks.byte_offset, offset)))
       .orderBy(asc(liveChunks.byte_offset))

@@ -99,6 +99,8 @@ export const liveChunks = recountSchema.table(
     byte_offset: bigint({ mode: 'number' }).notNull(),
     bytes: bytes().notNull(),
     received_at: isoTimestamp().notNull(),
+    /** When events that had waited were last told between these bytes and the next ones; null if none were. */
+    polled_at: isoTimestamp(),
   },
   (table) => [
     primaryKey({ name: 'live_chunks_pk', columns: [table.workspace_id, table.stream_id, table.byte_offset] }),

@@ -1,3 +1,4 @@
+import { MAX_WAIT_MS } from '@recount/core/live';
 import {
   changeWorkspaceSettings,
   findLiveSession,
@@ -7,10 +8,9 @@ import {
 } from '@recount/db';
 import type { RawStore } from '@recount/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
 import { waitForLocks } from '../testing/wait-for-locks.ts';
-import type { LiveEnding } from './live-writer.ts';
+import type { LiveDependencies, LiveEnding } from './live-writer.ts';
 import { newStreamId, openLiveWriter } from './open-live-writer.ts';
 
 /** Made in parts: scanners that look at this repository would take a whole one for real. */
@@ -39,7 +39,7 @@ const toAnswer = (index: number, text = `answer ${index}`): string =>
 const toResult = (costUsd: number): string =>
   `${JSON.stringify({ type: 'result', subtype: 'success', is_error: false, session_id: 's', total_cost_usd: costUsd })}\n`;
 
-const open = (agent: string, streamId = newStreamId(), offset = 0, deps: IngestDependencies = installation) =>
+const open = (agent: string, streamId = newStreamId(), offset = 0, deps: LiveDependencies = installation) =>
   openLiveWriter(
     deps,
     { workspaceId: TEST_WORKSPACE, uploaderKeyId: 'key', streamId, sessionId: 's', agent, offset },
@@ -175,6 +175,63 @@ describe('a workspace that wants no secrets in rows', () => {
   it('and one that does not mind tells what came', async () => {
     await record('claude-code', toAnswer(1, `use ${TOKEN} now`));
     expect(await readEvents()).toContain(TOKEN);
+  });
+});
+
+describe('a result whose call was never seen', () => {
+  const toOrphan = (id: string): string => {
+    const content = [{ type: 'tool_result', tool_use_id: id, content: `output of ${id}` }];
+    return `${JSON.stringify({ type: 'user', session_id: 's', message: { content } })}\n`;
+  };
+  const countTold = async (id: string) => (await readEvents()).split(`output of ${id}"`).length - 1;
+
+  it('is told once, however many requests go on with the stream', async () => {
+    // Later than the stream's beginning by the clock of the database.
+    let nowMs = Date.now() + 60_000;
+    const deps: LiveDependencies = { ...installation, now: () => nowMs };
+    const streamId = newStreamId();
+    const parts = [toOrphan('a') + toAnswer(1), toOrphan('b'), toAnswer(2), toAnswer(3)];
+    let offset = 0;
+    for (const [index, part] of parts.entries()) {
+      const writer = await open('claude-code', streamId, offset, deps);
+      await writer.append(Buffer.from(part));
+      await writer.flush();
+      expect(await countTold('a')).toBe(index > 0 ? 1 : 0);
+      nowMs += MAX_WAIT_MS;
+      // As happens by itself when nothing has come for a while.
+      await writer.flush();
+      offset = writer.storedBytes;
+    }
+    expect(await countTold('a')).toBe(1);
+    expect(await countTold('b')).toBe(1);
+    await (await open('claude-code', streamId, offset, deps)).end({});
+    expect(await countTold('a')).toBe(1);
+    expect(await countTold('b')).toBe(1);
+  });
+
+  it('is told by the request that goes on with the stream if the one before it did not', async () => {
+    const streamId = newStreamId();
+    const first = await open('claude-code', streamId);
+    await first.append(Buffer.from(toOrphan('a')));
+    await first.flush();
+    const second = await open('claude-code', streamId, first.storedBytes);
+    expect(await countTold('a')).toBe(0);
+    await second.end({});
+    expect(await countTold('a')).toBe(1);
+  });
+
+  it('keeps its own time on arrival, whenever it is told', async () => {
+    // Later than the stream's beginning by the clock of the database.
+    let nowMs = Date.now() + 60_000;
+    const startMs = nowMs;
+    const deps: LiveDependencies = { ...installation, now: () => nowMs };
+    const writer = await open('claude-code', newStreamId(), 0, deps);
+    await writer.append(Buffer.from(toOrphan('a')));
+    await writer.flush();
+    nowMs += MAX_WAIT_MS;
+    await writer.flush();
+    const stream = await writer.end({});
+    expect(stream.arrivals).toEqual([[Buffer.byteLength(toOrphan('a')), startMs]]);
   });
 });
 

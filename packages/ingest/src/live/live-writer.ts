@@ -228,7 +228,7 @@ export async function createLiveWriter(
   };
 }
 
-/** A reader that has read what is stored of the stream, each line as if at the time when it came. */
+/** A reader that has told what was told of the stream: it reads what is stored, and is polled, as if at the same times. */
 async function replay(
   { database }: LiveDependencies,
   stream: LiveStreamRow,
@@ -239,9 +239,12 @@ async function replay(
   const reader = await createStreamReader({ agent: stream.agent, redaction: settings?.redaction ?? 'off', now });
   if (stream.stored_bytes === 0) return reader;
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
-  for await (const { bytes, receivedAt } of readLiveChunks(database.database, key)) {
+  for await (const { bytes, receivedAt, polledAt } of readLiveChunks(database.database, key)) {
     setTime(Date.parse(receivedAt));
     await reader.push(bytes);
+    if (polledAt === null) continue;
+    setTime(Date.parse(polledAt));
+    await reader.poll();
   }
   return reader;
 }
