@@ -1,9 +1,5 @@
-import { execFile } from 'node:child_process';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { parseArgs, promisify } from 'node:util';
+import { parseArgs } from 'node:util';
 import {
   type ApiResponse,
   flatDefaultPrices,
@@ -14,14 +10,24 @@ import {
 } from '@recount/core';
 import { createListPrices } from '@recount/prices';
 import { readSources } from '@recount/storage/sources';
+import {
+  type AgentFile,
+  type LayOut,
+  layOutAsNamed,
+  layOutClaudeCode,
+  layOutCodex,
+  layOutCopilot,
+  layOutOpencode,
+  readVector,
+} from './accuracy/agent-homes.ts';
+import { CCUSAGE_VERSION } from './accuracy/ccusage.ts';
+import { compareWithCcusage } from './accuracy/compare.ts';
 import { addTo, emptyFigures, type Figures, toFigures } from './accuracy/figures.ts';
 import { sumEveryLine } from './accuracy/sum-every-line.ts';
 
-const CCUSAGE_VERSION = '20.0.24';
-
-interface Transcript {
+interface Transcript extends AgentFile {
+  format: string;
   sessionId: string;
-  bytes: Buffer;
 }
 
 const prices = createListPrices();
@@ -36,7 +42,8 @@ const PRICING_RULES: Record<string, PriceTable['price']> = {
 
 const { values, positionals } = parseArgs({ options: { ccusage: { type: 'boolean' } }, allowPositionals: true });
 const [path = '../shared/corpus'] = positionals;
-const transcripts = await readTranscripts(path);
+const all = await readTranscripts(path);
+const transcripts = all.filter(({ format }) => format === 'claude-code');
 const held = await Promise.all(transcripts.map(async (each) => await parseResponses(each, 'final')));
 const ledger = onlyOnce(held.flat());
 const first = onlyOnce((await Promise.all(transcripts.map((each) => parseResponses(each, 'first')))).flat());
@@ -57,24 +64,28 @@ console.log('| rule | responses | input | output | cache read | cache write | co
 console.log('| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |');
 for (const [rule, figures] of rows) console.log(toRow(rule, figures));
 printUnfinalised();
-if (values.ccusage) await compareWithCcusage();
+if (values.ccusage) await compareAgents();
 
-/** Claude Code transcripts below the path, without those that are the beginning of a longer one. */
+/** Transcripts below the path, without those that are the beginning of a longer one. */
 async function readTranscripts(root: string): Promise<Transcript[]> {
-  const bySession = new Map<string, Buffer[]>();
+  const bySession = new Map<string, Transcript[]>();
   for await (const item of readSources([root])) {
     if (item.kind !== 'transcript') continue;
-    const bytes = await buffer(await item.open());
-    const identity = identifyTranscript({ path: item.path, head: bytes.subarray(0, IDENTIFY_HEAD_BYTES) });
-    if (identity.format !== 'claude-code') continue;
-    const sessionId = identity.sessionId ?? item.path;
-    bySession.set(sessionId, [...(bySession.get(sessionId) ?? []), bytes]);
+    const transcript = identify({ path: item.path, bytes: await buffer(await item.open()) });
+    if (transcript === undefined) continue;
+    const key = `${transcript.format}\n${transcript.sessionId}`;
+    bySession.set(key, [...(bySession.get(key) ?? []), transcript]);
   }
-  return [...bySession].flatMap(([sessionId, versions]) =>
-    versions
-      .filter((bytes, index) => !versions.some((other, at) => at !== index && isBeginning(bytes, other, index < at)))
-      .map((bytes) => ({ sessionId, bytes })),
+  return [...bySession.values()].flatMap((versions) =>
+    versions.filter(
+      ({ bytes }, index) => !versions.some((other, at) => at !== index && isBeginning(bytes, other.bytes, index < at)),
+    ),
   );
+}
+
+function identify({ path, bytes }: AgentFile): Transcript | undefined {
+  const { format, sessionId } = identifyTranscript({ path, head: bytes.subarray(0, IDENTIFY_HEAD_BYTES) });
+  return format === undefined ? undefined : { path, bytes, format, sessionId: sessionId ?? path };
 }
 
 function isBeginning(bytes: Buffer, other: Buffer, isEarlier: boolean): boolean {
@@ -82,8 +93,9 @@ function isBeginning(bytes: Buffer, other: Buffer, isEarlier: boolean): boolean 
   return mayBe && other.subarray(0, bytes.length).equals(bytes);
 }
 
-async function parseResponses({ sessionId, bytes }: Transcript, usageFrom: 'first' | 'final'): Promise<ApiResponse[]> {
-  return (await parseTranscript(sessionId, bytes, { prices, usageFrom })).apiResponses;
+async function parseResponses(transcript: Transcript, usageFrom: 'first' | 'final'): Promise<ApiResponse[]> {
+  const { sessionId, bytes, format } = transcript;
+  return (await parseTranscript(sessionId, bytes, { format, prices, usageFrom })).apiResponses;
 }
 
 /** Of the copies of a response the most complete one, as in the usage ledger. */
@@ -121,67 +133,24 @@ function printUnfinalised(): void {
   );
 }
 
-/** Days and models on which ccusage gives other tokens or another cost. */
-async function compareWithCcusage(): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), 'recount-accuracy-'));
-  try {
-    for (const [index, { sessionId, bytes }] of transcripts.entries()) {
-      const folder = join(directory, 'projects', `project-${index}`);
-      await mkdir(folder, { recursive: true });
-      await writeFile(join(folder, `${sessionId.replaceAll(/[^\w-]/g, '_')}.jsonl`), bytes);
-    }
-    const command = ['-y', `ccusage@${CCUSAGE_VERSION}`, 'claude', 'daily', '--json', '--offline'];
-    const { stdout } = await promisify(execFile)('npx', [...command, '--mode', 'calculate', '--timezone', 'UTC'], {
-      env: { ...process.env, CLAUDE_CONFIG_DIR: directory },
-      maxBuffer: 64 * 1024 * 1024,
-    });
-    printComparison(JSON.parse(stdout).daily);
-  } finally {
-    await rm(directory, { recursive: true });
+/** Exits with 1 if a difference is not explained. */
+async function compareAgents(): Promise<void> {
+  console.log(`\nAgainst ccusage ${CCUSAGE_VERSION}; tokens: input without cache / output / cache read / cache write`);
+  const ofFormat = (wanted: string) => all.filter(({ format }) => format === wanted);
+  const ofVector = async (id: string) => (await readVector(id)).flatMap((file) => identify(file) ?? []);
+  const compared: [string, string[], LayOut, Transcript[]][] = [
+    ['claude-code', ['claude', 'daily', '--mode', 'calculate'], layOutClaudeCode, transcripts],
+    ['codex', ['codex', 'daily'], layOutCodex, ofFormat('codex-rollout')],
+    ['opencode', ['opencode', 'daily'], layOutOpencode, ofFormat('opencode-export')],
+    ['copilot', ['copilot', 'daily'], layOutCopilot, ofFormat('copilot-cli')],
+    ['pi', ['pi', 'daily'], layOutAsNamed, await ofVector('pi-fork-of-a-fork')],
+    ['gemini', ['gemini', 'daily'], layOutAsNamed, await ofVector('gemini-rewritten')],
+  ];
+  let unexplained = 0;
+  for (const [agent, command, layOut, files] of compared) {
+    const responses = onlyOnce((await Promise.all(files.map((each) => parseResponses(each, 'final')))).flat());
+    unexplained += await compareWithCcusage({ agent, command, layOut, files, responses });
   }
-}
-
-interface CcusageDay {
-  date: string;
-  modelBreakdowns: Record<
-    'modelName' | 'inputTokens' | 'outputTokens' | 'cacheReadTokens' | 'cacheCreationTokens' | 'cost',
-    never
-  >[];
-}
-
-function printComparison(days: CcusageDay[]): void {
-  const theirs = new Map<string, Figures>();
-  for (const { date, modelBreakdowns } of days) {
-    for (const each of modelBreakdowns) {
-      theirs.set(`${date} ${each.modelName}`, {
-        ...{ responses: 0, tokensIn: each.inputTokens, tokensOut: each.outputTokens, cacheRead: each.cacheReadTokens },
-        ...{ cacheWrite: each.cacheCreationTokens, costUsd: each.cost },
-      });
-    }
-  }
-  const ours = new Map<string, Figures>();
-  for (const response of ledger) {
-    const key = `${response.timestamp?.slice(0, 10)} ${response.model}`;
-    ours.set(
-      key,
-      addTo(
-        ours.get(key) ?? emptyFigures(),
-        toFigures(response, (query) => prices.price(query)),
-      ),
-    );
-  }
-  const keys = [...new Set([...ours.keys(), ...theirs.keys()])].sort();
-  const tokens = (figures = emptyFigures()) =>
-    [figures.tokensIn, figures.tokensOut, figures.cacheRead, figures.cacheWrite].join(' / ');
-  console.log(`\n${keys.length} days and models; different from ccusage ${CCUSAGE_VERSION}:\n`);
-  console.log('| day and model | recount: tokens | ccusage: tokens | recount | ccusage |');
-  console.log('| --- | --- | --- | ---: | ---: |');
-  for (const key of keys) {
-    const [mine, other] = [ours.get(key), theirs.get(key)];
-    const isCostEqual = Math.abs((mine?.costUsd ?? 0) - (other?.costUsd ?? 0)) < 1e-6;
-    if (tokens(mine) === tokens(other) && isCostEqual) continue;
-    const usd = (figures?: Figures) => `$${(figures?.costUsd ?? 0).toFixed(4)}`;
-    const equal = tokens(mine) === tokens(other) ? 'the same' : tokens(other);
-    console.log(`| ${key} | ${tokens(mine)} | ${equal} | ${usd(mine)} | ${usd(other)} |`);
-  }
+  console.log(`\n${unexplained} differences are not explained.`);
+  if (unexplained > 0) process.exitCode = 1;
 }
