@@ -51,6 +51,7 @@ export const sessionListQuerySchema = z.strictObject({
     .optional()
     .describe('Working directory, or a part of its path that no other project has'),
   branch: text(MAX_FILTER_LENGTH).optional().describe('Git branch'),
+  repository: text(MAX_FILTER_LENGTH).optional().describe('Text that `repository` contains, in upper or lower case'),
   machine: machineParameter.optional(),
   person: personParameter.optional(),
   model: text(MAX_FILTER_LENGTH).optional().describe('Sessions that used this model'),

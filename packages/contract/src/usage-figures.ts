@@ -32,6 +32,14 @@ export const figureFields = {
   initial_prompt: z.string().nullable().describe('First real user text, 1,000 characters at most, then `...`'),
   project: z.string().nullable().describe('Working directory of the agent'),
   git_branch: z.string().nullable(),
+  repository: z
+    .string()
+    .nullable()
+    .describe('Remote repository as the agent has it, mostly a URL; without user name, password and query'),
+  commit_hash: z
+    .string()
+    .nullable()
+    .describe('Commit that was checked out as the session began, where the agent keeps it'),
   agent_version: z.string().nullable(),
   title: z.string().nullable(),
   models: z.array(z.string()).describe('Distinct models in the order of their appearance'),

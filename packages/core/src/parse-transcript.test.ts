@@ -769,6 +769,8 @@ describe('rule 11: the odd input', () => {
           cwd: null,
           version: null,
           gitBranch: null,
+          repository: null,
+          commitHash: null,
           firstTimestamp: null,
           lastTimestamp: null,
           entrypoint: null,

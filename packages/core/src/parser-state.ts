@@ -41,7 +41,7 @@ export function createParserState(): ParserState {
 }
 
 /** To be raised whenever ParserState, or what a part keeps in it, changes: older checkpoints are then not read. */
-const CHECKPOINT_VERSION = 7;
+const CHECKPOINT_VERSION = 8;
 
 /** Sessions with thousands of responses take a few hundred KiB; beyond this, parsing again is the better bargain. */
 const MAX_CHECKPOINT_BYTES = 4 * 1024 * 1024;

@@ -271,6 +271,10 @@ export interface TranscriptMetadata {
   cwd: string | null;
   version: string | null;
   gitBranch: string | null;
+  /** Of the remote, as the agent has it: mostly a URL, without user name, password and query. */
+  repository: string | null;
+  /** That was checked out as the session began. */
+  commitHash: string | null;
   /** Earliest and latest timestamp of any line, ISO 8601 in UTC. */
   firstTimestamp: string | null;
   lastTimestamp: string | null;

@@ -66,6 +66,7 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
     async (request) => {
       const { sort, order, limit, cursor, is_subagent: isSubagent, has_errors: hasErrors, prompt } = request.query;
       const { branch, parent_session_id: parentId, ...named } = request.query;
+      const { repository } = named;
       const { tool, program, mcp_server, skill, subagent_type, file, pull_request: pullRequest } = request.query;
       const { min_cost_usd: minCostUsd, max_cost_usd: maxCostUsd } = request.query;
       const workspaceId = workspaceOf(request);
@@ -83,6 +84,7 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
           machine,
           person,
           branch: gitBranch,
+          repository,
           parentSessionId,
           isSubagent,
           hasErrors,

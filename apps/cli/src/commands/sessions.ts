@@ -10,6 +10,7 @@ interface SessionsOptions extends ApiOptions, FilterOptions {
   limit: number;
   sort: keyof typeof SORTS;
   reverse?: boolean;
+  repository?: string;
   errors?: boolean;
   columns?: string[];
   json?: boolean;
@@ -34,6 +35,7 @@ export function createSessionsCommand(context: CliContext): Command {
       .option('--limit <n>', `how many, at most ${MAX_LIMIT}`, wholeNumber(1, MAX_LIMIT), 20)
       .addOption(new Option('--sort <figure>', 'what comes first').choices(Object.keys(SORTS)).default('last'))
       .option('--reverse', 'the smallest or oldest first')
+      .option('--repository <text>', 'sessions whose repository contains this text, where the agent keeps it')
       .option('--errors', 'only sessions in which tool calls or API requests failed')
       .option('--columns <names>', 'columns to show, separated by commas; --columns help lists them', toColumns)
       .option('--json', 'print JSON'),
@@ -77,6 +79,7 @@ async function showSessions(context: CliContext, id: string | undefined, options
   const query = {
     ...filters,
     branch,
+    repository: options.repository,
     is_subagent: subagents === undefined ? undefined : String(subagents === 'only'),
     has_errors: options.errors ? 'true' : undefined,
     sort: SORTS[options.sort],

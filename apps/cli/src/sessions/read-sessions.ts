@@ -29,7 +29,7 @@ export type SessionFigures = Pick<
   | 'tool_error_count'
   | 'api_error_count'
 > &
-  Partial<Pick<Session, 'output_only_count' | 'machine' | 'person'>>;
+  Partial<Pick<Session, 'output_only_count' | 'machine' | 'person' | 'repository' | 'commit_hash'>>;
 
 /** A page of sessions, and whether there are more. */
 export interface LatestSessions {

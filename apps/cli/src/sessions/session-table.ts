@@ -56,6 +56,8 @@ export const SESSION_COLUMNS: Readonly<Record<string, SessionColumn>> = {
   project: text('PROJECT', ({ project }) => basename(project ?? '') || project),
   path: { ...text('PROJECT', ({ project }) => project), keeps: 'end' },
   branch: text('BRANCH', ({ git_branch }) => git_branch),
+  repository: { ...text('REPOSITORY', ({ repository }) => repository), keeps: 'end' },
+  commit: text('COMMIT', ({ commit_hash }) => commit_hash?.slice(0, SHORT_COMMIT_LENGTH)),
   title: { header: 'SESSION', minWidth: 16, toCell: toTitle },
   agent: text('AGENT', ({ agent }) => agent),
   model: text('MODEL', ({ models }) => models.join(', ')),
@@ -81,6 +83,7 @@ const COST_LAYOUT = { currencyLabel: 'USD', costDecimals: 2, timeZone: 'UTC', la
 /** A first prompt may be long; on a screen without end, nobody reads it all. */
 const MAX_TITLE_LENGTH = 60;
 const MIN_ID_LENGTH = 8;
+const SHORT_COMMIT_LENGTH = 8;
 const FOOTNOTES = [
   'Costs are estimates by list price, or your own prices. What forks and resumed',
   'sessions share counts in each; `recount report` counts every response once.',

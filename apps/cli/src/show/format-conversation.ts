@@ -25,10 +25,13 @@ function formatHeading(session: Session, { timeZone, width }: ShowOptions): Show
     initial_prompt: prompt,
     project,
     git_branch: branch,
+    repository,
+    commit_hash: commit,
     first_timestamp: first,
     last_timestamp: last,
   } = session;
   const place = [project ?? 'no project', branch === null ? '' : `(${branch})`].filter(Boolean).join(' ');
+  const source = [repository, commit?.slice(0, 8)].filter(Boolean).join(' at ');
   const end =
     last === null
       ? ''
@@ -54,7 +57,9 @@ function formatHeading(session: Session, { timeZone, width }: ShowOptions): Show
       text: `${toSingleLine(session.session_id)}  ${session.agent}  ${session.models.map(toSingleLine).join(', ')}`,
       style: 'dim',
     },
-    ...wrapToWidth(toSingleLine(place), width).map((text) => ({ text, style: 'dim' as const })),
+    ...[place, source]
+      .filter((line) => line !== '')
+      .flatMap((line) => wrapToWidth(toSingleLine(line), width).map((text) => ({ text, style: 'dim' as const }))),
     { text: `${formatTimestamp(first, timeZone)}${end} (${formatDuration(session.duration_ms)})`, style: 'dim' },
     { text: figures.join(', '), style: 'dim' },
     { text: '' },

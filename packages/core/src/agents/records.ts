@@ -159,6 +159,8 @@ export type SessionConstant =
   | 'cwd'
   | 'version'
   | 'gitBranch'
+  | 'repository'
+  | 'commitHash'
   | 'entrypoint'
   | 'agentId'
   | 'forkedFromSessionId';

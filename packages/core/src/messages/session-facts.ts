@@ -29,6 +29,8 @@ export function createSessionFactsState() {
     cwd: null,
     version: null,
     gitBranch: null,
+    repository: null,
+    commitHash: null,
     entrypoint: null,
     agentId: null,
     forkedFromSessionId: null,

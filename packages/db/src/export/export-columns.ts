@@ -74,5 +74,6 @@ const COLUMNS: Readonly<Record<ExportDataset, readonly ExportColumn[]>> = {
     ...columns('count', 'own_unpriced_responses shared_unpriced_responses'),
     ...columns('text', 'machine person'),
     ...columns('count', 'output_only_count'),
+    ...columns('text', 'repository commit_hash'),
   ],
 };

@@ -76,7 +76,7 @@ function toSessionsQuery(filter: ReportFilter): SQL {
       s.cost_estimate_usd AS cost_usd, s.unfinalised_count, s.unpriced_count, s.reported_cost_usd,
       u.own_responses, ${ofAlias('u', OWN_TOKENS)}, u.own_cost_usd,
       u.shared_responses, u.shared_cost_usd, u.own_unpriced_responses, u.shared_unpriced_responses,
-      s.machine, s.person, s.output_only_count
+      s.machine, s.person, s.output_only_count, s.repository, s.commit_hash
     FROM recount.sessions AS s
     CROSS JOIN LATERAL (
       SELECT

@@ -28,6 +28,8 @@ function toSession(index: number): typeof sessions.$inferInsert {
     parent_session_id: index % 5 === 0 ? 's01' : null,
     project: index % 4 === 0 ? null : `/home/ada/${index % 4}`,
     git_branch: index % 3 === 0 ? 'main' : 'topic',
+    repository:
+      [null, 'https://example.org/ada/Heron_Watch.git', 'git@example.org:ada/heronswatch.git'][index % 3] ?? null,
     models: index % 2 === 0 ? ['claude-opus-5', 'claude-haiku-4-5'] : [],
     initial_prompt: PROMPTS[index % PROMPTS.length] ?? null,
     first_timestamp: index % 3 === 0 ? null : new Date(firstMs).toISOString(),
@@ -111,6 +113,7 @@ describe('filters', () => {
   it('finds sessions of a project, a branch, a model, a parent', async () => {
     await expectSame({ project: '/home/ada/2' }, (row) => row.project === '/home/ada/2');
     await expectSame({ branch: 'main' }, (row) => row.git_branch === 'main');
+    await expectSame({ repository: 'heron_watch' }, (row) => row.repository?.includes('Heron_Watch') ?? false);
     await expectSame({ model: 'claude-haiku-4-5' }, (row) => row.models.includes('claude-haiku-4-5'));
     await expectSame({ parentSessionId: 's01' }, (row) => row.parent_session_id === 's01');
     await expectSame({ isSubagent: false }, (row) => !row.is_subagent);

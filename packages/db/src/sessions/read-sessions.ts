@@ -25,6 +25,8 @@ export interface SessionFilter {
   agent?: string | undefined;
   project?: string | undefined;
   branch?: string | undefined;
+  /** Contained in the repository, in upper or lower case. */
+  repository?: string | undefined;
   machine?: string | undefined;
   person?: string | undefined;
   model?: string | undefined;
@@ -102,6 +104,7 @@ function toConditions(filter: SessionFilter, workspaceId: string): (SQL | undefi
     equals(sessions.agent, filter.agent),
     equals(sessions.project, filter.project),
     equals(sessions.git_branch, filter.branch),
+    filter.repository === undefined ? undefined : ilike(sessions.repository, `%${escapeLike(filter.repository)}%`),
     equals(sessions.machine, filter.machine),
     equals(sessions.person, filter.person),
     equals(sessions.parent_session_id, filter.parentSessionId),

@@ -37,6 +37,9 @@ export const transcriptFigures = () => ({
   initial_prompt: text(),
   project: text(),
   git_branch: text(),
+  /** Without credentials. */
+  repository: text(),
+  commit_hash: text(),
   agent_version: text(),
   title: text(),
   models: text().array().notNull().default([]),

@@ -90,12 +90,15 @@ export function toIssueRow(key: RowSetKey, issueNumber: number, issue: Issue): t
 
 /** What a parse's summary fills in on the transcript's own row. */
 export function toTranscriptFigures({ stats, metadata }: TranscriptSummary) {
-  const { cwd, gitBranch, version, title, models, firstTimestamp, lastTimestamp, lineCount, ...rest } = metadata;
+  const { cwd, gitBranch, repository, commitHash, version, title, models, ...others } = metadata;
+  const { firstTimestamp, lastTimestamp, lineCount, ...rest } = others;
   return {
     ...stats,
     reported_cost_usd: metadata.reportedTotals?.cost_usd ?? null,
     project: cwd,
     git_branch: gitBranch,
+    repository,
+    commit_hash: commitHash,
     agent_version: version,
     title,
     models,

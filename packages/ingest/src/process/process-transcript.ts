@@ -29,7 +29,7 @@ import { findExtension } from './session-versions.ts';
 import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
 /** Stored with every transcript (see `toRowsVersion`), so that those read by an older parser can be found and read again. */
-export const PARSER_VERSION = '4';
+export const PARSER_VERSION = '5';
 
 export interface ProcessOptions {
   maxLineBytes: number;

@@ -7,6 +7,7 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, toShortModel } from '../../format/values.ts';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
 import { toTitle } from '../sessions/columns.tsx';
+import { Repository } from './repository.tsx';
 import { CHANGES_NOTE, ChangedFiles, ChangedLines, PullRequests, useSessionChanges } from './session-changes.tsx';
 import { ShareButton } from './share-button.tsx';
 
@@ -52,6 +53,7 @@ export function SessionHeader({
             {toVisible(session.project)}
           </Link>
         )}
+        <Repository address={session.repository} commit={session.commit_hash} />
         {session.git_branch !== null && <span className="mono">{toVisible(session.git_branch)}</span>}
         <PullRequests sessionId={session.session_id} />
         <span title={session.models.join(', ')}>{session.models.map(toShortModel).join(', ')}</span>

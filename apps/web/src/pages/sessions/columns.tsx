@@ -59,6 +59,7 @@ export const COLUMNS: readonly SessionColumn[] = [
     cell: ({ project }) => <span title={project ?? ''}>{toShortPath(project)}</span>,
   },
   text('branch', 'Branch', 'minmax(90px, 0.8fr)', ({ git_branch }) => git_branch),
+  text('repository', 'Repository', 'minmax(120px, 1fr)', ({ repository }) => repository),
   {
     id: 'models',
     label: 'Models',

@@ -27,6 +27,7 @@ export const LINKED_FILTERS = [
   ['subagent_type', 'Sub-agent'],
   ['file', 'File'],
   ['pull_request', 'Pull request'],
+  ['repository', 'Repository'],
 ] as const;
 
 /** As phones are in the style sheets. */

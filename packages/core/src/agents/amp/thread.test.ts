@@ -22,6 +22,7 @@ const usage = (
   },
   totalInputTokens: inputTokens + cacheCreationInputTokens + cacheReadInputTokens,
 });
+const REPOSITORY = { type: 'git', url: 'https://example.org/ada/app', ref: 'main', sha: 'c0ffee' };
 const THREAD = {
   ...{
     v: 9,
@@ -30,7 +31,7 @@ const THREAD = {
     title: 'Heron',
     agentMode: 'smart',
   },
-  env: { initial: { trees: [{ displayName: 'app', uri: 'file:///home/ada/app' }] } },
+  env: { initial: { trees: [{ displayName: 'app', uri: 'file:///home/ada/app', repository: REPOSITORY }] } },
   messages: [
     {
       role: 'user',
@@ -95,7 +96,10 @@ it('reads an exported thread', async () => {
   expect(listIssues(read)).toEqual([]);
   expect(read.identity).toMatchObject({ agent: 'amp', format: 'amp-thread', sessionId: THREAD.id });
   expect(countTokens(read)).toEqual(EXPECTED);
-  expect(read.metadata).toMatchObject({ title: 'Heron', cwd: '/home/ada/app' });
+  expect(read.metadata).toMatchObject({
+    ...{ title: 'Heron', cwd: '/home/ada/app' },
+    ...{ repository: 'https://example.org/ada/app', commitHash: 'c0ffee' },
+  });
   expect(read.stats).toMatchObject({ prompt_count: 1, initial_prompt: 'Find the heron' });
   expect(read.toolCalls).toMatchObject([{ tool_kind: 'shell', program: 'git', is_error: false, output_bytes: 9 }]);
 });

@@ -1,5 +1,6 @@
 import { isNestedDeeperThan, MAX_STORED_JSON_DEPTH } from '../../lines/inline-limit.ts';
 import { isJsonObject, readObject, readText } from '../../records/fields.ts';
+import { toRepository } from '../../records/repository.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Usage } from '../../usage/usage.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
@@ -139,7 +140,13 @@ export function createAmpThreadReader(
     const tree = readObject(line.env)?.initial;
     const [folder] = [readObject(tree)?.trees].flat();
     const cwd = readText(readObject(folder)?.uri)?.replace(/^file:\/\//, '') ?? null;
-    const session = toSessionRecord({ sessionId: kit.toId(line.id), cwd: cwd === null ? null : kit.toId(cwd) });
+    const git = readObject(readObject(folder)?.repository);
+    const session = toSessionRecord({
+      sessionId: kit.toId(line.id),
+      cwd: cwd === null ? null : kit.toId(cwd),
+      repository: toRepository(kit.toId(git?.url)),
+      commitHash: kit.toId(git?.sha),
+    });
     return [
       session ?? [],
       title === null ? [] : toCutTitle('generated', title),

@@ -29,6 +29,8 @@ describe('what lines say about their session', () => {
       cwd: null,
       version: null,
       gitBranch: null,
+      repository: null,
+      commitHash: null,
       entrypoint: null,
       agentId: null,
       permissionMode: null,

@@ -15,7 +15,7 @@ const meta = (fields: JsonObject = {}): JsonObject => ({
     cwd: '/app',
     cli_version: '0.150.0',
     originator: 'codex-tui',
-    git: { branch: 'main' },
+    git: { branch: 'main', repository_url: 'https://ada:s3cret@example.org/ada/app.git', commit_hash: 'c0ffee' },
     ...fields,
   },
 });
@@ -97,6 +97,8 @@ describe('a rollout', () => {
       sessionId: THREAD,
       version: '0.150.0',
       gitBranch: 'main',
+      repository: 'https://example.org/ada/app.git',
+      commitHash: 'c0ffee',
       entrypoint: 'codex-tui',
       permissionMode: 'never',
       models: ['gpt-5.5'],

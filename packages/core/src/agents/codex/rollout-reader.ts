@@ -1,4 +1,5 @@
 import { cutCharacters, readIdentifier, readObject, readText } from '../../records/fields.ts';
+import { toRepository } from '../../records/repository.ts';
 import { parseTimestampMs } from '../../records/timestamps.ts';
 import { type JsonObject, type JsonValue, type SessionEventKind, UNKNOWN_MODEL } from '../../rows.ts';
 import type { Reader, ReaderContext, ReaderLine } from '../agent.ts';
@@ -236,6 +237,8 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       ['cwd', identifier(meta.cwd)],
       ['version', version],
       ['gitBranch', gitBranch],
+      ['repository', toRepository(identifier(git?.repository_url))],
+      ['commitHash', identifier(git?.commit_hash)],
       ['entrypoint', identifier(meta.originator)],
       ['forkedFromSessionId', identifier(meta.forked_from_id)],
     ];

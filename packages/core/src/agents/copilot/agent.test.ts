@@ -11,7 +11,7 @@ const event = (type: string, second: number, data: object) => ({
   timestamp: at(second),
   parentId: last === 1 ? null : id(last - 1),
 });
-const context = { cwd: '/home/ada/app', gitRoot: '/home/ada/app', branch: 'main' };
+const context = { cwd: '/home/ada/app', branch: 'main', repository: 'ada/app', headCommit: 'c0ffee' };
 const message = (second: number, number: number, model: string, outputTokens: number, more = {}) =>
   event('assistant.message', second, {
     messageId: id(1000 + number),
@@ -99,6 +99,8 @@ describe('Copilot CLI', () => {
     expect(responses).toBe(4 + 3);
     const { input, output, cacheRead, cacheWrite } = tokens;
     expect(read.metadata).toMatchObject({
+      repository: 'ada/app',
+      commitHash: 'c0ffee',
       cwd: '/home/ada/app',
       gitBranch: 'main',
       version: '1.0.64',

@@ -1,4 +1,5 @@
 import { cutCharacters, isJsonObject, readObject, readText, toNumber } from '../../records/fields.ts';
+import { toRepository } from '../../records/repository.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { Reader, ReaderContext } from '../agent.ts';
 import { newMessage, newUsageRecord } from '../new-records.ts';
@@ -74,6 +75,10 @@ function createState(): CopilotReaderState {
   };
 }
 
+/** The context has `owner/name`, and newer versions its host. */
+const toAddress = (repository: string | null, host: string | null): string | null =>
+  repository === null || host === null || repository.includes(':') ? repository : `https://${host}/${repository}`;
+
 /**
  * Reads `events.jsonl` of a session of Copilot CLI. Messages have their output tokens alone; input and cache come with
  * `session.shutdown`, as a total by model of the program's run: what messages have counted already is taken off.
@@ -91,7 +96,10 @@ export function createCopilotReader(context: ReaderContext, state = createState(
     state.branch = kit.toId(about?.branch) ?? state.branch;
     state.version = kit.toId(data.copilotVersion) ?? state.version;
     const { sessionId, branch: gitBranch, version } = state;
-    return [toSessionRecord({ sessionId, cwd: kit.toId(about?.cwd), gitBranch, version }) ?? []].flat();
+    const repository = toRepository(toAddress(kit.toId(about?.repository), kit.toId(about?.repositoryHost)));
+    const commitHash = kit.toId(about?.headCommit);
+    const facts = { sessionId, cwd: kit.toId(about?.cwd), gitBranch, repository, commitHash, version };
+    return [toSessionRecord(facts) ?? []].flat();
   };
 
   const readAssistant = (data: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {

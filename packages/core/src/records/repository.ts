@@ -1,0 +1,30 @@
+/** A scheme, such as `https://` or `git+ssh://`. */
+const SCHEME = /^[a-z][a-z\d+.-]*:\/\//i;
+/** The user of `git@host:path`, which is no secret. */
+const PLAIN_USER = /^[\w.-]+$/;
+
+/**
+ * A repository's address without what could let somebody in: user name, password, query and fragment of a URL. The short
+ * form of SSH, `git@host:path`, keeps its user. Names that are no addresses (`owner/name`, a folder) stay as they are.
+ */
+export function toRepository(address: string | null): string | null {
+  const text = address?.trim().replace(/[?#].*$/s, '') ?? '';
+  const scheme = SCHEME.exec(text)?.[0] ?? '';
+  const rest = text.slice(scheme.length);
+  const host = withoutUser(rest, scheme === '');
+  return host === '' ? null : scheme + host;
+}
+
+function withoutUser(rest: string, keepsPlainUser: boolean): string {
+  const end = rest.search(/[/\\]/);
+  const authority = end === -1 ? rest : rest.slice(0, end);
+  const at = authority.lastIndexOf('@');
+  if (at >= 0) {
+    const isPlain = keepsPlainUser && PLAIN_USER.test(authority.slice(0, at));
+    return isPlain ? rest : rest.slice(at + 1);
+  }
+  // What looks like a host and a port may be a user and the beginning of a password with a slash in it, or one that was cut.
+  const hasPassword = /^[^:]+:(?!\d*$)/.test(authority) && !keepsPlainUser;
+  if (!hasPassword) return rest;
+  return rest.includes('@') ? rest.slice(rest.lastIndexOf('@') + 1) : '';
+}
