@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,6 +49,16 @@ describe('recount export', () => {
     });
     expect(broken.exitCode).toBe(1);
     expect(await readdir(directory)).toEqual(['out.csv']);
+  });
+
+  it.runIf(process.platform === 'linux')('closes a file that it could not write', async () => {
+    const { exitCode } = await run(['usage', '-o', 'out.csv'], (_request, response) =>
+      replyJson(response, {}, { status: 403 }),
+    );
+    expect(exitCode).toBe(1);
+    const descriptors = await readdir('/proc/self/fd');
+    const open = await Promise.all(descriptors.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')));
+    expect(open.filter((path) => path.startsWith(directory))).toEqual([]);
   });
 
   it('tells why there is no export', async () => {

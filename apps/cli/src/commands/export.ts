@@ -122,7 +122,12 @@ async function writeOutput(
   try {
     const file = await open(unfinished, 'w');
     const stream = file.createWriteStream();
-    await showing(context, () => write(stream));
+    try {
+      await showing(context, () => write(stream));
+    } finally {
+      stream.destroy();
+      await file.close();
+    }
     await rename(unfinished, path);
   } catch (error) {
     await rm(unfinished, { force: true });
