@@ -24,6 +24,7 @@ import { addOperationsRoutes } from './routes/operations.ts';
 import { addPriceRoutes } from './routes/prices.ts';
 import { addRawTranscriptRoutes } from './routes/raw-transcripts.ts';
 import { addSearchRoutes } from './routes/search.ts';
+import { addSessionContentRoutes } from './routes/session-contents.ts';
 import { addSessionDeletion, addSessionRoutes } from './routes/sessions.ts';
 import { addSettingsRoutes } from './routes/settings.ts';
 import { addDocumentRoutes, addShareRoutes } from './routes/shares.ts';
@@ -104,6 +105,7 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   addTranscriptChanges(app, deps);
   addRawTranscriptRoutes(app, deps);
   addSessionRoutes(app, deps);
+  addSessionContentRoutes(app, deps);
   addSessionDeletion(app, deps);
   addDocumentRoutes(app, deps);
   await addShareRoutes(app, deps);

@@ -8,6 +8,7 @@ import { addAuditRoutes } from './routes/audit.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addPriceRoutes } from './routes/prices.ts';
 import { addSearchRoutes } from './routes/search.ts';
+import { addSessionContentRoutes } from './routes/session-contents.ts';
 import { addSessionRoutes } from './routes/sessions.ts';
 import { addDocumentRoutes } from './routes/shares.ts';
 import { addTranscriptRoutes } from './routes/transcripts.ts';
@@ -33,6 +34,7 @@ export async function createWorkspaceApi(
   addAnalyticsRoutes(app, deps);
   addSearchRoutes(app, deps);
   addSessionRoutes(app, deps);
+  addSessionContentRoutes(app, deps);
   addDocumentRoutes(app, deps);
   addTranscriptRoutes(app, deps);
   await addPriceRoutes(app, deps);

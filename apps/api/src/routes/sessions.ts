@@ -1,52 +1,26 @@
 import {
-  messageListQuerySchema,
-  messageListSchema,
-  outlineQuerySchema,
-  outlineSchema,
-  sessionChangesSchema,
-  sessionCostsSchema,
   sessionDetailSchema,
   sessionListQuerySchema,
   sessionListSchema,
   sessionParamsSchema,
-  sessionTranscriptQuerySchema,
   subagentListQuerySchema,
 } from '@recount/contract';
-import {
-  type Database,
-  findLiveSession,
-  findSession,
-  readSessionCosts,
-  readSessionTrust,
-  readSessionUsage,
-  resolveSession,
-  type SessionRow,
-  UnresolvedNameError,
-} from '@recount/db';
+import { findLiveSession, readSessionTrust, readSessionUsage } from '@recount/db';
 import { deleteSession } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import { toLiveTotals } from '../live/to-live-totals.ts';
-import { readOutline } from '../paging/outline.ts';
-import { addErrorCounts, listMessagePage, listSessionPage } from '../paging/pages.ts';
-import { readSessionChanges } from '../paging/session-changes.ts';
+import { addErrorCounts, listSessionPage } from '../paging/pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
-import { ProblemError } from '../problems/problem-error.ts';
 import { resolveFilter } from './analytics-report.ts';
-import { listTranscriptPage, requireTranscript } from './transcripts.ts';
+import { noSuchSession, noSuchSessionResponse, requireSession } from './require-session.ts';
+import { listTranscriptPage } from './transcripts.ts';
 
 /** Transcripts shown with a session; a growing session may have had very many versions. */
 const TRANSCRIPTS_OF_SESSION = 100;
 
-const notFound = problemResponse('The workspace has no such session; one appears when a transcript of it is ingested');
-
-const noRows = {
-  409: problemResponse('The transcript has no rows: it is not ingested, or superseded by a longer one'),
-  410: problemResponse('The workspace keeps the messages no longer'),
-};
-
-/** Everything about sessions but their deletion. */
+/** Lists sessions and sub-agents, and reads the row of one. */
 export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
   const { database } = deps.database;
 
@@ -107,7 +81,7 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
         summary: 'Read a session with its transcripts',
         tags: ['sessions'],
         params: sessionParamsSchema,
-        response: { 200: sessionDetailSchema, 404: notFound },
+        response: { 200: sessionDetailSchema, 404: noSuchSessionResponse },
       },
     },
     async (request) => {
@@ -132,112 +106,6 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
   );
 
   app.get(
-    '/v1/sessions/:session_id/messages',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'listSessionMessages',
-        summary: 'List the messages of a session with their content blocks',
-        description:
-          'Of its primary transcript, or of the one that is named. Where a text was cut, its line has the whole.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        querystring: messageListQuerySchema,
-        response: { 200: messageListSchema, 404: notFound, ...noRows },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      const { transcript_id, from_message_id: fromId, limit, cursor } = request.query;
-      // One snapshot: the session may be replaced by a longer version between two queries.
-      return await deps.database.withSnapshot(async (snapshot) => {
-        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
-        const transcriptId = transcript_id ?? session.primary_transcript_id;
-        const rowSetId = await requireRows(snapshot, session, transcriptId);
-        const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor, fromId });
-        return { session_id: session.session_id, transcript_id: transcriptId, ...page };
-      });
-    },
-  );
-
-  app.get(
-    '/v1/sessions/:session_id/outline',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getSessionOutline',
-        summary: 'Read the turns of a session without their texts',
-        description:
-          'All of them, however many there are: what each is, cost and failed. Read the messages of those that are wanted with `from_message_id`.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        querystring: outlineQuerySchema,
-        response: { 200: outlineSchema, 404: notFound, ...noRows },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      const { transcript_id, contains } = request.query;
-      return await deps.database.withSnapshot(async (snapshot) => {
-        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
-        const transcriptId = transcript_id ?? session.primary_transcript_id;
-        const rowSetId = await requireRows(snapshot, session, transcriptId);
-        const outline = await readOutline(snapshot, { workspaceId, rowSetId }, contains);
-        return { session_id: session.session_id, transcript_id: transcriptId, ...outline };
-      });
-    },
-  );
-
-  app.get(
-    '/v1/sessions/:session_id/changes',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getSessionChanges',
-        summary: 'Read what a session changed in files',
-        description: 'Files, and lines added and removed, by the inputs of its edits.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        querystring: sessionTranscriptQuerySchema,
-        response: { 200: sessionChangesSchema, 404: notFound, ...noRows },
-      },
-    },
-    async (request) => {
-      const workspaceId = workspaceOf(request);
-      return await deps.database.withSnapshot(async (snapshot) => {
-        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
-        const transcriptId = request.query.transcript_id ?? session.primary_transcript_id;
-        const rowSetId = await requireRows(snapshot, session, transcriptId);
-        const changes = await readSessionChanges(snapshot, { workspaceId, rowSetId });
-        return { session_id: session.session_id, transcript_id: transcriptId, ...changes };
-      });
-    },
-  );
-
-  app.get(
-    '/v1/sessions/:session_id/costs',
-    {
-      config: { scope: 'read' },
-      schema: {
-        operationId: 'getSessionCosts',
-        summary: 'Read what a session’s cost is made of',
-        description: 'By model, class of tokens and rate, with the dearest responses.',
-        tags: ['sessions'],
-        params: sessionParamsSchema,
-        response: { 200: sessionCostsSchema, 404: notFound },
-      },
-    },
-    async (request) => {
-      const { workspace_id, session_id } = await requireSession(
-        database,
-        workspaceOf(request),
-        request.params.session_id,
-      );
-      return { session_id, ...(await readSessionCosts(database, workspace_id, session_id)) };
-    },
-  );
-
-  app.get(
     '/v1/sessions/:session_id/subagents',
     {
       config: { scope: 'read' },
@@ -248,7 +116,7 @@ export function addSessionRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'datab
         tags: ['sessions'],
         params: sessionParamsSchema,
         querystring: subagentListQuerySchema,
-        response: { 200: sessionListSchema, 404: notFound },
+        response: { 200: sessionListSchema, 404: noSuchSessionResponse },
       },
     },
     async (request) => {
@@ -279,51 +147,4 @@ export function addSessionDeletion(app: ApiApp, deps: Pick<ApiDependencies, 'dat
       return reply.code(204).send();
     },
   );
-}
-
-/**
- * Returns the session with this id, or the only one whose id begins with it. Throws ProblemError `not-found`, and
- * UnresolvedNameError for the beginning of several ids.
- */
-export async function requireSession(database: Database, workspaceId: string, name: string): Promise<SessionRow> {
-  const found = await findSession(database, workspaceId, name);
-  if (found !== undefined) return found;
-  try {
-    const sessionId = await resolveSession(database, workspaceId, name);
-    const session = await findSession(database, workspaceId, sessionId);
-    if (session !== undefined) return session;
-  } catch (error) {
-    if (!(error instanceof UnresolvedNameError) || error.isAmbiguous) throw error;
-    throw noSuchSession(error.candidates);
-  }
-  throw noSuchSession();
-}
-
-/**
- * Throws ProblemError `not-found` for a transcript of another session, `no-rows` for one that is not ingested, `expired`
- * for one whose messages retention has deleted.
- */
-export async function requireRows(database: Database, session: SessionRow, transcriptId: string): Promise<string> {
-  const transcript = await requireTranscript(database, session.workspace_id, transcriptId);
-  if (transcript.session_id !== session.session_id) {
-    throw new ProblemError('not-found', 'The session has no such transcript');
-  }
-  const { rows_deleted_at: deletedAt } = transcript;
-  if (deletedAt !== null) throw new ProblemError('expired', `The messages were deleted at ${deletedAt}, by their age`);
-  if (transcript.row_set_id !== null) return transcript.row_set_id;
-  const longer =
-    transcript.superseded_by === null
-      ? ''
-      : `; its messages are among those of ${transcript.superseded_by}, or of one that has taken its place`;
-  throw new ProblemError('no-rows', `The transcript is ${transcript.status}${longer}`);
-}
-
-function noSuchSession(candidates: readonly string[] = []): ProblemError {
-  const hint =
-    candidates.length > 0
-      ? `did you mean ${candidates.join(' or ')}?`
-      : 'one appears when a transcript of it is ingested';
-  return new ProblemError('not-found', `There is no such session; ${hint}`, {
-    extensions: { candidates: [...candidates] },
-  });
 }

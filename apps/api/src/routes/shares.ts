@@ -37,7 +37,7 @@ import { addErrorCounts, parseCursor, toCursor } from '../paging/pages.ts';
 import { actorOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError } from '../problems/problem-error.ts';
-import { requireRows, requireSession } from './sessions.ts';
+import { requireRows, requireSession } from './require-session.ts';
 
 type Deps = Pick<ApiDependencies, 'database'>;
 

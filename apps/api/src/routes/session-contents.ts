@@ -1,0 +1,132 @@
+import {
+  messageListQuerySchema,
+  messageListSchema,
+  outlineQuerySchema,
+  outlineSchema,
+  sessionChangesSchema,
+  sessionCostsSchema,
+  sessionParamsSchema,
+  sessionTranscriptQuerySchema,
+} from '@recount/contract';
+import { readSessionCosts } from '@recount/db';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { readOutline } from '../paging/outline.ts';
+import { listMessagePage } from '../paging/pages.ts';
+import { readSessionChanges } from '../paging/session-changes.ts';
+import { workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { noSuchSessionResponse, requireRows, requireSession } from './require-session.ts';
+
+const noRows = {
+  409: problemResponse('The transcript has no rows: it is not ingested, or superseded by a longer one'),
+  410: problemResponse('The workspace keeps the messages no longer'),
+};
+
+/** What a session consists of: its messages, an outline of them, its changes to files, its costs. */
+export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies, 'database'>): void {
+  app.get(
+    '/v1/sessions/:session_id/messages',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'listSessionMessages',
+        summary: 'List the messages of a session with their content blocks',
+        description:
+          'Of its primary transcript, or of the one that is named. Where a text was cut, its line has the whole.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        querystring: messageListQuerySchema,
+        response: { 200: messageListSchema, 404: noSuchSessionResponse, ...noRows },
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const { transcript_id, from_message_id: fromId, limit, cursor } = request.query;
+      // One snapshot: the session may be replaced by a longer version between two queries.
+      return await deps.database.withSnapshot(async (snapshot) => {
+        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+        const transcriptId = transcript_id ?? session.primary_transcript_id;
+        const rowSetId = await requireRows(snapshot, session, transcriptId);
+        const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor, fromId });
+        return { session_id: session.session_id, transcript_id: transcriptId, ...page };
+      });
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id/outline',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getSessionOutline',
+        summary: 'Read the turns of a session without their texts',
+        description:
+          'All of them, however many there are: what each is, cost and failed. Read the messages of those that are wanted with `from_message_id`.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        querystring: outlineQuerySchema,
+        response: { 200: outlineSchema, 404: noSuchSessionResponse, ...noRows },
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      const { transcript_id, contains } = request.query;
+      return await deps.database.withSnapshot(async (snapshot) => {
+        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+        const transcriptId = transcript_id ?? session.primary_transcript_id;
+        const rowSetId = await requireRows(snapshot, session, transcriptId);
+        const outline = await readOutline(snapshot, { workspaceId, rowSetId }, contains);
+        return { session_id: session.session_id, transcript_id: transcriptId, ...outline };
+      });
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id/changes',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getSessionChanges',
+        summary: 'Read what a session changed in files',
+        description: 'Files, and lines added and removed, by the inputs of its edits.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        querystring: sessionTranscriptQuerySchema,
+        response: { 200: sessionChangesSchema, 404: noSuchSessionResponse, ...noRows },
+      },
+    },
+    async (request) => {
+      const workspaceId = workspaceOf(request);
+      return await deps.database.withSnapshot(async (snapshot) => {
+        const session = await requireSession(snapshot, workspaceId, request.params.session_id);
+        const transcriptId = request.query.transcript_id ?? session.primary_transcript_id;
+        const rowSetId = await requireRows(snapshot, session, transcriptId);
+        const changes = await readSessionChanges(snapshot, { workspaceId, rowSetId });
+        return { session_id: session.session_id, transcript_id: transcriptId, ...changes };
+      });
+    },
+  );
+
+  app.get(
+    '/v1/sessions/:session_id/costs',
+    {
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'getSessionCosts',
+        summary: 'Read what a session’s cost is made of',
+        description: 'By model, class of tokens and rate, with the dearest responses.',
+        tags: ['sessions'],
+        params: sessionParamsSchema,
+        response: { 200: sessionCostsSchema, 404: noSuchSessionResponse },
+      },
+    },
+    async (request) => {
+      const { workspace_id, session_id } = await requireSession(
+        deps.database.database,
+        workspaceOf(request),
+        request.params.session_id,
+      );
+      return { session_id, ...(await readSessionCosts(deps.database.database, workspace_id, session_id)) };
+    },
+  );
+}
