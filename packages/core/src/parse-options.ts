@@ -54,9 +54,12 @@ export interface ParseOptions {
    * parse, and everything else is incomplete. Default false.
    */
   isUsageOnly?: boolean | undefined;
-  /** Messages that stay open at a checkpoint. Late lines of real sessions come within fifty responses. Default 128. */
+  /** Messages that stay open at a checkpoint. Late lines of real sessions come within 120 messages. Default 128. */
   maxMessagesInCheckpoint?: number | undefined;
-  /** Messages held back for later lines of their API responses, some two to a response. Default 4,000. */
+  /**
+   * Messages held back for later lines of their API responses, some two to a response. Default 2,000: between two lines of one
+   * response, real sessions have had at most 120 messages, and each thousand takes about a megabyte.
+   */
   maxOpenMessages?: number | undefined;
   /** Tool calls kept open for their results, and results for their calls. Default 10,000. */
   maxOpenToolCalls?: number | undefined;
@@ -65,7 +68,7 @@ export interface ParseOptions {
 export const DEFAULT_MAX_INLINE_CONTENT_BYTES = 262_144;
 const DEFAULT_MAX_LINE_BYTES = 5 * 1024 * 1024;
 const DEFAULT_FORMAT = 'claude-code';
-const DEFAULT_MAX_OPEN_MESSAGES = 4_000;
+const DEFAULT_MAX_OPEN_MESSAGES = 2_000;
 const DEFAULT_MAX_MESSAGES_IN_CHECKPOINT = 128;
 const DEFAULT_MAX_OPEN_TOOL_CALLS = 10_000;
 

@@ -155,7 +155,7 @@ describe('a transcript that grew', () => {
     const cuts = fc.array(fc.record({ line: fc.nat(25), byte: fc.constantFrom(0, 0, 0, 0, 1, 9) }), { maxLength: 4 });
     const options = fc.record({
       maxMessagesInCheckpoint: fc.constantFrom(0, 1, 3, 100),
-      maxOpenMessages: fc.constantFrom(2, 4, 8, 4000),
+      maxOpenMessages: fc.constantFrom(2, 4, 8, 2000),
       maxOpenToolCalls: fc.constantFrom(1, 10_000),
       maxLineBytes: fc.constantFrom(300, 5_000_000),
     });

@@ -91,7 +91,7 @@ it('counts a response and its tool call once if its last line came after it was 
   const others = [1, 2, 3].map((index) => toAnswer(index, [])).join('');
   await installation.receive(toAnswer(0, [call]) + others + toAnswer(0, []));
   for (const job of installation.jobs.splice(0)) {
-    // As if 4,000 messages lay between two lines.
+    // As if 2,000 messages lay between two lines.
     const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2 };
     expect(await handleJob({ ...installation, onReport: () => undefined }, job, options)).toMatchObject({
       status: 'done',
