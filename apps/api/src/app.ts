@@ -19,6 +19,7 @@ import { addDeviceRoutes } from './routes/devices.ts';
 import { addExportRoutes } from './routes/exports.ts';
 import { addKeyRoutes } from './routes/keys.ts';
 import { addLiveRoutes } from './routes/live.ts';
+import { addMaintenanceRoutes } from './routes/maintenance.ts';
 import { addMcpRoutes } from './routes/mcp.ts';
 import { addOperationsRoutes } from './routes/operations.ts';
 import { addPriceRoutes } from './routes/prices.ts';
@@ -31,6 +32,7 @@ import { addDocumentRoutes, addShareRoutes } from './routes/shares.ts';
 import { addSignInRoutes } from './routes/sign-in.ts';
 import { addTranscriptChanges, addTranscriptRoutes } from './routes/transcripts.ts';
 import { addUploadRoutes } from './routes/uploads.ts';
+import { addWorkspaceRoutes } from './routes/workspaces.ts';
 import { addSpaceGauges, createSpaceWatch, type SpaceWatch } from './space/space-watch.ts';
 
 const compile = (): never => {
@@ -118,6 +120,8 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   addAuditRoutes(app, deps);
   await addKeyRoutes(app, deps);
   await addDeviceRoutes(app, deps);
+  await addWorkspaceRoutes(app, deps);
+  await addMaintenanceRoutes(app, deps);
   await addMcpRoutes(app);
   addOperationsRoutes(app, deps);
   addSignInRoutes(app, deps);

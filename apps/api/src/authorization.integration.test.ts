@@ -36,7 +36,7 @@ beforeAll(async () => {
     const transcript = { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0' };
     const key = { workspaceId: HOME_WORKSPACE, name: 'asked for', scopes: ['ingest' as const] };
     const { id: key_id } = await createApiKey(api.database.database, key);
-    parameters.set(route, { ...transcript, key_id, ...link });
+    parameters.set(route, { ...transcript, key_id, workspace_id: HOME_WORKSPACE, ...link });
   }
   await api.work();
 });

@@ -10,6 +10,7 @@ export {
 export * from './finding-reports.ts';
 export * from './health.ts';
 export * from './live.ts';
+export * from './maintenance.ts';
 export * from './messages.ts';
 export * from './price-effect.ts';
 export * from './problem.ts';

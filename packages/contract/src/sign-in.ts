@@ -9,7 +9,9 @@ export const whoamiSchema = z
     workspace_id: z.string(),
     workspace: z.string().describe('Name of the workspace'),
     key_id: z.string().describe('Id of the API key'),
-    scopes: z.array(z.enum(['ingest', 'read', 'admin'])).describe('What the key may do; `admin` includes the others'),
+    scopes: z
+      .array(z.enum(['ingest', 'read', 'admin', 'operator']))
+      .describe('What the key may do; `admin` includes `ingest` and `read`, `operator` none'),
     expires_at: timestampField.nullable().describe('When the key ends; null: never'),
     currency_label: z.string().describe('What the workspace calls its currency; nothing is converted'),
     version: z.string().describe('Of the server'),

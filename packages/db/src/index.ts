@@ -98,12 +98,18 @@ export * from './usage/price-overrides.ts';
 export { deleteOrphanedUsage, findNextUsageNumbers } from './usage/replaced-usage.ts';
 export * from './usage/reprice-transcript.ts';
 export type { Disagreement } from './usage/schema.ts';
-export { type DerivedTableCheck, verifyUsage } from './usage/verify-usage.ts';
+export { type DerivedTableCheck, VERIFIED_TABLE_COUNT, verifyUsage } from './usage/verify-usage.ts';
 export * from './workspaces/api-keys.ts';
 export * from './workspaces/audit-log.ts';
 export * from './workspaces/create-reader.ts';
 export * from './workspaces/device-requests.ts';
-export { API_KEY_SCOPES, type ApiKeyScope, type RedactionMode } from './workspaces/schema.ts';
+export * from './workspaces/maintenance-checks.ts';
+export {
+  API_KEY_SCOPES,
+  type ApiKeyScope,
+  type MaintenanceCheckKind,
+  type RedactionMode,
+} from './workspaces/schema.ts';
 export * from './workspaces/workspace-records.ts';
 export * from './workspaces/workspace-settings.ts';
 export * from './workspaces/workspaces.ts';

@@ -29,6 +29,8 @@ export {
 export { type TendOptions, tendLiveStreams } from './live/tend-live-streams.ts';
 export { createDoctorCounts, type DoctorCounts } from './maintain/check-raw-objects.ts';
 export { deleteSession, deleteTranscript, deleteWorkspace } from './maintain/deletions.ts';
+export { isHarmless, needsAttention } from './maintain/doctor-report.ts';
+export { createMaintenanceRunner, type MaintenanceRunner } from './maintain/maintenance-runner.ts';
 export { type RebuildFinding, type RebuildProgress, rebuildDatabase } from './maintain/rebuild-database.ts';
 export { rebuildUsage } from './maintain/rebuild-usage.ts';
 export { type RepriceProgress, repriceWorkspace } from './maintain/reprice-workspace.ts';

@@ -68,6 +68,25 @@ export function actorOf({ keyHolder }: FastifyRequest): Actor {
   return keyHolder.actor ?? toKeyActor(keyHolder.keyId);
 }
 
+/** `admin` includes what is of its workspace; what is of all workspaces needs `operator`. */
+function hasScope({ scopes }: Pick<KeyHolder, 'scopes'>, scope: ApiKeyScope): boolean {
+  return scopes.includes(scope) || (scope !== 'operator' && scopes.includes('admin'));
+}
+
+function missingScope(scope: ApiKeyScope): ProblemError {
+  const headers = { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` };
+  return new ProblemError('missing-scope', `This needs a key with the scope ${scope}`, { headers });
+}
+
+/** Whether the request may ask for what is of all workspaces. */
+export const isOperator = ({ keyHolder }: FastifyRequest): boolean =>
+  keyHolder !== null && hasScope(keyHolder, 'operator');
+
+/** Throws ProblemError unless the request may ask for what is of all workspaces. */
+export function requireOperator(request: FastifyRequest): void {
+  if (!isOperator(request)) throw missingScope('operator');
+}
+
 /** Checks the key of every route that names a scope. Throws where a route names none and is not among PUBLIC_PATHS. */
 export function addAuthentication(
   app: ApiApp,
@@ -90,9 +109,8 @@ export function addAuthentication(
     // Rows are private, whatever lies between here and the client.
     reply.header('cache-control', 'no-store');
     const holder = await findHolder(request);
-    if (scope !== 'any' && !holder.scopes.includes(scope) && !holder.scopes.includes('admin')) {
-      const headers = { 'www-authenticate': `${CHALLENGE}, error="insufficient_scope", scope="${scope}"` };
-      throw new ProblemError('missing-scope', `This needs a key with the scope ${scope}`, { headers });
+    if (scope !== 'any' && !hasScope(holder, scope)) {
+      throw missingScope(scope);
     }
     request.keyHolder = holder;
     if (!isRateLimited) return;

@@ -79,6 +79,7 @@ describe('/openapi.json', () => {
       'get /v1/analytics/tools',
       'get /v1/analytics/usage',
       'get /v1/audit',
+      'get /v1/checks',
       'get /v1/disk',
       'get /v1/export/messages',
       'get /v1/export/sessions',
@@ -107,9 +108,11 @@ describe('/openapi.json', () => {
       'get /v1/transcripts/{transcript_id}/lines/{byte_offset}',
       'get /v1/transcripts/{transcript_id}/raw',
       'get /v1/whoami',
+      'get /v1/workspaces',
       'head /v1/sessions/{session_id}/live',
       'head /v1/transcripts/{transcript_id}/raw',
       'patch /v1/transcripts/{transcript_id}',
+      'post /v1/checks',
       'post /v1/device/approve',
       'post /v1/device/code',
       'post /v1/device/token',
@@ -122,8 +125,10 @@ describe('/openapi.json', () => {
       'post /v1/sign-out',
       'post /v1/transcripts',
       'post /v1/transcripts/{transcript_id}/reparse',
+      'post /v1/workspaces',
       'put /v1/prices',
       'put /v1/settings',
+      'put /v1/workspaces/{workspace_id}/name',
     ]);
   });
 
@@ -164,7 +169,7 @@ describe('/openapi.json', () => {
         expect(security).toBeUndefined();
       } else {
         expect(security, name).toEqual([{ apiKey: [] }]);
-        expect(description, name).toMatch(/Scope: `(any|ingest|read|admin)`/);
+        expect(description, name).toMatch(/Scope: `(any|ingest|read|admin|operator)`/);
         expect(Object.keys(responses)).toEqual(expect.arrayContaining(['401', '403', '429', '500', '503']));
       }
     }

@@ -104,7 +104,8 @@ export async function addKeyRoutes(
         schema: {
           operationId: 'rotateKey',
           summary: 'Give a key a new secret',
-          description: 'Id, name and scopes stay. The answer is the only place that has the new secret.',
+          description:
+            'Id, name and scopes stay. The answer is the only place that has the new secret. A key with the scope operator is rotated by such a one alone.',
           tags: ['operations'],
           params: apiKeyParamsSchema,
           body: apiKeyRotationSchema,
@@ -115,7 +116,8 @@ export async function addKeyRoutes(
         const { grace_ms: graceMs, expires_at: expiresAt } = request.body;
         const { key_id: id } = request.params;
         if (expiresAt !== undefined) requireEnd(request, expiresAt, now());
-        const rotation = { graceMs, expiresAt, actor: actorOf(request) };
+        const excludesOperators = !request.keyHolder?.scopes.includes('operator');
+        const rotation = { graceMs, expiresAt, excludesOperators, actor: actorOf(request) };
         const rotated = await change(request, (transaction) =>
           rotateApiKey(transaction, workspaceOf(request), id, rotation),
         );

@@ -69,6 +69,13 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'POST /v1/device/code': [200, 200, 200, 200, 200, 200, 200, 200],
   'POST /v1/device/token': [400, 400, 400, 400, 400, 400, 400, 400],
   'POST /v1/device/approve': [401, 401, 401, 401, 403, 403, 404, 404],
+  // Operators alone: the key of the test has the scope admin.
+  'GET /v1/workspaces': [401, 401, 401, 401, 403, 403, 403, 403],
+  'POST /v1/workspaces': [401, 401, 401, 401, 403, 403, 403, 403],
+  'PUT /v1/workspaces/{workspace_id}/name': [401, 401, 401, 401, 403, 403, 403, 403],
+  'GET /v1/checks': [401, 401, 401, 401, 403, 403, 200, 200],
+  // Of all workspaces.
+  'POST /v1/checks': [401, 401, 401, 401, 403, 403, 403, 403],
   'GET /v1/keys': [401, 401, 401, 401, 403, 403, 200, 200],
   'POST /v1/keys': [401, 401, 401, 401, 403, 403, 201, 201],
   'POST /v1/keys/{key_id}/rotate': [401, 401, 401, 401, 403, 403, 200, 404],
@@ -100,6 +107,9 @@ export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => str
   'POST /v1/sessions/{session_id}/live': (uniqueName) => `{"type":"user","session_id":"${uniqueName}"}\n`,
   'POST /v1/transcripts': (uniqueName) => `{"type":"user","sessionId":"${uniqueName}"}\n`,
   'POST /v1/sessions/{session_id}/share': () => '{}',
+  'POST /v1/workspaces': (uniqueName) => JSON.stringify({ name: uniqueName }),
+  'PUT /v1/workspaces/{workspace_id}/name': (uniqueName) => JSON.stringify({ name: uniqueName }),
+  'POST /v1/checks': () => JSON.stringify({ kind: 'doctor', scope: 'installation' }),
   'POST /v1/keys': (uniqueName) => JSON.stringify({ name: uniqueName, scopes: ['ingest'] }),
   'POST /v1/keys/{key_id}/rotate': () => '{}',
   'POST /v1/device/code': (uniqueName) => JSON.stringify({ machine: uniqueName }),

@@ -16,7 +16,8 @@ import { uploadRequestBody } from './upload-documentation.ts';
 const DESCRIPTION = `Upload transcripts of coding agents, and read what became of them.
 
 Every request under /v1 needs an API key: \`Authorization: Bearer rk_…\`. A key belongs to a workspace and sees nothing of
-others; what it may do is its scopes: \`ingest\`, \`read\`, \`admin\` (which includes the others).
+others; what it may do is its scopes: \`ingest\`, \`read\`, \`admin\` (which includes these two), and \`operator\` (names of workspaces, checks of the
+installation).
 
 Errors are problem documents (RFC 9457). Lists come in pages: give \`next_cursor\` back as \`cursor\`.`;
 

@@ -33,7 +33,7 @@ export interface TestApi {
   connectionString: string;
   storeDirectory: string;
   /** Of the home workspace; `other` has all scopes in another one. */
-  keys: Record<ApiKeyScope | 'other', string>;
+  keys: Record<Exclude<ApiKeyScope, 'operator'> | 'other', string>;
   logLines: string[];
   /** What a worker would log of the jobs. */
   jobReports: JobReport[];

@@ -69,7 +69,7 @@ async function examine(
   }: DoctorCommandOptions,
 ): Promise<void> {
   const [
-    { createDoctorCounts, rebuildDatabase, runDoctor },
+    { createDoctorCounts, isHarmless, needsAttention, rebuildDatabase, runDoctor },
     { findInstallationConfig, openInstallation },
     { toOperator },
   ] = await Promise.all([
@@ -113,13 +113,24 @@ async function examine(
     bar.end();
     await installation.close();
   }
-  const serious = findings.filter(isSerious);
+  const isMendable = (finding: Finding | RebuildFinding): boolean =>
+    !finding.fixed && (isHarmless(finding) || finding.kind === 'lost-job');
+  const serious = findings.filter(needsAttention);
   if (serious.length > 0) context.exitCode = 1;
   if (json)
-    print(context, JSON.stringify({ findings, needAttention: serious.length, rebuilt, ...toJson(counts) }, null, 2));
+    print(
+      context,
+      JSON.stringify(
+        { findings, findingCount: findings.length, needAttention: serious.length, rebuilt, ...toJson(counts) },
+        null,
+        2,
+      ),
+    );
   else {
     const lines = [
-      findings.length === 0 ? 'Everything fits together.' : toSummary(findings, serious.length, fix),
+      findings.length === 0
+        ? 'Everything fits together.'
+        : toSummary(findings, serious.length, !fix && findings.some(isMendable)),
       ...(rebuilt === undefined ? [] : [toRebuildSummary(rebuilt)]),
       ...describeCounts(counts, { checksums, minAgeMs }),
     ];
@@ -162,20 +173,8 @@ function toRebuildSummary({ objects, registered, registeredBytes }: RebuildProgr
   );
 }
 
-/** An orphan object that could be received takes up room, and what search lacks it gets in time, where it does not fail. */
-function isSerious(finding: Finding | RebuildFinding): boolean {
-  if (finding.kind === 'search-behind') return finding.failingSessions > 0;
-  if (finding.kind === 'orphan-object' && finding.obstacle !== undefined) return true;
-  return !finding.fixed && !isOrphan(finding);
-}
-
-/** What nothing names takes up room, and no more; what was to be deleted, a worker deletes within the hour. */
-const isOrphan = ({ kind }: Finding | RebuildFinding): boolean =>
-  kind === 'orphan-object' || kind === 'orphan-stream' || kind === 'unfinished-deletion';
-
-function toSummary(findings: readonly (Finding | RebuildFinding)[], seriousCount: number, fix: boolean): string {
-  const isFixable = findings.some((finding) => !finding.fixed && (isOrphan(finding) || finding.kind === 'lost-job'));
-  const advice = isFixable && !fix ? ' `recount doctor --fix` mends some of it.' : '';
+function toSummary(findings: readonly unknown[], seriousCount: number, isMendable: boolean): string {
+  const advice = isMendable ? ' `recount doctor --fix` mends some of it.' : '';
   const attention = `${formatCount(seriousCount)} of which ${seriousCount === 1 ? 'needs' : 'need'} attention`;
   return `${formatCountOf(findings.length, 'finding')}, ${attention}.${advice}`;
 }

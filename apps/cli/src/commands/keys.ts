@@ -10,7 +10,7 @@ import { toPrintWidth } from '../terminal/print-width.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
-const SCOPES = ['ingest', 'read', 'admin'] as const satisfies readonly ApiKeyScope[];
+const SCOPES = ['ingest', 'read', 'admin', 'operator'] as const satisfies readonly ApiKeyScope[];
 const DEFAULT_SCOPES: ApiKeyScope[] = ['ingest', 'read'];
 const WORKSPACE_OPTION = ['--workspace <name>', 'workspace', 'default'] as const;
 const JSON_OPTION = ['--json', 'print JSON'] as const;
@@ -37,7 +37,8 @@ export function createKeysCommand(context: CliContext): Command {
     'after',
     `
 Works on the database of DATABASE_URL, else on the local installation, which must be running.
-Scopes: ingest uploads, read reads, admin does everything, deleting sessions included.
+Scopes: ingest uploads, read reads, admin does everything, deleting sessions included. operator, which no other includes, names and
+creates workspaces and has the whole installation examined; it reads no transcript.
 A rotated key keeps id, name and scopes, and gets a new secret. Last uses are exact to a minute.
 
 Examples:
@@ -146,7 +147,7 @@ async function approveDevice(context: CliContext, code: string, options: Approve
   const [{ approveDeviceRequest, findDeviceRequest }, { findWorkspace, withDatabase }, { toOperator }] =
     await loadModules();
   const { workspace, person = null, expires, yes = false } = options;
-  const scopes = options.scopes?.filter((scope) => scope !== 'admin');
+  const scopes = options.scopes?.filter((scope) => scope !== 'admin' && scope !== 'operator');
   if (scopes?.length !== options.scopes?.length) {
     throw new UsageError(
       'A machine gets the scopes ingest and read alone; `recount keys create` makes a key of an admin.',

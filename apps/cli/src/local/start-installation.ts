@@ -7,6 +7,7 @@ import {
   ensureWorkspace,
   listApiKeys,
   listWorkspaces,
+  makeOperator,
   revokeApiKey,
 } from '@recount/db';
 import { requeueOutdated } from '@recount/ingest';
@@ -91,7 +92,10 @@ export async function startInstallation(
     opened(superviseWorkers(log, workerOptions, events), (workers) => workers.close());
     const connections = opened(await openInstallation(apiConfig), (each) => each.close());
     await warnOfEmptyDatabase(context, connections);
-    const credentials = await provideCredentials(connections.database, directory, toKeyName(context, directory));
+    const credentials = await provideCredentials(connections.database, directory, {
+      name: toKeyName(context, directory),
+      isOperator: database.directory !== undefined,
+    });
     await readAnew(context, connections);
     const { url, createSignInLink } = opened(await startApi(apiConfig, log.logger), (api) => api.close());
     const isLocal = LOOPBACK_HOSTS.has(options.host);
@@ -161,23 +165,29 @@ function toKeyName({ environment }: CliContext, { path }: DataDirectory): string
 
 /**
  * The key of earlier starts, or a new one if that was revoked, or lost, or belongs to a database that is gone. A new key
- * takes the place of those of its name: whoever finds the lost one can do nothing with it.
+ * takes the place of those of its name: whoever finds the lost one can do nothing with it. `isOperator` if the database is of this
+ * data directory alone: whoever reads the key there has the database, too.
  */
 async function provideCredentials(
   { database, withTransaction }: DatabasePool,
   { credentials: path }: DataDirectory,
-  name: string,
+  { name, isOperator }: { name: string; isOperator: boolean },
 ): Promise<Credentials> {
   const { id: workspaceId } = await ensureWorkspace(database, ulid(), DEFAULT_WORKSPACE);
   const known = await readCredentials(path);
   const keys = await listApiKeys(database, workspaceId);
   const isValid = keys.some(({ id, revoked_at }) => id === known?.keyId && revoked_at === null);
-  if (known?.workspaceId === workspaceId && isValid) return known;
+  if (known?.workspaceId === workspaceId && isValid) {
+    // One of before there was that scope.
+    if (isOperator) await withTransaction((transaction) => makeOperator(transaction, workspaceId, known.keyId));
+    return known;
+  }
+  const scopes = ['ingest', 'read', 'admin', ...(isOperator ? ['operator' as const] : [])] as const;
   const { id, key } = await withTransaction(async (transaction) => {
     for (const earlier of keys) {
       if (earlier.name === name) await revokeApiKey(transaction, workspaceId, earlier.id);
     }
-    return await createApiKey(transaction, { workspaceId, name, scopes: ['ingest', 'read', 'admin'] });
+    return await createApiKey(transaction, { workspaceId, name, scopes });
   });
   const credentials = { workspaceId, keyId: id, apiKey: key };
   await writeCredentials(path, credentials);

@@ -12,6 +12,7 @@ import type {
   IssueListQuery,
   LiveList,
   LiveListQuery,
+  MaintenanceCheckList,
   McpServersReport,
   MessageList,
   MessageListQuery,
@@ -54,6 +55,7 @@ import type {
   UsageReport,
   usageReportQuerySchema,
   Whoami,
+  WorkspaceList,
   WorkspacePrices,
   WorkspaceSettings,
 } from '@recount/contract';
@@ -62,6 +64,8 @@ import type { z } from 'zod';
 /** What the API answers: for each route that the dashboard reads, its query and its answer, by the schemas of the contract. */
 interface Routes {
   '/v1/whoami': [Record<never, never>, Whoami];
+  '/v1/workspaces': [Record<never, never>, WorkspaceList];
+  '/v1/checks': [Record<never, never>, MaintenanceCheckList];
   '/v1/keys': [Record<never, never>, ApiKeyList];
   '/v1/audit': [AuditQuery, AuditList];
   '/v1/prices': [Record<never, never>, WorkspacePrices];

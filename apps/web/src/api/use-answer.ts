@@ -12,25 +12,28 @@ export const queryClient = new QueryClient({
   },
 });
 
-interface AnswerOptions {
+interface AnswerOptions<R extends Route> {
   parameters?: Parameters;
   /** Default true. */
   isEnabled?: boolean;
-  /** Asks again after so long, while the page is looked at. */
-  refetchIntervalMs?: number;
+  /** Asks again after so long, while the page is looked at; as a function, by the last answer. */
+  refetchIntervalMs?: number | ((answer: Answer<R> | undefined) => number);
 }
 
 /** The answer of a route, kept while the next one for other parameters is under way. */
 export function useAnswer<R extends Route>(
   route: R,
   query: Query<R>,
-  { parameters = {}, isEnabled = true, refetchIntervalMs }: AnswerOptions = {},
+  { parameters = {}, isEnabled = true, refetchIntervalMs }: AnswerOptions<R> = {},
 ): UseQueryResult<Answer<R>> {
   return useQuery<Answer<R>>({
     queryKey: [route, parameters, query],
     queryFn: ({ signal }) => get(route, { parameters, query, signal }),
     enabled: isEnabled,
     placeholderData: keepPreviousData as never,
-    ...(refetchIntervalMs !== undefined && { refetchInterval: refetchIntervalMs }),
+    ...(typeof refetchIntervalMs === 'number' && { refetchInterval: refetchIntervalMs }),
+    ...(typeof refetchIntervalMs === 'function' && {
+      refetchInterval: ({ state }) => refetchIntervalMs(state.data),
+    }),
   });
 }

@@ -27,8 +27,8 @@ export interface StoredStream {
 
 const PAGE_ROWS = 1000;
 
-/** Every stream of every workspace that is stored as it came, a page at a time: for maintenance only. */
-export async function* listStoredStreams(database: Database): AsyncGenerator<StoredStream[]> {
+/** Every stream of a workspace, or of all, that is stored as it came, a page at a time: for maintenance only. */
+export async function* listStoredStreams(database: Database, workspaceId?: string): AsyncGenerator<StoredStream[]> {
   let last: StoredStream | undefined;
   for (;;) {
     const page: StoredStream[] = await database
@@ -44,6 +44,7 @@ export async function* listStoredStreams(database: Database): AsyncGenerator<Sto
       .where(
         and(
           isNotNull(liveStreams.object_key),
+          workspaceId === undefined ? undefined : eq(liveStreams.workspace_id, workspaceId),
           last === undefined
             ? undefined
             : or(

@@ -5,8 +5,8 @@ import * as schema from '../schema/index.ts';
 
 /** Looked up before the workspace is known, rarely written, and referred to: they are on every node. */
 const REFERENCE_TABLES: readonly PgTable[] = [schema.workspaces, schema.apiKeys];
-/** Triggers, or codes that are unique over all workspaces, keep them where clients connect; nothing is joined with them. */
-export const LOCAL_TABLES: readonly PgTable[] = [schema.auditLog, schema.deviceRequests];
+/** Triggers, codes that are unique over all workspaces, or rows of none keep them where clients connect; nothing is joined with them. */
+export const LOCAL_TABLES: readonly PgTable[] = [schema.auditLog, schema.deviceRequests, schema.maintenanceChecks];
 /** With whose rows of a workspace those of all other tables lie. */
 const FIRST_TABLE = schema.transcripts;
 

@@ -91,10 +91,11 @@ export interface RawObjectDeletion {
 
 const PAGE_ROWS = 1000;
 
-/** Raw objects of all workspaces that are to be deleted, as recorded before that time (ISO 8601), a page at a time. */
+/** Raw objects of a workspace, or of all, that are to be deleted, as recorded before that time (ISO 8601), a page at a time. */
 export async function* listRawObjectDeletions(
   database: Database,
   recordedBefore: string,
+  workspaceId?: string,
 ): AsyncGenerator<RawObjectDeletion[]> {
   const { workspace_id, object_key, recorded_at } = rawObjectDeletions;
   let last: RawObjectDeletion | undefined;
@@ -105,6 +106,7 @@ export async function* listRawObjectDeletions(
       .where(
         and(
           lt(recorded_at, recordedBefore),
+          workspaceId === undefined ? undefined : eq(workspace_id, workspaceId),
           last === undefined
             ? undefined
             : or(

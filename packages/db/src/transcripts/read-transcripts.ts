@@ -126,10 +126,10 @@ export type TranscriptReference = Pick<
 
 const PAGE_ROWS = 1000;
 
-/** Every transcript of every workspace, a page at a time: for maintenance only. */
+/** Every transcript of a workspace, or of all, a page at a time: for maintenance only. */
 export async function* listAllTranscripts(
   database: Database,
-  filter: { statuses?: readonly TranscriptStatus[] } = {},
+  filter: { workspaceId?: string | undefined; statuses?: readonly TranscriptStatus[] } = {},
 ): AsyncGenerator<TranscriptReference[]> {
   let last: TranscriptReference | undefined;
   for (;;) {
@@ -149,6 +149,7 @@ export async function* listAllTranscripts(
       .from(transcripts)
       .where(
         and(
+          filter.workspaceId === undefined ? undefined : eq(transcripts.workspace_id, filter.workspaceId),
           filter.statuses === undefined ? undefined : inArray(transcripts.status, [...filter.statuses]),
           last === undefined
             ? undefined

@@ -93,6 +93,10 @@ function selectRecountedFigures(workspaceId: string): SQL {
     WHERE ${HAS_ROWS}`;
 }
 
+/** How many tables `verifyUsage` counts again: those of transcripts, sessions, tool calls and the ledger, and the roll-ups. */
+export const VERIFIED_TABLE_COUNT =
+  4 + Object.values(ROLLUPS).reduce((count, { quarters }) => count + (quarters === undefined ? 1 : 2), 0);
+
 /** How the rows of a derived table compare with a full recount. */
 export interface DerivedTableCheck {
   table:
@@ -113,10 +117,17 @@ export interface DerivedTableCheck {
  * Counts everything again that is derived from a workspace's rows, and compares every row: the figures of transcripts from
  * messages, blocks, usage entries and events, sessions from transcripts, which copies of tool calls and of responses count, and the
  * roll-ups. To be called with one snapshot (`withSnapshot`), or writers between two of its queries would look like faults.
+ * `onTable` is called before each table.
  */
-export async function verifyUsage(snapshot: Database, workspaceId: string): Promise<DerivedTableCheck[]> {
-  const compare = (table: DerivedTableCheck['table'], comparison: Comparison) =>
-    check(snapshot, workspaceId, table, comparison);
+export async function verifyUsage(
+  snapshot: Database,
+  workspaceId: string,
+  onTable: (table: DerivedTableCheck['table']) => void = () => undefined,
+): Promise<DerivedTableCheck[]> {
+  const compare = (table: DerivedTableCheck['table'], comparison: Comparison) => {
+    onTable(table);
+    return check(snapshot, workspaceId, table, comparison);
+  };
   const checks = await preferScans(snapshot, async () => [
     await compare('transcripts', {
       stored: transcripts,

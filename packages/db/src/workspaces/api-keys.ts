@@ -111,6 +111,8 @@ interface KeyRotation {
   graceMs: number;
   /** ISO 8601, or null for never; left out, it stays as it is. */
   expiresAt?: string | null | undefined;
+  /** Leaves keys with the scope operator alone: whoever has none must not get the secret of one. Default false. */
+  excludesOperators?: boolean;
   actor: Actor;
 }
 
@@ -130,7 +132,7 @@ export async function rotateApiKey(
   transaction: Database,
   workspaceId: string,
   id: string,
-  { graceMs, expiresAt, actor }: KeyRotation,
+  { graceMs, expiresAt, excludesOperators = false, actor }: KeyRotation,
 ): Promise<RotatedKey | undefined> {
   const { key, keyHash, hint } = drawApiKey();
   const hasGrace = graceMs > 0;
@@ -153,6 +155,7 @@ export async function rotateApiKey(
         eq(apiKeys.id, id),
         isNull(apiKeys.revoked_at),
         sql`(${end} IS NULL OR ${end} > now())`,
+        excludesOperators ? sql`NOT 'operator' = ANY(${apiKeys.scopes})` : undefined,
       ),
     )
     .returning({ expiresAt: apiKeys.expires_at, previousExpiresAt: apiKeys.previous_expires_at });
@@ -160,4 +163,24 @@ export async function rotateApiKey(
   const details = { expires_at: rotated.expiresAt, previous_expires_at: rotated.previousExpiresAt };
   await addAuditEntry(transaction, { workspaceId, actor, action: 'key.rotate', subjects: [id], details });
   return { key, ...rotated };
+}
+
+/** Gives a key the scope operator if it has it not. */
+export async function makeOperator(transaction: Database, workspaceId: string, id: string): Promise<void> {
+  const changed = await transaction
+    .update(apiKeys)
+    .set({ scopes: sql`array_append(${apiKeys.scopes}, 'operator')` })
+    .where(
+      and(
+        eq(apiKeys.workspace_id, workspaceId),
+        eq(apiKeys.id, id),
+        isNull(apiKeys.revoked_at),
+        sql`NOT 'operator' = ANY(${apiKeys.scopes})`,
+      ),
+    )
+    .returning({ scopes: apiKeys.scopes });
+  const [key] = changed;
+  if (key === undefined) return;
+  const details = { scopes: key.scopes };
+  await addAuditEntry(transaction, { workspaceId, actor: 'system', action: 'key.extend', subjects: [id], details });
 }

@@ -13,6 +13,7 @@ const AUDIT_ACTIONS = [
   'device.approve',
   'doctor.fix',
   'key.create',
+  'key.extend',
   'key.revoke',
   'key.rotate',
   'prices.change',
@@ -27,6 +28,7 @@ const AUDIT_ACTIONS = [
   'usage.reprice',
   'workspace.create',
   'workspace.delete',
+  'workspace.rename',
 ] as const;
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

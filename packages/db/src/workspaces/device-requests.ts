@@ -20,7 +20,7 @@ const SECRET_BYTES = 32;
 /** Clocks and networks are not exact. */
 const POLL_TOLERANCE = 0.8;
 
-export type DeviceScope = Exclude<ApiKeyScope, 'admin'>;
+export type DeviceScope = Exclude<ApiKeyScope, 'admin' | 'operator'>;
 
 /** Notes that a machine asks for a key. Undefined where too many wait. Only the hash of the device code is kept. */
 export async function createDeviceRequest(

@@ -1,4 +1,4 @@
-import { index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
+import { bigint, boolean, index, integer, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp, jsonObject, recountSchema } from '../schema/column-types.ts';
 
 /** Tenants: no row of one is ever visible to another. */
@@ -10,7 +10,8 @@ export const workspaces = recountSchema.table('workspaces', {
   created_at: isoTimestamp().notNull().default(sql`now()`),
 });
 
-export const API_KEY_SCOPES = ['ingest', 'read', 'admin'] as const;
+/** `admin` includes `ingest` and `read`, `operator` none: it is for what is of all workspaces. */
+export const API_KEY_SCOPES = ['ingest', 'read', 'admin', 'operator'] as const;
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
 
 /** Keys are stored as SHA-256 only; `hint` is their last characters, for telling them apart. */
@@ -53,8 +54,8 @@ export const deviceRequests = recountSchema.table(
     /** SHA-256 of what the machine fetches its key with. */
     device_code_hash: text().notNull(),
     machine: text().notNull(),
-    /** Of the key; never `admin`. */
-    scopes: text().array().$type<Exclude<ApiKeyScope, 'admin'>[]>().notNull(),
+    /** Of the key; never `admin` or `operator`. */
+    scopes: text().array().$type<Exclude<ApiKeyScope, 'admin' | 'operator'>[]>().notNull(),
     requested_at: isoTimestamp().notNull().default(sql`now()`),
     expires_at: isoTimestamp().notNull(),
     last_polled_at: isoTimestamp(),
@@ -107,3 +108,41 @@ export const workspaceSettings = recountSchema.table('workspace_settings', {
   raw_max_age_days: integer(),
   updated_at: isoTimestamp().notNull().default(sql`now()`),
 });
+
+export const MAINTENANCE_CHECKS = ['doctor', 'verify'] as const;
+export type MaintenanceCheckKind = (typeof MAINTENANCE_CHECKS)[number];
+
+/**
+ * The checks that were started by a request, one row for each kind and workspace: a second one cannot start while the first one runs. No
+ * foreign key: the installation has checks of its own.
+ */
+export const maintenanceChecks = recountSchema.table(
+  'maintenance_checks',
+  {
+    /** '' for a check of all workspaces. */
+    workspace_id: identifier().notNull(),
+    kind: text().$type<MaintenanceCheckKind>().notNull(),
+    /** ULID of the run: what a process writes of another run changes nothing. */
+    run_id: identifier().notNull(),
+    state: text().$type<'running' | 'done' | 'failed' | 'interrupted'>().notNull(),
+    /** Mends what it finds. */
+    is_fix: boolean().notNull(),
+    actor: text().notNull(),
+    started_at: isoTimestamp().notNull().default(sql`now()`),
+    /** When its process last said that it goes on. */
+    seen_at: isoTimestamp().notNull().default(sql`now()`),
+    ended_at: isoTimestamp(),
+    /** What it looks at. */
+    step: text().notNull(),
+    done_count: bigint({ mode: 'number' }).notNull().default(0),
+    /** Null: not known. */
+    total_count: bigint({ mode: 'number' }),
+    /** Why it failed. */
+    failure_reason: text(),
+    /** Of the last run that was done, which may be an earlier one. */
+    report: jsonObject(),
+    report_at: isoTimestamp(),
+    report_is_fix: boolean(),
+  },
+  (table) => [primaryKey({ columns: [table.workspace_id, table.kind] })],
+);

@@ -1,3 +1,4 @@
+import { ulid } from 'ulid';
 import type { Database } from '../database/database.ts';
 import { lockWorkspace } from '../database/locks.ts';
 import { and, asc, eq, getTableColumns, inArray, is, isNull, PgTable, sql } from '../drizzle.cjs';
@@ -11,6 +12,76 @@ export async function listWorkspaces(database: Database): Promise<{ id: string; 
     .select({ id: workspaces.id, name: workspaces.name })
     .from(workspaces)
     .orderBy(asc(workspaces.name));
+}
+
+export interface WorkspaceSummary {
+  id: string;
+  name: string;
+  created_at: string;
+  /** Keys that are neither revoked nor expired. */
+  api_key_count: number;
+}
+
+/** All workspaces by name, with how many keys open each. */
+export async function listWorkspaceSummaries(database: Database): Promise<WorkspaceSummary[]> {
+  const isValid = sql`${apiKeys.revoked_at} IS NULL AND (${apiKeys.expires_at} IS NULL OR ${apiKeys.expires_at} > now())`;
+  return await database
+    .select({
+      id: workspaces.id,
+      name: workspaces.name,
+      created_at: workspaces.created_at,
+      api_key_count: sql<number>`(count(${apiKeys.id}) FILTER (WHERE ${isValid}))::int`,
+    })
+    .from(workspaces)
+    .leftJoin(apiKeys, eq(apiKeys.workspace_id, workspaces.id))
+    .groupBy(workspaces.id, workspaces.name, workspaces.created_at)
+    .orderBy(asc(workspaces.name));
+}
+
+/** Undefined, and nothing done, if there is a workspace of that name. */
+export async function createWorkspace(
+  transaction: Database,
+  { name, actor }: { name: string; actor: Actor },
+): Promise<{ id: string; name: string; created_at: string } | undefined> {
+  const id = ulid();
+  const { id: idColumn, name: nameColumn, created_at } = workspaces;
+  const [created] = await transaction
+    .insert(workspaces)
+    .values({ id, name })
+    .onConflictDoNothing()
+    .returning({ id: idColumn, name: nameColumn, created_at });
+  if (created === undefined) return undefined;
+  await addAuditEntry(transaction, { workspaceId: id, actor, action: 'workspace.create', subjects: [id] });
+  return created;
+}
+
+/** The workspace that commands mean if they name none, and that a local installation makes. */
+const DEFAULT_WORKSPACE = 'default';
+
+/**
+ * Gives a workspace another name. Nothing is done and said why not if another one has it, if there is no such workspace, and if it is
+ * the default one: a local installation would make that again, and be empty.
+ */
+export async function renameWorkspace(
+  transaction: Database,
+  id: string,
+  name: string,
+  actor: Actor,
+): Promise<'renamed' | 'taken' | 'unknown' | 'default'> {
+  const [own] = await transaction
+    .select({ name: workspaces.name })
+    .from(workspaces)
+    .where(eq(workspaces.id, id))
+    .for('update');
+  if (own === undefined) return 'unknown';
+  if (own.name === name) return 'renamed';
+  if (own.name === DEFAULT_WORKSPACE) return 'default';
+  const [namesake] = await transaction.select({ id: workspaces.id }).from(workspaces).where(eq(workspaces.name, name));
+  if (namesake !== undefined) return 'taken';
+  await transaction.update(workspaces).set({ name }).where(eq(workspaces.id, id));
+  const details = { from: own.name, to: name };
+  await addAuditEntry(transaction, { workspaceId: id, actor, action: 'workspace.rename', subjects: [id], details });
+  return 'renamed';
 }
 
 /** The workspace of that name, created with `id` where there is none. */

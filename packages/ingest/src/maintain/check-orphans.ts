@@ -15,6 +15,7 @@ import {
   type RawObjectInfo,
   type RawObjectKeyParts,
   RawStoreError,
+  workspacePrefix,
 } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { restoreLiveStream } from '../live/restore-live-stream.ts';
@@ -39,6 +40,8 @@ interface Mending {
 }
 
 interface OrphanOptions {
+  /** Undefined: all. */
+  workspaceId?: string | undefined;
   fix: boolean;
   /** Objects that were stored later may belong to an upload under way. Milliseconds since 1970. */
   latestMs: number;
@@ -58,9 +61,9 @@ const MAX_COPIES = 1000;
 /** Looks for the row of every object. What is recorded as to be deleted is no orphan. */
 export async function* findOrphans(
   deps: IngestDependencies,
-  { fix, latestMs, counts, signal }: OrphanOptions,
+  { workspaceId, fix, latestMs, counts, signal }: OrphanOptions,
 ): AsyncGenerator<OrphanFinding> {
-  for await (const info of deps.rawStore.list('')) {
+  for await (const info of deps.rawStore.list(workspaceId === undefined ? '' : workspacePrefix(workspaceId))) {
     signal?.throwIfAborted();
     const object = parseObject(info);
     if (object === undefined) continue;

@@ -63,6 +63,8 @@ export type TranscriptFinding =
   | { kind: 'failed-transcript'; workspaceId: string; transcriptId: string; fixed: false };
 
 interface TranscriptCheckOptions {
+  /** Undefined: all. */
+  workspaceId?: string | undefined;
   fix: boolean;
   checksums: boolean;
   onRead: (sizeBytes: number) => void;
@@ -80,7 +82,7 @@ export async function* checkTranscripts(
   deps: IngestDependencies,
   options: TranscriptCheckOptions,
 ): AsyncGenerator<TranscriptFinding> {
-  for await (const page of listAllTranscripts(deps.database.database)) {
+  for await (const page of listAllTranscripts(deps.database.database, { workspaceId: options.workspaceId })) {
     const waiting = page.filter((row) => isWaiting(row) && Date.parse(row.created_at) <= options.latestMs);
     options.counts.skipped.youngJobs += page.filter(isWaiting).length - waiting.length;
     const ids = waiting.map(({ id }) => id);
@@ -171,11 +173,11 @@ export type StreamFinding =
   | { kind: 'wrong-stream-content'; workspaceId: string; streamId: string; objectKey: string; fixed: false };
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
-type Options = Pick<TranscriptCheckOptions, 'checksums' | 'counts' | 'onRead' | 'signal'>;
+type Options = Pick<TranscriptCheckOptions, 'workspaceId' | 'checksums' | 'counts' | 'onRead' | 'signal'>;
 
 /** Looks for the objects of the streams that are stored as they came. */
 export async function* checkStoredStreams(deps: Deps, options: Options): AsyncGenerator<StreamFinding> {
-  for await (const page of listStoredStreams(deps.database.database)) {
+  for await (const page of listStoredStreams(deps.database.database, options.workspaceId)) {
     for (const stream of page) {
       options.signal?.throwIfAborted();
       options.counts.streams += 1;

@@ -15,19 +15,22 @@ const OBJECTS_AT_ONCE = 16;
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Describes the raw objects of transcripts and streams that have no description, as recount 0.3 stored them, so that the database can be
+ * Describes the raw objects of transcripts and streams, of one workspace or all, that have no description, as recount 0.3 stored them, so that the database can be
  * rebuilt exactly. Returns how many.
  */
-export async function describeObjects(deps: Deps, signal?: AbortSignal): Promise<number> {
+export async function describeObjects(
+  deps: Deps,
+  { workspaceId, signal }: { workspaceId?: string | undefined; signal?: AbortSignal | undefined } = {},
+): Promise<number> {
   let count = 0;
-  for await (const page of listAllTranscripts(deps.database.database)) {
+  for await (const page of listAllTranscripts(deps.database.database, { workspaceId })) {
     for (let start = 0; start < page.length; start += OBJECTS_AT_ONCE) {
       signal?.throwIfAborted();
       const described = await Promise.all(page.slice(start, start + OBJECTS_AT_ONCE).map((row) => describe(deps, row)));
       count += described.filter(Boolean).length;
     }
   }
-  for await (const page of listStoredStreams(deps.database.database)) {
+  for await (const page of listStoredStreams(deps.database.database, workspaceId)) {
     for (const stream of page) if (await describeStream(deps, stream)) count += 1;
   }
   return count;

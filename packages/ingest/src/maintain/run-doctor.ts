@@ -80,7 +80,23 @@ function toSubjects(finding: Finding & { fixed: boolean }): { workspaceId: strin
   return { workspaceId: parts?.workspaceId ?? '', subjects: [objectKey] };
 }
 
+/** What the doctor looks at, in its order. */
+export const DOCTOR_STEPS = [
+  'deletions',
+  'objects',
+  'transcripts',
+  'streams',
+  'search',
+  'database',
+  'mending',
+] as const;
+export type DoctorStep = (typeof DOCTOR_STEPS)[number];
+
 export interface DoctorOptions {
+  /** Looks at this workspace alone; undefined: at all of the installation. */
+  workspaceId?: string;
+  /** Called before each step. */
+  onStep?: (step: DoctorStep) => void;
   /** Mends what it finds: receives orphan objects as uploads, enqueues lost jobs, removes remains of uploads. */
   fix: boolean;
   /** Reads every raw object of a transcript, as long as that takes, and compares its SHA-256. Default: false. */
@@ -106,7 +122,7 @@ const STALE_UPLOAD_AGE_MS = 24 * 60 * 60 * 1000;
 /** Of a session that waits to be indexed: workers do it when they find the time. */
 const MAX_SEARCH_DELAY_MS = 60 * 60 * 1000;
 
-/** Compares raw store, database and queue, and yields every disagreement. What it mends it notes in the audit log. */
+/** Compares raw store, database and queue, of one workspace or all, and yields every disagreement. What it mends it notes in the audit log. */
 export async function* runDoctor(deps: IngestDependencies, options: DoctorOptions): AsyncGenerator<Finding> {
   for await (const finding of findDisagreements(deps, options)) {
     await auditFinding(deps, finding, options.actor ?? 'system');
@@ -115,17 +131,29 @@ export async function* runDoctor(deps: IngestDependencies, options: DoctorOption
 }
 
 async function* findDisagreements(deps: IngestDependencies, options: DoctorOptions): AsyncGenerator<Finding> {
-  const { fix, checksums = false, onRead = () => undefined, counts = createDoctorCounts(), signal } = options;
+  const { workspaceId, fix, checksums = false, onRead = () => undefined, signal } = options;
+  const { counts = createDoctorCounts(), onStep = () => undefined } = options;
   const latestMs = options.nowMs - (options.minAgeMs ?? DEFAULT_MIN_AGE_MS);
-  yield* checkDeletions(deps, { fix, latestMs, signal });
-  yield* findOrphans(deps, { fix, latestMs, counts, signal });
-  yield* checkTranscripts(deps, { fix, checksums, onRead, latestMs, counts, signal });
-  yield* checkStoredStreams(deps, { checksums, onRead, counts, signal });
-  yield* checkSearchIndex(deps, options.nowMs);
-  if (options.deep) yield* checkDatabaseFiles(deps, signal);
+  onStep('deletions');
+  yield* checkDeletions(deps, { workspaceId, fix, latestMs, signal });
+  onStep('objects');
+  yield* findOrphans(deps, { workspaceId, fix, latestMs, counts, signal });
+  onStep('transcripts');
+  yield* checkTranscripts(deps, { workspaceId, fix, checksums, onRead, latestMs, counts, signal });
+  onStep('streams');
+  yield* checkStoredStreams(deps, { workspaceId, checksums, onRead, counts, signal });
+  onStep('search');
+  yield* checkSearchIndex(deps, options.nowMs, workspaceId);
+  if (options.deep) {
+    onStep('database');
+    yield* checkDatabaseFiles(deps, signal);
+  }
   if (!fix) return;
-  const described = await describeObjects(deps, signal);
+  onStep('mending');
+  const described = await describeObjects(deps, { workspaceId, signal });
   if (described > 0) yield { kind: 'undescribed-objects', count: described, fixed: true };
+  // The store knows of no workspaces in what was cut off.
+  if (workspaceId !== undefined) return;
   const count = await deps.rawStore.abortStaleUploads(STALE_UPLOAD_AGE_MS);
   if (count > 0) yield { kind: 'stale-uploads', count, fixed: true };
 }
@@ -133,22 +161,31 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
 /** Before the search for orphans: what was to be deleted must not be taken for one. */
 async function* checkDeletions(
   deps: IngestDependencies,
-  { fix, latestMs, signal }: { fix: boolean; latestMs: number; signal: AbortSignal | undefined },
+  {
+    workspaceId,
+    fix,
+    latestMs,
+    signal,
+  }: { workspaceId: string | undefined; fix: boolean; latestMs: number; signal: AbortSignal | undefined },
 ): AsyncGenerator<Finding> {
   const recordedBefore = new Date(latestMs).toISOString();
   if (fix) {
-    for await (const { objectKey } of finishDeletions(deps, recordedBefore, signal)) {
+    for await (const { objectKey } of finishDeletions(deps, recordedBefore, { workspaceId, signal })) {
       yield { kind: 'unfinished-deletion', objectKey, fixed: true };
     }
     return;
   }
-  for await (const page of listRawObjectDeletions(deps.database.database, recordedBefore)) {
+  for await (const page of listRawObjectDeletions(deps.database.database, recordedBefore, workspaceId)) {
     for (const { objectKey } of page) yield { kind: 'unfinished-deletion', objectKey, fixed: false };
   }
 }
 
-async function* checkSearchIndex({ database }: IngestDependencies, nowMs: number): AsyncGenerator<Finding> {
-  const backlog = await readSearchBacklog(database.database);
+async function* checkSearchIndex(
+  { database }: IngestDependencies,
+  nowMs: number,
+  workspaceId: string | undefined,
+): AsyncGenerator<Finding> {
+  const backlog = await readSearchBacklog(database.database, workspaceId);
   const { waitingSessions, failingSessions, oldestWaitingSince } = backlog;
   if (
     oldestWaitingSince === null ||

@@ -47,16 +47,16 @@ export async function isToBeDeleted({ database }: Deps, workspaceId: string, key
 }
 
 /**
- * Deletes what was recorded before that time (ISO 8601) and is still there, as whoever recorded it was killed or could not
+ * Deletes what was recorded before that time (ISO 8601), in one workspace or all, and is still there, as whoever recorded it was killed or could not
  * reach the store. Yields each deletion when it is done. Throws RawStoreError.
  */
 export async function* finishDeletions(
   deps: Deps,
   recordedBefore: string,
-  signal?: AbortSignal,
+  { workspaceId: onlyWorkspaceId, signal }: { workspaceId?: string | undefined; signal?: AbortSignal | undefined } = {},
 ): AsyncGenerator<RawObjectDeletion> {
   const { database } = deps.database;
-  for await (const page of listRawObjectDeletions(database, recordedBefore)) {
+  for await (const page of listRawObjectDeletions(database, recordedBefore, onlyWorkspaceId)) {
     for (const deletion of page) {
       signal?.throwIfAborted();
       const { workspaceId, objectKey } = deletion;

@@ -185,7 +185,7 @@ async function retainAll(deps: RetentionDeps, signal: AbortSignal): Promise<void
   const nowMs = (deps.now ?? Date.now)();
   try {
     const recordedBefore = new Date(nowMs - MIN_DELETION_AGE_MS).toISOString();
-    for await (const _deletion of finishDeletions(deps, recordedBefore, signal));
+    for await (const _deletion of finishDeletions(deps, recordedBefore, { signal }));
   } catch (error) {
     signal.throwIfAborted();
     deps.onFailure(toFailureReason(error));

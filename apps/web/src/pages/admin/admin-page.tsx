@@ -9,14 +9,18 @@ import { Time } from '../../ui/figures.tsx';
 import { Answered, Empty, Failure } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { AuditLog } from './audit-log.tsx';
+import { Checks } from './checks.tsx';
 import { Keys } from './keys.tsx';
 import { Prices } from './prices.tsx';
 import { Settings } from './settings.tsx';
+import { Workspaces } from './workspaces.tsx';
 
 const VIEWS = [
   ['keys', 'Keys', Keys],
+  ['workspaces', 'Workspaces', Workspaces],
   ['prices', 'Prices', Prices],
   ['settings', 'Secrets and retention', Settings],
+  ['checks', 'Checks', Checks],
   ['jobs', 'Failed jobs', FailedJobs],
   ['audit', 'Audit log', AuditLog],
 ] as const;
@@ -39,8 +43,8 @@ export function AdminPage(): ReactNode {
       </div>
       {!isAdmin && (
         <p className="caveats" role="note">
-          You are signed in with a key without the scope admin: keys and the audit log are closed to it, and nothing can
-          be changed.
+          You are signed in with a key without the scope admin: keys, checks and the audit log are closed to it, and
+          nothing can be changed.
         </p>
       )}
       <View />

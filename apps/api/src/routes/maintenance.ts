@@ -1,0 +1,108 @@
+import { type MaintenanceCheck, maintenanceCheckListSchema, maintenanceCheckRequestSchema } from '@recount/contract';
+import { listMaintenanceChecks, type MaintenanceCheckRow } from '@recount/db';
+import { createMaintenanceRunner } from '@recount/ingest';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { acceptJsonBodies } from '../http/json-bodies.ts';
+import { actorOf, isOperator, requireOperator, workspaceOf } from '../plugins/authentication.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+/** Checks are kept by the workspace; those of all workspaces by this. */
+const INSTALLATION = '';
+const RETRY_AFTER_SECONDS = '60';
+
+/** `recount doctor` and `recount verify` for those who have no shell there: started here, run by this process, and followed by asking. */
+export async function addMaintenanceRoutes(parent: ApiApp, deps: ApiDependencies): Promise<void> {
+  const { database } = deps.database;
+  const runner = createMaintenanceRunner({
+    ...deps,
+    now: deps.now ?? Date.now,
+    onFailure: (reason) => deps.log.warn({ reason }, 'progress of a check not noted'),
+  });
+  parent.addHook('preClose', () => runner.close());
+  const list = async (workspaceId: string): Promise<MaintenanceCheck[]> => {
+    const scope = workspaceId === INSTALLATION ? 'installation' : 'workspace';
+    return (await listMaintenanceChecks(database, workspaceId)).map((row) => toCheck(row, scope));
+  };
+  await parent.register(async (scope) => {
+    const app = scope as ApiApp;
+    acceptJsonBodies(app);
+
+    app.get(
+      '/v1/checks',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'listChecks',
+          summary: 'Ask how checks stand',
+          description:
+            'The last one of each kind, and what the last one that was done found. Those of the installation for keys with the scope operator alone.',
+          tags: ['operations'],
+          response: { 200: maintenanceCheckListSchema },
+        },
+      },
+      async (request) => {
+        const own = await list(workspaceOf(request));
+        return { checks: isOperator(request) ? [...own, ...(await list(INSTALLATION))] : own };
+      },
+    );
+
+    app.post(
+      '/v1/checks',
+      {
+        config: { scope: 'admin' },
+        schema: {
+          operationId: 'startCheck',
+          summary: 'Start a check',
+          description: [
+            'It runs on when the client goes, one of each kind and workspace at a time. Ask `GET /v1/checks` how far it is.',
+            'The scope `installation` needs a key with the scope operator besides.',
+          ].join(' '),
+          tags: ['operations'],
+          body: maintenanceCheckRequestSchema,
+          response: {
+            202: maintenanceCheckListSchema,
+            409: problemResponse('One of this kind runs'),
+            429: problemResponse('Too many run in this process'),
+          },
+        },
+      },
+      async (request, reply) => {
+        const { kind, scope: extent, fix } = request.body;
+        if (extent === 'installation') requireOperator(request);
+        const workspaceId = extent === 'installation' ? INSTALLATION : workspaceOf(request);
+        const check = { kind, fix, actor: actorOf(request) };
+        const outcome = await runner.start({ ...check, workspaceId: workspaceId || undefined });
+        if (outcome === 'running') throw new ProblemError('check-running', `A ${kind} runs already: wait for its end`);
+        if (outcome === 'busy') {
+          const headers = { 'retry-after': RETRY_AFTER_SECONDS };
+          throw new ProblemError('too-many-checks', 'Too many checks run just now', { headers });
+        }
+        const checks = (await list(workspaceId)).filter((started) => started.kind === kind);
+        return reply.code(202).send({ checks });
+      },
+    );
+  });
+}
+
+function toCheck(row: MaintenanceCheckRow, scope: MaintenanceCheck['scope']): MaintenanceCheck {
+  const { kind, state, is_fix, actor, started_at, ended_at, step, failure_reason, report_at, report_is_fix } = row;
+  return {
+    kind,
+    scope,
+    state,
+    is_fix,
+    actor,
+    started_at,
+    ended_at,
+    step,
+    done: row.done_count,
+    total: row.total_count,
+    failure_reason,
+    report_at,
+    report_is_fix,
+    // As this process or one of another version wrote it; the schema of the answer takes what it knows.
+    doctor: kind === 'doctor' ? (row.report as MaintenanceCheck['doctor']) : null,
+    verify: kind === 'verify' ? (row.report as MaintenanceCheck['verify']) : null,
+  };
+}

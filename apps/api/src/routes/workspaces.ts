@@ -1,0 +1,97 @@
+import { workspaceListSchema, workspaceNameSchema, workspaceParamsSchema, workspaceSchema } from '@recount/contract';
+import { createWorkspace, listWorkspaceSummaries, renameWorkspace } from '@recount/db';
+import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { acceptJsonBodies } from '../http/json-bodies.ts';
+import { actorOf } from '../plugins/authentication.ts';
+import { problemResponse } from '../plugins/openapi.ts';
+import { ProblemError } from '../problems/problem-error.ts';
+
+const taken = (name: string): ProblemError => new ProblemError('name-taken', `There is a workspace ${name} already`);
+
+/**
+ * Names of workspaces, for operators alone: as names are unique, whoever may give one learns of others. What is in a workspace needs a
+ * key of it, which is made with access to the database.
+ */
+export async function addWorkspaceRoutes(
+  parent: ApiApp,
+  { database: pool }: Pick<ApiDependencies, 'database'>,
+): Promise<void> {
+  await parent.register(async (scope) => {
+    const app = scope as ApiApp;
+    acceptJsonBodies(app);
+    const find = async (id: string) => {
+      const found = (await listWorkspaceSummaries(pool.database)).find((workspace) => workspace.id === id);
+      if (found === undefined) throw new ProblemError('not-found', 'There is no such workspace');
+      return found;
+    };
+
+    app.get(
+      '/v1/workspaces',
+      {
+        config: { scope: 'operator' },
+        schema: {
+          operationId: 'listWorkspaces',
+          summary: 'List the workspaces of the installation',
+          description: 'Without what is in them, which needs a key of each.',
+          tags: ['operations'],
+          response: { 200: workspaceListSchema },
+        },
+      },
+      async () => ({ workspaces: await listWorkspaceSummaries(pool.database) }),
+    );
+
+    app.post(
+      '/v1/workspaces',
+      {
+        config: { scope: 'operator' },
+        schema: {
+          operationId: 'createWorkspace',
+          summary: 'Create a workspace',
+          description: 'It has no key: `recount keys create --workspace NAME` makes the first.',
+          tags: ['operations'],
+          body: workspaceNameSchema,
+          response: { 201: workspaceSchema, 409: problemResponse('Another workspace has this name') },
+        },
+      },
+      async (request, reply) => {
+        const workspace = { name: request.body.name, actor: actorOf(request) };
+        const created = await pool.withTransaction((transaction) => createWorkspace(transaction, workspace));
+        if (created === undefined) throw taken(workspace.name);
+        return reply.code(201).send({ ...created, api_key_count: 0 });
+      },
+    );
+
+    app.put(
+      '/v1/workspaces/:workspace_id/name',
+      {
+        config: { scope: 'operator' },
+        schema: {
+          operationId: 'renameWorkspace',
+          summary: 'Rename a workspace',
+          description:
+            'Keys stay valid, as they name none; `--workspace NAME` of commands is the new name from now on.',
+          tags: ['operations'],
+          params: workspaceParamsSchema,
+          body: workspaceNameSchema,
+          response: {
+            200: workspaceSchema,
+            404: problemResponse('There is no such workspace'),
+            409: problemResponse('Another workspace has this name, or it is the default one'),
+          },
+        },
+      },
+      async (request) => {
+        const { workspace_id: id } = request.params;
+        const { name } = request.body;
+        const outcome = await pool.withTransaction((transaction) =>
+          renameWorkspace(transaction, id, name, actorOf(request)),
+        );
+        if (outcome === 'taken') throw taken(name);
+        if (outcome === 'default') {
+          throw new ProblemError('default-workspace', 'Commands mean it if they name no workspace: it keeps its name');
+        }
+        return await find(id);
+      },
+    );
+  });
+}

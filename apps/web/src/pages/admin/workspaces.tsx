@@ -1,0 +1,178 @@
+import type { WorkspaceList, WorkspaceName } from '@recount/contract';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { send, toUrl } from '../../api/client.ts';
+import { queryClient, useAnswer } from '../../api/use-answer.ts';
+import { Count, Time } from '../../ui/figures.tsx';
+import { Modal } from '../../ui/modal.tsx';
+import { Answered, Failure } from '../../ui/states.tsx';
+
+type Workspace = WorkspaceList['workspaces'][number];
+
+const MAX_NAME_LENGTH = 100;
+/** What commands mean if they name none: the API does not rename it. */
+const DEFAULT_WORKSPACE = 'default';
+
+const readName = (form: HTMLFormElement): string => String(new FormData(form).get('name')).trim();
+
+/** The workspace that one is signed in to; for operators, all of them by name. */
+export function Workspaces(): ReactNode {
+  const whoami = useAnswer('/v1/whoami', {});
+  return (
+    <section aria-labelledby="workspaces">
+      <h2 id="workspaces">Workspaces</h2>
+      <Answered of={whoami}>
+        {({ workspace, workspace_id, scopes }) => (
+          <>
+            <p>
+              You are signed in to <strong>{workspace}</strong> <code>{workspace_id}</code>. Its keys, prices, secrets
+              and retention are on this page; nothing of another workspace is.
+            </p>
+            {scopes.includes('operator') ? <AllWorkspaces ownId={workspace_id} /> : <NoOperator />}
+          </>
+        )}
+      </Answered>
+    </section>
+  );
+}
+
+const NoOperator = (): ReactNode => (
+  <p className="muted">
+    To list, create and rename workspaces, sign in with a key of an operator: on the server,{' '}
+    <code>recount keys create --name operator --scopes read,admin,operator</code> makes one.
+  </p>
+);
+
+function AllWorkspaces({ ownId }: { ownId: string }): ReactNode {
+  const list = useAnswer('/v1/workspaces', {});
+  const [renamed, setRenamed] = useState<Workspace>();
+  return (
+    <>
+      <NewWorkspace />
+      <Answered of={list}>
+        {({ workspaces }) => (
+          <div className="scroll-x" tabIndex={0} role="region" aria-label="Workspaces">
+            <table className="plain-table">
+              <thead>
+                <tr>
+                  <th scope="col">Name</th>
+                  <th scope="col">Id</th>
+                  <th scope="col">Created</th>
+                  <th scope="col">Keys</th>
+                  <th scope="col">Change</th>
+                </tr>
+              </thead>
+              <tbody>
+                {workspaces.map((workspace) => (
+                  <tr key={workspace.id}>
+                    <td>
+                      {workspace.name} {workspace.id === ownId && <span className="tag">yours</span>}
+                    </td>
+                    <td>
+                      <code>{workspace.id}</code>
+                    </td>
+                    <td>
+                      <Time iso={workspace.created_at} />
+                    </td>
+                    <td>
+                      <Count value={workspace.api_key_count} />
+                    </td>
+                    <td>
+                      {workspace.name === DEFAULT_WORKSPACE ? (
+                        <span className="muted">keeps its name</span>
+                      ) : (
+                        <button type="button" onClick={() => setRenamed(workspace)}>
+                          Rename<span className="hidden-label"> {workspace.name}</span>
+                        </button>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Answered>
+      <p className="muted">
+        What is in a workspace needs a key of it. To delete one with everything in it, use{' '}
+        <code>recount workspaces delete NAME</code> on the server.
+      </p>
+      {renamed !== undefined && <Renaming workspace={renamed} close={() => setRenamed(undefined)} />}
+    </>
+  );
+}
+
+function NewWorkspace(): ReactNode {
+  const create = useMutation({
+    mutationFn: async (body: WorkspaceName): Promise<Workspace> =>
+      (await (await send('POST', '/v1/workspaces', body)).json()) as Workspace,
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: ['/v1/workspaces'] }),
+  });
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    create.mutate({ name: readName(form) }, { onSuccess: () => form.reset() });
+  };
+  return (
+    <details className="panel new-key">
+      <summary>Create a workspace</summary>
+      <form className="admin-form" onSubmit={onSubmit}>
+        <label>
+          Name
+          <input name="name" required maxLength={MAX_NAME_LENGTH} placeholder="research" />
+        </label>
+        <button type="submit" className="primary" disabled={create.isPending}>
+          Create the workspace
+        </button>
+        {create.data !== undefined && (
+          <p role="status">
+            {create.data.name} is there, and has no key yet. On the server, this makes its first:{' '}
+            <code>recount keys create --workspace {quote(create.data.name)} --name first --scopes read,admin</code>
+          </p>
+        )}
+        {create.error !== null && <Failure error={create.error} />}
+      </form>
+    </details>
+  );
+}
+
+/** As one word of a shell. */
+const quote = (name: string): string => (/^[\w.-]+$/.test(name) ? name : `'${name.replaceAll("'", String.raw`'\''`)}'`);
+
+function Renaming({ workspace: { id, name }, close }: { workspace: Workspace; close: () => void }): ReactNode {
+  const rename = useMutation({
+    mutationFn: (body: WorkspaceName) =>
+      send('PUT', toUrl('/v1/workspaces/{workspace_id}/name', { workspace_id: id }), body),
+    onSuccess: async () => {
+      close();
+      await queryClient.invalidateQueries();
+    },
+  });
+  const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    rename.mutate({ name: readName(event.currentTarget) });
+  };
+  return (
+    <Modal title={`Rename ${name}`} close={close}>
+      <form className="admin-form" onSubmit={onSubmit}>
+        <p>
+          Keys and what was uploaded stay. Commands that say <code>--workspace {name}</code> need the new name from now
+          on.
+        </p>
+        <label>
+          New name
+          <input name="name" required maxLength={MAX_NAME_LENGTH} defaultValue={name} />
+        </label>
+        <div className="row">
+          <button type="submit" className="primary" disabled={rename.isPending}>
+            Rename it
+          </button>
+          <button type="button" onClick={close}>
+            Leave it as it is
+          </button>
+        </div>
+        {rename.error !== null && <Failure error={rename.error} />}
+      </form>
+    </Modal>
+  );
+}

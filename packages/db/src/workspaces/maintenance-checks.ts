@@ -1,0 +1,118 @@
+import type { Database } from '../database/database.ts';
+import { and, asc, eq, getTableColumns, sql } from '../drizzle.cjs';
+import type { Actor } from './audit-log.ts';
+import { type MaintenanceCheckKind, maintenanceChecks } from './schema.ts';
+
+/** A process that has said nothing for so long is gone: its check does not run any more, and another may start. */
+const SILENCE = sql.raw("interval '30 seconds'");
+
+const IS_SILENT = sql`${maintenanceChecks.state} = 'running' AND ${maintenanceChecks.seen_at} < now() - ${SILENCE}`;
+
+/** One run of a check. */
+export interface MaintenanceRun {
+  /** '' for all workspaces. */
+  workspaceId: string;
+  kind: MaintenanceCheckKind;
+  /** ULID. */
+  runId: string;
+}
+
+export interface MaintenanceProgress {
+  /** What is looked at. */
+  step: string;
+  done: number;
+  /** Null: not known. */
+  total: number | null;
+}
+
+export type MaintenanceCheckRow = Omit<typeof maintenanceChecks.$inferSelect, 'workspace_id' | 'run_id' | 'seen_at'>;
+
+/** False, and nothing done, if a check of this kind and workspace runs. The report of the last one stays. */
+export async function startMaintenanceCheck(
+  database: Database,
+  { workspaceId, kind, runId }: MaintenanceRun,
+  { isFix, actor, step }: { isFix: boolean; actor: Actor; step: string },
+): Promise<boolean> {
+  const begun = {
+    run_id: runId,
+    state: 'running' as const,
+    is_fix: isFix,
+    actor,
+    step,
+    done_count: 0,
+    total_count: null,
+    ended_at: null,
+    failure_reason: null,
+  };
+  const started = await database
+    .insert(maintenanceChecks)
+    .values({ workspace_id: workspaceId, kind, ...begun })
+    .onConflictDoUpdate({
+      target: [maintenanceChecks.workspace_id, maintenanceChecks.kind],
+      set: { ...begun, started_at: sql`excluded.started_at`, seen_at: sql`excluded.seen_at` },
+      setWhere: sql`${maintenanceChecks.state} <> 'running' OR (${IS_SILENT})`,
+    })
+    .returning({ kind: maintenanceChecks.kind });
+  return started.length > 0;
+}
+
+const isRun = ({ workspaceId, kind, runId }: MaintenanceRun) =>
+  and(
+    eq(maintenanceChecks.workspace_id, workspaceId),
+    eq(maintenanceChecks.kind, kind),
+    eq(maintenanceChecks.run_id, runId),
+    eq(maintenanceChecks.state, 'running'),
+  );
+
+/** Says that the run goes on, and how far it is. False if another has taken its place, or its workspace is gone. */
+export async function noteMaintenanceProgress(
+  database: Database,
+  run: MaintenanceRun,
+  { step, done, total }: MaintenanceProgress,
+): Promise<boolean> {
+  const noted = await database
+    .update(maintenanceChecks)
+    .set({ step, done_count: done, total_count: total, seen_at: sql`now()` })
+    .where(isRun(run))
+    .returning({ kind: maintenanceChecks.kind });
+  return noted.length > 0;
+}
+
+/** How a run ended: with what it found, or why not. */
+export type MaintenanceEnding =
+  | { state: 'done'; report: Record<string, unknown> }
+  | { state: 'failed' | 'interrupted'; reason: string };
+
+/** Notes how a run ended, unless another has taken its place. */
+export async function endMaintenanceCheck(
+  database: Database,
+  run: MaintenanceRun,
+  ending: MaintenanceEnding,
+): Promise<void> {
+  await database
+    .update(maintenanceChecks)
+    .set({
+      state: ending.state,
+      ended_at: sql`now()`,
+      ...(ending.state === 'done'
+        ? { report: ending.report, report_at: sql`now()`, report_is_fix: sql`${maintenanceChecks.is_fix}` }
+        : { failure_reason: ending.reason }),
+    })
+    .where(isRun(run));
+}
+
+/** The checks of a workspace, or with '' those of all workspaces. One whose process is gone is `interrupted`. */
+export async function listMaintenanceChecks(database: Database, workspaceId: string): Promise<MaintenanceCheckRow[]> {
+  const { workspace_id: _workspaceId, run_id: _runId, seen_at, state, ...columns } = getTableColumns(maintenanceChecks);
+  return await database
+    .select({
+      ...columns,
+      state: sql<MaintenanceCheckRow['state']>`CASE WHEN ${IS_SILENT} THEN 'interrupted' ELSE ${state} END`,
+      ended_at: sql<string | null>`CASE WHEN ${IS_SILENT} THEN ${seen_at} ELSE ${columns.ended_at} END`.mapWith(
+        columns.ended_at,
+      ),
+    })
+    .from(maintenanceChecks)
+    .where(eq(maintenanceChecks.workspace_id, workspaceId))
+    .orderBy(asc(maintenanceChecks.kind));
+}

@@ -1,0 +1,178 @@
+import {
+  type Actor,
+  countTranscriptsByStatus,
+  type Database,
+  type DerivedTableCheck,
+  endMaintenanceCheck,
+  type MaintenanceCheckKind,
+  type MaintenanceEnding,
+  type MaintenanceProgress,
+  type MaintenanceRun,
+  noteMaintenanceProgress,
+  sql,
+  startMaintenanceCheck,
+  VERIFIED_TABLE_COUNT,
+  verifyUsage,
+} from '@recount/db';
+import { ulid } from 'ulid';
+import type { IngestDependencies } from '../ingest-dependencies.ts';
+import { toFailureReason } from '../process/failure-reason.ts';
+import { createDoctorCounts } from './check-raw-objects.ts';
+import { runReportedDoctor } from './doctor-report.ts';
+import type { DoctorStep } from './run-doctor.ts';
+
+/** Each holds a connection for as long as it runs, or reads the list of all objects. */
+const MAX_RUNS = 2;
+const NOTE_INTERVAL_MS = 1000;
+const BEGINNING: MaintenanceProgress = { step: 'beginning', done: 0, total: null };
+/** Nobody waits for longer, and a check that does not end holds up the next. */
+const MAX_RUN_MS = 6 * 60 * 60_000;
+
+export interface MaintenanceRequest {
+  kind: MaintenanceCheckKind;
+  /** Undefined: all workspaces, which only the doctor looks at. */
+  workspaceId: string | undefined;
+  /** Of the doctor: mends what it can. */
+  fix: boolean;
+  actor: Actor;
+}
+
+/** Runs checks in this process, apart from whoever asked for them. */
+export interface MaintenanceRunner {
+  /** `running`: a check of this kind and workspace runs, wherever; `busy`: too many run in this process. */
+  start(request: MaintenanceRequest): Promise<'started' | 'running' | 'busy'>;
+  /** Ends those that run, which are then `interrupted`. */
+  close(): Promise<void>;
+}
+
+interface RunnerDeps extends IngestDependencies {
+  /** What was noted of a run could not be stored, or the like. */
+  onFailure: (reason: string) => void;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+/** Runs `MAX_RUNS` checks at once, at most. */
+export function createMaintenanceRunner(deps: RunnerDeps): MaintenanceRunner {
+  const closing = new AbortController();
+  const running = new Set<Promise<void>>();
+  let startingCount = 0;
+  return {
+    async start(request) {
+      if (closing.signal.aborted || running.size + startingCount >= MAX_RUNS) return 'busy';
+      const { kind, fix: isFix, actor } = request;
+      const run = { workspaceId: request.workspaceId ?? '', kind, runId: ulid() };
+      startingCount += 1;
+      try {
+        const begun = { isFix, actor, step: BEGINNING.step };
+        if (!(await startMaintenanceCheck(deps.database.database, run, begun))) return 'running';
+        const ended = follow(deps, run, request, closing.signal).finally(() => running.delete(ended));
+        running.add(ended);
+        return 'started';
+      } finally {
+        startingCount -= 1;
+      }
+    },
+    async close() {
+      closing.abort(new Error('The server was stopped'));
+      await Promise.all(running);
+    },
+  };
+}
+
+/** Runs a check to its end while it notes how far it is. Never rejects. */
+async function follow(
+  deps: RunnerDeps,
+  run: MaintenanceRun,
+  request: MaintenanceRequest,
+  closing: AbortSignal,
+): Promise<void> {
+  const { database } = deps.database;
+  let readProgress = (): MaintenanceProgress => BEGINNING;
+  const replaced = new AbortController();
+  const signal = AbortSignal.any([closing, replaced.signal, AbortSignal.timeout(MAX_RUN_MS)]);
+  let noting: Promise<void> | undefined;
+  const note = async (): Promise<void> => {
+    try {
+      if (!(await noteMaintenanceProgress(database, run, readProgress())))
+        replaced.abort(new Error('Another run took its place'));
+    } catch (error) {
+      // Where that goes on for long, another run may start.
+      deps.onFailure(toFailureReason(error));
+    } finally {
+      noting = undefined;
+    }
+  };
+  const timer = setInterval(() => {
+    noting ??= note();
+  }, NOTE_INTERVAL_MS);
+  timer.unref();
+  let ending: MaintenanceEnding;
+  try {
+    const watch = (read: () => MaintenanceProgress): void => {
+      readProgress = read;
+    };
+    const report = await check(deps, request, { watch, signal });
+    ending = { state: 'done', report };
+  } catch (error) {
+    const reason = signal.aborted ? signal.reason : error;
+    ending = { state: closing.aborted ? 'interrupted' : 'failed', reason: toFailureReason(reason) };
+  }
+  clearInterval(timer);
+  await noting;
+  try {
+    await noteMaintenanceProgress(database, run, readProgress());
+    await endMaintenanceCheck(database, run, ending);
+  } catch (error) {
+    deps.onFailure(toFailureReason(error));
+  }
+}
+
+interface CheckOptions {
+  /** Is told where to read how far the check is. */
+  watch: (read: () => MaintenanceProgress) => void;
+  signal: AbortSignal;
+}
+
+async function check(
+  deps: RunnerDeps,
+  { kind, workspaceId, fix, actor }: MaintenanceRequest,
+  options: CheckOptions,
+): Promise<Record<string, unknown>> {
+  if (kind === 'verify') return { ...(await verify(deps, workspaceId ?? '', options)) };
+  const { watch, signal } = options;
+  const filter = workspaceId === undefined ? {} : { workspaceId };
+  const byStatus = await countTranscriptsByStatus(deps.database.database, filter);
+  const transcripts = Object.values(byStatus).reduce((sum, count) => sum + count, 0);
+  const counts = createDoctorCounts();
+  const onStep = (step: DoctorStep): void => {
+    if (step === 'objects') watch(() => ({ step, done: counts.objects, total: null }));
+    else if (step === 'transcripts') {
+      watch(() => ({ step, done: counts.transcripts + counts.skipped.expiredObjects, total: transcripts }));
+    } else if (step === 'streams') watch(() => ({ step, done: counts.streams, total: null }));
+    else watch(() => ({ step, done: 0, total: null }));
+  };
+  const report = await runReportedDoctor(deps, { ...filter, fix, counts, onStep, nowMs: deps.now(), actor, signal });
+  return { ...report };
+}
+
+/** Counts all figures of a workspace again, in one snapshot whose connection is closed when `signal` aborts. */
+async function verify(
+  deps: RunnerDeps,
+  workspaceId: string,
+  { watch, signal }: CheckOptions,
+): Promise<{ tables: DerivedTableCheck[] }> {
+  let begun = 0;
+  const onTable = (step: string): void => {
+    const progress = { step, done: begun, total: VERIFIED_TABLE_COUNT };
+    watch(() => progress);
+    begun += 1;
+  };
+  const work = async (transaction: Database): Promise<{ tables: DerivedTableCheck[] }> => {
+    await transaction.execute(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`);
+    return { tables: await verifyUsage(transaction, workspaceId, onTable) };
+  };
+  const report = await deps.database.withTransaction(work, { signal });
+  watch(() => ({ step: 'comparing', done: VERIFIED_TABLE_COUNT, total: VERIFIED_TABLE_COUNT }));
+  return report;
+}

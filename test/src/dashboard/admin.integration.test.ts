@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { HOME_WORKSPACE } from '@recount/api/testing/test-api';
+import type { MaintenanceCheckList, WorkspaceList } from '@recount/contract';
+import { createApiKey } from '@recount/db';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findBrowser } from './browser.ts';
+import { SESSION, uploadSamples } from './samples.ts';
+import { type Dashboard, DESKTOP, PHONE, startDashboard } from './start-dashboard.ts';
+
+const executablePath = findBrowser();
+
+let dashboard: Dashboard;
+
+beforeAll(async () => {
+  if (executablePath === undefined) return;
+  dashboard = await startDashboard(executablePath);
+  await uploadSamples(dashboard.api);
+});
+afterAll(() => dashboard?.close());
+afterEach(() => dashboard?.closePages());
+
+/** Signs in again with a key that has the scope operator besides. */
+async function becomeOperator(page: Page): Promise<void> {
+  const { api } = dashboard;
+  const scopes = ['read', 'admin', 'operator'] as const;
+  const { key } = await createApiKey(api.database.database, { workspaceId: HOME_WORKSPACE, name: 'operator', scopes });
+  await page.context().request.post(`${api.url}/v1/sign-in`, { headers: { authorization: `Bearer ${key}` } });
+  await page.reload();
+}
+
+async function expectNoFault(page: Page): Promise<void> {
+  await page.evaluate(await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'));
+  const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const found = await page.evaluate(
+      `axe.run({ runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+    );
+    expect(found, colorScheme).toEqual([]);
+  }
+  expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+}
+
+describe.skipIf(executablePath === undefined)('checks in a browser', () => {
+  it('examine, say what is wrong and what to do, and mend when asked to', async () => {
+    const { api } = dashboard;
+    const { pool } = api.database;
+    const page = await dashboard.open('/admin?view=checks');
+    const doctor = page.getByRole('region', { name: 'Doctor', exact: true });
+    await doctor.getByRole('button', { name: 'Examine' }).click();
+    await doctor.getByText('Everything fits together.').waitFor();
+
+    // As if its job had been lost an hour ago.
+    const { rows } = await pool.query(
+      `UPDATE recount.transcripts SET status = 'queued', created_at = now() - interval '2 hours'
+       WHERE session_id = $1 RETURNING id`,
+      [SESSION],
+    );
+    await doctor.getByRole('button', { name: 'Examine' }).focus();
+    await page.keyboard.press('Enter');
+    await doctor.getByText('1 finding, 1 of which needs attention.').waitFor();
+    await doctor.getByText('Transcripts that wait for a job which is not in the queue').waitFor();
+    expect(await doctor.getByRole('link', { name: rows[0].id }).getAttribute('href')).toContain(rows[0].id);
+
+    await doctor.getByRole('button', { name: 'Mend …' }).click();
+    await page.getByRole('button', { name: 'Mend it' }).click();
+    await doctor.getByText('Their jobs are in the queue again.').waitFor();
+    await api.work();
+    const { checks } = await dashboard.ask<MaintenanceCheckList>('/v1/checks');
+    expect(checks).toMatchObject([{ kind: 'doctor', report_is_fix: true, doctor: { needAttention: 0 } }]);
+  });
+
+  it('count figures again with a bar, whoever looks', async () => {
+    const { database } = dashboard.api;
+    const client = await database.pool.connect();
+    try {
+      // The check waits for this.
+      await client.query('BEGIN; LOCK TABLE recount.usage_ledger IN ACCESS EXCLUSIVE MODE');
+      const page = await dashboard.open('/admin?view=checks');
+      await page.getByRole('button', { name: 'Count again' }).click();
+      await page.getByText('Counting usage ledger: 3 of 10 …').waitFor();
+      expect(await page.getByRole('progressbar').getAttribute('value')).toBe('3');
+      expect(await page.getByRole('button', { name: 'Count again' }).isDisabled()).toBe(true);
+      await page.close();
+    } finally {
+      await client.query('ROLLBACK');
+      client.release();
+    }
+    const page = await dashboard.open('/admin?view=checks', { viewport: PHONE });
+    await page.getByText('Every figure equals a full recount.').waitFor();
+    expect(await page.getByRole('heading', { name: 'Doctor, all workspaces' }).count()).toBe(0);
+    await expectNoFault(page);
+    await becomeOperator(page);
+    await page.getByRole('heading', { name: 'Doctor, all workspaces' }).waitFor();
+  });
+});
+
+describe.skipIf(executablePath === undefined)('workspaces in a browser', () => {
+  it('are listed, created and renamed by operators, and by nobody else', async () => {
+    const page = await dashboard.open('/admin?view=workspaces', { viewport: DESKTOP });
+    await page.getByText('You are signed in to home').waitFor();
+    await page.getByText('recount keys create --name operator').waitFor();
+    expect(await page.content()).not.toContain('>other<');
+    await expectNoFault(page);
+
+    await becomeOperator(page);
+    await page.getByRole('cell', { name: 'other', exact: true }).waitFor();
+    await page.locator('summary', { hasText: 'Create a workspace' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('made in a browser');
+    await page.getByRole('button', { name: 'Create the workspace' }).click();
+    await page.getByText("recount keys create --workspace 'made in a browser'").waitFor();
+    await page.getByRole('button', { name: 'Rename made in a browser' }).click();
+    await page.getByLabel('New name').fill('other');
+    await page.getByRole('button', { name: 'Rename it' }).click();
+    await page.getByText('There is a workspace other already').waitFor();
+    await page.getByLabel('New name').fill('renamed');
+    await page.getByRole('button', { name: 'Rename it' }).click();
+    await page.getByRole('cell', { name: 'renamed', exact: true }).waitFor();
+    await expectNoFault(page);
+    const listed = (await (await page.request.get(`${dashboard.api.url}/v1/workspaces`)).json()) as WorkspaceList;
+    expect(listed.workspaces.map(({ name }) => name)).toEqual(['home', 'other', 'renamed']);
+  });
+});
