@@ -78,7 +78,7 @@ export const apiEnvironment = z.object({
   RECOUNT_DASHBOARD_DIRECTORY: z.string().optional().describe('a built dashboard; else that of the checkout'),
 });
 
-/** Of a clone, once it is built. */
+/** Where a clone has the dashboard once it is built. */
 const DASHBOARD_DIRECTORY = fileURLToPath(new URL('../../web/dist', import.meta.url));
 
 /** What each setting means stands in `apiEnvironment`. */

@@ -15,7 +15,7 @@ export interface CliContext {
   stdout: CliOutput;
   /** Progress, notes and errors. */
   stderr: CliOutput;
-  /** Of the process, where the command ends without an error. Set by the command. */
+  /** What the process exits with if the command ends without an error. Set by the command. */
   exitCode: number;
   /** What the command does is wanted even where nobody reads what it writes. Set by the command. */
   outlivesReader: boolean;
@@ -25,7 +25,7 @@ export interface CliContext {
   reportReady(): void;
 }
 
-/** Of the project, where its samples and its launcher are. */
+/** The project's root, which has the samples and the launcher. */
 export const PROJECT_DIRECTORY = resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 
 /** Whether this runs from a checkout of the repository, else from the npm package. */

@@ -37,7 +37,7 @@ export interface Issue {
   error: string;
   /** From 1. */
   lineNumber: number;
-  /** Of the line's first byte in the raw object. */
+  /** Where the line begins in the raw object. */
   byteOffset: number;
   /** How often it occurs on this line, e.g. characters replaced. */
   count: number;

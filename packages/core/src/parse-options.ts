@@ -40,7 +40,7 @@ export interface ParseOptions {
   usageFrom?: 'first' | 'final' | undefined;
   /** Default: one flat rate for every model. */
   prices?: PriceTable | undefined;
-  /** Of a recorded stream: when its bytes came, in the order of their offsets. Lines without a time get theirs from here. */
+  /** When the bytes of a recorded stream came, in the order of their offsets. Lines without a time get theirs from here. */
   arrivals?: readonly Arrival[] | undefined;
   /**
    * Checkpoint of a parse of the same session, with the same options, whose bytes were the beginning of this

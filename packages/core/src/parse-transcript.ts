@@ -19,7 +19,7 @@ export interface LineIssue {
   lineNumber: number;
   error: string;
   code: IssueCode;
-  /** Of the line's first byte. */
+  /** Where the line begins. */
   byteOffset: number;
   count: number;
 }

@@ -55,7 +55,7 @@ export interface ParsedContentBlock {
   content_text: string | null;
   thinking_text: string | null;
   tool_name: string | null;
-  /** Of a block that calls a tool; null for all others. */
+  /** What kind of tool the block calls; null if it calls none. */
   tool_kind: ToolKind | null;
   tool_use_id: string | null;
   /**
@@ -106,7 +106,7 @@ export interface ApiResponse {
   /** Made by a sub-agent, also where its lines stand in the transcript of its parent. */
   is_subagent: boolean;
   agent_id: string | null;
-  /** Of the line, as the two may change within a session. */
+  /** As the line has them: both may change within a session. */
   git_branch: string | null;
   agent_version: string | null;
   /** The line says that it was copied from another session. */
@@ -221,7 +221,7 @@ export interface ReportedTotals {
   cache_write: number | null;
 }
 
-/** Of a transcript. Tokens and cost are those of all its API responses, each once: messages, progress lines, advisors. */
+/** Figures of a transcript. Tokens and cost are those of all its API responses, each once: messages, progress lines, advisors. */
 export interface TranscriptStats {
   total_messages: number;
   user_messages: number;
@@ -271,7 +271,7 @@ export interface TranscriptMetadata {
   cwd: string | null;
   version: string | null;
   gitBranch: string | null;
-  /** Of the remote, as the agent has it: mostly a URL, without user name, password and query. */
+  /** The remote as the agent has it: mostly a URL, without user name, password and query. */
   repository: string | null;
   /** That was checked out as the session began. */
   commitHash: string | null;

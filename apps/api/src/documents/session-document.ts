@@ -15,7 +15,7 @@ export interface SessionDocument {
 export interface DocumentRequest {
   workspaceId: string;
   session: Session;
-  /** Of the transcript whose messages are shown. */
+  /** The rows of the transcript whose messages are shown. */
   rowSetId: string;
   /** Lines of the transcript, from 1, both included; undefined: from the beginning, to the end. */
   fromLine?: number | undefined;

@@ -25,9 +25,9 @@ import { ProblemError } from '../problems/problem-error.ts';
 const FORM = 'application/x-www-form-urlencoded';
 const MAX_BODY_BYTES = 16 * 1024;
 const RATE_WINDOW_MS = 60_000;
-/** Of one address. */
+/** Codes that one address may ask for. */
 const MAX_CODES_PER_MINUTE = 10;
-/** Of one address: as many machines as ask for a minute, five seconds apart. */
+/** Requests that one address may make for a key: ten machines, each asking every five seconds. */
 const MAX_TOKENS_PER_MINUTE = 120;
 
 /** How a machine without a key gets one: it shows a code, and an admin approves it (RFC 8628). */

@@ -5,7 +5,7 @@ import type { ApiApp } from '../api-dependencies.ts';
 import { acceptJsonBodies } from '../http/json-bodies.ts';
 import { type AskApi, createMcpServer } from '../mcp/create-mcp-server.ts';
 
-/** Of a JSON-RPC request; its answers are bounded by the tools. */
+/** The largest JSON-RPC request; the tools bound their answers. */
 const MAX_BODY_BYTES = 256 * 1024;
 
 /**

@@ -32,7 +32,7 @@ export interface TestApi {
   queue: ApiDependencies['queue'];
   connectionString: string;
   storeDirectory: string;
-  /** Of the home workspace; `other` has all scopes in another one. */
+  /** Keys of the home workspace by scope; `other` has all scopes in another workspace. */
   keys: Record<Exclude<ApiKeyScope, 'operator'> | 'other', string>;
   logLines: string[];
   /** What a worker would log of the jobs. */

@@ -42,7 +42,7 @@ const OUTCOMES: Readonly<Record<RawObjectOutcome, string>> = {
 };
 
 type ReceiveFileDeps = Omit<ApiDependencies, 'log'> & {
-  /** Of the request, so that its id stands beside the transcript's. */
+  /** The request's logger, so that its id stands beside the transcript's. */
   log: FastifyBaseLogger;
   metrics: Pick<ApiMetrics, 'observeUpload'>;
 };

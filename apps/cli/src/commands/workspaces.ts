@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError, UsageError } from '../cli-error.ts';
 
-/** Of a ULID. */
+/** Characters of a ULID. */
 const ID_LENGTH = 26;
 
 export function createWorkspacesCommand(context: CliContext): Command {

@@ -10,7 +10,7 @@ import type { Screen } from './screen.ts';
 import { createStallWatch, type StallWatch } from './stall-watch.ts';
 import { createJsonView, createLineView, createRawView, type StreamView } from './stream-view.ts';
 
-/** Of all streams that wait, in bytes. */
+/** The most that all waiting streams may hold together. */
 const MAX_SPOOL_BYTES = 1024 * 1024 * 1024;
 
 /** Throws UsageError, before anything is started. Undefined where nothing is to be recorded. */

@@ -20,7 +20,7 @@ export interface Recording {
 }
 
 interface RecordingOptions {
-  /** Of the spool. */
+  /** The spool's folder. */
   folder: string;
   maxSpoolBytes: number;
   target: RecordTarget;

@@ -1,7 +1,7 @@
 import { appendFileSync, mkdirSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Of one log file; the one before it is kept beside it. */
+/** The size at which a new log file is begun; the one before it is kept beside it. */
 const MAX_LOG_BYTES = 10 * 1024 * 1024;
 const WARNING_LEVEL = 40;
 

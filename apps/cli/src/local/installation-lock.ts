@@ -20,7 +20,7 @@ interface InstallationPlace {
   rawStore: string;
 }
 
-/** Of the process that runs an installation; the place is there once it is ready. */
+/** The process that runs an installation; it has a place once it is ready. */
 interface RunningInstallation extends Partial<InstallationPlace> {
   pid: number;
 }

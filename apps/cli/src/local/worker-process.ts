@@ -12,7 +12,7 @@ interface WorkerProcessOptions {
 
 export interface WorkerProcessesOptions extends WorkerProcessOptions {
   processes: number;
-  /** Of the first; the others serve theirs on the ports that follow. */
+  /** Port on which the first worker serves its metrics; the others use the ports that follow. */
   metricsPort: number | undefined;
 }
 

@@ -92,7 +92,7 @@ function toAgreementLines({
   ];
 }
 
-/** Of an answer with more rows than its limit. */
+/** Says that an answer has more rows than its limit. */
 export const toTruncationLine = ({ rows }: Pick<ReportAnswer, 'rows'>): string =>
   `Only the first ${formatCountOf(rows.length, 'row')}; --limit shows more.`;
 

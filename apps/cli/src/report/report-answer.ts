@@ -12,7 +12,7 @@ export interface ReportAnswer {
   truncated: boolean;
   /** Absent from servers before 0.4. */
   data_range?: DataRange | null;
-  /** Of the sessions report. */
+  /** What the sessions used: the sessions report alone has it. */
   usage?: SessionsReport['usage'] | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { ValueFormat } from './format-cell.ts';
 
 export interface ReportColumn {
   header: string;
-  /** Of the value in a row and in the totals, e.g. `own.tokens_in`. */
+  /** Where a row and the totals have the value, e.g. `own.tokens_in`. */
   path: string;
   format: ValueFormat;
   /** Not for the line of totals. */

@@ -150,7 +150,7 @@ const WEEKDAYS = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: 'UT
 
 const toWeekday = (date: string): string => WEEKDAYS.format(new Date(`${date}T00:00:00Z`));
 
-/** Of a row, its models. */
+/** The models that a row's figures consist of. */
 function findDetails(row: ReportRow, { filters }: ReportAnswer, details: ReportAnswer | undefined): ReportRow[] {
   if (details === undefined) return [];
   return details.rows.filter((detail) => filters.group_by.every((key) => detail[key] === row[key]));

@@ -8,7 +8,7 @@ import { cutToWidth, toSingleLine, wrapToWidth } from '../terminal/text-width.ts
 export interface CostReasons {
   session: SessionDetail;
   costs: SessionCosts;
-  /** Of the session, if its agent keeps a total of its own. */
+  /** How the session compares with its agent's own total, if the agent keeps one. */
   reconciliation: ReconciliationReport['rows'][number] | undefined;
 }
 

@@ -9,8 +9,8 @@ import { measureFolder } from '../local/measure-folder.ts';
 import { MAX_FAILURES, type Status } from './status.ts';
 
 /**
- * Of the server that is named, else of the local installation where it runs or of the database of DATABASE_URL, else of the
- * server that this machine is connected to. Throws CliError where there is none of them.
+ * Asks the server that is named; else the local installation if it runs, or the database of DATABASE_URL; else the
+ * server that this machine is connected to. Throws CliError if there is none of them.
  */
 export async function readStatus(context: CliContext, options: ApiOptions): Promise<Status> {
   const { RECOUNT_SERVER, DATABASE_URL } = context.environment;
@@ -69,7 +69,7 @@ async function readServerStatus(place: ApiPlace, spoolBytes: number): Promise<St
   };
 }
 
-/** Of all workspaces. */
+/** Counts over all workspaces. */
 async function readDatabaseStatus(context: CliContext, spoolBytes: number): Promise<Status> {
   const [{ withDatabase }, db] = await Promise.all([
     import('../connection/open-installation.ts'),

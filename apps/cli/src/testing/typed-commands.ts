@@ -4,7 +4,7 @@ import { runCommandLine } from '../run-command-line.ts';
 import { createFakeContext } from './fake-context.ts';
 
 interface TypedOptions {
-  /** Of the terminal; without it the output is none. */
+  /** The terminal's width; without it, the output is no terminal. */
   columns?: number;
   /** Whether the API is named, or the database alone. */
   hasServer?: boolean;

@@ -43,7 +43,7 @@ export async function showBlocks(context: CliContext, paths: readonly string[], 
   }
 }
 
-/** Of a block that has not ended: what it comes to if it goes on as it has so far. */
+/** What a block that has not ended comes to if it goes on as it has so far. */
 function toProjection(block: UsageBlock, nowMs: number) {
   const [startMs, endMs] = [Date.parse(block.start), Date.parse(block.end)];
   const isActive = nowMs >= startMs && nowMs < endMs;

@@ -9,7 +9,7 @@ export interface RememberedStatus {
   /** `2026-03-01`, in the time zone of the machine. */
   day: string;
   todayCostUsd: number | null;
-  /** Of the sessions of the last days. */
+  /** The cost of each session of the last days, by its id. */
   sessionCostsUsd: Record<string, number | null>;
   /** The latest five-hour block, which may have ended. */
   block: { start: string; end: string; costUsd: number | null } | null;

@@ -12,9 +12,9 @@ export interface HookFile {
   events: readonly string[];
   /** Of settings: what is entered for each event. */
   toEntry?(command: string): JsonObject;
-  /** Of a plugin: all that the file holds. */
+  /** The whole text of the file, if it is a plugin. */
   toText?(command: string): string;
-  /** What settings have besides, where the file is new. */
+  /** What else a new settings file gets. */
   base?: JsonObject;
   /** Exists where the agent is used. Default: the file's folder. */
   agentFolder?: string;

@@ -3,7 +3,7 @@ export interface SessionDelivery {
   /** Where the agent has it; without the ending of a compression. */
   path: string;
   agent?: string | undefined;
-  /** Of the bytes as they lie in the file, which are compressed if there is an encoding. */
+  /** Size of the bytes as they lie in the file, which are compressed if there is an encoding. */
   sizeBytes: number;
   /** SHA-256 (hex) of the same. */
   sha256: string;

@@ -2,7 +2,7 @@ import { findFormat, type JsonObject, type JsonValue } from '@recount/core';
 
 /**
  * Members whose strings tell who spoke when, with which model and tool, and which response it was: names and times, and no text.
- * Of all agents: what is not in the list becomes filler.
+ * The names of all agents' fields that are kept: any other becomes filler.
  */
 const NAMES = new Set(
   `type subtype kind role status phase name model modelID model_id model_name modelId currentModel provider providerID provider_id

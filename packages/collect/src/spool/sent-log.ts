@@ -7,9 +7,9 @@ export interface SentFile {
   path: string;
   sizeBytes: number;
   modifiedAtMs: number;
-  /** Of the bytes that were sent. */
+  /** SHA-256 (hex) of the bytes that were sent. */
   sha256: string;
-  /** How many they were, where other bytes were sent than lie in the file. */
+  /** How many they were, if other bytes were sent than lie in the file. */
   sentBytes?: number | undefined;
   /** Null where the server will not take it, or the user keeps it here: it is looked at again when it changes. */
   transcriptId: string | null;

@@ -239,11 +239,11 @@ export interface Agent {
   formats: readonly Format[];
   /** Undefined if it keeps no sessions on the machine. */
   places?: readonly SessionPlace[];
-  /** Of an agent with a place that holds a `database`. */
+  /** How the database is laid out, if a place holds a `database`. */
   database?: SessionDatabase;
-  /** Of an agent with a place that holds a `database` for each session. */
+  /** How the databases are laid out, if a place holds a `database` for each session. */
   blobs?: SessionBlobs;
-  /** Of an agent with a place that holds a `folder`. */
+  /** How the files are laid out, if a place holds a `folder`. */
   folder?: SessionFolder;
   readPath?(path: string): PathIdentity;
   program?: AgentProgram;

@@ -12,7 +12,7 @@ export interface CanonicalHeader {
   session: string;
   /** The session that started this one as a sub-agent. */
   parent?: string;
-  /** Of a session with a log beside the database: the time of the first row of the first table, as the store has it. */
+  /** If the session has a log beside the database: the time of the first row of the first table, as the store has it. */
   rowsSince?: string | number;
 }
 

@@ -14,7 +14,7 @@ import type { Usage } from '../usage/usage.ts';
 export interface LinePlace {
   /** From 1. */
   lineNumber: number;
-  /** Of the line's first byte. */
+  /** Where the line begins, in bytes. */
   byteOffset: number;
   /** Without the line feed. */
   byteLength: number;
@@ -62,9 +62,9 @@ export interface BlockContent
   contentBytes: number;
   /** Bytes of these that the model wrote; 0 for results. */
   writtenBytes: number;
-  /** Of a block that calls a tool. */
+  /** The call, if the block calls a tool. */
   toolUse?: ToolUse;
-  /** Of a block that answers a tool use. */
+  /** The result, if the block answers a tool use. */
   toolResult?: ToolResult;
 }
 
@@ -84,7 +84,7 @@ export interface ResponseRecord {
    */
   group?: string | undefined;
   requestId: string | null;
-  /** Of the line. */
+  /** The line's own id. */
   uuid: string | null;
   timestampMs: number | undefined;
   agentId: string | null;
@@ -132,7 +132,7 @@ export interface UsageRecord extends ResponseRecord {
 export interface EventRecord {
   kind: 'event';
   event: Pick<SessionEvent, 'kind' | 'name' | 'details'>;
-  /** Of the line, the same in every copy of it. */
+  /** The line's id, the same in every copy of it. */
   uuid: string | null;
   timestampMs: number | undefined;
   isSubagent: boolean;
@@ -199,7 +199,7 @@ export interface TurnEndRecord {
   success: boolean;
   /** The agent's word for how it ended, e.g. `error_max_turns`. */
   subtype: string | null;
-  /** Of a failure, e.g. `error_max_turns` or `API error 401`; null if the line has none. */
+  /** What failed, e.g. `error_max_turns` or `API error 401`; null if the line has none. */
   errorCode: string | null;
   /** The answer, or the error's text. */
   text: string | null;

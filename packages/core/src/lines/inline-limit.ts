@@ -6,7 +6,7 @@ export const MAX_STORED_JSON_DEPTH = 256;
 
 interface LimitedValue<T> {
   value: T;
-  /** Of the whole, as UTF-8; of a text of a line that was cut, as it was before. */
+  /** Length of the whole text as UTF-8, before anything was cut. */
   byteLength: number;
   isCut: boolean;
 }

@@ -51,7 +51,7 @@ export function createJsonText() {
       byteLength += at - start;
       return at;
     },
-    /** Of what was read, without its escapes, as UTF-8. */
+    /** Length of what was read, without escapes, as UTF-8. */
     get byteLength() {
       return byteLength;
     },

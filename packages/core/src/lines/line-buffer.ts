@@ -3,7 +3,7 @@ import { createLineCutter, type LineCut, type LineCutter } from './line-cutter.t
 /** What becomes of lines of more than `maxLineBytes`: they are left unread, or read with their long texts cut. */
 export type LongLines = 'skip' | 'cut';
 
-/** Of what a cut line keeps: a worker holds it as bytes, as text and as values. */
+/** What is kept of a line that is cut: a worker holds it as bytes, as text and as values. */
 const MAX_CUT_LINE_BYTES = 32 * 1024 * 1024;
 /** More than what a row holds of a text (256 KiB), were it all escapes: so rows of a cut line hold as much of it. */
 const MAX_CUT_TEXT_BYTES = 2 * 1024 * 1024;
@@ -65,7 +65,7 @@ export function createLineBuffer(maxLineBytes: number, longLines: LongLines) {
       const { bytes, textCount, elementCount } = line;
       return { byteLength, bytes, ...(textCount + elementCount > 0 && { cut: { textCount, elementCount } }) };
     },
-    /** Of the unfinished line. */
+    /** What is held of the unfinished line. */
     get heldBytes() {
       return heldBytes;
     },

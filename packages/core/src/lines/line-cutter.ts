@@ -1,7 +1,7 @@
 import { MAX_MARK_BYTES, toCutMark } from './cut-mark.ts';
 import { createJsonText } from './json-text.ts';
 
-/** Of a line of JSON that was cut: what it lacks. */
+/** What a line of JSON lacks that was cut. */
 export interface LineCut {
   /** Texts of which only the beginning was kept. */
   textCount: number;
@@ -21,7 +21,7 @@ export interface LineCutter {
 }
 
 interface LineCutterOptions {
-  /** Of what is kept; bounds the memory. At least 256. */
+  /** The most that is kept, which bounds the memory. At least 256. */
   maxBytes: number;
   /** Longer texts are cut, in bytes of JSON. */
   maxTextBytes: number;
@@ -54,7 +54,7 @@ type Place = 'root' | 'first' | 'next' | 'colon' | 'value' | 'after' | 'key' | '
 interface Frame {
   isObject: boolean;
   isEmpty: boolean;
-  /** Of the output: where it has to be closed at the latest. */
+  /** Where the output has to be closed at the latest. */
   endBytes: number;
 }
 
@@ -74,11 +74,11 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
   const frames: Frame[] = [];
   const key = Buffer.allocUnsafe(MAX_KEY_BYTES);
   let keyBytes = 0;
-  /** Of the output: where the element begins that is being read, with its comma and name. */
+  /** Where in the output the element begins that is being read, with its comma and name. */
   let elementStart = 0;
   let valueEnd = 0;
   const text = createJsonText();
-  /** Of the output: where a text may be cut at the latest, and where it would be. */
+  /** Where in the output a text may be cut at the latest, and where it would be. */
   let lastCutBytes = 0;
   let cutBytes = 0;
   let isCopying = false;

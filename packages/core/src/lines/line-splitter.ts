@@ -8,7 +8,7 @@ const NOTHING = Buffer.alloc(0);
 export interface RawLine {
   /** From 1, over all lines. */
   lineNumber: number;
-  /** Of the first byte, from the start of the input. */
+  /** Where the line begins, from the start of the input. */
   byteOffset: number;
   byteLength: number;
   /** Absent where the line is longer than `maxLineBytes` and was skipped without being held. */
@@ -17,9 +17,9 @@ export interface RawLine {
   cut?: LineCut;
   /** False for a last line that no `\n` ends. */
   terminated: boolean;
-  /** Of an entry of a document: the name of the member that it is or stands in, empty if it has none. */
+  /** For an entry of a document, the name of the member that it is or stands in; empty if it has none. */
   key?: string;
-  /** Of a document: what stands here is no JSON. */
+  /** What stands here in a document is no JSON. */
   isBroken?: boolean;
 }
 

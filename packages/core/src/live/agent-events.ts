@@ -43,7 +43,7 @@ export interface TextEvent extends LineEvent {
   type: 'text';
   /** A whole text. */
   text: string;
-  /** Of the line, where it has one. */
+  /** The line's id, if it has one. */
   uuid?: string;
   /** Its pieces were given as they came, as `progress` named `text`. */
   wasStreamed: boolean;
@@ -59,7 +59,7 @@ export interface AgentResultEvent extends LineEvent {
   /** The agent's word for the failure, or null. */
   error: string | null;
   durationMs: number | null;
-  /** Of the stream so far; see StreamSummary.tokens. */
+  /** Tokens of the stream so far; see StreamSummary.tokens. */
   tokens: TokenCounts;
   /** Cumulative, the agent's own figure, and what it grew by since the last; null where the agent gives none. */
   costUsd: number | null;
@@ -80,7 +80,7 @@ export interface ProgressEvent extends LineEvent {
   /** May be empty. */
   text: string;
   isError: boolean;
-  /** Of a user's message that the session can be rewound to: its uuid. */
+  /** The uuid of a user's message that the session can be rewound to. */
   checkpoint?: string;
 }
 

@@ -13,7 +13,7 @@ export interface LiveWarning {
   message: string;
   /** From 1, over all lines of the stream. */
   lineNumber: number;
-  /** Of the line's first byte, from the start of the stream. */
+  /** Where the line begins, from the start of the stream. */
   byteOffset: number;
   /**
    * The beginning of a line that is no JSON, up to 100 characters; only if the parser was asked to quote. For the user's own
@@ -25,7 +25,7 @@ export interface LiveWarning {
 export interface LiveLine {
   /** From 1, over all lines of the stream. */
   lineNumber: number;
-  /** Of the line's first byte, from the start of the stream. */
+  /** Where the line begins, from the start of the stream. */
   byteOffset: number;
   byteLength: number;
   value: JsonObject;

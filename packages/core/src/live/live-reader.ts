@@ -276,7 +276,7 @@ function toAssistantEvent(
   return { ...line, type: 'assistant', uuid, messageId, parentToolUseId, isPartial: false, wasStreamed: false };
 }
 
-/** Of a tool that the API or an MCP server runs. */
+/** The input of a tool that the API or an MCP server runs. */
 function toOtherInput({ metadata: { content } }: BlockContent) {
   return typeof content === 'object' && content !== null && !Array.isArray(content) ? (content.input ?? null) : null;
 }

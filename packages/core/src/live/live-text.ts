@@ -33,7 +33,7 @@ interface PartialTexts {
 
 /** Sub-agents that stream at the same time. */
 const MAX_MESSAGES = 32;
-/** Of a response's pieces, kept until its whole lines come; a longer text still comes with those. */
+/** How much is kept of a response's pieces until its whole lines come; a longer text still comes with those. */
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_BLOCKS = 1000;
 

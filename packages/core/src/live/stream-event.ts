@@ -50,7 +50,7 @@ export interface AssistantEvent extends LineEvent {
   content?: string;
   thinking?: string;
   toolUse?: ToolUse;
-  /** Of the whole response so far, on the first event of a line; it comes again on others, so it is not to be summed. */
+  /** Tokens of the whole response so far, on the first event of a line. They come again on other lines: do not sum them. */
   tokens?: TokenCounts;
   /**
    * A piece of a text as it grows; the whole text comes again, with `wasStreamed`. Either all events but the partial

@@ -14,7 +14,7 @@ interface ToolPairing {
 
 /** By which it is known how long a result has waited. */
 interface Moment {
-  /** Of the stream so far. */
+  /** Events of the stream so far. */
   eventCount: number;
   /** Milliseconds since 1970. */
   timeMs: number;

@@ -48,14 +48,14 @@ const MAX_REMEMBERED_CALLS = 50_000;
 export const MAX_TOOL_DURATION_MS = 30 * 24 * 60 * 60_000;
 
 interface ToolUseOrigin {
-  /** Of the block on its line. */
+  /** Position of the block on its line. */
   index: number;
   record: MessageRecord;
-  /** Of the message that it stands in. */
+  /** Id of the message that it stands in. */
   messageId: string;
-  /** Of the message among the items of the window. */
+  /** Position of that message among the items of the window. */
   position: number;
-  /** Of the response that it stands in. */
+  /** Key of the response that it stands in. */
   responseKey: string;
   isSubagent: boolean;
   lineNumber: number;

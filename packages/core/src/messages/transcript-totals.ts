@@ -1,7 +1,7 @@
 import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
 import type { ApiResponse, ParsedContentBlock, ToolKind, TranscriptMessage, TranscriptStats } from '../rows.ts';
 
-/** Of a unit of COST_UNITS_PER_USD. */
+/** Decimal places of a dollar that a unit of COST_UNITS_PER_USD is. */
 const COST_DECIMALS = 10;
 /**
  * No session costs near it, in whatever currency its rates are; more would not fit into the database. In units of 1e-10

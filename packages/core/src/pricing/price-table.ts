@@ -4,7 +4,7 @@ import type { Usage } from '../usage/usage.ts';
 export interface PriceQuery {
   /** As the transcript names it; null where it names none. */
   model: string | null;
-  /** Of the API response; prices change over time. */
+  /** When the API response was: prices change over time. */
   timestamp: string | null;
   usage: Usage;
   /** What the transcript itself says the response cost; taken where the table has no price. */

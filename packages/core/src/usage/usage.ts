@@ -39,7 +39,7 @@ export const NO_USAGE: Readonly<Usage> = {
 export const MAX_TOKENS_PER_FIELD = 1e8;
 /** Of agents that keep only a session's totals, which then count as one response. Costs of them stay exact integers, too. */
 export const MAX_TOKENS_PER_SESSION = 2e9;
-/** Of one API response; the same, so that sums of millions fit into Postgres' 32 bits. */
+/** The most requests that one API response may count, so that sums of millions fit into Postgres' 32 bits. */
 export const MAX_REQUESTS_PER_RESPONSE = 1000;
 
 /**

@@ -1,4 +1,4 @@
-/** Of the first chunk; each further one is twice as large as the one before, up to the next bound. */
+/** Size of the first chunk; each further one is twice as large as the one before, up to MAX_CHUNK_BYTES. */
 const MIN_CHUNK_BYTES = 16 * 1024;
 /** A single text that is longer has a chunk of its own. */
 const MAX_CHUNK_BYTES = 256 * 1024;

@@ -118,7 +118,7 @@ export interface BinaryRowEncoder<Row> {
   columnList: string;
   /** Appends a row; missing fields are NULL. */
   encode(row: Row): void;
-  /** Of the rows that wait for `take`; 0 where there are none. */
+  /** Length of the rows that wait for `take`; 0 if there are none. */
   readonly byteLength: number;
   /** What one COPY takes: the rows since the last take, with header and trailer. */
   take(): Buffer[];

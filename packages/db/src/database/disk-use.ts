@@ -4,7 +4,7 @@ import type { Database } from './database.ts';
 /** Bytes on the database's disk. */
 export interface DiskUse {
   databaseBytes: number;
-  /** Of those, what search takes. */
+  /** The part of them that search takes. */
   searchBytes: number;
   /** Write-ahead log, which is not part of the database's size; null where the account may not look. */
   walBytes: number | null;

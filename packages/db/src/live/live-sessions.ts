@@ -59,7 +59,7 @@ export async function listLiveStreams(
     .limit(limit);
 }
 
-/** Of all workspaces: open ones that were last heard of before `silentSince`, and ended ones that wait since `endedBefore`. */
+/** Lists the streams of all workspaces that are open and were last heard of before `silentSince`, or ended before `endedBefore` and still wait. */
 export async function listNeglectedStreams(
   database: Database,
   { silentSince, endedBefore }: { silentSince: string; endedBefore: string },
@@ -84,7 +84,7 @@ export async function listNeglectedStreams(
 
 /** What a session's streams leave behind. */
 interface DeletedStreams {
-  /** Of the raw objects of those that are no transcripts. */
+  /** Keys of the raw objects of streams that are no transcripts. */
   objectKeys: string[];
   /** Those that are being stored: under the transcript's key, or else under the stream's, which no row names yet. */
   closing: { id: string; transcriptId: string | null }[];

@@ -75,7 +75,7 @@ export const liveStreams = recountSchema.table(
     error: text(),
     transcript_id: identifier(),
     object_key: text(),
-    /** Of the object; null where there is none, and where it was stored by a version that kept no checksum. */
+    /** Checksum of the object; null if there is none, or a version stored it that kept no checksum. */
     sha256: text(),
     arrivals: arrivalList(),
     /** False once they are pruned. */

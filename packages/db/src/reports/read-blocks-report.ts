@@ -138,7 +138,7 @@ const OF_ALL_BLOCKS: GroupPart = {
   where: sql`NOT u.is_shared AND u.bucket_start IS NOT NULL`,
 };
 
-/** Of all blocks, which leave out no response of their agent between the first and the last of them: from days. */
+/** Totals of all blocks, from days: no response of the agent between the first and the last block is outside of them. */
 async function readTotals(database: Database, filter: ReportFilter, starts: readonly number[]): Promise<BlockFigures> {
   const [first] = starts;
   const end = (starts.at(-1) ?? 0) + BLOCK_MS;

@@ -18,7 +18,7 @@ export interface ReportCaveats {
   without_timestamp: number;
   /** Sessions that sums lack, as their transcripts have no usage, and those of which some responses count with their output alone. */
   sessions: { without_usage: number; output_only: number };
-  /** Of which any copy passes the filter. */
+  /** Disagreements of which any copy passes the filter. */
   disagreements: DisagreementFigures;
 }
 

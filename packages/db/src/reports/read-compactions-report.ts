@@ -13,7 +13,7 @@ export interface CompactionFigures {
 
 type CompactionKeys = { trigger: string | null };
 
-/** Of the view that has each event once, however many transcripts hold a copy of its line. */
+/** The view that has each event once, however many transcripts hold a copy of its line. */
 export const EVENT_SOURCE = toReportSource('e', { time: 'timestamp' });
 export const EVENT_TABLE = sql`analytics.session_events AS e`;
 

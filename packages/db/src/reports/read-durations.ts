@@ -12,7 +12,7 @@ export interface DurationFigures {
 
 interface Durations {
   all: DurationFigures;
-  /** Of the group that a row is about. */
+  /** Durations of the group that a row is about. */
   of(row: object): DurationFigures;
 }
 

@@ -28,7 +28,7 @@ export interface Finding extends FindingFigures {
   pause_ms: number | null;
 }
 
-/** Of all findings of a kind. */
+/** Figures of all findings of a kind. */
 export interface FindingKindFigures extends FindingFigures {
   findings: number;
   sessions: number;

@@ -9,7 +9,7 @@ export interface ModelChoiceFigures {
   responses: number;
   total_tokens: number;
   cost_usd: number | null;
-  /** Of the same tokens; null where none of the models in use is cheaper. */
+  /** What the same tokens cost with the cheapest model in use; null if none is cheaper. */
   cheaper_cost_usd: number | null;
 }
 

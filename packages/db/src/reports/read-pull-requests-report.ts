@@ -10,7 +10,7 @@ interface PullRequestFigures {
   sessions: number;
   responses: number;
   total_tokens: number;
-  /** Of the sessions and their sub-agents, from beginning to end, each response once; null where none has a price. */
+  /** What the sessions and their sub-agents cost from beginning to end, each response once; null if none has a price. */
   cost_usd: number | null;
   unpriced_responses: number;
 }

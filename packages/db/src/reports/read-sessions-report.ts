@@ -27,7 +27,7 @@ export interface SessionFigures {
   tool_uses: number;
   duration_ms: number;
   active_ms: number;
-  /** Of all sessions, those of `unpriced_sessions` left out; what they share with others is in each of them. */
+  /** What all sessions cost but those of `unpriced_sessions`; what sessions share is in each of them. */
   cost_usd: number | null;
   /** Responses that `cost_usd` lacks. */
   unpriced_responses: number;
@@ -56,7 +56,7 @@ export interface ExpensiveSession extends Record<string, unknown> {
   cost_usd: number | null;
   own_cost_usd: number | null;
   shared_cost_usd: number | null;
-  /** Of the session's responses, own and shared. */
+  /** Counts the session's responses, own and shared. */
   unpriced_responses: number;
 }
 

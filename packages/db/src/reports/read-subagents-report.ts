@@ -23,7 +23,7 @@ interface SubagentFigures extends UsageFigures {
   parents: number;
   /** Sub-agents that made a response. */
   subagents: number;
-  /** Of the sub-agents that have a cost. */
+  /** Mean over the sub-agents that have a cost. */
   mean_cost_usd: number | null;
 }
 

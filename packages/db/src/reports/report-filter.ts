@@ -12,7 +12,7 @@ export interface ReportRequest {
   agent?: string | undefined;
   project?: string | undefined;
   gitBranch?: string | undefined;
-  /** Of the session. */
+  /** Where the session ran, and whose it is. */
   machine?: string | undefined;
   person?: string | undefined;
   model?: string | undefined;

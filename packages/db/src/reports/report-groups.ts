@@ -29,7 +29,7 @@ export interface ReportPage {
 
 export interface ReportRows<Row, Totals = Row> {
   rows: Row[];
-  /** Of all rows, also those beyond the limit. */
+  /** Totals of all rows, those beyond the limit included. */
   totals: Totals;
   /** Whether there are more rows than the limit. */
   truncated: boolean;

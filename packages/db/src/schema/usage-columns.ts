@@ -17,7 +17,7 @@ const COST_PARTS = [
   'cost_web_search',
 ] as const;
 
-/** Of one response, in dollars. */
+/** What one response cost, in dollars by token class. */
 export const COST_COLUMNS = COST_PARTS.map((part) => `${part}_usd` as const);
 
 /** Sums of them, in units of 1e-10 dollars. */

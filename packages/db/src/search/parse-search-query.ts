@@ -11,7 +11,7 @@ export interface SearchTerm {
 /** Alternatives, each of terms that all must be there, or must not. */
 export type SearchQuery = SearchTerm[][];
 
-/** Of a query, phrases included. */
+/** Words that a query may have, those of phrases included. */
 export const MAX_QUERY_WORDS = 64;
 
 /** What is looked for: words wherever they stand, or a part of the text as it is typed, in any case. */

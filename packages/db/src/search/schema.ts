@@ -17,7 +17,7 @@ export type SearchKind = (typeof SEARCH_KINDS)[number];
 export interface WordVector {
   /** Ascending positions of each lexeme, counted from 1; none for a lexeme that has no place. */
   positions: ReadonlyMap<string, readonly number[]>;
-  /** Of all positions. */
+  /** The weight that all positions have. */
   weight: 0 | 1 | 2 | 3;
 }
 

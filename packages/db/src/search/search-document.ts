@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue, MessageType } from '@recount/core';
 import type { SearchKind, searchDocuments } from './schema.ts';
 import { toGrams, toWordVector } from './search-words.ts';
 
-/** Of one document, in UTF-16 units; nothing beyond is found. */
+/** Length of a document in UTF-16 units: what is beyond is not found. */
 export const MAX_DOCUMENT_LENGTH = 65_536;
 
 /** A content block with what its document says about its message. */

@@ -60,7 +60,7 @@ interface SearchResults {
   next: SearchCursor | undefined;
 }
 
-/** Of all documents that match, so many of the newest are looked at: a common word is in most of them. */
+/** How many matching documents are looked at, the newest first: a common word is in most documents. */
 const MAX_FOUND_DOCUMENTS = { text: 2000, substring: 1000 } as const;
 const DEFAULT_TIMEOUT_MS = 5000;
 const QUERY_CANCELED = '57014';
@@ -127,7 +127,7 @@ const toCursor = (row: ResultRow): SearchCursor => ({
   blockOrder: row.block_order,
 });
 
-/** Of a session's first prompt, in characters: it stands for a title. */
+/** Characters that are shown of a session's first prompt, which stands for a title. */
 const SHOWN_PROMPT_LENGTH = 200;
 
 async function readRows(

@@ -63,7 +63,7 @@ const MAX_BATCH_SESSIONS = 100;
 const MAX_BATCH_BLOCKS = 1000;
 const MAX_BATCH_LINE_BYTES = 4 * 1024 * 1024;
 const MAX_PAUSE_SECONDS = 3600;
-/** Of those that wait longest, so many are looked at to find workspaces with something to do. */
+/** How many of those that have waited longest are looked at to find workspaces with something to do. */
 const MAX_CANDIDATES = 1000;
 
 /**
@@ -280,11 +280,11 @@ export interface SearchBacklog {
   waitingSessions: number;
   /** ISO 8601; null where none waits. */
   oldestWaitingSince: string | null;
-  /** Of those that wait, the ones whose last attempt failed. */
+  /** Sessions among them whose last attempt failed. */
   failingSessions: number;
 }
 
-/** Of a workspace, or of all. */
+/** Reads the backlog of a workspace, or of all. */
 export async function readSearchBacklog(database: Database, workspaceId?: string): Promise<SearchBacklog> {
   const { rows } = await database.execute<{ waiting: number; oldest_ms: number | null; failing: number }>(sql`
     SELECT count(*)::int AS waiting, extract(epoch FROM min(waiting_since))::float8 * 1000 AS oldest_ms,

@@ -14,7 +14,7 @@ interface Place {
   term: number;
 }
 
-/** Of a snippet, in UTF-16 units; a longer match is cut. */
+/** Length of a snippet in UTF-16 units; a longer match is cut. */
 const MAX_SNIPPET_LENGTH = 280;
 const LEAD_LENGTH = 60;
 const SHOWN_LENGTH = MAX_SNIPPET_LENGTH - LEAD_LENGTH;

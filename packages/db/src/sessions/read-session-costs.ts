@@ -11,7 +11,7 @@ interface CostPart {
   is_long_context: boolean;
   responses: number;
   tokens: number;
-  /** Of the responses that have a price. */
+  /** What the responses cost that have a price. */
   cost_usd: number;
   /** Dollars per million tokens, of the cheapest and the dearest response; null without a price. */
   lowest_rate_usd: number | null;

@@ -158,7 +158,7 @@ function escapeLike(text: string): string {
 
 /** Who brought what a session is made of, and what about it others contest. */
 interface SessionTrust {
-  /** Of all its transcripts, superseded ones included; null stands for unknown ones. In the order of their first upload. */
+  /** Who uploaded its transcripts, superseded ones included, in the order of their first upload; null stands for unknown ones. */
   uploader_key_ids: (string | null)[];
   /** Responses that it holds and whose copies disagree. */
   disagreeing_response_count: number;

@@ -45,7 +45,7 @@ const WORDS: Record<NameField, { one: string; several: string }> = {
   sessionId: { one: 'session', several: 'sessions' },
 };
 
-/** Of a workspace with more, the others must be named exactly. */
+/** Names that are compared; if a workspace has more, the others must be given in full. */
 const MAX_NAMES = 10_000;
 const MAX_OFFERED = 5;
 /** Ids that share less with what was typed are not offered. */

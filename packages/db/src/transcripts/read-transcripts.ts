@@ -89,7 +89,7 @@ export async function countTranscriptsByStatus(
   return counts;
 }
 
-/** Of the raw transcripts that a workspace still has, as they were uploaded. */
+/** Bytes of the raw transcripts that a workspace still has, as they were uploaded. */
 export async function sumRawBytes(database: Database, workspaceId: string): Promise<number> {
   const [row] = await database
     .select({ bytes: sql<number>`coalesce(sum(${transcripts.size_bytes}), 0)::float8` })

@@ -61,7 +61,7 @@ export const transcripts = recountSchema.table(
     issue_counts: jsonObject().notNull().default({}),
     /** Secrets taken out of the rows, by rule. */
     secret_counts: jsonObject().notNull().default({}),
-    /** Of the raw object, where that is a redacted copy of what was uploaded, of as many bytes. */
+    /** Checksum of the raw object if it is a redacted copy of what was uploaded; both have the same length. */
     stored_sha256: text(),
     /** When retention took the messages and texts away; the figures stay. */
     rows_deleted_at: isoTimestamp(),
@@ -104,9 +104,9 @@ export const sessions = recountSchema.table(
     primary_transcript_id: identifier().notNull(),
     /** Ingested transcripts, the primary one included; more than one where versions diverged. */
     transcript_count: integer().notNull().default(1),
-    /** Of the primary transcript. */
+    /** As the primary transcript has it. */
     uploader_key_id: identifier(),
-    /** Of the primary transcript. */
+    /** As the primary transcript has it. */
     machine: text(),
     person: text(),
     /** Those of them, the primary one aside, that somebody else than the session's owner brought: see `selectVersions`. */

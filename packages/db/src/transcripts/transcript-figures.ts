@@ -18,7 +18,7 @@ export const transcriptFigures = () => ({
   /** These and the cost are null where the transcript has no usage of what was answered. */
   ...toColumns(TOKEN_CLASSES, () => bigint({ mode: 'number' }).default(0)),
   /**
-   * Of the responses that have a price: 0 where there are no responses, null where none of them has one. `unpriced_count` says
+   * What the responses cost that have a price: 0 if there are no responses, null if none of them has one. `unpriced_count` says
    * how many it lacks.
    */
   cost_estimate_usd: usd(),

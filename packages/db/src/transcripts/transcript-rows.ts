@@ -141,5 +141,5 @@ export interface RowSet extends RowSetKey {
   messageQuarters?: readonly number[] | undefined;
 }
 
-/** Of a transcript that has no rows yet. */
+/** The row set of a transcript that has no rows yet. */
 export const toNewRowSet = (key: RowSetKey): RowSet => ({ ...key, firstNumbers: { entry: 0, call: 0 } });

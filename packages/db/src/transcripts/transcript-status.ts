@@ -34,7 +34,7 @@ export interface CompletedTranscript {
   /** What the parse found out about the whole. */
   summary: TranscriptSummary;
   counts: IngestCounts;
-  /** Of which this one was a success. */
+  /** Attempts so far; the last one succeeded. */
   attemptCount: number;
 }
 

@@ -1,7 +1,7 @@
 import { sql } from '../drizzle.cjs';
 
 /**
- * Of a transcript's usage entries, or of none: what they cost, as core has it. 0 where there are none, null where none of them
+ * What a transcript's usage entries cost, as core computes it: 0 if there are none, null if none of them
  * has a price or they cost more than is plausible.
  */
 export const COST_OF_ENTRIES = sql.raw(

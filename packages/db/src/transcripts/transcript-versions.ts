@@ -16,7 +16,7 @@ export interface StoredVersion {
   sha256: string;
 }
 
-/** Of a session that is uploaded again and again, all but the latest are superseded. */
+/** Versions that are looked at: if a session is uploaded again and again, all but the latest are superseded. */
 const MAX_VERSIONS = 20;
 
 /** The largest transcripts of a session that have rows or will have some, and at least `minBytes`. */

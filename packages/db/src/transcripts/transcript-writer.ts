@@ -55,7 +55,7 @@ export interface WrittenTranscript {
   /** With the quarters of an hour that its messages touched. */
   rowSet: RowSet;
   summary: TranscriptSummary;
-  /** Of all rows, those that were kept included. */
+  /** Counts of all rows, those that were kept included. */
   counts: IngestCounts;
   checkpoint: WrittenCheckpoint | undefined;
 }

@@ -106,7 +106,7 @@ const toolSums = () => ({
 });
 
 /**
- * Of the timed calls, each in milliseconds, as unsigned integers of 6 bytes with the most significant first: percentiles cannot
+ * Durations of the timed calls, each in milliseconds, as unsigned integers of 6 bytes with the most significant first: percentiles cannot
  * be made of sums.
  */
 const toolLists = () => ({ durations: bytes().notNull() });

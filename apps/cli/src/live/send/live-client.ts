@@ -61,7 +61,7 @@ export class LiveSendError extends Error {
 const PASSING_STATUSES = new Set([408, 425, 429]);
 /** 404: a server without this route. */
 const DENIED_STATUSES = new Set([401, 403, 404]);
-/** Of a connection that broke off or was replaced, though their statuses speak of the request. */
+/** Problems of a connection that broke off or was replaced: worth another try, although their statuses blame the request. */
 const PASSING_PROBLEMS: ReadonlySet<ProblemSlug | undefined> = new Set([
   'upload-aborted',
   'digest-mismatch',

@@ -22,7 +22,7 @@ export interface MessageFields {
   usage: JsonObject | undefined;
   metadata: JsonObject;
   gitBranch: string | null;
-  /** Of the agent. */
+  /** The agent's version. */
   version: string | null;
   /** The line says that it was copied from another session. */
   isMarkedCopy: boolean;

@@ -46,7 +46,7 @@ const SCALARS = [
 
 const OBJECTS = ['forkedFrom', 'compactMetadata', 'origin'] as const;
 
-/** Of a tool's result as the agent kept it: what describes the call. What it returned stays in the raw object. */
+/** The fields of a tool's result that describe the call. What the tool returned stays in the raw object. */
 const TOOL_RESULT_SCALARS = [
   'agentId',
   'agentType',

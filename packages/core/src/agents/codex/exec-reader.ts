@@ -188,7 +188,7 @@ function toNotice(name: string, text: string, isError = false): NoticeRecord {
   return { kind: 'notice', name, text, isError };
 }
 
-/** Of a command as a shell runs it, most often within `bash -lc '…'`. */
+/** The program that a shell command runs; most commands stand within `bash -lc '…'`. */
 function toProgram(command: JsonValue | undefined): string | null {
   const text = readText(command) ?? '';
   return toShellProgram(/^\S*sh -l?c (['"])(.*)\1$/s.exec(text)?.[2] ?? text);

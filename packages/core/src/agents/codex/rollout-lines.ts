@@ -5,7 +5,7 @@ import type { JsonObject } from '../../rows.ts';
 export interface RolloutLine {
   type: string;
   payload: JsonObject;
-  /** Of an item or event. */
+  /** Type of the item or event. */
   subtype: string;
 }
 

@@ -22,7 +22,7 @@ import { createThreadState, isCopiedLine, observeThread, observeTurn, type Threa
 import { createTurnContext, observeSettings, type TurnContext } from './turn-context.ts';
 
 const MAX_TYPE_LENGTH = 64;
-/** Of a prompt, in the name of the responses that follow. */
+/** Characters of a prompt that go into the names of the responses after it. */
 const MAX_HISTORY_CHARACTERS = 256;
 /** Usage is written when a response has completed. */
 const COMPLETED = 'completed';
@@ -53,7 +53,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   let timestampMs: number | undefined;
   let isCopy = false;
 
-  /** Of what happens now, the same in every copy of the thread's history. */
+  /** Names what happens now, the same in every copy of the thread's history. */
   const historyName = (): string => thread.turnId ?? `codex:${usage.chain}`;
 
   const toEvent = (

@@ -25,12 +25,12 @@ interface SameTokens {
 }
 
 export interface UsageState {
-  /** Of the thread up to the last `token_count`; null before the first. */
+  /** The thread's total up to the last `token_count`; null before the first. */
   total: CodexTokens | null;
   /** Whether nothing has come since that may have reset the total. */
   isContinuous: boolean;
   hasRecords: boolean;
-  /** Of the last response: what the context held then. */
+  /** Tokens that the context held at the last response. */
   contextTokens: number | undefined;
   /** The turn that `responses` is of. */
   turnId: string | null;

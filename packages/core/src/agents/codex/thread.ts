@@ -8,18 +8,18 @@ const MAX_COPYING_MS = 1000;
 
 /** Whose rollout it is, and where its reader stands. */
 export interface ThreadState {
-  /** Of the thread that the file belongs to; null before its first `session_meta`. */
+  /** Id of the thread that the file belongs to; null before its first `session_meta`. */
   id: string | null;
   /** When the thread began: its id says so, else the line. */
   createdMs: number | undefined;
-  /** Of the first line. */
+  /** Time of the first line. */
   firstLineMs: number | undefined;
   /** The thread began with another's history, or was started by another. */
   isForked: boolean;
   isSubagent: boolean;
   /** In numbered rollouts: the number of the first line of a sub-agent's own history. */
   startOrdinal: number | undefined;
-  /** Of the turn that the lines belong to; null if the version gives turns no ids of their own. */
+  /** Id of the turn that the lines belong to; null if the version gives turns no ids. */
   turnId: string | null;
   turnMs: number | undefined;
 }

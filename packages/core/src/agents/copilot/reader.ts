@@ -60,7 +60,7 @@ interface CopilotReaderState {
   reported: Map<string, Counts>;
   /** Messages since the program began of which no total at its end has told the input, and those of runs that never ended. */
   outputOnly: { thisRun: number; earlierRuns: number };
-  /** Of all runs of the program, for the session's own total. */
+  /** Sum over all runs of the program, for the session's own total. */
   total: Counts;
 }
 

@@ -11,7 +11,7 @@ interface CopilotStoreState {
   sessionId: string | null;
   /** When the store's first row of usage was written: from then on it has every request, and events' own counts are left out. */
   storeSinceMs: number | undefined;
-  /** Of the reader of events. */
+  /** State of the reader of events. */
   events: unknown;
 }
 

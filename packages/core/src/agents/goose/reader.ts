@@ -22,7 +22,7 @@ const TOOLS: ToolVocabulary = {
 const OWN_EXTENSIONS = new Set(['developer', 'todo', 'skills', 'chatrecall', 'dynamic_task', 'subagent', 'platform']);
 
 interface GooseReaderState {
-  /** Of the session, for rows that name none. */
+  /** The session's model, for rows that name none. */
   model: string | null;
   /** The last key of a response, and how often it came: rows of one second may be equal. */
   lastKey: string;
@@ -163,7 +163,7 @@ export function createGooseReader(
   };
 }
 
-/** Of a file of lines: `{"role":"user","created":1747036800,"content":[…]}`. */
+/** Whether this is a line of a file of lines: `{"role":"user","created":1747036800,"content":[…]}`. */
 export function isGooseMessage({ role, created, content }: JsonObject): boolean {
   return (role === 'user' || role === 'assistant') && typeof created === 'number' && Array.isArray(content);
 }

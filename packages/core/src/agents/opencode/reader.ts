@@ -36,7 +36,7 @@ interface OpenMessage {
   role: 'user' | 'assistant';
   timestampMs: number | undefined;
   model: string | null;
-  /** Of an assistant's message: that of its last step. */
+  /** Response of the last step of an assistant's message. */
   responseId: string | null;
   /** What keys of its responses begin with. */
   responsePrefix: string;

@@ -156,7 +156,7 @@ export function createPiReader(
     } satisfies Partial<ResponseRecord>;
   };
 
-  /** Of a model that a tool or a compaction called: it is no message of the session. */
+  /** Usage of a model that a tool or a compaction called, which is no message of the session. */
   const toNestedUsage = (source: JsonObject, line: JsonObject, name: string, entry: Entry): TranscriptRecord[] => {
     const response = toResponse(readObject(source.usage), source, line, entry, name);
     if (response.usage === undefined) return [];
