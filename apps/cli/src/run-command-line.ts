@@ -54,7 +54,7 @@ const OVERVIEW = `recount ${VERSION}: the warehouse for coding-agent transcripts
 `;
 
 /**
- * Runs `recount` with the given arguments and returns its exit code: 0 where all went well, 1 where something failed, 2 where
+ * Runs `recount` with the given arguments and returns its exit code: 0 if all went well, 1 where something failed, 2 where
  * the call made no sense, 130 where it was interrupted.
  */
 export async function runCommandLine(context: CliContext, commandArguments: readonly string[]): Promise<number> {

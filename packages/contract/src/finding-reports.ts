@@ -15,13 +15,15 @@ export const findingsReportQuerySchema = querySchema({
     .min(1)
     .max(MAX_RESULT_BYTES)
     .default(40_000)
-    .describe('Of `large-result`: bytes of a tool result’s text from which it is one; 40,000 are about 10,000 tokens'),
+    .describe(
+      'For `large-result`: bytes of text from which a tool result counts as large; 40,000 are about 10,000 tokens',
+    ),
   min_session_cost_usd: z.coerce
     .number()
     .min(0)
     .max(MAX_SESSION_COST_USD)
     .default(10)
-    .describe('Of `expensive-session`: own cost from which a session is one'),
+    .describe('For `expensive-session`: own cost from which a session counts as expensive'),
 });
 
 const findingFields = {
@@ -62,15 +64,21 @@ export const findingsReportSchema = reportSchema(
     session_id: sessionIdField,
     title: name,
     project: name,
-    timestamp: timestampField.nullable().describe('Of the first call, of the response after the pause, of the session'),
+    timestamp: timestampField
+      .nullable()
+      .describe('When the first call, the response after the pause, or the session was'),
     message_id: name.describe('Message where it begins; null for sessions, and where a response has no message'),
     line_number: countField.nullable().describe('Line of the session’s transcript where it begins'),
     tool: name,
     subject: name.describe('File, program or model that it is about'),
-    pause_ms: milliseconds.describe('Of `cold-cache`'),
+    pause_ms: milliseconds.describe('Length of the pause, for `cold-cache`'),
   },
   { findings: countField },
-  { kinds: z.array(z.object(kindFigures).meta({ id: 'FindingKindFigures' })).describe('Of all findings, by kind') },
+  {
+    kinds: z
+      .array(z.object(kindFigures).meta({ id: 'FindingKindFigures' }))
+      .describe('Figures of all findings, by kind'),
+  },
 );
 
 export const modelChoiceReportQuerySchema = querySchema({});
@@ -78,10 +86,10 @@ export const modelChoiceReportQuerySchema = querySchema({});
 const choiceFields = {
   responses: countField.describe('That have a price with both models'),
   total_tokens: countField,
-  cost_usd: knownCostField.describe('Of these responses'),
+  cost_usd: knownCostField.describe('Cost of these responses'),
   cheaper_cost_usd: costField
     .nullable()
-    .describe('Of the same tokens, at the rates that the cheaper model had then; null where there is none'),
+    .describe('Cost of the same tokens at the rates that the cheaper model had then; null if there is none'),
 };
 
 export const modelChoiceReportSchema = reportSchema(

@@ -16,8 +16,8 @@ const roomSchema = z.enum(['ok', 'low', 'full', 'unknown']);
 
 const spaceSchema = z
   .object({
-    database: roomSchema.describe('Of the disk of RECOUNT_DATABASE_DIRECTORY; unknown where that is not set'),
-    raw_store: roomSchema.describe('Of the disk of a folder; unknown with S3'),
+    database: roomSchema.describe('Room on the disk of RECOUNT_DATABASE_DIRECTORY; unknown if that is not set'),
+    raw_store: roomSchema.describe('Room on the disk of the folder; unknown with S3'),
   })
   .describe('`low`: below the watermark; `full`: below the minimum, so that uploads are refused');
 

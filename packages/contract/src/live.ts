@@ -67,7 +67,7 @@ export const liveHeadersSchema = z.object({
     .min(0)
     .max(255)
     .optional()
-    .describe('Of the agent; with Recount-Complete'),
+    .describe('Exit code of the agent; with Recount-Complete'),
   'recount-exit-signal': z
     .string()
     .regex(/^SIG[A-Z0-9]{1,16}$/, 'Not the name of a signal')
@@ -123,7 +123,7 @@ const liveStreamSchema = z
     agent_session_id: z.string().nullable().describe('As the agent itself names its session or thread'),
     model: z.string().nullable(),
     tokens: liveTokensSchema,
-    cost_usd: usdField.nullable().describe('The agent’s own figure, the latest; null where it gives none'),
+    cost_usd: usdField.nullable().describe('The agent’s own figure, the latest; null if it gives none'),
     started_at: timestampField,
     last_received_at: timestampField,
     ended_at: timestampField.nullable(),
@@ -162,9 +162,9 @@ export const liveTotalsSchema = z
     stream_count: countField.describe('Streams that have ended'),
     running_count: countField.describe('Streams that are open'),
     tokens: liveTokensSchema.describe(
-      'Of those that have ended; one that was given up and sent again as a whole, counts once',
+      'Tokens of the streams that have ended; one that was given up and sent again as a whole counts once',
     ),
-    cost_usd: usdField.nullable().describe('Of those that have ended, as the agents told it'),
+    cost_usd: usdField.nullable().describe('Cost of the streams that have ended, as the agents reported it'),
     model: z.string().nullable().describe('The first one named'),
   })
   .meta({ id: 'LiveTotals', description: 'What the streams of a session came to' });
@@ -206,7 +206,7 @@ const eventFields = {
 const toolUseSchema = z.object({
   id: z.string(),
   name: z.string(),
-  input: z.unknown().describe('As the agent wrote it; null where it is too long'),
+  input: z.unknown().describe('As the agent wrote it; null if it is too long'),
   summary: z.string().describe('The input in one short line; may be empty'),
 });
 
@@ -224,7 +224,7 @@ const toolResultSchema = z.object({
 export const LIVE_EVENT_SCHEMAS = {
   'stream:init': z.object({
     ...eventFields,
-    agentSessionId: z.string().describe('Empty where the line has none'),
+    agentSessionId: z.string().describe('Empty if the line has none'),
     agent: z.string(),
     tools: z.array(z.string()),
     model: z.string().nullable(),
@@ -250,7 +250,7 @@ export const LIVE_EVENT_SCHEMAS = {
     text: z.string(),
     isError: z.boolean(),
     isKnown: z.boolean(),
-    checkpoint: z.string().optional().describe('Of a user’s message that the session can be rewound to: its uuid'),
+    checkpoint: z.string().optional().describe('The uuid of a user’s message that the session can be rewound to'),
   }),
   'stream:warning': z.object({
     ...eventFields,

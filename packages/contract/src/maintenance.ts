@@ -50,7 +50,7 @@ export const doctorReportSchema = z
   .object({
     findings: z.array(doctorFindingSchema).describe('In the order of the search; of a check over HTTP the first 500'),
     findingCount: countField.describe('All'),
-    needAttention: countField.describe('Of all, those that somebody must see to'),
+    needAttention: countField.describe('Those that somebody must see to'),
     checked: z.object({
       objects: countField.describe('Objects of the store whose row was looked for'),
       transcripts: countField.describe('Transcripts whose raw object was looked for'),
@@ -106,13 +106,13 @@ const maintenanceCheckSchema = z
     started_at: timestampField,
     ended_at: timestampField.nullable(),
     step: z.string().describe('What is looked at, or was last; of `verify` a table'),
-    done: countField.describe('Of the step; of `verify`, tables'),
+    done: countField.describe('How much of the step is done; for `verify`, tables'),
     total: countField.nullable().describe('Null: not known'),
     failure_reason: z.string().nullable(),
     report_at: timestampField.nullable().describe('When the last run that was done ended; null: there was none'),
     report_is_fix: z.boolean().nullable(),
-    doctor: doctorReportSchema.nullable().describe('Of the last run that was done'),
-    verify: verifyReportSchema.nullable().describe('Of the last run that was done'),
+    doctor: doctorReportSchema.nullable().describe('Report of the last run that finished'),
+    verify: verifyReportSchema.nullable().describe('Report of the last run that finished'),
   })
   .meta({
     id: 'MaintenanceCheck',
@@ -131,7 +131,7 @@ export const maintenanceCheckRequestSchema = z
   .strictObject({
     kind: kindField,
     scope: scopeField.default('workspace'),
-    fix: z.boolean().default(false).describe('Of `doctor`: mends what it can, as `recount doctor --fix` does'),
+    fix: z.boolean().default(false).describe('For `doctor`: mends what it can, as `recount doctor --fix` does'),
   })
   .refine(({ kind, scope }) => kind === 'doctor' || scope === 'workspace', {
     path: ['scope'],

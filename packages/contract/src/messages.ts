@@ -7,7 +7,7 @@ import { countField, nextCursorField, pageQueryFields, text, timestampField, tra
 const placeFields = {
   line_number: z.int().min(1).describe('From 1, over all lines'),
   byte_offset: countField.describe('Where the line starts in the raw transcript'),
-  byte_length: countField.describe('Of the line, without its line feed'),
+  byte_length: countField.describe('Length of the line, without its line feed'),
 };
 
 const messageIdField = z.string().regex(/^[0-9A-Z]{26}$/, 'Not the id of a message');
@@ -48,11 +48,11 @@ export const messageSchema = z
     message_type: z.enum(['user', 'assistant', 'system', 'summary']),
     role: z.string().nullable(),
     model: z.string().nullable(),
-    tokens_in: tokens.describe('Input tokens, without cached ones; null where the record carries no usage'),
+    tokens_in: tokens.describe('Input tokens, without cached ones; null if the record carries no usage'),
     tokens_out: tokens,
     cache_read: tokens,
     cache_write: tokens,
-    cost_usd: z.number().nullable().describe('US dollars; null where there is no usage or no price'),
+    cost_usd: z.number().nullable().describe('US dollars; null if there is no usage or no price'),
     timestamp: timestampField.nullable(),
     has_text: z.boolean(),
     has_thinking: z.boolean(),
@@ -119,9 +119,9 @@ export type OutlineQuery = z.input<typeof outlineQuerySchema>;
 
 const outlineTurnSchema = z
   .object({
-    id: z.string().describe('Of its message'),
+    id: z.string().describe('Id of its message'),
     ordinal: countField.describe(
-      'Of its message; messages that hold nothing but results stand with their calls, and have no turn',
+      'Ordinal of its message; messages that hold nothing but results stand with their calls, and have no turn',
     ),
     kind: z
       .enum(TURN_KINDS)
@@ -130,9 +130,9 @@ const outlineTurnSchema = z
       ),
     is_error: z.boolean().describe('A call of it failed, or a request to the model’s API'),
     is_edit: z.boolean().describe('It has a call that edits files'),
-    context_tokens: tokens.describe('What the response read: input and cache; null where it has no usage'),
-    cost_usd: z.number().nullable().describe('US dollars; null where there is no usage or no price'),
-    result_ordinals: z.array(countField).describe('Of the messages that bring the results of its calls'),
+    context_tokens: tokens.describe('What the response read: input and cache; null if it has no usage'),
+    cost_usd: z.number().nullable().describe('US dollars; null if there is no usage or no price'),
+    result_ordinals: z.array(countField).describe('Ordinals of the messages that bring the results of its calls'),
   })
   .meta({ id: 'OutlineTurn', description: 'A turn of a conversation, without its texts' });
 

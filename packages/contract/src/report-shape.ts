@@ -108,7 +108,7 @@ export function reportSchema<
       currency_label: z.string().describe('What the workspace calls its currency; nothing is converted'),
       caveats: caveatsSchema,
       rows: z.array(z.object(row).meta({ id: `${id}Row` })),
-      totals: z.object(totals).describe('Of all rows, also those beyond `limit`'),
+      totals: z.object(totals).describe('Totals of all rows, those beyond `limit` included'),
       truncated: z.boolean().describe('Whether there are more rows than `limit`'),
       data_range: dataRangeSchema.nullable().describe('If there are no rows: when there are data. Null with rows'),
       ...rest,

@@ -30,7 +30,7 @@ export const subagentsReportSchema = reportSchema(
     session: groupFields.session,
     subagent_type: name.describe('Null where no call tells it'),
     ...subagentFields,
-    mean_cost_usd: costField.nullable().describe('For each of `subagents` that has a cost; null where none has'),
+    mean_cost_usd: costField.nullable().describe('For each of `subagents` that has a cost; null if none has'),
   },
   subagentFields,
 );
@@ -40,7 +40,7 @@ export const compactionsReportQuerySchema = querySchema({ group_by: groupByField
 const compactionFields = {
   compactions: countField,
   sessions: countField,
-  pre_tokens_p50: z.number().nullable().describe('Tokens in the context before; null where no line tells'),
+  pre_tokens_p50: z.number().nullable().describe('Tokens in the context before; null if no line tells'),
   pre_tokens_max: z.number().nullable(),
 };
 
@@ -74,7 +74,7 @@ const pullRequestCostFields = {
   responses: countField,
   total_tokens: countField,
   cost_usd: knownCostField.describe(
-    'Of the sessions and their sub-agents, from beginning to end, each response once; null where there are responses and none has a price',
+    'Cost of the sessions and their sub-agents, from beginning to end, each response once; null if there are responses and none has a price',
   ),
   unpriced_responses: countField.describe('Responses that `cost_usd` lacks'),
 };

@@ -86,7 +86,7 @@ const sessionFields = {
   agent: z.string(),
   is_subagent: z.boolean(),
   parent_session_id: z.string().nullable(),
-  agent_id: z.string().nullable().describe('Of a sub-agent'),
+  agent_id: z.string().nullable().describe('The agent’s own id of the sub-agent; null for other sessions'),
   primary_transcript_id: transcriptIdField.describe(
     'The longest transcript of the session that the uploader of its first one brought, a stream only where there is no session file; the figures are its own',
   ),
@@ -124,14 +124,14 @@ export const sessionDetailSchema = z
       .describe('API responses of all its transcripts: over all sessions, those of `own` add up to the workspace'),
     uploader_key_ids: z
       .array(uploaderField)
-      .describe('Of all its transcripts, superseded ones included; in the order of their first upload'),
+      .describe('Who uploaded its transcripts, superseded ones included, in the order of their first upload'),
     disagreeing_response_count: countField.describe(
       'Responses of which it holds a copy that disagrees with others, see `GET /v1/analytics/disagreements`',
     ),
     other_uploader_subagent_count: countField.describe(
       'Sub-agents that say they are of this session, and that another uploader brought',
     ),
-    live: liveTotalsSchema.nullable().describe('What its streams came to; null where it had none'),
+    live: liveTotalsSchema.nullable().describe('What its streams came to; null if it had none'),
     transcripts: z
       .array(transcriptSchema)
       .describe('Its transcripts in the order of their upload, superseded and diverged ones included'),

@@ -14,7 +14,7 @@ export const whoamiSchema = z
       .describe('What the key may do; `admin` includes `ingest` and `read`, `operator` none'),
     expires_at: timestampField.nullable().describe('When the key ends; null: never'),
     currency_label: z.string().describe('What the workspace calls its currency; nothing is converted'),
-    version: z.string().describe('Of the server'),
+    version: z.string().describe('Version of the server'),
   })
   .meta({ id: 'Whoami', description: 'Whose key it is' });
 

@@ -7,17 +7,17 @@ const callFields = {
   calls: countField,
   sessions: countField,
   results: countField.describe('Calls that have a result'),
-  errors: countField.describe('Calls whose result tells of a failure'),
+  errors: countField.describe('Calls whose result is a failure'),
   error_rate: ratio.describe('`errors` / `results`; null without results'),
   denied: countField.describe('Refused by the user, a rule or a hook'),
-  output_bytes: countField.describe('Of the results’ texts'),
+  output_bytes: countField.describe('Bytes of the results’ texts'),
   estimated_tokens: countField.describe(
     'Estimate of what the results brought into the context: a quarter of their bytes',
   ),
 };
 
 const durationFields = {
-  duration_p50_ms: milliseconds.describe('From the tool use to its result; null where none is timed'),
+  duration_p50_ms: milliseconds.describe('From the tool use to its result; null if none is timed'),
   duration_p95_ms: milliseconds,
 };
 
@@ -110,7 +110,7 @@ const denialFields = {
 export const permissionDenialsReportSchema = reportSchema(
   'PermissionDenials',
   'Tool calls refused by the user, a rule or a hook; most denials first',
-  { tool: z.string(), program: name.describe('Of shell commands'), ...denialFields },
+  { tool: z.string(), program: name.describe('The program that a shell command runs'), ...denialFields },
   denialFields,
 );
 

@@ -55,7 +55,7 @@ export const transcriptSchema = z
     path: z.string().nullable().describe('Where the file lay, as the uploader said'),
     is_subagent: z.boolean(),
     parent_session_id: z.string().nullable(),
-    agent_id: z.string().nullable().describe('Of a sub-agent'),
+    agent_id: z.string().nullable().describe('The agent’s own id of the sub-agent; null for other transcripts'),
     sha256: sha256Field,
     size_bytes: countField,
     uploader_key_id: uploaderField,
@@ -80,7 +80,7 @@ export const transcriptSchema = z
       .describe('Secrets taken out of the rows, by the rule that found them'),
     stored_sha256: sha256Field
       .nullable()
-      .describe('Of the raw transcript, where that is a redacted copy of what was uploaded; else null'),
+      .describe('SHA-256 of the raw transcript if it is a redacted copy of what was uploaded; else null'),
     rows_deleted_at: timestampField.nullable().describe('When retention deleted its messages; figures stay'),
     raw_deleted_at: timestampField.nullable().describe('When retention deleted its bytes'),
     raw_damaged_at: timestampField
@@ -140,7 +140,9 @@ const bytesOfInstallation = countField.nullable();
 export const diskUseSchema = z
   .object({
     raw_bytes: countField.describe('Raw transcripts of the workspace, as they were uploaded'),
-    database_bytes: bytesOfInstallation.describe('Of the whole installation; null for keys without the scope admin'),
+    database_bytes: bytesOfInstallation.describe(
+      'Size of the whole installation; null for keys without the scope admin',
+    ),
     search_bytes: bytesOfInstallation.describe('Part of database_bytes'),
     wal_bytes: bytesOfInstallation.describe(
       'Write-ahead log of PostgreSQL, beside database_bytes; null also where its account may not look',

@@ -69,7 +69,7 @@ export const uploadHeadersSchema = z.looseObject({
     .string()
     .optional()
     .describe(`Of the transcript, after Content-Encoding was undone, ${digestField}`),
-  'x-amz-checksum-sha256': z.string().optional().describe('Of the body as it is sent, in base64'),
+  'x-amz-checksum-sha256': z.string().optional().describe('Checksum of the body as it is sent, in base64'),
 });
 
 /**
@@ -104,7 +104,7 @@ export const uploadReceiptSchema = z
 
 export type UploadReceipt = z.infer<typeof uploadReceiptSchema>;
 
-const pathOfPart = z.string().nullable().describe('File name of the part; null where it has none');
+const pathOfPart = z.string().nullable().describe('File name of the part; null if it has none');
 
 const fileResultSchema = z
   .union([

@@ -12,7 +12,7 @@ export const figureFields = {
   thinking_blocks: countField,
   subagent_count: countField.describe('Tool uses that start a sub-agent'),
   tokens_in: knownCountField.describe(
-    'Input tokens, without cached ones; these four and the cost are null where the transcript has no usage of what was answered',
+    'Input tokens, without cached ones; these four and the cost are null if the transcript has no usage of what was answered',
   ),
   tokens_out: knownCountField,
   cache_read: knownCountField.describe('Input tokens read from the cache'),
@@ -21,7 +21,7 @@ export const figureFields = {
     .number()
     .nullable()
     .describe(
-      'US dollars of the API responses that have a price: 0 where nothing was answered, null where none of them has one or no usage is known, and until the transcript is ingested',
+      'US dollars of the API responses that have a price: 0 if nothing was answered, null if none of them has one or no usage is known, and until the transcript is ingested',
     ),
   api_response_count: countField.describe('API responses, each once'),
   output_only_count: countField.describe(
@@ -45,7 +45,7 @@ export const figureFields = {
   models: z.array(z.string()).describe('Distinct models in the order of their appearance'),
   first_timestamp: timestampField.nullable(),
   last_timestamp: timestampField.nullable(),
-  metadata: z.record(z.string(), z.unknown()).describe('What else the lines tell of the session'),
+  metadata: z.record(z.string(), z.unknown()).describe('What else the lines say about the session'),
 };
 
 /** A sum of costs, exact to 1e-10 up to 900,000; beyond, the number nearest to it. */
@@ -53,7 +53,7 @@ export const costField = z.number().describe('In US dollars, or what the workspa
 
 export const knownCostField = costField
   .nullable()
-  .describe('Of the responses that have a price: 0 without any response, null where none of them has a price');
+  .describe('Cost of the responses that have a price: 0 without any response, null if none of them has a price');
 
 const ratioField = z.number().min(0).max(1).nullable();
 
@@ -83,7 +83,7 @@ export const usageFiguresSchema = z
       })
       .nullable()
       .describe(
-        'Parts of `cost_usd`, null where that is; less than the whole where the agent reported a figure that has no parts',
+        'Parts of `cost_usd`, null if that is; less than the whole where the agent reported a figure that has no parts',
       ),
     unfinalised: z
       .object({ responses: countField, tokens_out: countField, estimated_tokens_out: countField })

@@ -22,7 +22,7 @@ const usageRowFields = {
   messages: countField
     .nullable()
     .describe(
-      'Messages in the sessions, copies included; null where responses are grouped or filtered by model, branch or version, which not every message has',
+      'Messages in the sessions, copies included; null if responses are grouped or filtered by model, branch or version, which not every message has',
     ),
   user_messages: countField.nullable().describe('Part of `messages`, tool results included'),
   ...ownAndSharedUsageFields,
@@ -48,7 +48,7 @@ export const modelsReportSchema = reportSchema(
   'Models',
   'Models in use, the most expensive first',
   {
-    model: name.describe('As the transcripts name it; null where they name none'),
+    model: name.describe('As the transcripts name it; null if they name none'),
     is_priced: z.boolean().describe('Whether all of its responses have a price'),
     ...modelRowFields,
   },
@@ -91,7 +91,7 @@ const sessionRowFields = {
   duration_ms: countField.describe('First to last timestamp, all sessions together'),
   active_ms: countField.describe('The same without pauses longer than the idle threshold'),
   cost_usd: knownCostField.describe(
-    'Of all sessions that have a cost; what they share with others is in each of them. Null where none has',
+    'Cost of all sessions that have one; what sessions share is in each of them. Null if none has one',
   ),
   unpriced_responses: countField.describe('Responses that `cost_usd` lacks'),
   unpriced_sessions: countField.describe(
@@ -158,7 +158,7 @@ export const reconciliationReportQuerySchema = querySchema({});
 const reconciliationFields = {
   reported_cost_usd: costField.describe('The agent’s own last total'),
   computed_cost_usd: knownCostField.describe(
-    'Ours: of the session and of its sub-agents; null where there are responses and none has a price',
+    'Ours: of the session and of its sub-agents; null if there are responses and none has a price',
   ),
   subagent_cost_usd: knownCostField.describe('Part of `computed_cost_usd`'),
   difference_usd: costField
@@ -167,7 +167,7 @@ const reconciliationFields = {
   difference_ratio: z
     .number()
     .nullable()
-    .describe('`difference_usd` / `reported_cost_usd`, of the same sessions; null where that is 0'),
+    .describe('`difference_usd` / `reported_cost_usd`, of the same sessions; null if that is 0'),
   unfinalised_responses: countField,
   unpriced_responses: countField,
 };

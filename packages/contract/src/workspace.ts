@@ -54,8 +54,8 @@ const apiKeySchema = z
     expires_at: timestampField.nullable().describe('From then on the key is refused; null: never'),
     previous_expires_at: timestampField
       .nullable()
-      .describe('Until when the secret before the last rotation is valid, or was; null where that had no grace'),
-    last_used_at: timestampField.nullable().describe('Exact to a minute; null where it was never used'),
+      .describe('Until when the secret before the last rotation is valid, or was; null if that had no grace'),
+    last_used_at: timestampField.nullable().describe('Exact to a minute; null if it was never used'),
     revoked_at: timestampField.nullable(),
   })
   .meta({ id: 'ApiKey', description: 'A key, without its secret' });
@@ -116,7 +116,7 @@ export const apiKeySecretSchema = z
     id: z.string().describe('ULID'),
     key: z.string().describe('The secret: what requests carry. It is shown this once'),
     expires_at: timestampField.nullable(),
-    previous_expires_at: timestampField.nullable().describe('When the old secret ends; null where it has ended'),
+    previous_expires_at: timestampField.nullable().describe('When the old secret ends; null if it has ended'),
   })
   .meta({ id: 'ApiKeySecret', description: 'A key with its secret' });
 
@@ -151,7 +151,7 @@ const priceOverrideSchema = z
     longContext: z
       .object({ thresholdTokens: z.int(), ...ratesShape })
       .optional()
-      .describe('Of the whole request, where its input and cached tokens together exceed the threshold'),
+      .describe('Rates of the whole request if its input and cached tokens together exceed the threshold'),
   })
   .meta({ id: 'PriceOverride', description: 'A workspace’s own price of a model; field names are those of the file' });
 

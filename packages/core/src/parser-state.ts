@@ -55,7 +55,7 @@ interface Checkpoint {
 /** Options that rows depend on. Of the price table, whose rates are no part of it, the caller must see to it. */
 type CheckpointOptions = Omit<ReturnType<typeof resolveOptions>, 'prices'>;
 
-/** The state as bytes in the format of `v8.serialize`; undefined where they would be more than 4 MiB. */
+/** The state as bytes in the format of `v8.serialize`; undefined if they would be more than 4 MiB. */
 export function writeCheckpoint(state: ParserState, options: ParseOptions): Uint8Array | undefined {
   const checkpoint: Checkpoint = { version: CHECKPOINT_VERSION, options: toCheckpointOptions(options), state };
   const bytes = serialize(checkpoint);

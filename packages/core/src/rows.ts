@@ -16,12 +16,12 @@ export interface TranscriptMessage {
   message_type: MessageType;
   role: string | null;
   model: string | null;
-  /** Tokens as the provider counts them, without cached ones; null where the record carries no usage. */
+  /** Tokens as the provider counts them, without cached ones; null if the record carries no usage. */
   tokens_in: number | null;
   tokens_out: number | null;
   cache_read: number | null;
   cache_write: number | null;
-  /** US dollars, exact to 1e-10; null where there is no usage or no price. */
+  /** US dollars, exact to 1e-10; null if there is no usage or no price. */
   cost_usd: number | null;
   /** ISO 8601 in UTC with milliseconds, or null. */
   timestamp: string | null;
@@ -115,7 +115,7 @@ export interface ApiResponse {
   tokens_out: number;
   cache_read: number;
   cache_write: number;
-  /** Parts of `cache_write`; both 0 where the transcript does not tell them apart. */
+  /** Parts of `cache_write`; both 0 if the transcript does not tell them apart. */
   cache_write_5m: number;
   cache_write_1h: number;
   thinking_tokens: number;
@@ -231,13 +231,13 @@ export interface TranscriptStats {
   thinking_blocks: number;
   /** Tool uses that start a sub-agent. */
   subagent_count: number;
-  /** These four and the cost are null where the transcript has no usage of what was answered, and 0 where nothing was. */
+  /** These four and the cost are null if the transcript has no usage of what was answered, and 0 if nothing was. */
   tokens_in: number | null;
   tokens_out: number | null;
   cache_read: number | null;
   cache_write: number | null;
   /**
-   * US dollars of the responses that have a price: 0 where there are no responses at all, null where none of them has a price, or the
+   * US dollars of the responses that have a price: 0 if there are no responses at all, null if none of them has a price, or the
    * sum is beyond 1e10 dollars. The number nearest to the sum, which is exact up to 900,000 dollars.
    */
   cost_estimate_usd: number | null;
@@ -253,9 +253,9 @@ export interface TranscriptStats {
   prompt_count: number;
   /** Prompts that were answered by at least one API response before the next prompt. */
   turn_count: number;
-  /** Last timestamp minus first, in milliseconds; 0 where there are none. */
+  /** Last timestamp minus first, in milliseconds; 0 if there are none. */
   duration_ms: number;
-  /** First real user text, 1,000 characters at most, then `...`; null where there is none. */
+  /** First real user text, 1,000 characters at most, then `...`; null if there is none. */
   initial_prompt: string | null;
 }
 

@@ -27,7 +27,7 @@ export interface TranscriptSummary {
   /** `stats.cost_estimate_usd` as an exact decimal. */
   exactCostUsd: string | null;
   metadata: TranscriptMetadata;
-  /** Time between messages, gaps of more than MAX_ACTIVE_GAP_MS left out; null where only sorting them all would tell. */
+  /** Time between messages, gaps of more than MAX_ACTIVE_GAP_MS left out; null if only sorting them all would tell. */
   activeMs: number | null;
 }
 
@@ -44,7 +44,7 @@ interface TranscriptParser {
   closeForCheckpoint(): boolean;
   /**
    * State after the lines read so far, to go on from when more have been added. To be called once, after the last chunk;
-   * undefined where the last line has not ended, or where it cannot be told what further lines might change. What is
+   * undefined if the last line has not ended, or where it cannot be told what further lines might change. What is
    * emitted later is emitted again by the parse that goes on.
    */
   toCheckpoint(): Uint8Array | undefined;

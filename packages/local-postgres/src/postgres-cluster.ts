@@ -68,7 +68,7 @@ async function createCluster(clusterDirectory: string, options: CreateClusterOpt
   });
 }
 
-/** The cluster in `directory`; undefined where none was created yet. */
+/** The cluster in `directory`; undefined if none was created yet. */
 export async function readCluster(directory: string): Promise<PostgresCluster | undefined> {
   const clusterDirectory = join(directory, 'cluster');
   const exists = await stat(clusterDirectory).then(

@@ -88,7 +88,7 @@ export const systemDirectory = '/var/lib/recount';
 
 interface ChosenDirectory {
   directory: string;
-  /** What the directory and the one that was asked for have to say of each other; undefined where they are the same. */
+  /** What the directory and the one that was asked for have to say of each other; undefined if they are the same. */
   record: InstallationRecord | undefined;
 }
 

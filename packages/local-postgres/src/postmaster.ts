@@ -26,7 +26,7 @@ async function readFromPs(pid: number): Promise<string> {
 }
 
 /**
- * The command line of a process, its arguments joined by spaces; undefined where no such process runs.
+ * The command line of a process, its arguments joined by spaces; undefined if no such process runs.
  * A zombie counts as not running: signal 0 would still find it, for ever where nobody collects its exit status.
  */
 async function readCommandLine(pid: number): Promise<string | undefined> {
@@ -99,7 +99,7 @@ export async function clearPostmaster(dataDirectory: string): Promise<void> {
   await rm(toPidFile(dataDirectory), { force: true });
 }
 
-/** Waits until the process is gone; false where it still runs after `timeoutMs`. */
+/** Waits until the process is gone; false if it still runs after `timeoutMs`. */
 export async function waitForExit(
   dataDirectory: string,
   pid: number,

@@ -22,7 +22,7 @@ const MAX_MODEL_NAME_CHARACTERS = 256;
 export interface Multipliers {
   /** For every request, by the name of the model: 1.1 for regional Bedrock profiles, else 1. */
   host: number;
-  /** Fast mode; null where its price is not known, and requests in it are unpriced. */
+  /** Fast mode; null if its price is not known, and requests in it are unpriced. */
   fast: number | null;
   /** Inference bound to the United States (`inference_geo: us`); in place of `host`, where that is lower. */
   usInference: number;
@@ -35,7 +35,7 @@ export interface AppliedRates {
   basis: 'list' | 'default' | 'override';
   /** Id in the list, or the override's `model`; null for the default. */
   matched: string | null;
-  /** Since when, ISO 8601 in UTC; null where there is no beginning. */
+  /** Since when, ISO 8601 in UTC; null if there is no beginning. */
   startsAt: string | null;
   /** At least one, by rising `overInputTokens`; the last that a request exceeds applies to all of it. */
   bands: RateBand[];

@@ -71,7 +71,7 @@ export interface RawStore {
    * bucket, a folder, credentials or room. The object stays at READINESS_OBJECT_KEY, which every check writes again.
    */
   check(): Promise<void>;
-  /** The room that the store has; undefined where it cannot be known, as with S3. */
+  /** The room that the store has; undefined if it cannot be known, as with S3. */
   readSpace(): Promise<StoreSpace | undefined>;
   /**
    * Removes what puts cut off by a crash left behind (temporary files, unfinished multipart uploads), where nothing

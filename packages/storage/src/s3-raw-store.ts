@@ -209,7 +209,7 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
     return aborted;
   }
 
-  /** The number aborted: 0 where the upload has ended in the meantime. */
+  /** The number aborted: 0 if the upload has ended in the meantime. */
   async function abortUpload(multipartUpload: AbortMultipartUploadCommandInput): Promise<number> {
     try {
       await client.send(new AbortMultipartUploadCommand(multipartUpload));

@@ -26,7 +26,7 @@ export async function* decodeChunks(source: AsyncIterable<Buffer>): AsyncGenerat
   if (held.length > 0) throw new ProblemError('upload-aborted', 'The body ended within a chunk');
 }
 
-/** The first chunk; undefined where it has not come to its end. */
+/** The first chunk; undefined if it has not come to its end. */
 function takeChunk(held: Buffer): { bytes: Buffer; usedBytes: number } | undefined {
   const headerEnd = held.indexOf(LINE_END);
   if (headerEnd === -1 && held.length <= MAX_HEADER_BYTES) return undefined;

@@ -5,7 +5,7 @@ import { AGENTS } from '@recount/core';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 
-/** Asks a route of the API for its JSON; undefined where it answers 404. Rejects with an error whose message is for users. */
+/** Asks a route of the API for its JSON; undefined if it answers 404. Rejects with an error whose message is for users. */
 export type AskApi = (path: string, query: Record<string, string | number | undefined>) => Promise<unknown>;
 
 /** Characters of transcripts' text in one answer: about a tenth of what a model takes at once. */

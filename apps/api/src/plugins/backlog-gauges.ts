@@ -48,7 +48,7 @@ export function addBacklogGauges(registry: Registry, deps: BacklogGaugeDependenc
   });
   new Gauge({
     name: 'recount_queue_oldest_job_age_seconds',
-    help: 'Since the oldest job that waits was enqueued; 0 where none waits',
+    help: 'Since the oldest job that waits was enqueued; 0 if none waits',
     labelNames: [],
     registers,
     async collect() {
@@ -93,7 +93,7 @@ function addSearchGauges(registry: Registry, deps: BacklogGaugeDependencies): vo
   });
   new Gauge({
     name: 'recount_search_oldest_wait_seconds',
-    help: 'Since the first of these sessions began to wait; 0 where none waits',
+    help: 'Since the first of these sessions began to wait; 0 if none waits',
     labelNames: [],
     registers,
     async collect() {

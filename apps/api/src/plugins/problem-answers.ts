@@ -12,7 +12,7 @@ import { REQUEST_ID_HEADER } from './request-log.ts';
 /** For a client to read its answer, and stop sending. */
 const LINGER_MS = 2000;
 
-/** Answers a request that has no route; undefined where it has nothing for it either. */
+/** Answers a request that has no route; undefined if it has nothing for it either. */
 export type AnswerUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply | undefined;
 
 /** Every error of every route, and every request without a route, is answered as application/problem+json. */

@@ -32,7 +32,7 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
         operationId: 'listSessionMessages',
         summary: 'List the messages of a session with their content blocks',
         description:
-          'Of its primary transcript, or of the one that is named. Where a text was cut, its line has the whole.',
+          'Those of its primary transcript, or of the one that is named. If a text was cut, its line has the whole.',
         tags: ['sessions'],
         params: sessionParamsSchema,
         querystring: messageListQuerySchema,

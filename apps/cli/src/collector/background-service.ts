@@ -8,7 +8,7 @@ import { toMachine, toSenderCommand } from './this-machine.ts';
 
 /** How the operating system keeps `recount watch` running for a user, from login on. */
 export interface BackgroundService {
-  /** The file that describes it; undefined where the system has no such file. */
+  /** The file that describes it; undefined if the system has no such file. */
   path: string | undefined;
   text: string;
   /** What starts it, what ends it for good, and what is to be done once its file is gone. */
@@ -99,7 +99,7 @@ WantedBy=default.target
   };
 }
 
-/** Returns the first command that failed, for the user to run; undefined where all went well. */
+/** Returns the first command that failed, for the user to run; undefined if all went well. */
 export async function installService({ path, text, start }: BackgroundService): Promise<string | undefined> {
   if (path !== undefined) {
     await mkdir(dirname(path), { recursive: true });

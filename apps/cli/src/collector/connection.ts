@@ -21,7 +21,7 @@ export interface Connection {
   person: string | null;
   /** Working directories whose sessions are not sent, with all below them. */
   excludes: string[];
-  /** Those of whose sessions only the usage is sent; absent where there are none. */
+  /** Those of whose sessions only the usage is sent; absent if there are none. */
   usageOnly?: string[];
   /** Whether secrets are taken out before anything is sent. */
   redacts?: boolean;

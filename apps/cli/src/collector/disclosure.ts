@@ -8,7 +8,7 @@ const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const ROOT = /^(?:\/|[A-Za-z]:\\)$/;
 
 /**
- * What of a session may leave this machine, by its working directory; undefined where everything may. A session that does not say
+ * What of a session may leave this machine, by its working directory; undefined if everything may. A session that does not say
  * where it ran stays here if any folder is left out, as it may have been that one.
  */
 export function createDisclosure({

@@ -141,7 +141,7 @@ async function checkKey(url: string, key: string): Promise<KeyHolderAnswer> {
   return holder;
 }
 
-/** Empty where the user has none. */
+/** Empty if the user has none. */
 async function readKey(context: CliContext, { keyFile }: ConnectOptions, known = ''): Promise<string> {
   if (keyFile !== undefined) {
     const text = await readFile(resolve(context.workingDirectory, keyFile), 'utf8').catch((error) => {

@@ -85,7 +85,7 @@ Examples:
     .action((id: string, options: KeyOptions) => rotateKey(context, id, options));
   keys
     .command('approve')
-    .description('Let a machine in whose `recount connect` shows this code: it gets a key of its own')
+    .description('Approve the code that `recount connect` shows on another machine, which then gets a key of its own')
     .argument('<code>', 'such as WDJB-MJHT')
     .option(...WORKSPACE_OPTION)
     .option('--scopes <scopes>', 'ingest, or ingest,read (default: what the machine asks for)', parseScopes)

@@ -10,7 +10,7 @@ export function createRunCommand(context: CliContext): Command {
     .argument('<agent>', 'claude, codex or amp, also as a path; others are passed through as they are')
     .argument('[arguments...]', 'of the agent, as it takes them');
   return addLiveOptions(command)
-    .option('--complete-with <text>', "end with 0 where this is the agent's answer, else with an error")
+    .option('--complete-with <text>', "end with 0 if this is the agent's answer, else with an error")
     .addHelpText(
       'after',
       `

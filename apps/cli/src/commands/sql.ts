@@ -85,7 +85,7 @@ async function withUser(
   });
 }
 
-/** The one that is named, the only one, or that called `default`; undefined where there is none yet. Throws UsageError. */
+/** The one that is named, the only one, or that called `default`; undefined if there is none yet. Throws UsageError. */
 function chooseWorkspace(
   workspaces: readonly { id: string; name: string }[],
   given: string | undefined,

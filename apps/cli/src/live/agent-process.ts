@@ -8,7 +8,7 @@ import { CliError } from '../cli-error.ts';
 import type { Screen } from './screen.ts';
 
 interface AgentProcess {
-  /** What it writes to stdout; undefined where that goes where recount's goes. */
+  /** What it writes to stdout; undefined if that goes where recount's goes. */
   output: AsyncIterable<Uint8Array> | undefined;
   /** Resolves when it has ended and all of its stderr is written. Never rejects. */
   exited: Promise<AgentExit>;

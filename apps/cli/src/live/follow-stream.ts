@@ -23,14 +23,14 @@ export interface FollowOptions {
   /** The answer that makes the run a success. */
   expectedAnswer: string | undefined;
   onActivity: () => void;
-  /** Resolves to how the agent ended, or to undefined where it is not known; asked for when the bytes have ended. */
+  /** Resolves to how the agent ended, or to undefined if it is not known; asked for when the bytes have ended. */
   waitForExit(): Promise<AgentExit | undefined>;
 }
 
 interface FollowedStream {
   outcome: StreamOutcome;
   exit: AgentExit | undefined;
-  /** Whether the answer was the expected one; undefined where none was expected. */
+  /** Whether the answer was the expected one; undefined if none was expected. */
   isAsExpected: boolean | undefined;
 }
 

@@ -17,7 +17,7 @@ const POLL_MS = 200;
 const TABLE_ROWS = 20;
 
 /**
- * Does what `recount up` was asked for with the installation that another process runs. Returns false where that has ended
+ * Does what `recount up` was asked for with the installation that another process runs. Returns false if that has ended
  * meanwhile. Throws CliError.
  */
 export async function joinRunning(
@@ -58,7 +58,7 @@ export async function joinRunning(
   return true;
 }
 
-/** Where it is, once it is ready; undefined where it has ended. */
+/** Where it is, once it is ready; undefined if it has ended. */
 async function waitUntilReady(
   directory: DataDirectory,
   signal: AbortSignal,

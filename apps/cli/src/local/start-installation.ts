@@ -37,7 +37,7 @@ export interface InstallationOptions {
 
 export interface LocalInstallation extends Credentials {
   url: string;
-  /** Opens the dashboard signed in, once; undefined where other machines can reach it. */
+  /** Opens the dashboard signed in, once; undefined if other machines can reach it. */
   signInUrl: string | undefined;
   databaseUrl: string;
   /** For people: where the data are. */

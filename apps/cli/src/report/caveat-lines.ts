@@ -7,7 +7,7 @@ import type { ReportKind } from './report-kinds.ts';
 const MAX_NAMED_MODELS = 3;
 
 /**
- * What the figures are less than exact about, a line each; none where there is nothing to say, or no cost is shown.
+ * What the figures are less than exact about, a line each; none if there is nothing to say, or no cost is shown.
  * `details`: the same split by model, where that is shown.
  */
 export function toCaveatLines(

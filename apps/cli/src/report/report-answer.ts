@@ -16,7 +16,7 @@ export interface ReportAnswer {
   usage?: SessionsReport['usage'] | undefined;
 }
 
-/** The value at a path such as `own.tokens_in`; undefined where there is none. */
+/** The value at a path such as `own.tokens_in`; undefined if there is none. */
 export function readPath(row: ReportRow, path: string): unknown {
   let value: unknown = row;
   for (const name of path.split('.')) {

@@ -25,7 +25,7 @@ export interface HookFile {
 /** A change of a settings file that is to be shown, and then made. */
 export interface HookChange {
   file: HookFile;
-  /** The file's text; undefined where it is not there. */
+  /** The file's text; undefined if it is not there. */
   before: string | undefined;
   /** Undefined where nothing is to be changed. */
   after: string | undefined;
@@ -36,7 +36,7 @@ export interface HookChange {
 /** What `removeHooks` has to know of a file that was changed. */
 export interface InstalledHooks {
   path: string;
-  /** The file's text before; null where it was not there. */
+  /** The file's text before; null if it was not there. */
   before: string | null;
   after: string;
 }

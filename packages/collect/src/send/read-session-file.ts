@@ -91,7 +91,7 @@ async function hashFile(
   return { hash, prefix };
 }
 
-/** Where the last whole line ends; 0 where there is none. */
+/** Where the last whole line ends; 0 if there is none. */
 async function findEndOfLines(file: FileHandle, sizeBytes: number): Promise<number> {
   const buffer = Buffer.alloc(Math.min(CHUNK_BYTES, sizeBytes));
   for (let end = sizeBytes; end > 0; ) {

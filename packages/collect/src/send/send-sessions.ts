@@ -25,7 +25,7 @@ export interface SendDependencies extends FileSenderDependencies {
   machine: Machine;
   /** Version of what the target runs, where it can be asked: a newer one may take what an older one refused. */
   readTargetVersion?: (() => Promise<string>) | undefined;
-  /** Makes this the only process that sends; undefined where another one does. */
+  /** Makes this the only process that sends; undefined if another one does. */
   takeLock(): { release(): void } | undefined;
 }
 
@@ -46,7 +46,7 @@ interface SendSummary {
   unreadable: string[];
 }
 
-/** `stopped` says why not all that waits was sent; undefined where nothing waits. `busy`: another process sends. */
+/** `stopped` says why not all that waits was sent; undefined if nothing waits. `busy`: another process sends. */
 export interface SendResult extends SendSummary {
   isBusy: boolean;
   waiting: number;
@@ -58,7 +58,7 @@ export interface CollectorStatus {
   lastSweepAt?: string;
   lastSuccessAt?: string;
   targetVersion?: string;
-  /** Why the last attempt failed; absent where it did not. */
+  /** Why the last attempt failed; absent if it did not. */
   lastError?: { at: string; code: string; message: string };
 }
 

@@ -131,7 +131,7 @@ export const toKeptPath = (folder: SpoolFolder, path: string): string => join(fo
 
 /**
  * Keeps the bytes of a file that cannot be sent now: by a link, which costs nothing and grows with the file, else by a copy, up
- * to `maxCopiedBytes` in all. Returns false where there is no room for one.
+ * to `maxCopiedBytes` in all. Returns false if there is no room for one.
  */
 export async function keepFile(folder: SpoolFolder, path: string, maxCopiedBytes = MAX_COPIED_BYTES): Promise<boolean> {
   const kept = toKeptPath(folder, path);

@@ -1,5 +1,5 @@
 interface OldestKey {
-  /** The key inserted first, to be deleted by the caller before anything else happens; undefined where there is none. */
+  /** The key inserted first, to be deleted by the caller before anything else happens; undefined if there is none. */
   take(): string | undefined;
   /** To be called after an insertion for which nothing was taken. */
   pass(): void;
@@ -31,7 +31,7 @@ export function createOldestKey(entries: { readonly size: number; keys(): Iterat
 }
 
 interface RecentKeys {
-  /** Remembers the key; false where it is remembered already. */
+  /** Remembers the key; false if it is remembered already. */
   add(key: string): boolean;
   has(key: string): boolean;
 }

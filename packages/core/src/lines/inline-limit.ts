@@ -31,7 +31,7 @@ export function isNestedDeeperThan(value: JsonValue, maxDepth: number): boolean 
 }
 
 /**
- * The value, or a string with the first `maxBytes` of its JSON where that is longer, or null where it is nested too
+ * The value, or a string with the first `maxBytes` of its JSON where that is longer, or null if it is nested too
  * deep. `byteLength` is that of its whole JSON, and 0 for the last.
  */
 export function limitJson(value: JsonValue, maxBytes: number): LimitedValue<JsonValue> & { isTooDeep: boolean } {

@@ -8,7 +8,7 @@ import { roundCost, type TokenCounts } from './stream-summary.ts';
 
 export interface SessionStartEvent extends LineEvent {
   type: 'session-start';
-  /** The agent's own id; empty where the line has none. */
+  /** The agent's own id; empty if the line has none. */
   sessionId: string;
   model: string | null;
   tools: string[];
@@ -17,7 +17,7 @@ export interface SessionStartEvent extends LineEvent {
 export interface ToolStartEvent extends LineEvent {
   type: 'tool-start';
   toolName: string;
-  /** Empty where the line has none. */
+  /** Empty if the line has none. */
   toolId: string;
   /** In one short line; empty for tools that have no rule. */
   toolInput: string;
@@ -61,7 +61,7 @@ export interface AgentResultEvent extends LineEvent {
   durationMs: number | null;
   /** Tokens of the stream so far; see StreamSummary.tokens. */
   tokens: TokenCounts;
-  /** Cumulative, the agent's own figure, and what it grew by since the last; null where the agent gives none. */
+  /** Cumulative, the agent's own figure, and what it grew by since the last; null if the agent gives none. */
   costUsd: number | null;
   costDeltaUsd: number | null;
 }

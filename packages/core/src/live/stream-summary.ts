@@ -81,9 +81,9 @@ export interface StreamSummary {
   tokensCover: 'stream' | 'session';
   /** The agent's own total, where it gives one; `tokens` fall short of it where lines hold mere placeholders. */
   reportedTokens: TokenCounts | null;
-  /** The agent's own cumulative cost, the latest; null where it gives none. */
+  /** The agent's own cumulative cost, the latest; null if it gives none. */
   costUsd: number | null;
-  /** The last result, or null where none came. `error` is the agent's code for a failure. */
+  /** The last result, or null if none came. `error` is the agent's code for a failure. */
   lastResult: { success: boolean; error: string | null } | null;
   /** Why the last API response ended, e.g. `end_turn` or `tool_use`. */
   stopReason: string | null;

@@ -16,7 +16,7 @@ const TOKEN = /(?:"(?:[^"\\]|\\.)*"|'[^']*'|\\.|[^\s;&|<>()"'\\])+|[;&|\n()]/gs;
 const COMMAND_END = /^[;&|\n]$/;
 
 /**
- * The first program of a shell command, without its path; null where there is none. Assignments, `sudo` with its flags,
+ * The first program of a shell command, without its path; null if there is none. Assignments, `sudo` with its flags,
  * comment lines, parentheses and a leading `cd` are passed over: `cd /srv && A=1 sudo /usr/bin/git log` is `git`. `cd`
  * alone is `cd`. Nothing is expanded, and a keyword such as `for` counts as a program.
  */
@@ -92,7 +92,7 @@ interface ToolCallTracker {
   addUse(id: string | null, toolUse: ToolUse, origin: ToolUseOrigin): void;
   /** Takes in the tool results of a line. */
   addResults(blocks: readonly BlockContent[]): void;
-  /** Emits the oldest call that waits for its result, without it; false where there is none. */
+  /** Emits the oldest call that waits for its result, without it; false if there is none. */
   closeOldest(): boolean;
   /** Tells the open calls of a message that is final, or whose response has got its name, what they take over from it. */
   settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void;
@@ -257,7 +257,7 @@ function toToolCall(
   };
 }
 
-/** 0 where a clock was set back. */
+/** 0 if a clock was set back. */
 function toDuration(fromMs: number | undefined, toMs: number | undefined): number | null {
   return fromMs === undefined || toMs === undefined ? null : Math.max(0, toMs - fromMs);
 }

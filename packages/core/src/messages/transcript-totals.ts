@@ -25,7 +25,7 @@ export interface TranscriptTotals {
   /** Names of the totals that are beyond their bound: the cost is null then, and the searches stay at the bound. */
   listImplausible(): string[];
   /**
-   * US dollars of the responses that have a price, as an exact decimal: 0 where there are no responses, null where none of
+   * US dollars of the responses that have a price, as an exact decimal: 0 if there are no responses, null if none of
    * them has a price or no usage is known, or all of them together cost more than is plausible.
    */
   toExactCost(): string | null;

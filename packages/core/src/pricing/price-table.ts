@@ -2,7 +2,7 @@ import type { CostByClass, PriceBasis } from '../rows.ts';
 import type { Usage } from '../usage/usage.ts';
 
 export interface PriceQuery {
-  /** As the transcript names it; null where it names none. */
+  /** As the transcript names it; null if it names none. */
   model: string | null;
   /** When the API response was: prices change over time. */
   timestamp: string | null;
@@ -12,9 +12,9 @@ export interface PriceQuery {
 }
 
 export interface Price {
-  /** US dollars, a multiple of 1e-10; null where `basis` is `unpriced`. */
+  /** US dollars, a multiple of 1e-10; null if `basis` is `unpriced`. */
   costUsd: number | null;
-  /** Adds up to `costUsd`; null where `basis` is `unpriced` or `reported`. */
+  /** Adds up to `costUsd`; null if `basis` is `unpriced` or `reported`. */
   costs: CostByClass | null;
   basis: PriceBasis;
 }

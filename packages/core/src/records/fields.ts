@@ -48,7 +48,7 @@ export function toFlag(value: JsonValue | undefined): boolean | undefined {
   return text === 'false' || text === '0' ? false : undefined;
 }
 
-/** US dollars, to the 1e-10 that costs are counted in; null where there are none, or no plausible sum, which is reported. */
+/** US dollars, to the 1e-10 that costs are counted in; null if there are none, or no plausible sum, which is reported. */
 export function readDollars(value: JsonValue | undefined, onInvalid: () => void): number | null {
   if (value === undefined || value === null) return null;
   const dollars = toNumber(value);
@@ -59,7 +59,7 @@ export function readDollars(value: JsonValue | undefined, onInvalid: () => void)
   return null;
 }
 
-/** A whole number of at most `max`; null where there is none, or no plausible one, which is reported. */
+/** A whole number of at most `max`; null if there is none, or no plausible one, which is reported. */
 export function readCount(value: JsonValue | undefined, max: number, onInvalid: () => void): number | null {
   if (value === undefined || value === null) return null;
   const count = toNumber(value);

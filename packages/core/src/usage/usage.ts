@@ -81,7 +81,7 @@ function isSameUsage(one: Usage, other: Usage): boolean {
   );
 }
 
-/** What a message's metadata keeps of its usage beside the four token columns; undefined where there is nothing. */
+/** What a message's metadata keeps of its usage beside the four token columns; undefined if there is nothing. */
 export function toUsageMetadata(usage: Usage): JsonObject | undefined {
   const details: JsonObject = {};
   if (usage.cacheWrite5mTokens > 0) details.cache_write_5m = usage.cacheWrite5mTokens;

@@ -6,7 +6,7 @@ export interface DiskUse {
   databaseBytes: number;
   /** The part of them that search takes. */
   searchBytes: number;
-  /** Write-ahead log, which is not part of the database's size; null where the account may not look. */
+  /** Write-ahead log, which is not part of the database's size; null if the account may not look. */
   walBytes: number | null;
 }
 

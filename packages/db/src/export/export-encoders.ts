@@ -1,6 +1,6 @@
 import type { ExportColumn } from './export-columns.ts';
 
-/** A value of a column: text of text, cost and time, number, boolean, any JSON; null where there is none. */
+/** A value of a column: text of text, cost and time, number, boolean, any JSON; null if there is none. */
 export type ExportValue = unknown;
 
 /** Makes a file of rows, a batch at a time. Each row has a value for each column. */

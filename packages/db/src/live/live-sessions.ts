@@ -13,7 +13,7 @@ export type LiveSessionRow = typeof liveSessions.$inferSelect;
 export const isLiveSession = ({ workspaceId, sessionId }: LiveSessionKey) =>
   and(eq(liveSessions.workspace_id, workspaceId), eq(liveSessions.session_id, sessionId));
 
-/** What a session has of streams, with the number of those that are open; undefined where it never had one. */
+/** What a session has of streams, with the number of those that are open; undefined if it never had one. */
 export async function findLiveSession(
   database: Database,
   key: LiveSessionKey,
@@ -91,7 +91,7 @@ interface DeletedStreams {
 }
 
 /**
- * Deletes all that a session has of streams. Returns what the caller records as to be deleted; undefined where the session
+ * Deletes all that a session has of streams. Returns what the caller records as to be deleted; undefined if the session
  * never had a stream.
  */
 export async function deleteLiveSession(

@@ -44,7 +44,7 @@ export async function findLiveStream(database: Database, key: LiveStreamKey): Pr
   return row;
 }
 
-/** The stream that a transcript was; undefined where it was none. */
+/** The stream that a transcript was; undefined if it was none. */
 export async function findStreamOfTranscript(
   database: Database,
   workspaceId: string,
@@ -74,7 +74,7 @@ type NewLiveStream = Pick<
 
 /**
  * Makes `writer_id` the one that appends to the stream, which is inserted where it is new. Returns the row as it is now,
- * which may be one that has ended; undefined where it is new and the workspace has `maxOpenStreams` open already.
+ * which may be one that has ended; undefined if it is new and the workspace has `maxOpenStreams` open already.
  */
 export async function openLiveStream(
   transaction: Database,
@@ -99,7 +99,7 @@ export async function openLiveStream(
 }
 
 /**
- * Makes `writer_id` the one that appends to an open stream, in place of another; undefined where it is not open. A stream that
+ * Makes `writer_id` the one that appends to an open stream, in place of another; undefined if it is not open. A stream that
  * another key goes on with is no longer the first one's alone.
  */
 async function takeOverLiveStream(
@@ -138,7 +138,7 @@ export async function takeOverSilentStream(
 export type LiveEnding = LiveFigures &
   Pick<LiveStreamRow, 'ended_at' | 'success' | 'aborted' | 'is_counted' | 'error' | 'transcript_id' | 'arrivals'>;
 
-/** Ends an open stream, which then is `closing`; undefined where somebody else has taken it over or ended it. */
+/** Ends an open stream, which then is `closing`; undefined if somebody else has taken it over or ended it. */
 export async function endLiveStream(
   transaction: Database,
   position: LivePosition,

@@ -50,7 +50,7 @@ export async function nameLiveStream(
 
 const toJsonField = (sessionId: string): string => `"sessionId":${JSON.stringify(sessionId)}`;
 
-/** Where whoever has read a stream under its own id up to event `afterId` goes on; undefined where it was not named since. */
+/** Where whoever has read a stream under its own id up to event `afterId` goes on; undefined if it was not named since. */
 export async function findNamedStream(
   database: Database,
   { workspaceId, streamId }: LiveStreamKey,

@@ -21,7 +21,7 @@ export interface StoredStream {
   streamId: string;
   objectKey: string;
   sizeBytes: number;
-  /** Hex; null where it was stored without. */
+  /** Hex; null if it was stored without. */
   sha256: string | null;
 }
 
@@ -61,7 +61,7 @@ export async function* listStoredStreams(database: Database, workspaceId?: strin
   }
 }
 
-/** When the bytes of a transcript came that was a stream; empty where it was none. */
+/** When the bytes of a transcript came that was a stream; empty if it was none. */
 export async function findTranscriptArrivals(
   database: Database,
   workspaceId: string,

@@ -17,7 +17,7 @@ type CompactionKeys = { trigger: string | null };
 export const EVENT_SOURCE = toReportSource('e', { time: 'timestamp' });
 export const EVENT_TABLE = sql`analytics.session_events AS e`;
 
-/** A number among an event's details; null where there is none. */
+/** A number among an event's details; null if there is none. */
 export const detailNumber = (name: string) =>
   sql.raw(`CASE WHEN jsonb_typeof(e.details -> '${name}') = 'number' THEN (e.details ->> '${name}')::float8 END`);
 

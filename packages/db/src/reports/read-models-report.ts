@@ -9,7 +9,7 @@ import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSum
 interface ModelFigures extends UsageFigures {
   is_priced: boolean;
   sessions: number;
-  /** Beginnings of quarters of an hour, ISO 8601; null where no response has a timestamp. */
+  /** Beginnings of quarters of an hour, ISO 8601; null if no response has a timestamp. */
   first_used: string | null;
   last_used: string | null;
 }

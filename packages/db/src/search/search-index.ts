@@ -67,7 +67,7 @@ const MAX_PAUSE_SECONDS = 3600;
 const MAX_CANDIDATES = 1000;
 
 /**
- * Indexes the next blocks of the sessions that wait longest and that no other worker has; undefined where none waits. One
+ * Indexes the next blocks of the sessions that wait longest and that no other worker has; undefined if none waits. One
  * short transaction: a crash leaves the batch undone, and the next call does it. Where it fails, each of its sessions
  * is tried by itself later, and one that fails again waits for ever longer; the failure is thrown.
  */
@@ -278,7 +278,7 @@ export async function countWaitingBlocks(database: Database): Promise<number> {
 /** Sessions that search does not find yet, or not all of. */
 export interface SearchBacklog {
   waitingSessions: number;
-  /** ISO 8601; null where none waits. */
+  /** ISO 8601; null if none waits. */
   oldestWaitingSince: string | null;
   /** Sessions among them whose last attempt failed. */
   failingSessions: number;

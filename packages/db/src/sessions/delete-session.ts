@@ -11,7 +11,7 @@ import { settleSessions } from './settle-sessions.ts';
 
 /**
  * Deletes a session with all of its transcripts and their rows. Returns the keys of the raw objects, which the caller
- * records as to be deleted; empty where the session does not exist. Fails with SQLSTATE 55P03 where the session is busy for 5 s.
+ * records as to be deleted; empty if the session does not exist. Fails with SQLSTATE 55P03 where the session is busy for 5 s.
  */
 export async function deleteSession(transaction: Database, workspaceId: string, sessionId: string): Promise<string[]> {
   // The session may be under ingestion for minutes; waiting requests would use up the connections.

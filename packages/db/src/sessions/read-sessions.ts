@@ -126,7 +126,7 @@ const isLinkedTo = (workspaceId: string, url: string): SQL => sql`${sessions.ses
   SELECT e.session_id FROM analytics.session_events AS e
   WHERE e.workspace_id = ${workspaceId} AND e.kind = 'pull_request' AND e.name = ${url})`;
 
-/** Sessions that have a row of a roll-up by days; undefined where nothing is asked of it. */
+/** Sessions that have a row of a roll-up by days; undefined if nothing is asked of it. */
 function hasCalls(
   { from, to }: SessionFilter,
   workspaceId: string,

@@ -7,7 +7,7 @@ import type { WrittenCheckpoint } from './transcript-writer.ts';
 
 export type CheckpointRow = typeof transcriptCheckpoints.$inferSelect;
 
-/** Where the parse of a row set can go on, its state uncompressed; undefined where it cannot. */
+/** Where the parse of a row set can go on, its state uncompressed; undefined if it cannot. */
 export async function findCheckpoint(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,

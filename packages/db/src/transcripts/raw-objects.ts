@@ -60,7 +60,7 @@ export async function nameRedactedObject(
 }
 
 /**
- * Lets a transcript name another object with the bytes that were uploaded. Returns false where it names another one by
+ * Lets a transcript name another object with the bytes that were uploaded. Returns false if it names another one by
  * now, or retention has deleted its object and no rows are to be made of it.
  */
 export async function replaceRawObject(

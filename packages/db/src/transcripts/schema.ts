@@ -48,7 +48,7 @@ export const transcripts = recountSchema.table(
     status: text().$type<TranscriptStatus>().notNull().default('queued'),
     is_diverged: boolean().notNull().default(false),
     superseded_by: identifier(),
-    /** Under which its rows stand in the bulk tables; null where it has none. A version that grew takes over its beginning's. */
+    /** Under which its rows stand in the bulk tables; null if it has none. A version that grew takes over its beginning's. */
     row_set_id: identifier(),
     attempt_count: integer().notNull().default(0),
     failure_reason: text(),

@@ -15,7 +15,7 @@ export const transcriptFigures = () => ({
   tool_use_count: integer().notNull().default(0),
   thinking_blocks: integer().notNull().default(0),
   subagent_count: integer().notNull().default(0),
-  /** These and the cost are null where the transcript has no usage of what was answered. */
+  /** These and the cost are null if the transcript has no usage of what was answered. */
   ...toColumns(TOKEN_CLASSES, () => bigint({ mode: 'number' }).default(0)),
   /**
    * What the responses cost that have a price: 0 if there are no responses, null if none of them has one. `unpriced_count` says

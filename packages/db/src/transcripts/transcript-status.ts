@@ -8,7 +8,7 @@ import { type TranscriptRow, type TranscriptStatus, transcripts } from './schema
 import { selectActiveTimes } from './transcript-figures.ts';
 import { type IngestCounts, type RowSetKey, toTranscriptFigures } from './transcript-rows.ts';
 
-/** Marks a transcript as being processed and counts the attempt; undefined where there is nothing (more) to do. */
+/** Marks a transcript as being processed and counts the attempt; undefined if there is nothing (more) to do. */
 export async function claimTranscript(
   database: Database,
   workspaceId: string,

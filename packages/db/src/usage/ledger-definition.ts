@@ -3,7 +3,7 @@ import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
 import { transcripts } from '../transcripts/schema.ts';
 import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
 
-/** Columns of the ledger that show disagreement. All are null where the copies agree. */
+/** Columns of the ledger that show disagreement. All are null if the copies agree. */
 const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_usd'];
 
 /**

@@ -19,7 +19,7 @@ export async function listPriceOverrides(database: Database, workspaceId: string
   }));
 }
 
-/** What the workspace calls the currency of its costs; undefined where there is no such workspace. */
+/** What the workspace calls the currency of its costs; undefined if there is no such workspace. */
 export async function findCurrencyLabel(database: Database, workspaceId: string): Promise<string | undefined> {
   const [workspace] = await database
     .select({ currencyLabel: workspaces.currency_label })

@@ -75,9 +75,9 @@ export const usageLedger = recountSchema.table(
     ...responseOrigin(),
     copy_count: integer().notNull(),
     ...responseFigures(),
-    /** What its copies disagree about; null where they agree. */
+    /** What its copies disagree about; null if they agree. */
     disagreements: text().array().$type<Disagreement[]>(),
-    /** What it would cost by the cheapest and by the dearest of its copies; null where they agree. */
+    /** What it would cost by the cheapest and by the dearest of its copies; null if they agree. */
     lowest_cost_usd: usd(),
     highest_cost_usd: usd(),
   },

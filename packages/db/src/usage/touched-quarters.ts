@@ -19,7 +19,7 @@ const MAX_SINGLE_ENTRIES = 200_000;
 interface QuarterSet {
   /** Takes a time, milliseconds since 1970. */
   add(timeMs: number): void;
-  /** Beginnings of the quarters of an hour, milliseconds since 1970; undefined where they are more than 200. */
+  /** Beginnings of the quarters of an hour, milliseconds since 1970; undefined if they are more than 200. */
   toQuarters(): number[] | undefined;
 }
 

@@ -49,7 +49,7 @@ function selectRecountedFigures(workspaceId: string): SQL {
       (name) => `CASE WHEN t.rows_deleted_at IS NULL THEN coalesce(recounted.${name}, 0) ELSE t.${name} END AS ${name}`,
     ).join(', '),
   );
-  // Without a response: null where an answer is there, whose usage nobody knows. Where messages are gone, that stays as it was.
+  // Without a response: null if an answer is there, whose usage nobody knows. Where messages are gone, that stays as it was.
   const ifKnown = (name: string) =>
     sql.raw(`CASE WHEN u.row_set_id IS NOT NULL THEN u.${name} WHEN t.rows_deleted_at IS NOT NULL AND t.tokens_in IS NULL THEN NULL
       WHEN recounted.unmetered_messages > 0 THEN NULL ELSE 0 END`);

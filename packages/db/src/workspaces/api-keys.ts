@@ -120,7 +120,7 @@ interface RotatedKey {
   /** The new secret; the database has its SHA-256. */
   key: string;
   expiresAt: string | null;
-  /** When the secret of before ends; null where it has ended. */
+  /** When the secret of before ends; null if it has ended. */
   previousExpiresAt: string | null;
 }
 

@@ -130,7 +130,7 @@ export async function insertApiKey(database: Database, key: NewApiKey): Promise<
   });
 }
 
-/** Returns false where the workspace has no such key, or it is revoked already. */
+/** Returns false if the workspace has no such key, or it is revoked already. */
 export async function revokeApiKey(
   transaction: Database,
   workspaceId: string,

@@ -16,7 +16,7 @@ type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 export interface StreamComparison {
   /** Its bytes are the beginning of another one, or the same. */
   isContained: boolean;
-  /** Ids of streams that were given up, which are the beginning of it. Empty where it is contained itself. */
+  /** Ids of streams that were given up, which are the beginning of it. Empty if it is contained itself. */
   contains: readonly string[];
   /** Ids of all streams that it was compared with. */
   comparedIds: ReadonlySet<string>;
@@ -99,7 +99,7 @@ async function listCandidates(
   };
 }
 
-/** SHA-256 (hex) of the first `length` bytes of a stream that has ended; undefined where they are not there any more. */
+/** SHA-256 (hex) of the first `length` bytes of a stream that has ended; undefined if they are not there any more. */
 async function hashBeginning(deps: Deps, stream: LiveStreamRow, length: number): Promise<string | undefined> {
   if (stream.state === 'closing') {
     const prefix = hashPrefixes(readStreamBytes(deps, stream), [length]);

@@ -17,7 +17,7 @@ import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 
 /**
  * Deletes one transcript: its rows, its job and its raw object, for good. What it had taken from others, credit for responses or
- * the place of its session's primary version, goes back to them. Returns false where there is no such transcript. Fails where
+ * the place of its session's primary version, goes back to them. Returns false if there is no such transcript. Fails where
  * its session is busy.
  */
 export async function deleteTranscript(
@@ -43,7 +43,7 @@ export async function deleteTranscript(
 const MAX_TRANSCRIPTS = 10_000;
 
 /**
- * Deletes a session's rows and jobs, those of its streams included, and then its raw objects. Returns false where there is no
+ * Deletes a session's rows and jobs, those of its streams included, and then its raw objects. Returns false if there is no
  * such session. The objects go once the transaction has ended, in which they were recorded as to be deleted: a crash or an
  * outage of the store in between leaves them to `finishDeletions`. Fails where the session is busy.
  */

@@ -20,7 +20,7 @@ export interface RepriceProgress {
 const PAGE_SIZE = 500;
 
 /**
- * Prices all ingested transcripts of a workspace again whose rates are of another version than the table's, and yields
+ * Prices again all ingested transcripts of a workspace whose rates are of another version than the table's, and yields
  * each one done. Each is a transaction of its own, so that it can be interrupted and run again. First waits for what is
  * being ingested: it may have been begun with the rates of before. Ends early where the workspace is deleted.
  */

@@ -23,7 +23,7 @@ export interface RequeueAudit {
 
 /**
  * Has a transcript ingested again: its status and a new job, in one transaction. Its rows stay until the new ones
- * replace them. Returns false where there is no such transcript in one of the statuses `from`, or retention has deleted
+ * replace them. Returns false if there is no such transcript in one of the statuses `from`, or retention has deleted
  * its raw object. Without `audit` nobody asked for it, and it is not noted who did.
  */
 export async function requeueTranscript(
@@ -62,7 +62,7 @@ export async function requeueWithin(
 const PAGE_ROWS = 500;
 
 /**
- * Has every transcript of a workspace ingested again whose rows an older parser made, or one with other rules for secrets,
+ * Requeues every transcript of a workspace whose rows an older parser made, or one with other rules for secrets,
  * or whose raw object holds secrets that the workspace does not want there; yields their ids. First waits for what is being
  * ingested: it may have been begun with the settings of before.
  */

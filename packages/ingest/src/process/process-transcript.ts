@@ -54,7 +54,7 @@ const MAX_SESSION_VERSIONS = 10_000;
  * the rows of before or those of after. Takes the session's lock first, so that versions of a session follow one
  * another: a longer version replaces its beginnings, a beginning adds nothing, a diverged one stands beside the others. Where the agent
  * rewrites its sessions, a later version replaces those whose responses it holds.
- * Returns what became of the transcript; undefined where it was deleted, or done by somebody else meanwhile.
+ * Returns what became of the transcript; undefined if it was deleted, or done by somebody else meanwhile.
  *
  * Where the workspace wants that, secrets are taken out of the bytes before they are parsed, and a redacted copy takes the
  * place of the raw object, which is deleted last: what then stays behind after a crash is recorded as to be deleted.

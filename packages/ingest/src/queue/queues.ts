@@ -101,7 +101,7 @@ export async function deleteJobs(
 export interface Backlog {
   /** Jobs that no worker has yet, those that pause between two attempts included. */
   waitingCount: number;
-  /** Since the oldest of them was enqueued; 0 where none waits. */
+  /** Since the oldest of them was enqueued; 0 if none waits. */
   oldestAgeMs: number;
   /** Dead letters that are still to be noted on their transcripts. */
   deadLetterCount: number;

@@ -43,7 +43,7 @@ export async function hashRawObject(
 }
 
 /**
- * Has a transcript ingested again whose raw object was lost or damaged and is whole now: shorter versions of its session that
+ * Requeues a transcript whose raw object was lost or damaged and is whole now: shorter versions of its session that
  * came meanwhile could not be compared with it, and count beside it. Nothing is done where there are none, or retention has
  * deleted its rows, which are not to come back.
  *

@@ -19,7 +19,7 @@ import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
 
 export interface ReceiveRequest {
   workspaceId: string;
-  /** Id of the API key that brings it, or OPERATOR; null where nobody knows. Of a duplicate, the first uploader stays. */
+  /** Id of the API key that brings it, or OPERATOR; null if nobody knows. Of a duplicate, the first uploader stays. */
   uploaderKeyId: string | null;
   /** Where it comes from, and whose work it is, where that is known. */
   machine?: string | undefined;

@@ -189,7 +189,7 @@ async function openHandle(
   }
 }
 
-/** All bytes of a file; undefined where it has become longer than `MAX_WHOLE_BYTES`. */
+/** All bytes of a file; undefined if it has become longer than `MAX_WHOLE_BYTES`. */
 async function readWhole(path: Buffer, followLink: boolean, signal: AbortSignal): Promise<Buffer | undefined> {
   const { handle, stats } = await openHandle(path, followLink, signal);
   if (stats.size <= MAX_WHOLE_BYTES) return await collect(readVersion(handle, stats));

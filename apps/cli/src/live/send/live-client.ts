@@ -31,7 +31,7 @@ interface LiveSending {
 
 /** One stream at one API. Every method rejects with a LiveSendError. */
 export interface LiveClient {
-  /** Bytes that the API has for good; 0 where it does not know the stream. */
+  /** Bytes that the API has for good; 0 if it does not know the stream. */
   readOffset(signal: AbortSignal): Promise<number>;
   send(sending: LiveSending, signal: AbortSignal): Promise<LiveReceipt>;
 }

@@ -14,7 +14,7 @@ interface SendStreamOptions {
   readNote(): NamedNote;
   /** Begins the stream again under another name: the API closed the old one, or does not move it to another session. */
   rename(): Promise<void>;
-  /** The API of the moment; undefined where there is none. */
+  /** The API of the moment; undefined if there is none. */
   findPlace(): Promise<ApiPlace | undefined>;
   /** Told each time that the API cannot be reached. */
   onUnavailable(message: string): void;
@@ -38,7 +38,7 @@ export async function sendStream(options: SendStreamOptions, initialOffset: type
   let offset: number | undefined = initialOffset;
   let retryMs = FIRST_RETRY_MS;
   let isJustRenamed = false;
-  /** The session under which the API has the stream; undefined where that is not known. */
+  /** The session under which the API has the stream; undefined if that is not known. */
   let sentSession: string | undefined;
   try {
     for (;;) {
@@ -104,7 +104,7 @@ async function sendOnce(
   return isLast && receipt.stored_bytes === growth.size ? 'complete' : receipt.stored_bytes;
 }
 
-/** Where to go on; undefined where the API is to be asked. Throws what cannot be helped. */
+/** Where to go on; undefined if the API is to be asked. Throws what cannot be helped. */
 function toRecoveryOffset(error: LiveSendError, offset: number | undefined): number | undefined {
   if (error.code === 'unavailable') return undefined;
   // The same answer again would be no progress.

@@ -22,7 +22,7 @@ export interface SpoolNote {
   /** Null until the stream has named it; until then it is sent under the stream's id. */
   sessionId: string | null;
   target: SpoolTarget;
-  /** Null while the agent runs; stays null where recount was killed. */
+  /** Null while the agent runs; stays null if recount was killed. */
   end: StreamEnd | null;
   /** Why the server will not take it, or null. */
   refusal: string | null;
@@ -65,7 +65,7 @@ export async function measureSpool(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** 0 where there is no such file. */
+/** 0 if there is no such file. */
 export async function readSize(path: string): Promise<number> {
   try {
     return (await stat(path)).size;

@@ -24,7 +24,7 @@ const OPERATING_COMMANDS = new Set(
     .map((name) => `/${name}`),
 );
 
-/** What the user typed on this line, cut to 1,000 characters and `...`; undefined where it holds no such text. */
+/** What the user typed on this line, cut to 1,000 characters and `...`; undefined if it holds no such text. */
 export function toPromptText(record: MessageFields): string | undefined {
   return isByUser(record) ? toTypedText(record.content) : undefined;
 }
@@ -78,7 +78,7 @@ function toTypedCommand(text: string): string | undefined {
   return commandArguments === '' ? name : `${name} ${commandArguments}`;
 }
 
-/** Empty where there is no such element. No regular expression: on long texts that lack the end tag it takes minutes. */
+/** Empty if there is no such element. No regular expression: on long texts that lack the end tag it takes minutes. */
 function toElementText(text: string, tag: string): string {
   const start = text.indexOf(`<${tag}>`);
   const end = text.indexOf(`</${tag}>`, start);

@@ -80,7 +80,7 @@ const TOOL_RESULT_SCALARS = [
 const MAX_SCALAR_LENGTH = 512;
 const MAX_OBJECT_FIELDS = 32;
 
-/** What becomes of a field's value; undefined where nothing does. */
+/** What becomes of a field's value; undefined if nothing does. */
 type Reader = (value: JsonValue) => JsonValue | undefined;
 
 const MESSAGE_READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([

@@ -8,7 +8,7 @@ type OnInvalid = (field: string) => void;
 type ReportedTokens = Pick<ReportedTotals, 'tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write'>;
 
 /**
- * The agent's own total as a `cost-state` or `result` line states it; undefined where it states no cost. Both are
+ * The agent's own total as a `cost-state` or `result` line states it; undefined if it states no cost. Both are
  * cumulative, but a result's `usage` is that of one turn: it is read only where the usage by model is missing.
  * `onInvalid` is told of each field that is there and holds no plausible figure, which counts as none.
  */
