@@ -10,8 +10,8 @@
  *   lookups off (`preferScans`);
  * - before a group of small transcripts, statistics are made if they are old (`refreshStatistics`).
  *
- * Citus must see the workspace to find the node that has it: on its connections the first of these is undone (`showWorkspaces`), and
- * settings go along to the nodes.
+ * Citus must see the workspace to find the node that has it: on its connections the first of these is undone, and the nodes plan
+ * without looking at parameters instead (`adaptToCitus`). Settings go along to the nodes.
  */
 import type pg from 'pg';
 import { type NodePgDatabase, type SQL, sql } from './drizzle.cjs';
@@ -29,15 +29,34 @@ export const toHiddenWorkspace = (workspaceId: string): SQL => sql`(SELECT ${wor
 
 const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
 
-/** Has a connection send statements with the workspaces that they hide as plain parameters. */
-export function showWorkspaces(client: pg.ClientBase): void {
+/**
+ * Has the nodes plan the statements of a transaction without looking at parameters, the workspace's id among them. The
+ * coordinator has to look at it: there the setting is taken back without being sent along. Two queries, as Citus sends on the
+ * whole text of a query that holds a setting.
+ */
+const HIDE_PARAMETERS_FROM_NODES = [
+  'SET LOCAL citus.propagate_set_commands = local; SET LOCAL plan_cache_mode = force_generic_plan',
+  'SET LOCAL citus.propagate_set_commands = none; SET LOCAL plan_cache_mode = DEFAULT',
+];
+
+/**
+ * Has a connection to Citus send statements with the workspaces that they hide as plain parameters, and hide them from the nodes'
+ * planners in transactions that may write. Those that only read are left alone: reports are planned by the values.
+ */
+export function adaptToCitus(client: pg.ClientBase): void {
   const send = client.query.bind(client) as (...query: unknown[]) => unknown;
-  const toShown = (query: unknown): unknown => {
-    if (typeof query === 'string') return query.replace(HIDDEN_WORKSPACE, '$1');
-    const isText = typeof query === 'object' && query !== null && 'text' in query && !('submit' in query);
-    return isText ? { ...query, text: String(query.text).replace(HIDDEN_WORKSPACE, '$1') } : query;
+  const begin = async (...query: unknown[]): Promise<unknown> => {
+    const result = await send(...query);
+    for (const setting of HIDE_PARAMETERS_FROM_NODES) await send(setting);
+    return result;
   };
-  client.query = ((query: unknown, ...rest: unknown[]) => send(toShown(query), ...rest)) as typeof client.query;
+  client.query = ((query: unknown, ...rest: unknown[]) => {
+    if (typeof query === 'string') return send(query.replace(HIDDEN_WORKSPACE, '$1'), ...rest);
+    const isText = typeof query === 'object' && query !== null && 'text' in query && !('submit' in query);
+    if (!isText) return send(query, ...rest);
+    if (query.text === 'begin') return begin(query, ...rest);
+    return send({ ...query, text: String(query.text).replace(HIDDEN_WORKSPACE, '$1') }, ...rest);
+  }) as typeof client.query;
 }
 
 /** Settings until the end of the transaction, on each node that takes part in it. */

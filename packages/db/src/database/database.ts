@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { drizzle, type NodePgDatabase } from '../drizzle.cjs';
-import { showWorkspaces } from '../planner.ts';
+import { adaptToCitus } from '../planner.ts';
 import { createPreparingClient } from './preparing-client.ts';
 
 /** Any drizzle handle: of a pool, of one connection, or of a transaction. */
@@ -68,7 +68,7 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
     onConnect: async (client) => {
       const results: unknown = await client.query(`${KEEP_ALIVE_SETTINGS}; ${SELECT_IS_DISTRIBUTED}`);
       const last = (results as pg.QueryResult<{ is_distributed: boolean }>[]).at(-1);
-      if (last?.rows[0]?.is_distributed) showWorkspaces(client);
+      if (last?.rows[0]?.is_distributed) adaptToCitus(client);
     },
   });
   // Without a listener, a server restart would end the process.

@@ -1,8 +1,10 @@
 import { isOnCitus } from '@recount/local-postgres/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { getTableName } from '../drizzle.cjs';
+import type { Database } from '../database/database.ts';
+import { getTableName, sql } from '../drizzle.cjs';
 import { LOCAL_TABLES, listPlacements } from '../migrations/distribute-tables.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
+import { sessions } from '../transcripts/schema.ts';
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {
@@ -58,3 +60,19 @@ it('has nothing that Citus does not distribute', async () => {
   );
   expect(rows).toEqual([]);
 });
+
+it.runIf(isOnCitus())('has nodes plan what may write without the parameters, and nothing else', async () => {
+  const readMode = async (database: Database): Promise<unknown> => {
+    const { rows } = await database.execute(sql`
+      SELECT current_setting('plan_cache_mode') AS mode, count(*) FROM ${sessions} WHERE workspace_id = ${'none'}`);
+    return rows[0]?.mode;
+  };
+  expect(await pool.withTransaction(readMode)).toBe('force_generic_plan');
+  expect(await pool.withTransaction((transaction) => readOwnMode(transaction))).toBe('auto');
+  expect(await pool.withSnapshot(readMode)).toBe('auto');
+  expect(await readMode(pool.database)).toBe('auto');
+});
+
+async function readOwnMode(database: Database): Promise<unknown> {
+  return (await database.execute(sql`SELECT current_setting('plan_cache_mode') AS mode`)).rows[0]?.mode;
+}

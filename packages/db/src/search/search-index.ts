@@ -227,6 +227,10 @@ async function readBlocks(
           m.is_sidechain OR t.is_subagent AS is_subagent, m.metadata ? 'isCompactSummary' AS is_compact_summary
         FROM taken
         JOIN LATERAL (
+          SELECT is_subagent FROM ${transcripts} AS t
+          WHERE t.workspace_id = ${workspaceId} AND t.row_set_id = taken.row_set_id OFFSET 0
+        ) AS t ON true
+        JOIN LATERAL (
           SELECT b.row_set_id, b.message_id, b.block_order, b.block_type, b.content_text, b.thinking_text, b.tool_name,
             b.tool_input, b.result_text, b.metadata, b.line_number, b.byte_offset, b.byte_length
           FROM ${contentBlocks} AS b
@@ -235,11 +239,14 @@ async function readBlocks(
             AND NOT EXISTS (
               SELECT FROM ${searchDocuments} AS d
               WHERE d.workspace_id = ${workspaceId} AND d.session_id = taken.session_id
-                AND d.message_id = b.message_id AND d.block_order = b.block_order)
+                AND d.message_id = b.message_id AND d.block_order = b.block_order OFFSET 0)
           ORDER BY b.message_id, b.block_order LIMIT ${MAX_BATCH_BLOCKS}
         ) AS b ON true
-        JOIN ${transcriptMessages} AS m ON m.workspace_id = ${workspaceId} AND m.row_set_id = b.row_set_id AND m.id = b.message_id
-        JOIN ${transcripts} AS t ON t.workspace_id = ${workspaceId} AND t.row_set_id = b.row_set_id
+        JOIN LATERAL (
+          SELECT message_type, "timestamp", provider_message_id, uuid, line_number, is_sidechain, metadata
+          FROM ${transcriptMessages} AS m
+          WHERE m.workspace_id = ${workspaceId} AND m.row_set_id = b.row_set_id AND m.id = b.message_id OFFSET 0
+        ) AS m ON true
         ORDER BY taken.number, b.message_id, b.block_order LIMIT ${MAX_BATCH_BLOCKS}
       ) AS next_block
     ) AS block
