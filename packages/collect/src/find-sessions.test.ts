@@ -103,11 +103,10 @@ it('knows places whose patterns are relative and below their bases', () => {
 });
 
 it('names what lies beside the sessions and is not brought', async () => {
-  await write('.claude/history.jsonl', '.claude/projects/p/one/tool-results/a.txt');
+  await write('.claude/projects/p/one/tool-results/a.txt');
   const found = await findSessions({ platform: 'linux', environment: {}, homeFolder });
   expect(found.map(({ place, files }) => [place.holds, place.what, files.length])).toEqual([
     ['aside', 'tool results too large for their transcript', 1],
-    ['aside', 'prompts, also of sessions that are gone', 1],
   ]);
 });
 

@@ -10,6 +10,7 @@ export {
 } from './hooks/hook-settings.ts';
 export { type MatchedFile, matchFiles } from './match-files.ts';
 export { isSessionStore, openSessionStore } from './open-store.ts';
+export { isPromptHistory } from './prompt-history.ts';
 export { findInStores, type ReadSessionsOptions, readSessions } from './read-sessions.ts';
 export { type Disclosure, readHead } from './send/send-file.ts';
 export {

@@ -1,4 +1,5 @@
 import { AGENTS, type Agent } from '@recount/core';
+import { openPromptHistory } from './prompt-history.ts';
 import { isSessionHead, openSessionFolder } from './session-folder.ts';
 import { isSqliteFile, openSqliteStore, type SessionStore } from './session-store.ts';
 
@@ -9,5 +10,7 @@ export async function isSessionStore(path: string): Promise<boolean> {
 
 /** Rejects with a SourceError if the path is no agent's store, or cannot be read. */
 export async function openSessionStore(path: string, agents: readonly Agent[] = AGENTS): Promise<SessionStore> {
-  return openSessionFolder(path, agents) ?? (await openSqliteStore(path, agents));
+  return (
+    openSessionFolder(path, agents) ?? (await openPromptHistory(path, agents)) ?? (await openSqliteStore(path, agents))
+  );
 }

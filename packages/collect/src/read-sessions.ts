@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { AGENTS } from '@recount/core';
 import { type ReadSourcesOptions, readSources, SourceError, type SourceItem } from '@recount/storage/sources';
 import { isSessionStore, openSessionStore } from './open-store.ts';
+import { isPromptHistory } from './prompt-history.ts';
 import { isSessionHead, isSessionPart } from './session-folder.ts';
 import type { SessionMemory } from './session-memory.ts';
 import { isSqliteFile, type SessionStore, type StoredSession } from './session-store.ts';
@@ -28,7 +29,8 @@ export async function* readSessions(
   const known: StoredItems = new Map();
   for (const path of paths) {
     const before = consumedInputBytes;
-    const items = (await isSessionStore(path)) ? readStore(path, options) : readWithStores(path, known, options);
+    const isStore = (await isSessionStore(path)) || (await isPromptHistory(path));
+    const items = isStore ? readStore(path, options) : readWithStores(path, known, options);
     for await (const item of items) {
       consumedInputBytes = before + item.consumedInputBytes;
       const isStored = item.kind === 'transcript' && item.location.includes('!');
@@ -85,7 +87,7 @@ async function* readWithStores(
   options: ReadSessionsOptions,
 ): AsyncGenerator<SourceItem, void> {
   for await (const item of readSources([path], options)) {
-    if (item.kind === 'transcript' && isSessionHead(item.location)) {
+    if (item.kind === 'transcript' && (isSessionHead(item.location) || (await isPromptHistory(item.location)))) {
       for await (const session of readStore(item.location, options)) {
         yield { ...session, consumedInputBytes: item.consumedInputBytes };
       }

@@ -2,6 +2,7 @@ export type {
   Agent,
   Format,
   Platform,
+  PromptHistory,
   SessionBlobs,
   SessionDatabase,
   SessionFolder,
@@ -20,6 +21,7 @@ export {
 } from './agents/identify-transcript.ts';
 export {
   DEFAULT_AGENT_ID,
+  FORMATS_WITHOUT_USAGE,
   findAgentFormat,
   findFormat,
   isRewrittenFormat,
@@ -32,6 +34,7 @@ export {
 export type { TranscriptInput } from './input-chunks.ts';
 export type { Issue, IssueCode, IssueSeverity } from './issues.ts';
 export { readUncutLength } from './lines/cut-mark.ts';
+export { createLineSplitter } from './lines/line-splitter.ts';
 export { MAX_ACTIVE_GAP_MS } from './messages/active-time.ts';
 export { type Arrival, DEFAULT_MAX_INLINE_CONTENT_BYTES, type ParseOptions } from './parse-options.ts';
 export { type LineIssue, type ParseResult, parseTranscript } from './parse-transcript.ts';

@@ -106,6 +106,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     sink.addIssue(issue);
   };
   const context: ReaderContext = { sessionId, maxInlineContentBytes, isUsageOnly: resolved.isUsageOnly, report };
+  if (options.resumeFrom === undefined && findFormat(format)?.format.lacksUsage) totals.addUnmetered();
   const reader = createTranscriptReader(format, context, state.reader);
   state.reader = reader.state;
 

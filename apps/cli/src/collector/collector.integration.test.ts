@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '@recount/api/testing/test-api';
 import { toTranscript } from '@recount/api/testing/transcript-lines';
-import type { SessionList, Transcript, TranscriptList, UsageReport } from '@recount/contract';
+import type { Session, SessionList, Transcript, TranscriptList, UsageReport } from '@recount/contract';
 import { createApiKey, revokeApiKey, verifyUsage } from '@recount/db';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createHome, removeHome, runRecount, startRecount } from '../testing/recount-process.ts';
@@ -386,6 +386,53 @@ describe('a connected machine', () => {
     const pulled = await runRecount(home, ['pull', cwd]);
     expect(pulled.stdout).toContain(toPath(home, 'pulled'));
     expect(await readFile(toPath(home, 'pulled'), 'utf8')).toBe(toTranscript('pulled', 4));
+  });
+
+  it('brings the prompts of sessions whose transcripts are gone, until one comes', async () => {
+    const home = await createHome({});
+    homes.push(home);
+    const toPrompt = (sessionId: string, display: string): string =>
+      `${JSON.stringify({ display, pastedContents: {}, timestamp: Date.UTC(2026, 4, 12), project: '/app', sessionId })}\n`;
+    const history = toPrompt('gone', 'Look for the heron') + toPrompt('kept', 'Hello') + toPrompt('gone', 'And now?');
+    await mkdir(join(home, '.claude/projects/-app'), { recursive: true });
+    await writeFile(join(home, '.claude/history.jsonl'), history);
+    await writeFile(toPath(home, 'kept'), toTranscript('kept', 4));
+    const { key } = await createApiKey(api.database.database, {
+      ...{ workspaceId: HOME_WORKSPACE, name: 'prompts', scopes: ['ingest', 'read'] },
+    });
+    const environment = { RECOUNT_API_KEY: key };
+    const found = await runRecount(home, ['backfill', '--list', '--json']);
+    const places = JSON.parse(found.stdout).places.map((place: Record<string, unknown>) => [
+      place.holds,
+      place.sessions,
+    ]);
+    expect(places).toEqual([
+      ['transcripts', 1],
+      ['prompts', 1],
+    ]);
+    await runRecount(home, ['connect', network.url, '--yes', '--no-hooks', '--machine', 'old'], { environment });
+    await waitForSender(home);
+    await api.work();
+    const lost = await read<Session>('/v1/sessions/gone');
+    expect(lost).toMatchObject({ initial_prompt: 'Look for the heron', project: '/app', machine: 'old' });
+    expect(lost).toMatchObject({ tokens_in: null, cost_estimate_usd: null, total_messages: 2 });
+    expect((await listTranscripts('kept')).map(({ format }) => format)).toEqual(['claude-code']);
+    const usage = await runRecount(home, ['usage', '--json', '--group-by', 'session']);
+    expect(JSON.parse(usage.stdout).rows).toMatchObject([{ session: 'kept' }]);
+    await writeFile(toPath(home, 'gone'), toTranscript('gone', 4));
+    const sent = await runRecount(home, ['send', '--sweep']);
+    expect(sent, sent.stderr).toMatchObject({ exitCode: 0 });
+    await api.work();
+    expect(await read<Session>('/v1/sessions/gone')).toMatchObject({
+      total_messages: 4,
+      tokens_in: expect.any(Number),
+    });
+    expect((await listTranscripts('gone')).map(({ format, status }) => [format, status]).sort()).toEqual([
+      ['claude-code', 'ingested'],
+      ['claude-code-prompts', 'superseded'],
+    ]);
+    const checks = await api.database.withSnapshot((snapshot) => verifyUsage(snapshot, HOME_WORKSPACE));
+    for (const check of checks) expect(check).toMatchObject({ missing: 0, surplus: 0 });
   });
 });
 

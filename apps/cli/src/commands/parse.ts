@@ -83,7 +83,7 @@ async function parse(context: CliContext, file: string, options: ParseCommandOpt
   const longLines = maxLineBytes === undefined ? 'cut' : 'skip';
   const parseOptions: ParseOptions = { format, usageFrom, maxLineBytes, longLines, prices: createListPrices() };
   if (!identity.isRecognised) {
-    note(context, `${file}: ${describeRefusal('unknown-format')}`);
+    note(context, `${file}: ${describeRefusal(identity.isPromptHistory ? 'prompt-history' : 'unknown-format')}`);
     context.exitCode = 1;
   }
   const output = options.format ?? (context.stdout.isTTY ? 'table' : 'json');

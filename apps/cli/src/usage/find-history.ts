@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import {
   findInStores,
   findSessions,
+  isPromptHistory,
   isSessionPart,
   isSessionStore,
   matchFiles,
@@ -64,7 +65,7 @@ async function findBelow({ workingDirectory }: CliContext, paths: readonly strin
     for (const pattern of TRANSCRIPT_PATTERNS)
       for await (const file of matchFiles(path, pattern, (denied) => transcripts.set(denied, toDeniedFile(denied))))
         if (await isSessionStore(file.path)) databases.set(file.path, file);
-        else if (!isSessionPart(file.path)) transcripts.set(file.path, file);
+        else if (!isSessionPart(file.path) && !(await isPromptHistory(file.path))) transcripts.set(file.path, file);
     for (const pattern of DATABASE_PATTERNS)
       for await (const file of matchFiles(path, pattern))
         if (await isSessionStore(file.path)) databases.set(file.path, file);

@@ -62,7 +62,7 @@ export interface CollectorStatus {
   lastError?: { at: string; code: string; message: string };
 }
 
-const isStore = ({ holds }: SessionPlace): boolean => holds === 'database' || holds === 'folder';
+const isStore = ({ holds }: SessionPlace): boolean => ['database', 'folder', 'prompts'].includes(holds);
 
 const SWEEP_INTERVAL_MS = 24 * 3600 * 1000;
 const ANNOUNCE_INTERVAL_MS = 60_000;

@@ -24,13 +24,13 @@ const LINE_FEED = 0x0a;
 
 /**
  * Rewrites a session so that its tokens, tool names, times and ids stay, and no text does: each text becomes as many bytes of
- * filler, so that what is estimated by their lengths stays too. Undefined for a format that recount does not read.
+ * filler, so that what is estimated by their lengths stays too. Undefined for a format that recount does not read, or that has no usage.
  */
 export function toUsageOnly(
   format: string | undefined,
 ): ((source: AsyncIterable<Uint8Array>) => AsyncGenerator<Buffer>) | undefined {
   const found = format === undefined ? undefined : findFormat(format);
-  if (found?.format.createReader === undefined) return undefined;
+  if (found === undefined || found.format.lacksUsage) return undefined;
   return found.format.layout === 'document' ? rewriteDocument : rewriteLines;
 }
 

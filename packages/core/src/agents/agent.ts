@@ -78,6 +78,8 @@ export interface Format {
    * it holds, as one that begins with the bytes of another always does.
    */
   isRewritten?: boolean;
+  /** Whether there is nothing of answers in it, so that nobody can know what they used. */
+  lacksUsage?: boolean;
   /** Formats in which the agent keeps a session with less: a transcript of this one takes the place of those of the same session. */
   outranks?: readonly string[];
   /**
@@ -139,9 +141,9 @@ export type Platform = 'linux' | 'darwin' | 'win32';
 export interface SessionPlace {
   /**
    * `transcripts`: each file is a session, or a sub-agent's. `database`: an SQLite file with one or many sessions, `folder`: the head
-   * of a session that lies in many files; `packages/collect` reads both. `aside`: what lies beside sessions and is not brought; it is listed, so that nobody takes it for kept.
+   * of a session that lies in many files, `prompts`: a file with the prompts of all sessions; `packages/collect` reads these. `aside`: what lies beside sessions and is not brought; it is listed, so that nobody takes it for kept.
    */
-  holds: 'transcripts' | 'database' | 'folder' | 'aside';
+  holds: 'transcripts' | 'database' | 'folder' | 'prompts' | 'aside';
   /** What lies `aside`, for people: `large tool results`. */
   what?: string;
   /** Environment variable with the base folder, or several separated by commas. They take the place of `bases`. */
@@ -231,6 +233,22 @@ export interface SessionBlobs {
   readOrder(root: Uint8Array): string[];
 }
 
+/**
+ * A file of lines in which the agent keeps the prompts of all its sessions, also of those whose transcripts are gone. Data alone:
+ * `packages/collect` writes the prompts of each of these as canonical NDJSON (docs/formats/canonical-ndjson.md).
+ */
+export interface PromptHistory {
+  /** The file's name. */
+  file: string;
+  isLine(line: JsonObject): boolean;
+  /** Field with the session's id. Lines without it are of no session. */
+  session: string;
+  /** Field with the time, milliseconds since 1970. */
+  time: string;
+  /** The transcripts beside it, below its folder: each has the session's id as its name. */
+  transcripts: string;
+}
+
 /** A coding agent: all that recount knows about it is in its folder. */
 export interface Agent {
   /** The one name under which rows, reports, options and the API know it. */
@@ -245,6 +263,8 @@ export interface Agent {
   blobs?: SessionBlobs;
   /** How the files are laid out, if a place holds a `folder`. */
   folder?: SessionFolder;
+  /** Of an agent with a place that holds `prompts`. */
+  promptHistory?: PromptHistory;
   readPath?(path: string): PathIdentity;
   program?: AgentProgram;
 }

@@ -13,12 +13,19 @@ import { toFileIdentity } from './transcript-path.ts';
 /** Bytes from the beginning of a transcript that suffice to identify all known ones: first lines can be long. */
 export const IDENTIFY_HEAD_BYTES = 4 * 1024 * 1024;
 
-/** Why bytes are not taken for a transcript: there are none, or neither lines nor path tell whose it is. */
-export type Refusal = 'empty' | 'unknown-format';
+/** Why bytes are not taken for a transcript: there are none, neither lines nor path tell whose it is, or it has prompts of many sessions. */
+export type Refusal = 'empty' | 'unknown-format' | 'prompt-history';
+
+const REFUSALS: Readonly<Record<Refusal, string>> = {
+  empty: 'empty',
+  'unknown-format': 'not recognised as a transcript of any agent that recount reads',
+  'prompt-history':
+    'a history of prompts, of many sessions: `recount backfill --yes`, where the agent keeps it, brings those whose transcripts are gone',
+};
 
 /** A refusal in the words that every command and the API have for it, after the name of the file. */
 export function describeRefusal(refusal: Refusal): string {
-  return refusal === 'empty' ? 'empty' : 'not recognised as a transcript of any agent that recount reads';
+  return REFUSALS[refusal];
 }
 
 /** Longer first lines are taken for what they begin like. */
@@ -33,6 +40,8 @@ export interface TranscriptIdentity {
   agent: string | undefined;
   /** Whether lines or the path tell whose it is, or else the uploader, who then names agent and session. */
   isRecognised: boolean;
+  /** Whether the lines are prompts of many sessions: see `PromptHistory`. Never recognised. */
+  isPromptHistory: boolean;
   /** Undefined where neither the caller, the path nor a line names it. */
   sessionId: string | undefined;
   isSubagent: boolean;
@@ -59,6 +68,7 @@ export interface IdentifyInput {
  */
 export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInput): TranscriptIdentity {
   const content = readHead(head, path, agent);
+  const isPromptHistory = content.isPromptHistory && !content.isDetected;
   const fromPath = path === undefined ? undefined : readPath(path, content.known?.agent);
   const pathIsTelling = fromPath !== undefined && (fromPath.isSubagent || fromPath.sessionId !== undefined);
   const isSessionNamed = Boolean(sessionId) || content.sessionId !== undefined;
@@ -71,7 +81,8 @@ export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInp
   return {
     format: content.known?.format.id,
     agent: content.known?.agent.id,
-    isRecognised: content.isDetected || pathIsTelling || (agent !== undefined && isSessionNamed),
+    isRecognised: !isPromptHistory && (content.isDetected || pathIsTelling || (agent !== undefined && isSessionNamed)),
+    isPromptHistory,
     sessionId: cut(
       sessionId ||
         (fromPath?.sessionId ??
@@ -107,6 +118,7 @@ interface HeadContent extends ContentIdentity {
   known: KnownFormat | undefined;
   /** Whether the format shows in the bytes, rather than being the uploader's word alone. */
   isDetected: boolean;
+  isPromptHistory: boolean;
 }
 
 function readHead(head: Uint8Array, path: string | undefined, agent: string | undefined): HeadContent {
@@ -116,6 +128,7 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
     parentSessionId: undefined,
     hasMessage: false,
   };
+  let isPromptHistory = false;
   const outline = mayBeDocument(head) ? toOutline(head) : undefined;
   let detected = outline && detectFormat(outline, path, 'document', agent);
   const fallback = agent === undefined ? undefined : findAgentFormat(agent, 'session');
@@ -128,12 +141,13 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
     for (const json of parseJsonLine(line.trim()).values) {
       const value = toEntryObject(json, key);
       if (!isDocument) detected ??= detectFormat(value, path, 'lines', agent);
+      isPromptHistory ||= isJsonObject(value) && AGENTS.some((each) => each.promptHistory?.isLine(value));
       if (isJsonObject(value)) (detected ?? fallback)?.format.identify?.(value, found);
     }
   });
   splitter.push(head);
   splitter.finish();
-  return { ...found, known: detected ?? fallback, isDetected: detected !== undefined };
+  return { ...found, known: detected ?? fallback, isDetected: detected !== undefined, isPromptHistory };
 }
 
 /** The beginning of a line that is longer than the head, as JSON. */

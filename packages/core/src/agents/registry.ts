@@ -24,6 +24,11 @@ export const FORMATS: readonly KnownFormat[] = AGENTS.flatMap((agent) =>
   agent.formats.map((format) => ({ agent, format })),
 );
 
+/** Ids of the formats that have nothing of answers: see `Format`. */
+export const FORMATS_WITHOUT_USAGE: readonly string[] = FORMATS.filter(({ format }) => format.lacksUsage).map(
+  ({ format }) => format.id,
+);
+
 export function findFormat(id: string): KnownFormat | undefined {
   return FORMATS.find(({ format }) => format.id === id);
 }

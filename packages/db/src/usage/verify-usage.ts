@@ -1,3 +1,4 @@
+import { FORMATS_WITHOUT_USAGE } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
 import { contentBlocks, transcriptMessages } from '../messages/schema.ts';
@@ -49,10 +50,13 @@ function selectRecountedFigures(workspaceId: string): SQL {
       (name) => `CASE WHEN t.rows_deleted_at IS NULL THEN coalesce(recounted.${name}, 0) ELSE t.${name} END AS ${name}`,
     ).join(', '),
   );
-  // Without a response: null if an answer is there, whose usage nobody knows. Where messages are gone, that stays as it was.
-  const ifKnown = (name: string) =>
-    sql.raw(`CASE WHEN u.row_set_id IS NOT NULL THEN u.${name} WHEN t.rows_deleted_at IS NOT NULL AND t.tokens_in IS NULL THEN NULL
-      WHEN recounted.unmetered_messages > 0 THEN NULL ELSE 0 END`);
+  const isWithoutUsage = sql`t.format = ANY(${sql.param(FORMATS_WITHOUT_USAGE)}::text[])`;
+  // Without a response: null if an answer is there, or must have been, whose usage nobody knows. Where messages are gone, that stays
+  // as it was.
+  const ifKnown = (name: string) => sql`
+    CASE WHEN u.row_set_id IS NOT NULL THEN u.${sql.raw(name)}
+      WHEN t.rows_deleted_at IS NOT NULL AND t.tokens_in IS NULL THEN NULL
+      WHEN recounted.unmetered_messages > 0 OR ${isWithoutUsage} THEN NULL ELSE 0 END`;
   return sql`
     SELECT t.id, NOT t.is_primary AS is_diverged, ${textFigures},
       coalesce(u.responses, 0) AS api_response_count,

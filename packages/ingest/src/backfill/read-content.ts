@@ -50,12 +50,13 @@ export async function readContent(
 
 /** As uploads are refused, but for a first line too long to be looked at whole. Of documents only those of a known format are transcripts. */
 function toSkipReason(
-  { format, isRecognised }: TranscriptIdentity,
+  { format, isRecognised, isPromptHistory }: TranscriptIdentity,
   head: Buffer,
   { isWhole, path }: { isWhole: boolean; path: string },
 ): Refusal | undefined {
   if (head.length === 0) return 'empty';
   if (format !== undefined) return undefined;
+  if (isPromptHistory) return 'prompt-history';
   if (/\.json$/i.test(path)) return 'unknown-format';
   const hasTellingLine = isWhole || head.includes(LINE_FEED);
   return hasTellingLine && !isRecognised ? 'unknown-format' : undefined;

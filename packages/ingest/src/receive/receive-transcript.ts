@@ -159,6 +159,9 @@ async function requireSessionId(
   if (sizeBytes === 0 && format === undefined && (agent === undefined || sessionId === undefined)) {
     throw new ReceiveError('empty', `The body is ${describeRefusal('empty')}. ${OVERRULE}`);
   }
+  if (identity.isPromptHistory && format === undefined) {
+    throw new ReceiveError('unsupported-format', `The body is ${describeRefusal('prompt-history')}.`);
+  }
   if (identity.sessionId === undefined) {
     throw new ReceiveError('unidentified', 'No session id in the path or the lines: name one with session_id or path');
   }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../rows.ts';
 import type { Agent, AgentProgram, ContentIdentity, Format } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
+import { claudeCodePromptHistory, PROMPTS_FORMAT, promptsFormat } from './prompt-history.ts';
 import { createClaudeCodeReader } from './reader.ts';
 import { readClaudeCodePath } from './transcript-path.ts';
 
@@ -16,8 +17,10 @@ const USAGE_MARKERS = {
 const sessionFormat: Format = {
   id: 'claude-code',
   kind: 'session',
+  outranks: [PROMPTS_FORMAT],
   usageMarkers: USAGE_MARKERS,
   detect(line) {
+    if (claudeCodePromptHistory.isLine(line)) return 0;
     // Others have these fields as well, and are surer of theirs.
     if (typeof line.sessionId === 'string' || ('parentUuid' in line && 'uuid' in line)) return 0.9;
     return typeof line.session_id !== 'string' && SESSION_ONLY_TYPES.has(line.type) ? 0.3 : 0;
@@ -32,6 +35,7 @@ const sessionFormat: Format = {
 const streamFormat: Format = {
   id: 'claude-stream-json',
   kind: 'stream',
+  outranks: [PROMPTS_FORMAT],
   usageMarkers: USAGE_MARKERS,
   // Others write the same shape and are surer of theirs.
   detect: (line) => (typeof line.session_id === 'string' && STREAM_TYPES.has(line.type) ? 0.5 : 0),
@@ -89,9 +93,9 @@ export const claudeCode: Agent = {
       files: ['projects/*/*/tool-results/*'],
     },
     {
-      ...{ holds: 'aside', what: 'prompts, also of sessions that are gone' },
+      ...{ holds: 'prompts', what: 'prompts of sessions whose transcripts are gone' },
       ...{ variable: 'CLAUDE_CONFIG_DIR', bases: ['.claude', '.config/claude'] },
-      files: ['history.jsonl'],
+      files: [claudeCodePromptHistory.file],
     },
     {
       ...{ holds: 'transcripts', bases: COWORK_BASES },
@@ -106,7 +110,8 @@ export const claudeCode: Agent = {
       files: ['local-agent-mode-sessions/*/*/*/audit.jsonl', 'local-agent-mode-sessions/*/*/agent/*/audit.jsonl'],
     },
   ],
-  formats: [sessionFormat, streamFormat],
+  formats: [sessionFormat, streamFormat, promptsFormat],
+  promptHistory: claudeCodePromptHistory,
   readPath: readClaudeCodePath,
   program: claudeCodeProgram,
 };
