@@ -1,15 +1,10 @@
-import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { parse, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
-import type { CollectorStatus, Disclosure, HookChange } from '@recount/collect';
-import type { KeyHolderAnswer } from '@recount/contract';
 import { Command, Option } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
-import { CliError, UsageError } from '../cli-error.ts';
+import { UsageError } from '../cli-error.ts';
 import type { Connection } from '../collector/connection.ts';
-import { formatBytes, formatCountOf, formatTimestamp } from '../terminal/format-values.ts';
 
 interface ConnectOptions {
   keyFile?: string;
@@ -79,11 +74,17 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
   const { applyHooks, removeHooks, toHookCommand, writeHookProgram } = await import('@recount/collect');
   const { startSender } = await import('../collector/send.ts');
   const { toSenderCommand } = await import('../collector/this-machine.ts');
+  const { planChanges, showFound, showPlan } = await import('../collector/connection-plan.ts');
+  const { checkKey, obtainKey } = await import('../collector/api-key.ts');
   const server = url.replace(/\/+$/, '');
   const earlier = await readConnection(context);
   const names = suggestNames();
-  const known = await readKey(context, options, earlier?.url === server ? earlier.key : undefined);
-  const key = known || (await askForKey(context, server, options.machine ?? names.machine));
+  const key = await obtainKey(context, {
+    url: server,
+    keyFile: options.keyFile,
+    known: earlier?.url === server ? earlier.key : undefined,
+    machine: options.machine ?? names.machine,
+  });
   const holder = await checkKey(server, key);
   const folder = toCollectorFolder(context);
   const command = toHookCommand(folder, process.platform);
@@ -130,86 +131,6 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
 const toFolders = ({ workingDirectory, environment }: CliContext, paths: readonly string[] = []): string[] =>
   paths.map((path) => resolve(workingDirectory, path.replace(/^~(?=$|[\\/])/, environment.HOME || homedir())));
 
-/** The scopes are checked now: a key that cannot upload would fail unseen. */
-async function checkKey(url: string, key: string): Promise<KeyHolderAnswer> {
-  const { createApiClient } = await import('../connection/api-client.ts');
-  const holder = await createApiClient({ url, key }).request<KeyHolderAnswer>('/v1/key');
-  if (holder === undefined) throw new CliError(`${url} is a recount of an earlier version: update it first.`);
-  if (!holder.scopes.some((scope) => scope === 'ingest' || scope === 'admin')) {
-    throw new CliError(`The key has the scopes ${holder.scopes.join(', ')}; sending sessions needs ingest.`);
-  }
-  return holder;
-}
-
-/** Empty if the user has none. */
-async function readKey(context: CliContext, { keyFile }: ConnectOptions, known = ''): Promise<string> {
-  if (keyFile !== undefined) {
-    const text = await readFile(resolve(context.workingDirectory, keyFile), 'utf8').catch((error) => {
-      throw new CliError(`Cannot read ${keyFile}: ${(error as NodeJS.ErrnoException).code}`);
-    });
-    return text.trim();
-  }
-  const key = context.environment.RECOUNT_API_KEY || known;
-  if (key || !context.stdin.isTTY) return key;
-  // What is typed is not shown.
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const terminal = createInterface({ input: context.stdin, output: silent, terminal: true });
-  context.stderr.write(
-    'API key (`recount keys create --name laptop --scopes ingest` makes one; Enter without one shows a code): ',
-  );
-  try {
-    return (await terminal.question('')).trim();
-  } finally {
-    terminal.close();
-    context.stderr.write('\n');
-  }
-}
-
-async function askForKey(context: CliContext, url: string, machine: string): Promise<string> {
-  const { fetchKeyByCode } = await import('../collector/device-code.ts');
-  return await fetchKeyByCode(context, url, machine);
-}
-
-async function planChanges(context: CliContext, command: string): Promise<HookChange[]> {
-  const [{ listHookFiles, planHooks }, { toMachine }] = await Promise.all([
-    import('@recount/collect'),
-    import('../collector/this-machine.ts'),
-  ]);
-  return await planHooks(listHookFiles(toMachine(context)), command);
-}
-
-function showPlan(
-  context: CliContext,
-  { url, machine, person, excludes, usageOnly = [], redacts }: Connection,
-  changes: readonly HookChange[],
-  command: string,
-): void {
-  note(context, `Server   ${url}\nMachine  ${machine}\nPerson   ${person ?? ''}`);
-  if (excludes.length > 0) note(context, `Not sent ${excludes.join(', ')}`);
-  if (usageOnly.length > 0) note(context, `Usage only, without texts: ${usageOnly.join(', ')}`);
-  if (redacts) note(context, 'Secrets are taken out before anything is sent.');
-  for (const { file, before, after, problem } of changes) {
-    note(context, '');
-    if (problem !== undefined) {
-      note(
-        context,
-        `${file.path} stays as it is. ${problem}: add the hooks yourself, or run \`recount send\` from cron.`,
-      );
-    } else if (after === undefined) {
-      note(context, `${file.path} has the hooks already.`);
-    } else {
-      note(
-        context,
-        `${file.path}${before === undefined ? ', a new file,' : ''} gets a hook of ${file.label} for each of`,
-      );
-      note(context, `  ${file.events.join(', ')}:`);
-      note(context, `  ${file.toEntry === undefined ? command : JSON.stringify(file.toEntry(command))}`);
-      if (file.hint !== undefined) note(context, file.hint);
-    }
-  }
-  note(context, '');
-}
-
 async function confirm(context: CliContext): Promise<boolean> {
   if (!context.stdin.isTTY) {
     throw new UsageError('Give --yes to have the settings changed so, or --no-hooks to leave them alone.');
@@ -222,85 +143,7 @@ async function confirm(context: CliContext): Promise<boolean> {
   }
 }
 
-/** What would be sent of which session, by reading the beginning of each. */
-async function showFound(context: CliContext, connection: Connection): Promise<void> {
-  const [collect, { toCollectorFolder }, { toMachine }, { createDisclosure }] = await Promise.all([
-    import('@recount/collect'),
-    import('../collector/connection.ts'),
-    import('../collector/this-machine.ts'),
-    import('../collector/disclosure.ts'),
-  ]);
-  const folder = toCollectorFolder(context);
-  const log = await collect.openSentLog(folder.sentLog);
-  const decide = createDisclosure(connection);
-  let sizeBytes = 0;
-  let count = 0;
-  const show = (name: string, disclosure: Disclosure): void => {
-    count += disclosure.kind === 'nothing' ? 0 : 1;
-    const remark =
-      disclosure.kind === 'everything'
-        ? ''
-        : disclosure.kind === 'rewritten'
-          ? disclosure.what
-          : `not: ${disclosure.reason}`;
-    print(context, remark === '' ? name : `${name}  (${remark})`);
-  };
-  for (const { path } of await collect.listChanged(toMachine(context), log)) {
-    const disclosure = decide?.(path.replace(/\.(zst|gz)$/, ''), await collect.readHead(path)) ?? EVERYTHING;
-    show(path, disclosure);
-    if (disclosure.kind !== 'nothing') sizeBytes += (await stat(path)).size;
-  }
-  const memory = await collect.openSessionMemory(folder.databases);
-  for await (const item of collect.readSessions(await collect.listDatabases(toMachine(context)), { memory })) {
-    if (item.kind !== 'transcript') continue;
-    const head: Uint8Array[] = [];
-    for await (const chunk of await item.open()) {
-      if (head.length === 0) head.push(chunk);
-      sizeBytes += chunk.length;
-    }
-    show(item.location, decide?.(item.path, Buffer.concat(head)) ?? EVERYTHING);
-  }
-  note(
-    context,
-    `${formatCountOf(count, 'session')} would be sent, ${formatBytes(sizeBytes)} before they are compressed.`,
-  );
-}
-
-const EVERYTHING: Disclosure = { kind: 'everything' };
-
-async function showConnection(context: CliContext, { json }: ConnectOptions): Promise<void> {
-  const { requireConnection, toCollectorFolder } = await import('../collector/connection.ts');
-  const { listWaiting, openSentLog, readHookNotes, readJson } = await import('@recount/collect');
-  const connection = await requireConnection(context);
-  const folder = toCollectorFolder(context);
-  const status = (await readJson<CollectorStatus>(folder.status)) ?? {};
-  const sent = [...(await openSentLog(folder.sentLog)).files()];
-  const refused = sent.filter(({ transcriptId }) => transcriptId === null);
-  const waiting = (await listWaiting(folder)).length + (await readHookNotes(folder)).length;
-  const { url, machine, person, excludes, usageOnly = [], redacts = false, hookCommand } = connection;
-  const state = {
-    ...{ url, machine, person, excludes, usage_only: usageOnly, redacts, has_hooks: hookCommand !== null, waiting },
-    ...{ sent: sent.length - refused.length, refused: refused.map(({ path, reason }) => ({ path, reason })) },
-    ...{ last_success_at: status.lastSuccessAt ?? null, last_sweep_at: status.lastSweepAt ?? null },
-    last_error: status.lastError ?? null,
-  };
-  if (status.lastError !== undefined) context.exitCode = 1;
-  if (json) return print(context, JSON.stringify(state, null, 2));
-  const toTime = (timestamp: string | undefined): string => formatTimestamp(timestamp ?? null, false) || '–';
-  print(context, `Connected to ${url} as ${machine}, ${person ?? 'nobody in particular'}`);
-  print(context, `Hooks        ${hookCommand === null ? 'none' : connection.hooks.map(({ path }) => path).join(', ')}`);
-  print(
-    context,
-    `Sent         ${formatCountOf(state.sent, 'session file')}, the last at ${toTime(status.lastSuccessAt)}`,
-  );
-  print(context, `Waiting      ${waiting}`);
-  if (usageOnly.length > 0) print(context, `Usage only   ${usageOnly.join(', ')}`);
-  if (redacts) print(context, 'Secrets      are taken out before anything is sent');
-  if (refused.length > 0) {
-    print(context, `Not sent     ${refused.length}`);
-    for (const { path, reason } of refused.slice(0, 10)) print(context, `  ${path}: ${reason}`);
-  }
-  if (status.lastError !== undefined) {
-    print(context, `Last error   ${toTime(status.lastError.at)}: ${status.lastError.message}`);
-  }
+async function showConnection(context: CliContext, { json = false }: ConnectOptions): Promise<void> {
+  const connectionState = await import('../collector/connection-state.ts');
+  await connectionState.showConnection(context, json);
 }

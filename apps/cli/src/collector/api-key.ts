@@ -1,0 +1,58 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
+import type { KeyHolderAnswer } from '@recount/contract';
+import type { CliContext } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
+import { createApiClient } from '../connection/api-client.ts';
+import { fetchKeyByCode } from './device-code.ts';
+
+interface KeyOptions {
+  url: string;
+  /** A file that has the key. */
+  keyFile: string | undefined;
+  /** The key that the machine is connected to the server with. */
+  known: string | undefined;
+  /** Name that an admin who approves a code sees. */
+  machine: string;
+}
+
+/** The key of a file, of RECOUNT_API_KEY, the known one, one that is typed, or one that an admin approves, in this order. */
+export async function obtainKey(context: CliContext, { url, keyFile, known, machine }: KeyOptions): Promise<string> {
+  return (await readKey(context, keyFile, known)) || (await fetchKeyByCode(context, url, machine));
+}
+
+/** Who holds the key. Throws CliError if it cannot upload: later, nobody would see it fail. */
+export async function checkKey(url: string, key: string): Promise<KeyHolderAnswer> {
+  const holder = await createApiClient({ url, key }).request<KeyHolderAnswer>('/v1/key');
+  if (holder === undefined) throw new CliError(`${url} is a recount of an earlier version: update it first.`);
+  if (!holder.scopes.some((scope) => scope === 'ingest' || scope === 'admin')) {
+    throw new CliError(`The key has the scopes ${holder.scopes.join(', ')}; sending sessions needs ingest.`);
+  }
+  return holder;
+}
+
+/** Empty if the user has none. */
+async function readKey(context: CliContext, keyFile: string | undefined, known = ''): Promise<string> {
+  if (keyFile !== undefined) {
+    const text = await readFile(resolve(context.workingDirectory, keyFile), 'utf8').catch((error) => {
+      throw new CliError(`Cannot read ${keyFile}: ${(error as NodeJS.ErrnoException).code}`);
+    });
+    return text.trim();
+  }
+  const key = context.environment.RECOUNT_API_KEY || known;
+  if (key || !context.stdin.isTTY) return key;
+  // What is typed is not shown.
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const terminal = createInterface({ input: context.stdin, output: silent, terminal: true });
+  context.stderr.write(
+    'API key (`recount keys create --name laptop --scopes ingest` makes one; Enter without one shows a code): ',
+  );
+  try {
+    return (await terminal.question('')).trim();
+  } finally {
+    terminal.close();
+    context.stderr.write('\n');
+  }
+}

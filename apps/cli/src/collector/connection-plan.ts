@@ -1,0 +1,85 @@
+import { stat } from 'node:fs/promises';
+import * as collect from '@recount/collect';
+import { type CliContext, note, print } from '../cli-context.ts';
+import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
+import { type Connection, toCollectorFolder } from './connection.ts';
+import { createDisclosure } from './disclosure.ts';
+import { toMachine } from './this-machine.ts';
+
+/** The changes to agents' settings by which they call `command`. */
+export async function planChanges(context: CliContext, command: string): Promise<collect.HookChange[]> {
+  return await collect.planHooks(collect.listHookFiles(toMachine(context)), command);
+}
+
+/** Prints what is connected, and what changes in which settings. */
+export function showPlan(
+  context: CliContext,
+  { url, machine, person, excludes, usageOnly = [], redacts }: Connection,
+  changes: readonly collect.HookChange[],
+  command: string,
+): void {
+  note(context, `Server   ${url}\nMachine  ${machine}\nPerson   ${person ?? ''}`);
+  if (excludes.length > 0) note(context, `Not sent ${excludes.join(', ')}`);
+  if (usageOnly.length > 0) note(context, `Usage only, without texts: ${usageOnly.join(', ')}`);
+  if (redacts) note(context, 'Secrets are taken out before anything is sent.');
+  for (const { file, before, after, problem } of changes) {
+    note(context, '');
+    if (problem !== undefined) {
+      note(
+        context,
+        `${file.path} stays as it is. ${problem}: add the hooks yourself, or run \`recount send\` from cron.`,
+      );
+    } else if (after === undefined) {
+      note(context, `${file.path} has the hooks already.`);
+    } else {
+      note(
+        context,
+        `${file.path}${before === undefined ? ', a new file,' : ''} gets a hook of ${file.label} for each of`,
+      );
+      note(context, `  ${file.events.join(', ')}:`);
+      note(context, `  ${file.toEntry === undefined ? command : JSON.stringify(file.toEntry(command))}`);
+      if (file.hint !== undefined) note(context, file.hint);
+    }
+  }
+  note(context, '');
+}
+
+/** What would be sent of which session, by reading the beginning of each. */
+export async function showFound(context: CliContext, connection: Connection): Promise<void> {
+  const folder = toCollectorFolder(context);
+  const log = await collect.openSentLog(folder.sentLog);
+  const decide = createDisclosure(connection);
+  let sizeBytes = 0;
+  let count = 0;
+  const show = (name: string, disclosure: collect.Disclosure): void => {
+    count += disclosure.kind === 'nothing' ? 0 : 1;
+    const remark =
+      disclosure.kind === 'everything'
+        ? ''
+        : disclosure.kind === 'rewritten'
+          ? disclosure.what
+          : `not: ${disclosure.reason}`;
+    print(context, remark === '' ? name : `${name}  (${remark})`);
+  };
+  for (const { path } of await collect.listChanged(toMachine(context), log)) {
+    const disclosure = decide?.(path.replace(/\.(zst|gz)$/, ''), await collect.readHead(path)) ?? EVERYTHING;
+    show(path, disclosure);
+    if (disclosure.kind !== 'nothing') sizeBytes += (await stat(path)).size;
+  }
+  const memory = await collect.openSessionMemory(folder.databases);
+  for await (const item of collect.readSessions(await collect.listDatabases(toMachine(context)), { memory })) {
+    if (item.kind !== 'transcript') continue;
+    const head: Uint8Array[] = [];
+    for await (const chunk of await item.open()) {
+      if (head.length === 0) head.push(chunk);
+      sizeBytes += chunk.length;
+    }
+    show(item.location, decide?.(item.path, Buffer.concat(head)) ?? EVERYTHING);
+  }
+  note(
+    context,
+    `${formatCountOf(count, 'session')} would be sent, ${formatBytes(sizeBytes)} before they are compressed.`,
+  );
+}
+
+const EVERYTHING: collect.Disclosure = { kind: 'everything' };
