@@ -1,16 +1,14 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import type { ContentBlock, MessageList, SearchResultList, SessionDetail, SessionList } from '@recount/contract';
+import type { SearchResultList, SessionList } from '@recount/contract';
 import { AGENTS } from '@recount/core';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
+import { toMessages, toOverview, toPassages, toSessionMatches, toSessions } from './tool-answers.ts';
 
 /** Asks a route of the API for its JSON; undefined if it answers 404. Rejects with an error whose message is for users. */
 export type AskApi = (path: string, query: Record<string, string | number | undefined>) => Promise<unknown>;
 
-/** Characters of transcripts' text in one answer: about a tenth of what a model takes at once. */
-const MAX_TEXT_LENGTH = 50_000;
-const MAX_PROMPT_LENGTH = 300;
 const MAX_PAGE = 50;
 
 /** Agents take instructions from what they read, and anybody may have written into a transcript. */
@@ -45,8 +43,15 @@ export function createMcpServer(ask: AskApi): McpServer {
         'Past sessions of coding agents: find them with search_sessions or list_sessions, read them with get_session_overview and get_messages, find passages with search_content, and ask what was used with get_usage_summary.',
     },
   );
-  const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+  addSearchTools(server, ask);
+  addSessionTools(server, ask);
+  addUsageTool(server, ask);
+  return server;
+}
 
+const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
+
+function addSearchTools(server: McpServer, ask: AskApi): void {
   server.registerTool(
     'search_sessions',
     {
@@ -78,6 +83,9 @@ export function createMcpServer(ask: AskApi): McpServer {
     },
     ({ query: q, ...rest }) => answer(async () => toPassages(await search(ask, q, rest))),
   );
+}
+
+function addSessionTools(server: McpServer, ask: AskApi): void {
   server.registerTool(
     'list_sessions',
     {
@@ -115,6 +123,9 @@ export function createMcpServer(ask: AskApi): McpServer {
     ({ session_id, ...rest }) =>
       answer(async () => toMessages(found(await ask(`/v1/sessions/${encodeURIComponent(session_id)}/messages`, rest)))),
   );
+}
+
+function addUsageTool(server: McpServer, ask: AskApi): void {
   server.registerTool(
     'get_usage_summary',
     {
@@ -135,7 +146,6 @@ export function createMcpServer(ask: AskApi): McpServer {
     },
     (input) => answer(() => ask('/v1/analytics/usage', input)),
   );
-  return server;
 }
 
 type Input = Record<string, string | number | undefined>;
@@ -157,91 +167,4 @@ function found<Answer>(value: unknown): Answer {
   if (value === undefined)
     throw new Error('There is no such session: list_sessions and search_sessions name those that there are');
   return value as Answer;
-}
-
-const toSnippet = (parts: SearchResultList['results'][number]['snippet']): string =>
-  parts.map(({ text }) => text).join('');
-
-function toPassages({ results, ...rest }: SearchResultList): unknown {
-  return {
-    passages: results.map(({ session_id, message_id, kind, timestamp, project, title, line_number, snippet }) => ({
-      ...{ session_id, message_id, kind, timestamp, project, title, line_number },
-      snippet: toSnippet(snippet),
-    })),
-    ...rest,
-  };
-}
-
-function toSessionMatches({ results, ...rest }: SearchResultList): unknown {
-  const best = new Map<string, SearchResultList['results'][number] & { matches: number }>();
-  for (const result of results) {
-    const known = best.get(result.session_id);
-    if (known === undefined) best.set(result.session_id, { ...result, matches: 1 });
-    else known.matches += 1;
-  }
-  return {
-    sessions: [...best.values()].map(({ session_id, title, project, timestamp, kind, snippet, matches }) => ({
-      ...{ session_id, title, project, timestamp, matches_on_this_page: matches },
-      best_match: { kind, snippet: toSnippet(snippet) },
-    })),
-    ...rest,
-  };
-}
-
-type ListedSession = SessionList['sessions'][number];
-
-const toSession = (session: ListedSession) => ({
-  ...pick(session, ['session_id', 'agent', 'title', 'project', 'git_branch', 'person', 'machine', 'models']),
-  initial_prompt: cut(session.initial_prompt, MAX_PROMPT_LENGTH),
-  ...pick(session, ['is_subagent', 'parent_session_id', 'first_timestamp', 'last_timestamp', 'total_messages']),
-  ...pick(session, ['tokens_in', 'tokens_out', 'cache_read', 'cache_write', 'cost_estimate_usd', 'unpriced_count']),
-});
-
-const toSessions = ({ sessions, next_cursor }: SessionList): unknown => ({
-  sessions: sessions.map(toSession),
-  next_cursor,
-});
-
-function toOverview(session: SessionDetail): unknown {
-  const figures = ['user_messages', 'assistant_messages', 'tool_use_count', 'subagent_count'] as const;
-  const times = ['duration_ms', 'agent_version', 'transcript_count'] as const;
-  return { ...toSession(session), ...pick(session, figures), ...pick(session, times), usage: session.usage };
-}
-
-/** Every message has the same share of the room; its blocks take from that one after the other. */
-function toMessages({ messages, ...rest }: MessageList): unknown {
-  const share = Math.floor(MAX_TEXT_LENGTH / Math.max(1, messages.length));
-  return {
-    ...rest,
-    messages: messages.map((message) => {
-      let room = share;
-      const blocks = message.content_blocks.map((block) => {
-        const text = toText(block);
-        const shown = cut(text, room);
-        room -= shown?.length ?? 0;
-        const { block_type: type, tool_name, is_error } = block;
-        return { type, ...(tool_name !== null && { tool_name }), ...(is_error !== null && { is_error }), text: shown };
-      });
-      const { id, ordinal, message_type, model, timestamp, tokens_out, cost_usd } = message;
-      return { id, ordinal, type: message_type, model, timestamp, tokens_out, cost_usd, blocks };
-    }),
-  };
-}
-
-function toText({ content_text, thinking_text, result_text, tool_input }: ContentBlock): string | null {
-  const input = tool_input === null || tool_input === undefined ? null : JSON.stringify(tool_input);
-  return content_text ?? thinking_text ?? result_text ?? input;
-}
-
-function cut(text: string | null, length: number): string | null {
-  if (text === null || text.length <= length) return text;
-  const end = Math.max(0, length);
-  return `${text.slice(0, end).toWellFormed()}… (${text.length - end} more characters)`;
-}
-
-function pick<Source extends object, Key extends keyof Source>(
-  source: Source,
-  keys: readonly Key[],
-): Pick<Source, Key> {
-  return Object.fromEntries(keys.map((key) => [key, source[key]])) as Pick<Source, Key>;
 }
