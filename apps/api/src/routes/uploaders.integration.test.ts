@@ -145,7 +145,7 @@ describe('machines and persons', () => {
     const answers = await read<{ results: { session_id: string }[] }>('/v1/search?q=answer&machine=desktop');
     expect(answers.results.map(({ session_id }) => session_id)).toEqual(['on desktop']);
     const csv = await (await api.fetch('/v1/export/sessions?machine=laptop')).text();
-    expect(csv.trimEnd().split('\n').at(-1)).toMatch(/,laptop,ada@example\.com,0$/);
+    expect(csv.trimEnd().split('\n').at(-1)).toMatch(/,laptop,ada@example\.com,0,,$/);
     const { rows: responses } = await api.database.database.execute(
       "SELECT machine, person FROM analytics.api_responses WHERE person LIKE 'bob%'",
     );

@@ -4,6 +4,7 @@ import { and, desc, eq, gte, inArray, isNotNull, lt, ne, sql } from '../drizzle.
 import { toHiddenWorkspace } from '../planner.ts';
 import { isReplaced } from '../usage/replaced-usage.ts';
 import { usageEntries } from '../usage/schema.ts';
+import { apiKeys } from '../workspaces/schema.ts';
 import { deleteTranscriptRows } from './delete-transcript.ts';
 import { OPERATOR, type TranscriptRow, transcripts } from './schema.ts';
 import { transcriptFigures } from './transcript-figures.ts';
@@ -69,8 +70,8 @@ interface Replacement {
 
 /**
  * The versions of a session that others take the place of without beginning with their bytes: see `isRewritten` and `outranks` of
- * core's `Format`. What one uploader brought, only they and the operator replace: else anybody could take figures away. Which replaces
- * which follows from the versions alone, so the order of arrival never matters. `written` are the row sets that the transaction has
+ * core's `Format`. What one uploader brought, only they, another key of the same person, and the operator replace: else anybody could
+ * take figures away. Which replaces which follows from the versions and their keys alone, so the order of arrival never matters. `written` are the row sets that the transaction has
  * written, whose old entries are still there.
  */
 export async function listReplacements(
@@ -93,10 +94,12 @@ export async function listReplacements(
   if (versions.length < 2) return [];
   // The latest first: each is replaced by the first that can.
   const inOrder = versions.toSorted(compareVersions);
+  const personOf = await readKeyPersons(transaction, workspaceId, versions);
   const replacements: Replacement[] = [];
   for (const replaced of inOrder.toReversed()) {
     for (const version of inOrder) {
-      if (version.id === replaced.id || !(await replaces(transaction, version, replaced, written))) continue;
+      if (version.id === replaced.id || !mayReplace(version, replaced, personOf)) continue;
+      if (!(await replaces(transaction, version, replaced, written))) continue;
       replacements.push({ replaced, by: version.id });
       break;
     }
@@ -109,14 +112,37 @@ function compareVersions(one: TranscriptRow, other: TranscriptRow): number {
   return toTime(other) - toTime(one) || other.size_bytes - one.size_bytes || (one.sha256 < other.sha256 ? -1 : 1);
 }
 
+/** By the ids of keys, the persons whom they were made for. That says who uploaded; what an upload itself says does not. */
+async function readKeyPersons(
+  transaction: Database,
+  workspaceId: string,
+  versions: readonly TranscriptRow[],
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(versions.flatMap(({ uploader_key_id: id }) => id ?? []))];
+  if (ids.length < 2) return new Map();
+  const keys = await transaction
+    .select({ id: apiKeys.id, person: apiKeys.person })
+    .from(apiKeys)
+    .where(and(eq(apiKeys.workspace_id, toHiddenWorkspace(workspaceId)), inArray(apiKeys.id, ids)));
+  return new Map(keys.flatMap(({ id, person }) => (person === null ? [] : [[id, person] as const])));
+}
+
+function mayReplace(
+  { uploader_key_id: uploader }: TranscriptRow,
+  { uploader_key_id: other }: TranscriptRow,
+  personOf: ReadonlyMap<string, string>,
+): boolean {
+  if (uploader === other || uploader === null || uploader === OPERATOR) return true;
+  const person = personOf.get(uploader);
+  return person !== undefined && person === personOf.get(other ?? '');
+}
+
 async function replaces(
   transaction: Database,
   version: TranscriptRow,
   other: TranscriptRow,
   written: readonly RowSet[],
 ): Promise<boolean> {
-  const { uploader_key_id: uploader } = version;
-  if (uploader !== other.uploader_key_id && uploader !== null && uploader !== OPERATOR) return false;
   if (version.agent !== other.agent) return false;
   if (outranks(version.format, other.format)) return true;
   const isLater = compareVersions(version, other) < 0;

@@ -1,4 +1,4 @@
-import { verifyUsage } from '@recount/db';
+import { createApiKey, verifyUsage } from '@recount/db';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deleteTranscript } from '../maintain/deletions.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation } from '../testing/test-installation.ts';
@@ -19,10 +19,16 @@ interface State {
 }
 
 /** What is there of a session once its versions, by name, have come in the order given. */
-async function ingest(session: string, versions: Record<string, string>, order: readonly string[]): Promise<State> {
+async function ingest(
+  session: string,
+  versions: Record<string, string>,
+  order: readonly string[],
+  uploaders: Record<string, string> = {},
+): Promise<State> {
   const ids = new Map<string, string>();
   for (const name of order) {
-    const { transcript } = await installation.receive(versions[name] ?? '', { sessionId: session });
+    const uploaderKeyId = uploaders[name] ?? null;
+    const { transcript } = await installation.receive(versions[name] ?? '', { sessionId: session, uploaderKeyId });
     ids.set(transcript.id, name);
     await installation.work();
   }
@@ -229,6 +235,35 @@ describe('a stream beside the session that the agent keeps', () => {
         session: { tokens_in: 100, tokens_out: 14, transcript_count: 1 },
         ledger: { responses: 2, tokens_in: 100, tokens_out: 14 },
       });
+    }
+  });
+
+  it('counts once for Codex if two keys of one person brought both, and twice if nobody says that they are one', async () => {
+    const createKey = async (name: string, person: string | null): Promise<string> =>
+      (
+        await createApiKey(installation.database.database, {
+          workspaceId: TEST_WORKSPACE,
+          name,
+          scopes: ['ingest'],
+          person,
+        })
+      ).id;
+    const laptop = await createKey('laptop', 'ada');
+    const desktop = await createKey('desktop', 'ada');
+    const ofBob = await createKey('bob', 'bob');
+    const [unnamed, other] = [await createKey('one', null), await createKey('two', null)];
+    let number = 20;
+    for (const [stream, rollout, responses] of [
+      [laptop, desktop, 2],
+      [laptop, ofBob, 3],
+      [unnamed, other, 3],
+    ] as const) {
+      for (const order of toOrders(['resumed', 'rollout'])) {
+        const session = `0199a213-81c0-7800-8aa1-0000000000${number++}`;
+        const { statuses, ledger } = await ingest(session, toThread(session), order, { resumed: stream, rollout });
+        expect(statuses).toEqual({ resumed: responses === 2 ? 'superseded' : 'ingested', rollout: 'ingested' });
+        expect(ledger).toMatchObject({ responses });
+      }
     }
   });
 
