@@ -46,9 +46,10 @@ it.skipIf(!isSupported)(
       return { transcriptId: path, isDuplicate, sentBytes: text.length };
     };
     const machine = { platform: 'linux', environment: {}, homeFolder: home };
+    const target = { send: receive, sendAttachment: () => Promise.reject(new Error('There are no attachments')) };
     const send = (): Promise<SendResult> =>
       sendSessions(
-        { folder, machine, target: { send: receive }, takeLock: () => ({ release: () => undefined }) },
+        { folder, machine, target, takeLock: () => ({ release: () => undefined }) },
         { settleMs: 20, retryDelayMs: 1, sweeps: true },
       );
     const projects = join(home, '.claude/projects/-app');

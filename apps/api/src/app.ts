@@ -14,6 +14,7 @@ import { addProblemAnswers, answerClientError, answerWithProblem, hasUnreadBody 
 import { addRequestId, addRequestLog, createFrameworkLog, toRequestId } from './plugins/request-log.ts';
 import { addSecurityHeaders } from './plugins/security-headers.ts';
 import { addAnalyticsRoutes } from './routes/analytics.ts';
+import { addAttachmentRoutes } from './routes/attachments.ts';
 import { addAuditRoutes } from './routes/audit.ts';
 import { addDeviceRoutes } from './routes/devices.ts';
 import { addExportRoutes } from './routes/exports.ts';
@@ -109,6 +110,7 @@ export async function addRoutes(app: ApiApp, deps: RouteDependencies, config: Ap
   addSessionRoutes(app, deps);
   addSessionContentRoutes(app, deps);
   addSessionDeletion(app, deps);
+  await addAttachmentRoutes(app, deps, config);
   addDocumentRoutes(app, deps);
   await addShareRoutes(app, deps);
   addAnalyticsRoutes(app, { ...deps, reportTimeoutMs: config.reportTimeoutMs });

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { UploadReceipt } from '@recount/contract';
+import type { AttachmentReceipt, UploadReceipt } from '@recount/contract';
 import { createApiKey, createShare, revokeApiKey } from '@recount/db';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,11 +36,21 @@ beforeAll(async () => {
     const transcript = { session_id: sessionId, transcript_id: receipt.transcript_id, byte_offset: '0' };
     const key = { workspaceId: HOME_WORKSPACE, name: 'asked for', scopes: ['ingest' as const] };
     const { id: key_id } = await createApiKey(api.database.database, key);
-    parameters.set(route, { ...transcript, key_id, workspace_id: HOME_WORKSPACE, ...link });
+    const attachment = route.includes('/attachments') ? await createAttachment(sessionId) : {};
+    // Its answer says what it was asked.
+    const named = route.startsWith('PUT /v1/sessions/') ? { session_id: `named-${index}` } : {};
+    parameters.set(route, { ...transcript, key_id, workspace_id: HOME_WORKSPACE, ...link, ...attachment, ...named });
   }
   await api.work();
 });
 afterAll(() => api.close());
+
+async function createAttachment(sessionId: string): Promise<{ attachment_id: string }> {
+  const path = `/v1/sessions/${sessionId}/attachments?agent=claude-code&path=tool-results/b0.txt`;
+  const response = await api.fetch(path, { method: 'PUT', body: 'private-session attachment' });
+  const { attachment } = (await response.json()) as AttachmentReceipt;
+  return { attachment_id: attachment.id };
+}
 
 async function createLink(sessionId: string): Promise<{ share_id: string; token: string }> {
   const { share, token } = await createShare(api.database.database, {

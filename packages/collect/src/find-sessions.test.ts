@@ -102,11 +102,11 @@ it('knows places whose patterns are relative and below their bases', () => {
   }
 });
 
-it('names what lies beside the sessions and is not brought', async () => {
+it('finds attachments of sessions', async () => {
   await write('.claude/projects/p/one/tool-results/a.txt');
   const found = await findSessions({ platform: 'linux', environment: {}, homeFolder });
   expect(found.map(({ place, files }) => [place.holds, place.what, files.length])).toEqual([
-    ['aside', 'tool results too large for their transcript', 1],
+    ['attachments', undefined, 1],
   ]);
 });
 

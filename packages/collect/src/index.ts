@@ -12,7 +12,7 @@ export { type MatchedFile, matchFiles } from './match-files.ts';
 export { isSessionStore, openSessionStore } from './open-store.ts';
 export { isPromptHistory } from './prompt-history.ts';
 export { findInStores, type ReadSessionsOptions, readSessions } from './read-sessions.ts';
-export { type Disclosure, readHead } from './send/send-file.ts';
+export { type Disclosure, discloseAttachment, readHead } from './send/send-file.ts';
 export {
   type CollectorStatus,
   listChanged,
@@ -22,6 +22,8 @@ export {
   sendSessions,
 } from './send/send-sessions.ts';
 export {
+  type AttachmentDelivery,
+  type AttachmentReceipt,
   DeliveryError,
   type SessionDelivery,
   type SessionReceipt,

@@ -1,3 +1,4 @@
+export * from './attachments.ts';
 export * from './choices.ts';
 export * from './conversation.ts';
 export * from './device.ts';

@@ -5,6 +5,7 @@ import { countField, text, timestampField } from './fields.ts';
 const DOCTOR_FINDING_KINDS = [
   'orphan-object',
   'orphan-stream',
+  'orphan-attachment',
   'missing-object',
   'wrong-size',
   'wrong-content',
@@ -12,6 +13,7 @@ const DOCTOR_FINDING_KINDS = [
   'missing-stream',
   'wrong-stream-size',
   'wrong-stream-content',
+  'damaged-attachment',
   'lost-job',
   'failed-transcript',
   'unfinished-deletion',
@@ -30,6 +32,11 @@ const doctorFindingSchema = z
     workspaceId: z.string().optional(),
     transcriptId: z.string().optional(),
     streamId: z.string().optional(),
+    attachmentId: z.string().optional(),
+    state: z
+      .enum(['missing', 'wrong-size', 'wrong-content', 'unreadable'])
+      .optional()
+      .describe('What is wrong with the object of an attachment'),
     objectKey: z.string().optional().describe('In the raw store'),
     sizeBytes: countField.optional(),
     obstacle: z
@@ -55,6 +62,7 @@ export const doctorReportSchema = z
       objects: countField.describe('Objects of the store whose row was looked for'),
       transcripts: countField.describe('Transcripts whose raw object was looked for'),
       streams: countField,
+      attachments: countField.default(0).describe('Files beside transcripts whose raw object was looked for'),
       checksums: countField.describe('Objects that were read to their end'),
       checksumBytes: countField,
     }),

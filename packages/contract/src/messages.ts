@@ -1,5 +1,6 @@
 import { TOOL_KINDS } from '@recount/core';
 import { z } from 'zod';
+import { attachmentReferenceSchema } from './attachments.ts';
 import { TURN_KINDS } from './choices.ts';
 import { countField, nextCursorField, pageQueryFields, text, timestampField, transcriptIdField } from './fields.ts';
 
@@ -30,6 +31,9 @@ const contentBlockSchema = z
     tool_result_id: z.string().nullable().describe('`tool_use_id` of the tool use that this is the result of'),
     is_error: z.boolean().nullable(),
     result_text: z.string().nullable(),
+    attachment: attachmentReferenceSchema
+      .optional()
+      .describe('Has the whole of a tool’s result, if the text says so and it is stored'),
     metadata: metadata.describe(
       '`truncated` and `original_byte_length` where a text was cut; `GET …/lines/{byte_offset}` has the whole',
     ),

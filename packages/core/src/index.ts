@@ -9,7 +9,18 @@ export type {
   SessionPlace,
   SessionTable,
 } from './agents/agent.ts';
+export {
+  ATTACHMENT_KINDS,
+  type AttachmentKind,
+  type AttachmentReference,
+} from './agents/agent.ts';
 export { AGENTS } from './agents/agents.ts';
+export {
+  findAttachmentReference,
+  identifyAttachment,
+  type KnownAttachment,
+  toAttachmentKind,
+} from './agents/attachments.ts';
 export type { CanonicalHeader } from './agents/canonical-lines.ts';
 export {
   describeRefusal,

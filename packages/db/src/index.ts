@@ -1,3 +1,7 @@
+export * from './attachments/delete-attachments.ts';
+export * from './attachments/insert-attachment.ts';
+export * from './attachments/read-attachments.ts';
+export type { AttachmentRow } from './attachments/schema.ts';
 export {
   checkDatabaseWrite,
   checkRelations,

@@ -50,8 +50,16 @@ export { handleDeadLetter, handleGroup, handleJob, type JobReport } from './proc
 export { createOutageGate, type OutageGate, type OutageGateDeps } from './process/outage-gate.ts';
 export { MAX_GROUPED_BYTES } from './process/process-group.ts';
 export type { ProcessOptions } from './process/process-transcript.ts';
+export { readAttachment } from './raw-objects/read-attachment.ts';
 export type { DuplicateOutcome } from './raw-objects/settle-duplicate.ts';
 export { ReceiveError, type ReceiveErrorCode } from './receive/measure-body.ts';
+export {
+  type AttachmentRequest,
+  DEFAULT_MAX_ATTACHMENT_BYTES,
+  type ReceivedAttachment,
+  type ReceivedAttachmentOutcome,
+  receiveAttachment,
+} from './receive/receive-attachment.ts';
 export {
   DEFAULT_MAX_TRANSCRIPT_BYTES,
   type ReceiveRequest,

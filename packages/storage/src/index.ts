@@ -2,6 +2,8 @@ export { createRawStore } from './create-raw-store.ts';
 export { createFolderRawStore, readDiskSpace } from './folder-raw-store.ts';
 export { peekChunks } from './peek-chunks.ts';
 export {
+  attachmentObjectKey,
+  parseAttachmentObjectKey,
   parseRawObjectKey,
   parseRedactedObjectKey,
   parseStreamObjectKey,

@@ -31,6 +31,7 @@ const ULID_PATTERN = new RegExp(`^${ULID}$`);
 const KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/transcripts/(${ULID})\\.jsonl$`);
 const RECORD_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/workspace\\.json$`);
 const STREAM_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/streams/(${ULID})\\.jsonl$`);
+const ATTACHMENT_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/attachments/(${ULID})$`);
 const REDACTED_KEY_PATTERN = new RegExp(`^workspaces/(${WORKSPACE_ID})/redacted/(${ULID})/${ULID}\\.jsonl$`);
 
 export interface RawObjectKeyParts {
@@ -50,6 +51,12 @@ export function rawObjectKey({ workspaceId, transcriptId }: RawObjectKeyParts): 
 export function streamObjectKey({ workspaceId, streamId }: { workspaceId: string; streamId: string }): string {
   if (!ULID_PATTERN.test(streamId)) throw new RawStoreError('invalid-key', 'The stream id is not a ULID');
   return `${workspacePrefix(workspaceId)}streams/${streamId}.jsonl`;
+}
+
+/** The key of an attachment's raw object. Throws RawStoreError `invalid-key`. */
+export function attachmentObjectKey({ workspaceId, objectId }: { workspaceId: string; objectId: string }): string {
+  if (!ULID_PATTERN.test(objectId)) throw new RawStoreError('invalid-key', 'The id of the object is not a ULID');
+  return `${workspacePrefix(workspaceId)}attachments/${objectId}`;
 }
 
 /**
@@ -99,4 +106,10 @@ export function parseStreamObjectKey(key: string): { workspaceId: string; stream
 export function parseRedactedObjectKey(key: string): RawObjectKeyParts | undefined {
   const [, workspaceId, transcriptId] = REDACTED_KEY_PATTERN.exec(key) ?? [];
   return workspaceId !== undefined && transcriptId !== undefined ? { workspaceId, transcriptId } : undefined;
+}
+
+/** The inverse of `attachmentObjectKey`; undefined for a key that it did not build. */
+export function parseAttachmentObjectKey(key: string): { workspaceId: string; objectId: string } | undefined {
+  const [, workspaceId, objectId] = ATTACHMENT_KEY_PATTERN.exec(key) ?? [];
+  return workspaceId !== undefined && objectId !== undefined ? { workspaceId, objectId } : undefined;
 }

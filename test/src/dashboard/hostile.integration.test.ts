@@ -1,5 +1,8 @@
+import { readFile } from 'node:fs/promises';
+import { toLine } from '@recount/api/testing/transcript-lines';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
+import { PAYLOADS } from './hostile-session.ts';
 import { HOSTILE, uploadSamples } from './samples.ts';
 import { type Dashboard, startDashboard } from './start-dashboard.ts';
 
@@ -57,5 +60,45 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
       await page.locator('main iframe, main script, main style, main form[action], main img[src^=http]').count(),
     ).toBe(0);
     await expect.poll(() => page.locator('main').textContent()).toContain('⟨U+202E⟩');
+  });
+
+  it('shows an attachment that a result points to as text, bounded, and the rest as a download', async () => {
+    const { api } = dashboard;
+    const session = 'with-attachment';
+    const text = `the whole result\n${PAYLOADS.join('\n\n')}\n${'more\n'.repeat(100_000)}last line`;
+    const stored = await api.fetch(`/v1/sessions/${session}/attachments?agent=claude-code&path=tool-results/b1.txt`, {
+      method: 'PUT',
+      body: text,
+    });
+    expect(stored.status).toBe(201);
+    const content = `<persisted-output>\nOutput too large (500KB). Full output saved to: /home/ada/.claude/projects/-app/${session}/tool-results/b1.txt\n\nPreview (first 2KB):\n${PAYLOADS[0]}`;
+    const call = { type: 'tool_use', id: 'toolu_1', name: 'Bash', input: { command: 'make' } };
+    await api.upload(
+      toLine(session, 0) +
+        toLine(session, 1, {
+          message: { id: 'msg-call', role: 'assistant', model: 'claude-sonnet-4-5', content: [call] },
+        }) +
+        toLine(session, 2, {
+          message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content }] },
+        }),
+    );
+    await api.work();
+    const page = await dashboard.open(`/sessions/${session}`);
+    await page.locator('.tool .fold-summary').first().click();
+    await page.getByRole('button', { name: /^Full result, / }).click();
+    const shown = page.locator('pre.plain', { hasText: 'the whole result' });
+    await shown.waitFor();
+    const shownText = (await shown.textContent()) ?? '';
+    expect(shownText).toContain(PAYLOADS[0]);
+    expect(shownText.length).toBeLessThan(300_000);
+    expect(shownText).not.toContain('last line');
+    expect(await page.evaluate('window.hostile')).toBeUndefined();
+    expect(await page.locator('main iframe, main script, main style').count()).toBe(0);
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.locator('.result').getByRole('link', { name: 'Download' }).click(),
+    ]);
+    expect(await readFile(await download.path(), 'utf8')).toBe(text);
+    expect(download.suggestedFilename()).toBe('b1.txt');
   });
 });

@@ -92,6 +92,8 @@ describe('/openapi.json', () => {
       'get /v1/search',
       'get /v1/sessions',
       'get /v1/sessions/{session_id}',
+      'get /v1/sessions/{session_id}/attachments',
+      'get /v1/sessions/{session_id}/attachments/{attachment_id}',
       'get /v1/sessions/{session_id}/changes',
       'get /v1/sessions/{session_id}/checkpoints',
       'get /v1/sessions/{session_id}/costs',
@@ -127,6 +129,7 @@ describe('/openapi.json', () => {
       'post /v1/transcripts/{transcript_id}/reparse',
       'post /v1/workspaces',
       'put /v1/prices',
+      'put /v1/sessions/{session_id}/attachments',
       'put /v1/settings',
       'put /v1/workspaces/{workspace_id}/name',
     ]);

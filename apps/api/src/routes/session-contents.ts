@@ -10,6 +10,7 @@ import {
 } from '@recount/contract';
 import { readSessionCosts } from '@recount/db';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
+import { addAttachments } from '../paging/add-attachments.ts';
 import { readOutline } from '../paging/outline.ts';
 import { listMessagePage } from '../paging/pages.ts';
 import { readSessionChanges } from '../paging/session-changes.ts';
@@ -48,7 +49,8 @@ export function addSessionContentRoutes(app: ApiApp, deps: Pick<ApiDependencies,
         const transcriptId = transcript_id ?? session.primary_transcript_id;
         const rowSetId = await requireRows(snapshot, session, transcriptId);
         const page = await listMessagePage(snapshot, { workspaceId, rowSetId }, { limit, cursor, fromId });
-        return { session_id: session.session_id, transcript_id: transcriptId, ...page };
+        const messages = await addAttachments(snapshot, { workspaceId, agent: session.agent }, page.messages);
+        return { session_id: session.session_id, transcript_id: transcriptId, ...page, messages };
       });
     },
   );

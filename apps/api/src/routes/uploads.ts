@@ -265,7 +265,11 @@ async function handleMultipart(
 }
 
 /** The limits of a request's body, which from now on the client may send. Throws ProblemError where it says too much. */
-function openBody(config: Config, { headers }: FastifyRequest, reply: FastifyReply): BodyLimits {
+export function openBody(
+  config: Pick<Config, 'maxTranscriptBytes' | 'uploadIdleTimeoutMs'>,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+): BodyLimits {
   const maxBodyBytes = config.maxTranscriptBytes + MAX_OVERHEAD_BYTES;
   if (Number(headers['content-length'] ?? 0) > maxBodyBytes) {
     throw new ProblemError('transcript-too-large', `At most ${config.maxTranscriptBytes} bytes are accepted`);

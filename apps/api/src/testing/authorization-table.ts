@@ -45,6 +45,9 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/shares': [401, 401, 401, 401, 403, 200, 200, 200],
   'DELETE /v1/shares/{share_id}': [401, 401, 401, 401, 403, 403, 204, 404],
   'GET /shared/{token}': [200, 200, 200, 200, 200, 200, 200, 200],
+  'PUT /v1/sessions/{session_id}/attachments': [401, 401, 401, 401, 201, 403, 201, 201],
+  'GET /v1/sessions/{session_id}/attachments': [401, 401, 401, 401, 403, 200, 200, 404],
+  'GET /v1/sessions/{session_id}/attachments/{attachment_id}': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/subagents': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/events': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/checkpoints': [401, 401, 401, 401, 403, 200, 200, 404],
@@ -115,6 +118,7 @@ export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => str
   'POST /v1/device/code': (uniqueName) => JSON.stringify({ machine: uniqueName }),
   'POST /v1/device/token': () => '{}',
   'POST /v1/device/approve': () => JSON.stringify({ user_code: 'BBBB-BBBB' }),
+  'PUT /v1/sessions/{session_id}/attachments': (uniqueName) => uniqueName,
   'PUT /v1/prices': () => '{}',
   'PUT /v1/settings': () => '{}',
 };
@@ -122,4 +126,5 @@ export const REQUEST_BODIES: Readonly<Record<string, (uniqueName: string) => str
 export const REQUEST_QUERIES: Readonly<Record<string, string>> = {
   'HEAD /v1/sessions/{session_id}/live': '?stream=01J00000000000000000000000',
   'GET /v1/search': '?q=prompt',
+  'PUT /v1/sessions/{session_id}/attachments': '?agent=claude-code&path=tool-results/b1.txt',
 };

@@ -5,6 +5,8 @@ import { CliError, UsageError } from '../cli-error.ts';
 import { createApiClient } from '../connection/api-client.ts';
 import { createApiTarget, type UploadOrigin } from '../connection/api-target.ts';
 import { type ApiOptions, findApi, NO_API_MESSAGE } from '../connection/find-api.ts';
+import { createApiAttachmentTarget, createDirectAttachmentTarget } from './attachment-targets.ts';
+import type { AttachmentTarget } from './bring-attachments.ts';
 
 export interface TargetOptions extends ApiOptions, UploadOrigin {
   direct?: boolean;
@@ -13,6 +15,7 @@ export interface TargetOptions extends ApiOptions, UploadOrigin {
 
 interface ChosenTarget {
   target: BackfillTarget;
+  attachments: AttachmentTarget;
   /** The same for the same workspace of the same installation; holds no key. */
   id: string;
   close(): Promise<void>;
@@ -31,8 +34,11 @@ export async function chooseTarget(context: CliContext, options: TargetOptions):
   }
   const place = await findApi(context, options);
   if (place === undefined) throw new CliError(NO_TARGET_MESSAGE);
+  const client = createApiClient(place);
+  const origin = { machine: options.machine, person: options.person };
   return {
-    target: createApiTarget(createApiClient(place), { machine: options.machine, person: options.person }),
+    target: createApiTarget(client, origin),
+    attachments: createApiAttachmentTarget(client, origin),
     id: toTargetId(place.url, place.key),
     close: async () => {},
   };
@@ -47,7 +53,8 @@ async function openDirectTarget(context: CliContext, options: TargetOptions): Pr
   try {
     const workspaceId = await findWorkspace(installation.database, options.workspace ?? DEFAULT_WORKSPACE);
     const target = createDirectTarget(installation, { ...options, workspaceId });
-    return { target, id: toTargetId('direct', workspaceId), close: installation.close };
+    const attachments = createDirectAttachmentTarget(installation, { ...options, workspaceId });
+    return { target, attachments, id: toTargetId('direct', workspaceId), close: installation.close };
   } catch (error) {
     await installation.close();
     throw error;

@@ -54,7 +54,7 @@ interface CountedSessions extends FoundSessions {
 
 /** Sub-agents that have files or rows of their own count as sessions. */
 async function countSessions({ agent, place, files }: FoundSessions): Promise<number | undefined> {
-  if (place.holds === 'aside') return 0;
+  if (place.holds === 'aside' || place.holds === 'attachments') return 0;
   if (place.holds === 'transcripts' || place.holds === 'folder') return files.length;
   let count = 0;
   for (const { path } of files) {
@@ -129,6 +129,7 @@ export async function confirmFound(
 }
 
 function toRemark(found: FoundSessions): string {
+  if (found.place.holds === 'attachments') return ' (results and files beside transcripts)';
   if (holdsSessions(found)) return '';
   return ` (${found.place.what ?? 'beside the sessions'}: not brought)`;
 }

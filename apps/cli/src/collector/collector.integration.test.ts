@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createTestApi, HOME_WORKSPACE, type TestApi } from '@recount/api/testing/test-api';
 import { toTranscript } from '@recount/api/testing/transcript-lines';
-import type { Session, SessionList, Transcript, TranscriptList, UsageReport } from '@recount/contract';
+import type { AttachmentList, Session, SessionList, Transcript, TranscriptList, UsageReport } from '@recount/contract';
 import { createApiKey, revokeApiKey, verifyUsage } from '@recount/db';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createHome, removeHome, runRecount, startRecount } from '../testing/recount-process.ts';
@@ -208,6 +208,55 @@ describe('three connected machines', () => {
     });
     await appendFile(toPath(desktop, 'on-laptop'), 'more');
     expect(await runRecount(desktop, ['restore', 'on-laptop'], { environment })).toMatchObject({ exitCode: 1 });
+  });
+
+  it('bring the files beside a transcript, and have them back on another machine', async () => {
+    const laptop = await createMachine('with-files', 'ada');
+    const desktop = await createMachine('without-files', 'ada');
+    const files = {
+      'tool-results/toolu_01.txt': 'a result\n'.repeat(10_000),
+      'subagents/agent-a1.meta.json': '{"agentType":"Explore","description":"look"}',
+      'subagents/workflows/wf_1/journal.jsonl': '{"type":"result","key":"a"}\n',
+    };
+    for (const [name, text] of Object.entries(files)) {
+      const path = join(laptop, '.claude/projects/-app/with-files', name);
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, text);
+    }
+    await runTurn(laptop, 'with-files', 6);
+    await expectStored('with-files', 6);
+    await waitForSender(laptop);
+    await api.work();
+    const list = () => read<AttachmentList>('/v1/sessions/with-files/attachments');
+    const { attachments } = await list();
+    expect(attachments.map(({ path, machine, person }) => [path, machine, person])).toEqual(
+      Object.keys(files)
+        .sort()
+        .map((path) => [path, 'with-files', 'ada']),
+    );
+    const environment = { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: api.keys.read };
+    const restored = await runRecount(desktop, ['restore', 'with-files'], { environment });
+    expect(restored.exitCode, restored.stderr).toBe(0);
+    for (const [name, text] of Object.entries(files)) {
+      expect(await readFile(join(desktop, '.claude/projects/-app/with-files', name), 'utf8')).toBe(text);
+    }
+    // What is there, and differs, stays.
+    const changed = join(desktop, '.claude/projects/-app/with-files/tool-results/toolu_01.txt');
+    await writeFile(changed, 'mine');
+    expect(await runRecount(desktop, ['restore', 'with-files'], { environment })).toMatchObject({ exitCode: 1 });
+    expect(await readFile(changed, 'utf8')).toBe('mine');
+    // A backfill finds all of them there.
+    const projects = join(laptop, '.claude/projects');
+    const options = { environment: { RECOUNT_SERVER: api.url, RECOUNT_API_KEY: api.keys.admin } };
+    const backfilled = await runRecount(laptop, ['backfill', projects, '--json', '--no-wait'], options);
+    expect(JSON.parse(backfilled.stdout)).toMatchObject({
+      attachments: { found: 3, stored: 0, alreadyThere: 3, failed: 0 },
+    });
+    expect((await api.fetch('/v1/sessions/with-files', { method: 'DELETE' })).status).toBe(204);
+    expect((await api.fetch('/v1/sessions/with-files/attachments')).status).toBe(404);
+    const again = await runRecount(laptop, ['backfill', projects, '--json', '--no-wait', '--dry-run'], options);
+    expect(JSON.parse(again.stdout)).toMatchObject({ attachments: { found: 3, stored: 3 } });
+    expect((await api.fetch('/v1/sessions/with-files/attachments')).status).toBe(404);
   });
 
   it('bring the same session once', async () => {

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import * as collect from '@recount/collect';
+import { identifyAttachment } from '@recount/core';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { formatBytes, formatCountOf } from '../terminal/format-values.ts';
 import { type Connection, toCollectorFolder } from './connection.ts';
@@ -62,7 +63,11 @@ export async function showFound(context: CliContext, connection: Connection): Pr
     print(context, remark === '' ? name : `${name}  (${remark})`);
   };
   for (const { path } of await collect.listChanged(toMachine(context), log)) {
-    const disclosure = decide?.(path.replace(/\.(zst|gz)$/, ''), await collect.readHead(path)) ?? EVERYTHING;
+    const attachment = identifyAttachment(path);
+    const disclosure =
+      attachment === undefined
+        ? (decide?.(path.replace(/\.(zst|gz)$/, ''), await collect.readHead(path)) ?? EVERYTHING)
+        : await collect.discloseAttachment(decide, path, attachment);
     show(path, disclosure);
     if (disclosure.kind !== 'nothing') sizeBytes += (await stat(path)).size;
   }
@@ -76,10 +81,7 @@ export async function showFound(context: CliContext, connection: Connection): Pr
     }
     show(item.location, decide?.(item.path, Buffer.concat(head)) ?? EVERYTHING);
   }
-  note(
-    context,
-    `${formatCountOf(count, 'session')} would be sent, ${formatBytes(sizeBytes)} before they are compressed.`,
-  );
+  note(context, `${formatCountOf(count, 'file')} would be sent, ${formatBytes(sizeBytes)} before they are compressed.`);
 }
 
 const EVERYTHING: collect.Disclosure = { kind: 'everything' };

@@ -28,9 +28,11 @@ export function createDisclosure({
     if (usageOnlyEverywhere || usageOnly.some((folder) => isBelow(project ?? '', folder))) {
       const rewrite = toUsageOnly(format);
       if (rewrite === undefined) return { kind: 'nothing', reason: 'its usage alone cannot be told' };
-      return { kind: 'rewritten', what: 'usage only', rewrite };
+      return { kind: 'rewritten', what: 'usage only', rewrite, takesAttachments: false };
     }
-    return redacts ? { kind: 'rewritten', what: 'without secrets', rewrite: redact } : { kind: 'everything' };
+    return redacts
+      ? { kind: 'rewritten', what: 'without secrets', rewrite: redact, takesAttachments: true }
+      : { kind: 'everything' };
   };
 }
 

@@ -1,7 +1,13 @@
 import { Readable } from 'node:stream';
 import { constants, createZstdCompress } from 'node:zlib';
-import { DeliveryError, type SessionDelivery, type SessionReceipt, type SessionTarget } from '@recount/collect';
-import { MAX_PATH_LENGTH, type UploadReceipt } from '@recount/contract';
+import {
+  type AttachmentDelivery,
+  DeliveryError,
+  type SessionDelivery,
+  type SessionReceipt,
+  type SessionTarget,
+} from '@recount/collect';
+import { type AttachmentReceipt, MAX_PATH_LENGTH, type UploadReceipt } from '@recount/contract';
 import { BackfillTargetError } from '@recount/ingest/backfill-target';
 import type { ApiClient } from '../connection/api-client.ts';
 
@@ -69,6 +75,15 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
   };
 
   return {
+    async sendAttachment(delivery, signal) {
+      try {
+        const receipt = await sendAttachment(client, delivery, { machine, person: person ?? undefined }, signal);
+        return { attachmentId: receipt.attachment.id, isDuplicate: receipt.outcome !== 'stored' };
+      } catch (error) {
+        if (!(error instanceof BackfillTargetError)) throw error;
+        throw new DeliveryError(error.code, error.message, { cause: error });
+      }
+    },
     async send(delivery, signal) {
       try {
         const added = delivery.base && (await sendAdded(delivery, delivery.base, signal));
@@ -79,6 +94,28 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
       }
     },
   };
+}
+
+/** Rejects with a BackfillTargetError. */
+export async function sendAttachment(
+  client: ApiClient,
+  { agent, sessionId, path, modifiedAtMs, sha256, open }: AttachmentDelivery,
+  origin: { machine?: string | undefined; person?: string | undefined },
+  signal: AbortSignal | undefined,
+): Promise<AttachmentReceipt> {
+  const receipt = await client.request<AttachmentReceipt>(`/v1/sessions/${encodeURIComponent(sessionId)}/attachments`, {
+    method: 'PUT',
+    query: { ...origin, agent, path, modified_at: new Date(modifiedAtMs).toISOString() },
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-encoding': 'zstd',
+      'unencoded-digest': `sha-256=:${Buffer.from(sha256, 'hex').toString('base64')}:`,
+    },
+    body: compress(open()),
+    signal,
+  });
+  if (receipt === undefined) throw new BackfillTargetError('rejected', 'The server is too old to take attachments');
+  return receipt;
 }
 
 function toReceipt(receipt: UploadReceipt | undefined, sentBytes: number): SessionReceipt {

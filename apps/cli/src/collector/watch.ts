@@ -144,7 +144,7 @@ function listWatched(context: CliContext) {
       .filter(({ place }) => place.holds === kind)
       .flatMap(({ place, folder }) => place.files.map((file) => ({ folder, pattern: toPattern(file) })));
   return {
-    transcripts: listOf('transcripts', (file) => file),
+    transcripts: [...listOf('transcripts', (file) => file), ...listOf('attachments', (file) => file)],
     databases: [...listOf('database', (file) => `${file}*`), ...listOf('folder', (file) => file)],
   };
 }

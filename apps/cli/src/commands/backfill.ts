@@ -1,4 +1,6 @@
+import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
+import type { AttachmentReport } from '../backfill/bring-attachments.ts';
 import type { TargetOptions } from '../backfill/choose-target.ts';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
@@ -72,16 +74,17 @@ const collect = (value: string, values: string[]): string[] => [...values, value
 async function backfill(context: CliContext, given: string[], options: BackfillCommandOptions): Promise<void> {
   const paths = given.length > 0 ? checkGiven(given, options) : await choosePaths(context, options);
   if (paths === undefined) return;
-  const [{ backfillWithProgress }, { formatReport }] = await Promise.all([
+  const [{ backfillWithProgress }, { formatReport }, { bringAttachments, isAttachmentPath }] = await Promise.all([
     import('../backfill/backfill-with-progress.ts'),
     import('../backfill/format-report.ts'),
+    import('../backfill/bring-attachments.ts'),
   ]);
   const isDryRun = options.dryRun ?? false;
   const signal = context.listenForInterruption();
   const chosen = await openTarget(context, options);
   try {
     const { report, elapsedMs, refused } = await backfillWithProgress(context, {
-      paths,
+      paths: paths.filter((path) => !isAttachmentPath(path)),
       target: chosen?.target,
       targetId: options.rescan ? undefined : chosen?.id,
       sinceMs: options.since,
@@ -91,17 +94,41 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
       namesSkipped: options.verbose,
       signal,
     });
+    const attachments = await bringAttachments(
+      paths.map((path) => resolve(context.workingDirectory, path)),
+      {
+        target: chosen?.attachments,
+        sinceMs: options.since,
+        isDryRun,
+        signal,
+        onFile: options.verbose ? (path) => note(context, `attachment: ${path}`) : undefined,
+      },
+    );
+    if (signal.aborted) report.isInterrupted = true;
     if (options.json)
-      print(context, JSON.stringify({ ...report, isDryRun, elapsedMs: Math.round(elapsedMs) }, null, 2));
+      print(context, JSON.stringify({ ...report, attachments, isDryRun, elapsedMs: Math.round(elapsedMs) }, null, 2));
     else for (const line of formatReport(report, elapsedMs, isDryRun)) print(context, line);
+    if (!options.json) showAttachments(context, attachments, isDryRun);
     if (report.skipped > refused && !options.verbose && !options.json)
       note(context, '--verbose names what is skipped.');
     if (report.isInterrupted) note(context, 'Interrupted: run it again, and it goes on where it was.');
-    if (report.failed + refused > 0) context.exitCode = 1;
+    if (report.failed + attachments.failed + refused > 0) context.exitCode = 1;
     if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
   } finally {
     await chosen?.close();
   }
+}
+
+function showAttachments(
+  context: CliContext,
+  { found, stored, alreadyThere, failed, failures }: AttachmentReport,
+  isDryRun: boolean,
+): void {
+  if (found === 0) return;
+  const parts = [`${stored} ${isDryRun ? 'would be stored' : 'stored'}`, `${alreadyThere} already there`];
+  if (failed > 0) parts.push(`${failed} failed`);
+  print(context, `Attachments (results and files beside transcripts): ${parts.join(', ')}`);
+  for (const { location, reason } of failures) note(context, `recount: ${location}: ${reason}`);
 }
 
 function checkGiven(given: string[], options: BackfillCommandOptions): string[] {

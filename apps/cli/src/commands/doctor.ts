@@ -151,7 +151,11 @@ function describeCounts(
   { skipped, ...checked }: DoctorCounts,
   { checksums, minAgeMs }: { checksums: boolean; minAgeMs: number },
 ): string[] {
-  const looked = [formatCountOf(checked.transcripts, 'transcript'), formatCountOf(checked.streams, 'stream')];
+  const looked = [
+    formatCountOf(checked.transcripts, 'transcript'),
+    formatCountOf(checked.streams, 'stream'),
+    formatCountOf(checked.attachments, 'attachment'),
+  ];
   const read = `${formatCountOf(checked.checksums, 'raw object')} read, ${formatBytes(checked.checksumBytes)}`;
   const age = formatDuration(minAgeMs);
   const left: [count: number, what: string][] = [
@@ -181,6 +185,13 @@ function toSummary(findings: readonly unknown[], seriousCount: number, isMendabl
 
 const HEALING = 'upload the same file again (`recount upload FILE`), which puts it in its place, or put a backup there';
 
+const ATTACHMENT_STATES = {
+  missing: 'lost',
+  'wrong-size': 'of another size than the file',
+  'wrong-content': 'no longer what was stored',
+  unreadable: 'not readable to its end',
+} as const;
+
 /** One line for people. */
 function describeFinding(finding: Finding | RebuildFinding): string {
   switch (finding.kind) {
@@ -206,6 +217,10 @@ function describeFinding(finding: Finding | RebuildFinding): string {
       return `stream ${finding.streamId}: its object has ${finding.sizeBytes} bytes, which is not what was sent`;
     case 'wrong-stream-content':
       return `stream ${finding.streamId}: the bytes of its object ${finding.objectKey} have changed since they were stored, or cannot be read: put a backup in its place`;
+    case 'orphan-attachment':
+      return `orphan attachment ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'has its row again, or was not needed' : 'no session names it'}`;
+    case 'damaged-attachment':
+      return `attachment ${finding.attachmentId}: its object ${finding.objectKey} is ${ATTACHMENT_STATES[finding.state]}: uploading the same file again heals it`;
     case 'unfinished-deletion':
       return `${finding.objectKey} was to be deleted, and that was cut short: ${finding.fixed ? 'deleted' : 'a worker deletes it within the hour'}`;
     case 'search-behind':

@@ -4,7 +4,7 @@ import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { SessionDetail, SessionList, Transcript } from '@recount/contract';
+import type { Attachment, AttachmentList, SessionDetail, SessionList, Transcript } from '@recount/contract';
 import { Command } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
@@ -32,7 +32,8 @@ export function createRestoreCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-The session's sub-agents are written, too. A file that is there already, and has other bytes, stays.
+The session's sub-agents are written, too, and the files that its agent keeps beside transcripts, such as results too large for
+them. A file that is there already, and has other bytes, stays.
 
 Examples:
   $ recount restore 0b7f6c1e-… && claude --resume 0b7f6c1e-…
@@ -119,7 +120,7 @@ async function restoreSession(
     import('../collector/this-machine.ts'),
     import('../restore/restored-path.ts'),
   ]);
-  const transcripts = [session];
+  const transcripts: (typeof session)[] = [session];
   const subagents = `/v1/sessions/${encodeURIComponent(session.session_id)}/subagents`;
   for await (const subagent of listSessions(client, subagents)) transcripts.push(subagent);
   for (const { primary_transcript_id } of transcripts) {
@@ -129,7 +130,44 @@ async function restoreSession(
       project: options.project && resolve(context.workingDirectory, options.project),
       folder: options.to && resolve(context.workingDirectory, options.to),
     });
-    await writeTranscript(context, place, transcript, path, options.force ?? false);
+    const force = options.force ?? false;
+    await writeTranscript(context, place, transcript, path, force);
+    await restoreAttachments(context, { place, client }, { transcript, path }, force);
+  }
+}
+
+/** Of several states of one file, brought by several uploaders, that of the transcript's uploader, else the one that came first. */
+async function restoreAttachments(
+  context: CliContext,
+  { place, client }: { place: ApiPlace; client: ApiClient },
+  { transcript, path: transcriptPath }: { transcript: Transcript; path: string },
+  force: boolean,
+): Promise<void> {
+  const { toRestoredAttachmentPath } = await import('../restore/restored-path.ts');
+  const attachments = await listAttachments(client, transcript.session_id);
+  const isPreferred = ({ uploader_key_id }: Attachment): boolean => uploader_key_id === transcript.uploader_key_id;
+  for (const states of Map.groupBy(attachments, ({ path }) => path).values()) {
+    const attachment = states.find(isPreferred) ?? states[0];
+    const path = attachment && toRestoredAttachmentPath(transcriptPath, attachment);
+    if (attachment === undefined || path === undefined) continue;
+    const { id, session_id: sessionId, sha256, stored_sha256, modified_at } = attachment;
+    await writeBytes(context, place, path, {
+      source: `/v1/sessions/${encodeURIComponent(sessionId)}/attachments/${id}`,
+      expected: stored_sha256 ?? sha256,
+      modifiedAt: modified_at,
+      force,
+    });
+  }
+}
+
+async function listAttachments(client: ApiClient, sessionId: string): Promise<Attachment[]> {
+  const attachments: Attachment[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const path = `/v1/sessions/${encodeURIComponent(sessionId)}/attachments`;
+    const list = await client.request<AttachmentList>(path, { query: { limit: PAGE_LIMIT, cursor } });
+    attachments.push(...(list?.attachments ?? []));
+    cursor = list?.next_cursor ?? undefined;
+    if (cursor === undefined) return attachments;
   }
 }
 
@@ -153,15 +191,44 @@ async function writeTranscript(
   path: string,
   force: boolean,
 ): Promise<void> {
-  const expected = transcript.stored_sha256 ?? transcript.sha256;
+  const isWritten = await writeBytes(context, place, path, {
+    source: `/v1/transcripts/${transcript.id}/raw`,
+    expected: transcript.stored_sha256 ?? transcript.sha256,
+    modifiedAt: transcript.last_timestamp ?? transcript.created_at,
+    force,
+  });
+  if (isWritten && transcript.stored_sha256 !== null)
+    note(context, 'Secrets were taken out of it before it was stored.');
+}
+
+interface WrittenFile {
+  /** Path of the API that gives the bytes. */
+  source: string;
+  /** SHA-256 (hex) of them. */
+  expected: string;
+  modifiedAt: string;
+  /** Writes over a file with other bytes. */
+  force: boolean;
+}
+
+/** False if the file was there with these bytes. Throws CliError if it has others, or other ones came. */
+async function writeBytes(
+  context: CliContext,
+  place: ApiPlace,
+  path: string,
+  { source, expected, modifiedAt, force }: WrittenFile,
+): Promise<boolean> {
   if (!force && (await stat(path).catch(() => undefined)) !== undefined) {
-    if ((await hashFile(path)) === expected) return note(context, `${path} is there already.`);
+    if ((await hashFile(path)) === expected) {
+      note(context, `${path} is there already.`);
+      return false;
+    }
     throw new CliError(
       `${path} is there, and has other bytes: give --force to write over it, or --to for another place.`,
     );
   }
   const { download } = await import('../connection/download.ts');
-  const response = await download(place, `/v1/transcripts/${transcript.id}/raw`, {});
+  const response = await download(place, source, {});
   await mkdir(dirname(path), { recursive: true });
   const unfinished = `${path}.unfinished`;
   const hash = createHash('sha256');
@@ -174,15 +241,15 @@ async function writeTranscript(
   try {
     await pipeline(response, hashing, createWriteStream(unfinished, { mode: 0o600 }));
     if (hash.digest('hex') !== expected)
-      throw new CliError(`The bytes of ${transcript.id} are not those that were stored: run recount doctor.`);
-    const time = new Date(transcript.last_timestamp ?? transcript.created_at);
+      throw new CliError(`The bytes for ${path} are not those that were stored: run recount doctor.`);
+    const time = new Date(modifiedAt);
     await utimes(unfinished, time, time);
     await rename(unfinished, path);
   } finally {
     await rm(unfinished, { force: true });
   }
   print(context, path);
-  if (transcript.stored_sha256 !== null) note(context, 'Secrets were taken out of it before it was stored.');
+  return true;
 }
 
 async function hashFile(path: string): Promise<string> {

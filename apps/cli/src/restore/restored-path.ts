@@ -1,7 +1,7 @@
 import { basename, extname, join } from 'node:path';
 import { type Machine, toBaseFolders } from '@recount/collect';
-import type { Transcript } from '@recount/contract';
-import { AGENTS } from '@recount/core';
+import type { Attachment, Transcript } from '@recount/contract';
+import { AGENTS, toAttachmentKind } from '@recount/core';
 import { CliError } from '../cli-error.ts';
 
 /**
@@ -31,4 +31,16 @@ export function toRestoredPath(
   }
   if (folder !== undefined) return join(folder, `${basename(sessionId).replaceAll(/[^\w.-]/g, '_')}.jsonl`);
   throw new CliError(`recount does not know where ${id} would look for ${sessionId}: name a folder with --to.`);
+}
+
+/**
+ * Where this machine's agent looks for a file that lies in the folder of a session whose transcript is at `transcriptPath`. Undefined if
+ * the agent keeps no such file: the path is what an uploader said, and must not lead elsewhere.
+ */
+export function toRestoredAttachmentPath(
+  transcriptPath: string,
+  { agent, path }: Pick<Attachment, 'agent' | 'path'>,
+): string | undefined {
+  if (!transcriptPath.endsWith('.jsonl') || toAttachmentKind(agent, path) === undefined) return undefined;
+  return join(transcriptPath.slice(0, -'.jsonl'.length), ...path.split('/'));
 }

@@ -9,6 +9,7 @@ import {
 } from '@recount/contract/conversation';
 import { lazy, type ReactNode, Suspense, useContext } from 'react';
 import { formatBytes, formatDuration } from '../format/values.ts';
+import { AttachedResult } from './attached-result.tsx';
 import { Code } from './code.tsx';
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain, Terminal } from './fold.tsx';
@@ -181,6 +182,7 @@ export function Result({ block, kind }: { block: ContentBlock; kind: ContentBloc
         />
       )}
       <WholeLine block={block} />
+      <AttachedResult block={block} />
       <ImagesOf block={block} />
     </div>
   );

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { identifyAttachment, type KnownAttachment } from '@recount/core';
 import { SourceError } from '@recount/storage/sources';
 import { decompress } from '@recount/storage/sources/decompress';
 import type { SentFile, SentLog } from '../spool/sent-log.ts';
@@ -17,7 +18,13 @@ export type Disclosure =
   | { kind: 'everything' }
   | { kind: 'nothing'; reason: string }
   /** Other bytes than the agent's, which begin alike when more is added. */
-  | { kind: 'rewritten'; what: string; rewrite(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> };
+  | {
+      kind: 'rewritten';
+      what: string;
+      rewrite(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+      /** Whether the session's attachments may leave it as well, rewritten in the same way. */
+      takesAttachments: boolean;
+    };
 
 export interface FileSenderDependencies {
   folder: SpoolFolder;
@@ -79,7 +86,51 @@ export function createFileSender(
     }
   };
 
+  /** By what may be sent of the session: its transcript says where it ran. */
+  const sendAttachment = async (attachment: KnownAttachment, path: string, source: string): Promise<void> => {
+    const disclosure = await discloseAttachment(decide, path, attachment);
+    const file = await readSessionFile(source, { earlier: undefined, isSettled: true });
+    if (file === undefined) return;
+    if (disclosure.kind === 'nothing') {
+      counts.refused += 1;
+      return await log.add({ ...toState(path, file, file), transcriptId: null, reason: disclosure.reason });
+    }
+    if (disclosure.kind === 'everything') return await deliverAttachment(attachment, path, { file, read: file });
+    await withTemporary(async (temporary) => {
+      await pipeline(disclosure.rewrite(file.open(0)), createWriteStream(temporary, { mode: 0o600 }));
+      const read = await readSessionFile(temporary, { earlier: undefined, isSettled: true });
+      if (read !== undefined) await deliverAttachment(attachment, path, { file, read });
+    });
+  };
+
+  const deliverAttachment = async (
+    { agent, sessionId, path: inSession }: KnownAttachment,
+    path: string,
+    { file, read }: { file: ReadFile; read: ReadFile },
+  ): Promise<void> => {
+    const state = toState(path, file, read);
+    const earlier = log.find(path);
+    if (earlier?.sha256 === read.sha256 && earlier.transcriptId !== null)
+      return await log.add({ ...earlier, ...state });
+    const { sizeBytes, sha256 } = read;
+    const about = { agent, sessionId, path: inSession, modifiedAtMs: file.modifiedAtMs, sizeBytes, sha256 };
+    try {
+      const open = () => read.open(0);
+      const receipt = await retry(options, () => target.sendAttachment({ ...about, open }, signal));
+      if (receipt.isDuplicate) counts.duplicates += 1;
+      else counts.sent += 1;
+      counts.sentBytes += sizeBytes;
+      await log.add({ ...state, transcriptId: receipt.attachmentId });
+    } catch (error) {
+      if (!(error instanceof DeliveryError) || error.code !== 'rejected') throw error;
+      counts.refused += 1;
+      await log.add({ ...state, transcriptId: null, reason: error.message });
+    }
+  };
+
   const sendSource = async ({ path, agent }: WaitingFile, source: string, isSettled: boolean): Promise<void> => {
+    const attachment = identifyAttachment(path);
+    if (attachment !== undefined) return await sendAttachment(attachment, path, source);
     const encoding = toEncoding(path);
     const name = path.replace(/\.(zst|gz)$/, '');
     const earlier = log.find(path);
@@ -163,6 +214,22 @@ export function createFileSender(
         return true;
       }),
   };
+}
+
+/**
+ * What of an attachment may leave this machine: as much as of its session, whose transcript lies beside the session's folder. If that
+ * is gone, it does not say where it ran.
+ */
+export async function discloseAttachment(
+  decide: FileSenderDependencies['decide'],
+  path: string,
+  { path: inSession }: KnownAttachment,
+): Promise<Disclosure> {
+  if (decide === undefined) return { kind: 'everything' };
+  const transcript = `${path.slice(0, -inSession.length - 1)}.jsonl`;
+  const disclosure = decide(transcript, await readHead(transcript));
+  if (disclosure.kind !== 'rewritten' || disclosure.takesAttachments) return disclosure;
+  return { kind: 'nothing', reason: `of its session goes ${disclosure.what}` };
 }
 
 /** What was sent last, as `readSessionFile` compares it. */

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { zstdCompressSync } from 'node:zlib';
-import { beforeEach, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { addWaiting, listWaiting, parseHookNote, type SpoolFolder, toSpoolFolder } from '../spool/spool-folder.ts';
 import type { Disclosure } from './send-file.ts';
 import { type SendDependencies, type SendOptions, type SendResult, sendSessions } from './send-sessions.ts';
-import { DeliveryError, type SessionDelivery } from './session-target.ts';
+import { type AttachmentDelivery, DeliveryError, type SessionDelivery } from './session-target.ts';
 
 let home: string;
 let folder: SpoolFolder;
@@ -25,6 +25,8 @@ beforeEach(async () => {
   stored = new Map();
   deliveries = [];
   failure = undefined;
+  attached = new Map();
+  attachmentCount = 0;
 });
 
 const toPath = (name: string): string => join(home, '.claude/projects/-app', name);
@@ -65,10 +67,25 @@ async function receive(delivery: SessionDelivery) {
   return { transcriptId: `t-${name}`, isDuplicate, sentBytes: body.length };
 }
 
+/** Attachments that the target has, by session and path, and how often it was given one. */
+let attached: Map<string, string>;
+let attachmentCount: number;
+
+async function receiveAttachment({ sessionId, path, sha256, open }: AttachmentDelivery) {
+  if (failure !== undefined) throw failure;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of open()) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  expect(createHash('sha256').update(body).digest('hex')).toBe(sha256);
+  attachmentCount += 1;
+  attached.set(`${sessionId}/${path}`, body.toString());
+  return { attachmentId: `a-${attachmentCount}`, isDuplicate: false };
+}
+
 async function send(options: SendOptions = {}, changes: Partial<SendDependencies> = {}): Promise<SendResult> {
   const machine = { platform: 'linux', environment: {}, homeFolder: home };
   const takeLock = () => ({ release: () => undefined });
-  const deps = { folder, machine, target: { send: receive }, takeLock, ...changes };
+  const deps = { folder, machine, target: { send: receive, sendAttachment: receiveAttachment }, takeLock, ...changes };
   return await sendSessions(deps, { settleMs: 20, retryDelayMs: 1, ...options });
 }
 
@@ -208,6 +225,7 @@ it('sends compressed files as they are', async () => {
       expect(delivery.path.endsWith('rollout-a.jsonl')).toBe(true);
       return { transcriptId: 't', isDuplicate: false, sentBytes: delivery.sizeBytes };
     },
+    sendAttachment: receiveAttachment,
   };
   await addWaiting(folder, { path }).catch(() => undefined);
   await send({}, { target });
@@ -281,7 +299,7 @@ it('sends other bytes than the file has where it must, and then only what was ad
   const heads: string[] = [];
   const decide = (_path: string, head: Buffer): Disclosure => {
     heads.push(head.toString());
-    return { kind: 'rewritten', what: 'stars', rewrite };
+    return { kind: 'rewritten', what: 'stars', rewrite, takesAttachments: true };
   };
   expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 2 });
   expect(await send({ sweeps: true }, { decide })).toMatchObject({ sent: 0 });
@@ -306,7 +324,9 @@ it('loses nothing where the disk fails after the server has taken a file, and do
     await mkdir(folder.sentLog);
     return receipt;
   };
-  await expect(send({ sweeps: true }, { target: { send: failing } })).rejects.toThrow(/EISDIR/);
+  await expect(
+    send({ sweeps: true }, { target: { send: failing, sendAttachment: receiveAttachment } }),
+  ).rejects.toThrow(/EISDIR/);
   await rm(folder.sentLog, { recursive: true });
   expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 1 });
   expect(stored.get('a.jsonl')).toEqual(['one\n']);
@@ -333,4 +353,74 @@ it('looks for what hooks missed also where the clock was ahead when it last did'
   await note({ hook_event_name: 'Stop', transcript_path: join(dirname(path), 'none.jsonl') });
   expect(await send()).toMatchObject({ sent: 1 });
   expect(Date.parse(JSON.parse(await readFile(folder.status, 'utf8')).lastSweepAt)).toBeLessThan(Date.parse(nextYear));
+});
+
+describe('attachments', () => {
+  const FILES: readonly [string, string][] = [
+    ['s/tool-results/toolu_01.txt', 'a large result with a secret'],
+    ['s/subagents/agent-a1.meta.json', '{"agentType":"Explore"}'],
+    ['s/subagents/workflows/wf_1/journal.jsonl', '{"type":"result"}\n'],
+    ['s/workflows/wf_1.json', '{"status":"completed"}'],
+  ];
+
+  beforeEach(async () => {
+    await write('s.jsonl', 'one\n');
+    for (const [name, text] of FILES) await write(name, text);
+    await write('s/notes.txt', 'of nobody');
+  });
+
+  it('are sent by a sweep, once, and again when they change', async () => {
+    expect(await send({ sweeps: true })).toMatchObject({ sent: 5, refused: 0 });
+    expect(Object.fromEntries(attached)).toEqual(Object.fromEntries(FILES));
+    expect([...stored.keys()]).toEqual(['s.jsonl']);
+    expect(await send({ sweeps: true })).toMatchObject({ sent: 0, duplicates: 0 });
+    await write('s/workflows/wf_1.json', '{"status":"resumed"}', { ageSeconds: 30 });
+    expect(await send({ sweeps: true })).toMatchObject({ sent: 1 });
+    expect(attached.get('s/workflows/wf_1.json')).toBe('{"status":"resumed"}');
+    expect(attachmentCount).toBe(5);
+  });
+
+  it('are sent with the session that a hook names, and read only if they changed', async () => {
+    await send({ sweeps: true });
+    await write('s.jsonl', 'one\ntwo\n', { ageSeconds: 30 });
+    await write('s/tool-results/toolu_02.txt', 'another');
+    await note({ transcript_path: toPath('s.jsonl') });
+    expect(await send()).toMatchObject({ sent: 2 });
+    expect(attached.get('s/tool-results/toolu_02.txt')).toBe('another');
+    expect(attachmentCount).toBe(5);
+  });
+
+  it('of two sessions with the same name and bytes are both sent', async () => {
+    await write('t/tool-results/toolu_01.txt', 'a large result with a secret');
+    await send({ sweeps: true });
+    expect(attached.get('t/tool-results/toolu_01.txt')).toBe(attached.get('s/tool-results/toolu_01.txt'));
+  });
+
+  it('are kept while the server is away, also if the agent deletes them', async () => {
+    failure = new DeliveryError('unavailable', 'away');
+    expect((await send({ sweeps: true })).stopped?.code).toBe('unavailable');
+    await rm(toPath('s'), { recursive: true });
+    failure = undefined;
+    await send();
+    expect(Object.fromEntries(attached)).toEqual(Object.fromEntries(FILES));
+  });
+
+  it('are rewritten as their session is, or stay here', async () => {
+    async function* rewrite(source: AsyncIterable<Uint8Array>) {
+      for await (const chunk of source) yield Buffer.from(Buffer.from(chunk).toString().replaceAll('secret', '******'));
+    }
+    const decided: string[] = [];
+    const decide = (path: string, head: Buffer): Disclosure => {
+      decided.push(`${path.slice(toPath('x').length - 1)}: ${head}`);
+      return { kind: 'rewritten', what: 'stars', rewrite, takesAttachments: true };
+    };
+    await send({ sweeps: true }, { decide });
+    expect(attached.get('s/tool-results/toolu_01.txt')).toBe('a large result with a ******');
+    expect(new Set(decided)).toEqual(new Set(['s.jsonl: one\n']));
+    await rm(folder.sentLog);
+    attached.clear();
+    const usageOnly = (): Disclosure => ({ kind: 'rewritten', what: 'usage only', rewrite, takesAttachments: false });
+    expect(await send({ sweeps: true }, { decide: usageOnly })).toMatchObject({ refused: 4 });
+    expect(attached.size).toBe(0);
+  });
 });

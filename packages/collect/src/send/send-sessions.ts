@@ -1,6 +1,7 @@
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { AGENTS, type SessionPlace } from '@recount/core';
+import type { Dirent } from 'node:fs';
+import { readdir, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { AGENTS, identifyAttachment, type SessionPlace } from '@recount/core';
 import { type FoundSessions, findSessions, type Machine } from '../find-sessions.ts';
 import { isDenial, type MatchedFile } from '../match-files.ts';
 import { findInStores, readSessions } from '../read-sessions.ts';
@@ -121,7 +122,7 @@ async function sendRound(
   const status = (await readJson<CollectorStatus>(folder.status)) ?? {};
   const notes = await readHookNotes(folder);
   for (const path of new Set(notes.flatMap(({ paths }) => paths))) {
-    for (const file of await listOfSession(path)) await addWaiting(folder, { path: file });
+    for (const file of await listOfSession(path, log)) await addWaiting(folder, { path: file });
   }
   // Either way: the clock may have been ahead then.
   const isSweepDue = Math.abs(Date.now() - Date.parse(status.lastSweepAt ?? '1970-01-01')) > SWEEP_INTERVAL_MS;
@@ -157,16 +158,24 @@ async function sendRound(
   return { stopped, waiting: left.length };
 }
 
-/** The file itself, and what lies in the folder of its name: its sub-agents. */
-async function listOfSession(path: string): Promise<string[]> {
+/** The file itself, and what lies in the folder of its name: its sub-agents, and attachments that are not as they were sent. */
+async function listOfSession(path: string, log: Pick<SentLog, 'find'>): Promise<string[]> {
   const folder = path.replace(/\.jsonl$/, '');
   if (folder === path) return [path];
-  const names = await readdir(join(folder, 'subagents')).catch((): string[] => []);
-  return [path, ...names.filter((name) => name.endsWith('.jsonl')).map((name) => join(folder, 'subagents', name))];
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch((): Dirent[] => []);
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const subagents = files.filter((file) => dirname(file) === join(folder, 'subagents') && file.endsWith('.jsonl'));
+  const attachments = files.filter((file) => identifyAttachment(file) !== undefined);
+  const stats = await Promise.all(attachments.map((file) => stat(file).catch(() => undefined)));
+  const changed = attachments.filter((file, index) => {
+    const found = stats[index];
+    return found !== undefined && !isAsSent(log.find(file), { sizeBytes: found.size, modifiedAtMs: found.mtimeMs });
+  });
+  return [path, ...subagents, ...changed];
 }
 
 /**
- * Session files that are not as they were when they were last sent, of agents whose sessions can be read; with `triesRefused`
+ * Session files, and attachments of sessions, that are not as they were when they were last sent, of agents whose sessions can be read; with `triesRefused`
  * also those that were refused. `onDenied` gets what there is no permission to look into. Logs of sessions that a database has as well are left out: with its rows they are sent as one.
  */
 export async function listChanged(
@@ -181,7 +190,7 @@ export async function listChanged(
     return isAsSent(sent, file) && !(triesRefused && sent?.transcriptId === null);
   };
   const waiting = found
-    .filter(({ place }) => place.holds === 'transcripts')
+    .filter(({ place }) => place.holds === 'transcripts' || place.holds === 'attachments')
     .flatMap(({ agent, files }: FoundSessions) =>
       files.filter((file) => file.sizeBytes > 0 && !isDone(file)).map(({ path }) => ({ path, agent: agent.id })),
     );

@@ -14,6 +14,25 @@ export interface SessionDelivery {
   open(fromByte: number): AsyncIterable<Uint8Array>;
 }
 
+/** A file beside a session's transcript as it is to be received. */
+export interface AttachmentDelivery {
+  agent: string;
+  sessionId: string;
+  /** In the session's folder, with `/` between its parts. */
+  path: string;
+  modifiedAtMs: number;
+  sizeBytes: number;
+  /** SHA-256 (hex). */
+  sha256: string;
+  open(): AsyncIterable<Uint8Array>;
+}
+
+export interface AttachmentReceipt {
+  attachmentId: string;
+  /** Nothing was added. */
+  isDuplicate: boolean;
+}
+
 export interface SessionReceipt {
   transcriptId: string;
   isDuplicate: boolean;
@@ -25,6 +44,8 @@ export interface SessionReceipt {
 export interface SessionTarget {
   /** Resolves once the transcript is stored for good. Rejects with a DeliveryError. */
   send(delivery: SessionDelivery, signal: AbortSignal | undefined): Promise<SessionReceipt>;
+  /** Resolves once the attachment is stored for good. Rejects with a DeliveryError. */
+  sendAttachment(delivery: AttachmentDelivery, signal: AbortSignal | undefined): Promise<AttachmentReceipt>;
 }
 
 /**

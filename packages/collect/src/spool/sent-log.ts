@@ -11,7 +11,7 @@ export interface SentFile {
   sha256: string;
   /** How many they were, if other bytes were sent than lie in the file. */
   sentBytes?: number | undefined;
-  /** Null where the server will not take it, or the user keeps it here: it is looked at again when it changes. */
+  /** Of the transcript, or of the attachment. Null where the server will not take it, or the user keeps it here: it is looked at again when it changes. */
   transcriptId: string | null;
   /** Why there is no transcript. */
   reason?: string | undefined;

@@ -108,6 +108,33 @@ export interface PathIdentity {
   stem: string;
 }
 
+/**
+ * What a file beside a transcript is for: `tool_result`: the whole of a result that the transcript has the beginning of.
+ * `subagent`: facts about a sub-agent. `workflow`: script, state or journal of a workflow.
+ */
+export const ATTACHMENT_KINDS = ['tool_result', 'subagent', 'workflow'] as const;
+export type AttachmentKind = (typeof ATTACHMENT_KINDS)[number];
+
+/** A file in the folder that an agent keeps for a session, named by its path in that folder, with `/` between its parts. */
+export interface AttachmentReference {
+  sessionId: string;
+  path: string;
+}
+
+export interface AttachmentIdentity extends AttachmentReference {
+  kind: AttachmentKind;
+}
+
+/** How an agent keeps files of a session beside its transcript. All paths in the folder have `/` between their parts. */
+interface AgentAttachments {
+  /** Whose attachment a file on the disk is; undefined if it is none. */
+  readPath(path: string): AttachmentIdentity | undefined;
+  /** By the path in the session's folder; undefined for what the agent does not keep there. */
+  toKind(path: string): AttachmentKind | undefined;
+  /** The attachment that the text of a tool's result points to. */
+  findReference(text: string): AttachmentReference | undefined;
+}
+
 /** One option with its value, if it takes one, and the spellings by which a user may have given it already. */
 interface OutputOption {
   words: readonly string[];
@@ -141,9 +168,10 @@ export type Platform = 'linux' | 'darwin' | 'win32';
 export interface SessionPlace {
   /**
    * `transcripts`: each file is a session, or a sub-agent's. `database`: an SQLite file with one or many sessions, `folder`: the head
-   * of a session that lies in many files, `prompts`: a file with the prompts of all sessions; `packages/collect` reads these. `aside`: what lies beside sessions and is not brought; it is listed, so that nobody takes it for kept.
+   * of a session that lies in many files, `prompts`: a file with the prompts of all sessions; `packages/collect` reads these. `attachments`: files
+   * that belong to sessions, as the agent's `attachments` says. `aside`: what lies beside sessions and is not brought; it is listed, so that nobody takes it for kept.
    */
-  holds: 'transcripts' | 'database' | 'folder' | 'prompts' | 'aside';
+  holds: 'transcripts' | 'database' | 'folder' | 'prompts' | 'attachments' | 'aside';
   /** What lies `aside`, for people: `large tool results`. */
   what?: string;
   /** Environment variable with the base folder, or several separated by commas. They take the place of `bases`. */
@@ -266,5 +294,6 @@ export interface Agent {
   /** Of an agent with a place that holds `prompts`. */
   promptHistory?: PromptHistory;
   readPath?(path: string): PathIdentity;
+  attachments?: AgentAttachments;
   program?: AgentProgram;
 }

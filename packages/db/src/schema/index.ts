@@ -1,3 +1,4 @@
+export * from '../attachments/schema.ts';
 export * from '../live/schema.ts';
 export * from '../messages/schema.ts';
 export * from '../search/schema.ts';

@@ -216,7 +216,7 @@ export async function deleteWorkspaceRows(
   await lockWorkspace(transaction, workspaceId, 'exclusive');
   await transaction.execute(sql`SELECT FROM ${schema.workspaces} WHERE id = ${workspaceId} FOR UPDATE`);
   await transaction.execute(sql`SELECT set_config('recount.deleted_workspace', ${workspaceId}, true)`);
-  for (const { object_key } of [schema.transcripts, schema.liveStreams]) {
+  for (const { object_key } of [schema.transcripts, schema.liveStreams, schema.attachments]) {
     await transaction.execute(sql`
       INSERT INTO ${schema.rawObjectDeletions} (workspace_id, object_key)
       SELECT ${workspaceId}, ${object_key} FROM ${object_key.table}

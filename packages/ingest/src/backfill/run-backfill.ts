@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { identifyAttachment } from '@recount/core';
 import type { SourceItem } from '@recount/storage/sources';
 import type { BackfillReport } from './backfill-report.ts';
 import { type BackfillTally, createTally, type OnBackfillEvent } from './backfill-tally.ts';
@@ -97,6 +98,10 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
       report.consumedInputBytes = item.consumedInputBytes;
       tally.emit({ kind: 'progress' });
       if (item.kind === 'skipped') return tally.countSkipped(item.location, item.reason);
+      // Whatever a tool has printed, it is no session.
+      if (item.kind === 'transcript' && identifyAttachment(item.path) !== undefined) {
+        return tally.countSkipped(item.location, 'not-a-transcript');
+      }
       report.found += 1;
       if (item.kind === 'failed') {
         return tally.countFailed({ location: item.location, reason: item.error.message });

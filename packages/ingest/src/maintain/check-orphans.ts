@@ -1,4 +1,5 @@
 import {
+  findAttachmentByObject,
   findLiveStream,
   findTranscript,
   findTranscriptByObject,
@@ -9,6 +10,7 @@ import {
   type TranscriptRow,
 } from '@recount/db';
 import {
+  parseAttachmentObjectKey,
   parseRawObjectKey,
   parseRedactedObjectKey,
   parseStreamObjectKey,
@@ -22,6 +24,7 @@ import { restoreLiveStream } from '../live/restore-live-stream.ts';
 import { deleteRecordedObjects, isToBeDeleted } from '../raw-objects/delete-raw-objects.ts';
 import { compareVersionsAgain, examineRawObject, hashRawObject } from '../raw-objects/examine-raw-object.ts';
 import { settleDuplicate } from '../raw-objects/settle-duplicate.ts';
+import { type AttachmentFinding, checkAttachmentObject } from './check-attachments.ts';
 import type { DoctorCounts } from './check-raw-objects.ts';
 import { registerObject } from './register-object.ts';
 
@@ -52,8 +55,11 @@ interface OrphanOptions {
 /** An object by what its key says. */
 type ParsedObject = RawObjectInfo & { workspaceId: string } & (
     | { kind: 'stream'; streamId: string }
+    | { kind: 'attachment' }
     | { kind: 'redacted' | 'raw'; transcriptId: string }
   );
+
+type TranscriptObject = Exclude<ParsedObject, { kind: 'attachment' }>;
 
 /** Objects a workspace may have the same bytes of, in as many sessions. */
 const MAX_COPIES = 1000;
@@ -62,7 +68,7 @@ const MAX_COPIES = 1000;
 export async function* findOrphans(
   deps: IngestDependencies,
   { workspaceId, fix, latestMs, counts, signal }: OrphanOptions,
-): AsyncGenerator<OrphanFinding> {
+): AsyncGenerator<OrphanFinding | AttachmentFinding> {
   for await (const info of deps.rawStore.list(workspaceId === undefined ? '' : workspacePrefix(workspaceId))) {
     signal?.throwIfAborted();
     const object = parseObject(info);
@@ -71,6 +77,10 @@ export async function* findOrphans(
     if ((await isNamed(deps, object)) || (await isToBeDeleted(deps, object.workspaceId, object.key))) continue;
     if (object.modifiedAtMs > latestMs) {
       counts.skipped.youngObjects += 1;
+      continue;
+    }
+    if (object.kind === 'attachment') {
+      yield* checkAttachmentObject(deps, object, fix);
       continue;
     }
     const mending = await mend(deps, object, fix);
@@ -85,6 +95,8 @@ export async function* findOrphans(
 function parseObject(info: RawObjectInfo): ParsedObject | undefined {
   const stream = parseStreamObjectKey(info.key);
   if (stream !== undefined) return { ...info, ...stream, kind: 'stream' };
+  const attachment = parseAttachmentObjectKey(info.key);
+  if (attachment !== undefined) return { ...info, workspaceId: attachment.workspaceId, kind: 'attachment' };
   const redacted = parseRedactedObjectKey(info.key);
   if (redacted !== undefined) return { ...info, ...redacted, kind: 'redacted' };
   const raw = parseRawObjectKey(info.key);
@@ -97,6 +109,9 @@ async function isNamed({ database: { database } }: IngestDependencies, object: P
     // One that has not been closed yet names its object when it is.
     return row !== undefined && (row.state !== 'closed' || row.object_key === object.key);
   }
+  if (object.kind === 'attachment') {
+    return (await findAttachmentByObject(database, object.workspaceId, object.key)) !== undefined;
+  }
   const row = await findTranscript(database, object.workspaceId, object.transcriptId);
   if (row?.object_key === object.key) return true;
   if (object.kind === 'redacted') return false;
@@ -104,7 +119,7 @@ async function isNamed({ database: { database } }: IngestDependencies, object: P
 }
 
 /** Undefined if the object is gone. Without `fix`, only says what keeps it from being received. */
-async function mend(deps: IngestDependencies, object: ParsedObject, fix: boolean): Promise<Mending | undefined> {
+async function mend(deps: IngestDependencies, object: TranscriptObject, fix: boolean): Promise<Mending | undefined> {
   if (!(await hasWorkspace(deps.database.database, object.workspaceId)))
     return { fixed: false, obstacle: 'no-workspace' };
   if (!fix) return { fixed: false };

@@ -24,6 +24,8 @@ export interface DoctorCounts {
   transcripts: number;
   /** Streams stored as they came whose object was looked for. */
   streams: number;
+  /** Attachments whose object was looked for. */
+  attachments: number;
   /** Objects that were read to their end, and their bytes. */
   checksums: number;
   checksumBytes: number;
@@ -44,6 +46,7 @@ export function createDoctorCounts(): DoctorCounts {
     objects: 0,
     transcripts: 0,
     streams: 0,
+    attachments: 0,
     checksums: 0,
     checksumBytes: 0,
     skipped: { youngObjects: 0, youngJobs: 0, expiredObjects: 0, streamsWithoutChecksum: 0 },

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   changeWorkspaceSettings,
   createApiKey,
@@ -13,6 +14,7 @@ import { openLiveWriter } from '../live/open-live-writer.ts';
 import { changePriceSettings } from '../prices/workspace-prices.ts';
 import { createJobQueue } from '../queue/index.ts';
 import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
+import { receiveAttachment } from '../receive/receive-attachment.ts';
 import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import { dumpTables } from '../testing/dump-tables.ts';
 import { createTestInstallation, TEST_WORKSPACE, type TestInstallation, toLine } from '../testing/test-installation.ts';
@@ -50,6 +52,12 @@ async function fill(workspaceId: string, canary: string): Promise<void> {
   await installation.work();
   await installation.receive(toText(canary).slice(0, -5), { workspaceId });
   await installation.work();
+  await receiveAttachment(installation, {
+    ...{ workspaceId, uploaderKeyId: canary, machine: canary, person: canary, sessionId: canary, agent: 'claude-code' },
+    path: `tool-results/${canary}.txt`,
+    body: Readable.from([Buffer.from(`result ${canary}`)]),
+    maxBytes: 1000,
+  });
   await indexWaitingSessions(installation.database);
   await createApiKey(database, { workspaceId, name: canary, scopes: ['read'] });
   await changeWorkspaceSettings(database, workspaceId, { rowsMaxAgeDays: 3650 });

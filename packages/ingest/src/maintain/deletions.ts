@@ -1,6 +1,7 @@
 import {
   type Actor,
   addAuditEntry,
+  deleteAttachments,
   deleteLiveSession,
   deleteSession as deleteSessionRows,
   deleteTranscript as deleteTranscriptRow,
@@ -16,7 +17,8 @@ import { deleteJobs } from '../queue/index.ts';
 import { deleteRecordedObjects } from '../raw-objects/delete-raw-objects.ts';
 
 /**
- * Deletes one transcript: its rows, its job and its raw object, for good. What it had taken from others, credit for responses or
+ * Deletes one transcript: its rows, its job and its raw object, for good; with the last one of a session,
+ * the session's attachments. What it had taken from others, credit for responses or
  * the place of its session's primary version, goes back to them. Returns false if there is no such transcript. Fails where
  * its session is busy.
  */
@@ -33,9 +35,13 @@ export async function deleteTranscript(
     await recordRawObjectDeletions(transaction, workspaceId, [result.objectKey]);
     await deleteJobs(transaction, { workspaceId, transcriptIds: [transcriptId] });
     for (const id of result.queuedIds) await deps.queue.enqueue(transaction, { workspaceId, transcriptId: id });
-    return result;
+    const { session_id: sessionId } = transcript;
+    const others = await listTranscripts(transaction, workspaceId, { sessionId }, { limit: 1 });
+    // They are the session's, which has gone with its last transcript.
+    const attachmentKeys = others.length > 0 ? [] : await deleteAttachments(transaction, workspaceId, sessionId);
+    return [result.objectKey, ...attachmentKeys];
   });
-  if (deleted !== undefined) await deleteRecordedObjects(deps, workspaceId, [deleted.objectKey]);
+  if (deleted !== undefined) await deleteRecordedObjects(deps, workspaceId, deleted);
   return deleted !== undefined;
 }
 
@@ -43,7 +49,7 @@ export async function deleteTranscript(
 const MAX_TRANSCRIPTS = 10_000;
 
 /**
- * Deletes a session's rows and jobs, those of its streams included, and then its raw objects. Returns false if there is no
+ * Deletes a session's rows and jobs, those of its streams and attachments included, and then its raw objects. Returns false if there is no
  * such session. The objects go once the transaction has ended, in which they were recorded as to be deleted: a crash or an
  * outage of the store in between leaves them to `finishDeletions`. Fails where the session is busy.
  */
@@ -58,10 +64,11 @@ export async function deleteSession(
     const transcriptKeys = await deleteSessionRows(transaction, workspaceId, sessionId);
     const streams = await deleteLiveSession(transaction, { workspaceId, sessionId });
     await deleteJobs(transaction, { workspaceId, transcriptIds: transcripts.map(({ id }) => id) });
-    if (transcriptKeys.length === 0 && streams === undefined) return undefined;
+    const attachmentKeys = await deleteAttachments(transaction, workspaceId, sessionId);
+    if (transcriptKeys.length + attachmentKeys.length === 0 && streams === undefined) return undefined;
     const details = { transcripts: transcriptKeys.length };
     await addAuditEntry(transaction, { workspaceId, actor, action: 'session.delete', subjects: [sessionId], details });
-    const objectKeys = [...transcriptKeys, ...(streams?.objectKeys ?? [])];
+    const objectKeys = [...transcriptKeys, ...attachmentKeys, ...(streams?.objectKeys ?? [])];
     // Of streams that are being stored just now: whoever does so may be killed before it sees that nobody wants them.
     const comingKeys = (streams?.closing ?? []).map(({ id: streamId, transcriptId }) =>
       transcriptId === null ? streamObjectKey({ workspaceId, streamId }) : rawObjectKey({ workspaceId, transcriptId }),

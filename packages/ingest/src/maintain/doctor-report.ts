@@ -19,7 +19,10 @@ export interface DoctorReport {
 
 /** What nothing names takes up room, and no more; what was to be deleted, a worker deletes within the hour. */
 export const isHarmless = ({ kind }: Finding | RebuildFinding): boolean =>
-  kind === 'orphan-object' || kind === 'orphan-stream' || kind === 'unfinished-deletion';
+  kind === 'orphan-object' ||
+  kind === 'orphan-stream' ||
+  kind === 'orphan-attachment' ||
+  kind === 'unfinished-deletion';
 
 /** An orphan object that could be received takes up room, and what search lacks it gets in time, unless it fails. */
 export function needsAttention(finding: Finding | RebuildFinding): boolean {

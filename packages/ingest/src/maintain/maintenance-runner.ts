@@ -150,6 +150,7 @@ async function check(
     else if (step === 'transcripts') {
       watch(() => ({ step, done: counts.transcripts + counts.skipped.expiredObjects, total: transcripts }));
     } else if (step === 'streams') watch(() => ({ step, done: counts.streams, total: null }));
+    else if (step === 'attachments') watch(() => ({ step, done: counts.attachments, total: null }));
     else watch(() => ({ step, done: 0, total: null }));
   };
   const report = await runReportedDoctor(deps, { ...filter, fix, counts, onStep, nowMs: deps.now(), actor, signal });

@@ -1,5 +1,6 @@
 import { hasWorkspace, listTranscriptStates, restoreWorkspace, type WorkspaceRecord } from '@recount/db';
 import {
+  parseAttachmentObjectKey,
   parseRawObjectKey,
   parseRedactedObjectKey,
   parseStreamObjectKey,
@@ -59,7 +60,7 @@ type TranscriptObject = RawObjectInfo & RawObjectKeyParts;
 /**
  * Makes workspaces and transcripts of what the raw store holds and the database does not. The transcripts are then ingested
  * by workers. Can be interrupted and run again: what has a row is left alone. Bounded in memory. `runDoctor` does the rest,
- * once the workspaces are there: streams, and objects that cannot be used.
+ * once the workspaces are there: streams, attachments, and objects that cannot be used.
  */
 export async function* rebuildDatabase(
   deps: IngestDependencies,
@@ -118,7 +119,9 @@ export async function* rebuildDatabase(
 function parsePlace(key: string): RawObjectKeyParts | { workspaceId: string } | undefined {
   const workspaceId = parseWorkspaceRecordKey(key);
   if (workspaceId !== undefined) return { workspaceId };
-  return parseRawObjectKey(key) ?? parseRedactedObjectKey(key) ?? parseStreamObjectKey(key);
+  return (
+    parseRawObjectKey(key) ?? parseRedactedObjectKey(key) ?? parseStreamObjectKey(key) ?? parseAttachmentObjectKey(key)
+  );
 }
 
 function createRegistrar(deps: IngestDependencies): (object: TranscriptObject) => Promise<Registration> {

@@ -6,9 +6,15 @@ import {
   RelationCheckError,
   readSearchBacklog,
 } from '@recount/db';
-import { parseRawObjectKey, parseRedactedObjectKey, parseStreamObjectKey } from '@recount/storage';
+import {
+  parseAttachmentObjectKey,
+  parseRawObjectKey,
+  parseRedactedObjectKey,
+  parseStreamObjectKey,
+} from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { finishDeletions } from '../raw-objects/delete-raw-objects.ts';
+import { type AttachmentFinding, checkAttachments } from './check-attachments.ts';
 import { findOrphans, type OrphanFinding } from './check-orphans.ts';
 import {
   checkStoredStreams,
@@ -50,6 +56,7 @@ export type Finding =
   /** Sessions that wait to be indexed for search, some of them for long, or after a failure. */
   | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
   | StreamFinding
+  | AttachmentFinding
   | DatabaseFinding
   /** Objects that had no description of what their bytes do not tell, as recount 0.3 stored them. */
   | { kind: 'undescribed-objects'; count: number; fixed: true }
@@ -76,7 +83,11 @@ function toSubjects(finding: Finding & { fixed: boolean }): { workspaceId: strin
   if ('transcriptId' in finding) return { workspaceId: finding.workspaceId, subjects: [finding.transcriptId] };
   if (!('objectKey' in finding)) return { workspaceId: '', subjects: [] };
   const { objectKey } = finding;
-  const parts = parseRawObjectKey(objectKey) ?? parseRedactedObjectKey(objectKey) ?? parseStreamObjectKey(objectKey);
+  const parts =
+    parseRawObjectKey(objectKey) ??
+    parseRedactedObjectKey(objectKey) ??
+    parseStreamObjectKey(objectKey) ??
+    parseAttachmentObjectKey(objectKey);
   return { workspaceId: parts?.workspaceId ?? '', subjects: [objectKey] };
 }
 
@@ -86,6 +97,7 @@ export const DOCTOR_STEPS = [
   'objects',
   'transcripts',
   'streams',
+  'attachments',
   'search',
   'database',
   'mending',
@@ -142,6 +154,8 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
   yield* checkTranscripts(deps, { workspaceId, fix, checksums, onRead, latestMs, counts, signal });
   onStep('streams');
   yield* checkStoredStreams(deps, { workspaceId, checksums, onRead, counts, signal });
+  onStep('attachments');
+  yield* checkAttachments(deps, { workspaceId, checksums, onRead, counts, signal });
   onStep('search');
   yield* checkSearchIndex(deps, options.nowMs, workspaceId);
   if (options.deep) {

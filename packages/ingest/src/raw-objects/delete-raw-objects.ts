@@ -1,4 +1,5 @@
 import {
+  findAttachmentByObject,
   findLiveStream,
   findTranscript,
   findTranscriptByObject,
@@ -9,6 +10,7 @@ import {
   type RawObjectDeletion,
 } from '@recount/db';
 import {
+  parseAttachmentObjectKey,
   parseRawObjectKey,
   parseRedactedObjectKey,
   parseStreamObjectKey,
@@ -80,6 +82,8 @@ async function isNamedAgain(
   if (objectKey.endsWith('/')) return await hasWorkspace(database, workspaceId);
   const stream = parseStreamObjectKey(objectKey);
   if (stream !== undefined) return (await findLiveStream(database, stream))?.object_key === objectKey;
+  if (parseAttachmentObjectKey(objectKey) !== undefined)
+    return (await findAttachmentByObject(database, workspaceId, objectKey)) !== undefined;
   const ids = parseRawObjectKey(objectKey) ?? parseRedactedObjectKey(objectKey);
   const own = ids && (await findTranscript(database, workspaceId, ids.transcriptId));
   const row = own?.object_key === objectKey ? own : await findTranscriptByObject(database, workspaceId, objectKey);

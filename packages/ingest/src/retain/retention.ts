@@ -2,7 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Actor,
   addAuditEntry,
+  deleteExpiredAttachments,
   deleteSessionTexts,
+  type ExpiredAttachment,
+  listExpiredAttachments,
   listExpiredRawObjects,
   listExpiredSessions,
   listRetainingWorkspaces,
@@ -18,6 +21,7 @@ import { deleteRecordedObjects, finishDeletions } from '../raw-objects/delete-ra
 export interface RetentionResult {
   /** Sessions that lost, or would lose, their messages. */
   sessions: number;
+  /** Those of transcripts and attachments. */
   rawObjects: number;
   rawBytes: number;
   /** Sessions and raw objects that somebody worked on: the next run has them. */
@@ -51,7 +55,10 @@ export async function retainWorkspace(deps: Deps, options: RetentionOptions): Pr
   const { rowsMaxAgeDays, rawMaxAgeDays } = options.settings;
   const toTime = (days: number): string => new Date(options.nowMs - days * DAY_MS).toISOString();
   if (rowsMaxAgeDays !== null) await deleteTexts(deps, options, toTime(rowsMaxAgeDays), result);
-  if (rawMaxAgeDays !== null) await deleteRawObjects(deps, options, toTime(rawMaxAgeDays), result);
+  if (rawMaxAgeDays !== null) {
+    await deleteRawObjects(deps, options, toTime(rawMaxAgeDays), result);
+    await deleteAttachments(deps, options, toTime(rawMaxAgeDays), result);
+  }
   return result;
 }
 
@@ -103,6 +110,38 @@ async function deleteRawObjects(
       result.rawBytes += sizeBytes;
     }
     afterId = expired.at(-1)?.id;
+    if (expired.length < PAGE_ROWS) return;
+  }
+}
+
+/** A page at a time, each in a transaction of its own. */
+async function deleteAttachments(
+  deps: Deps,
+  { workspaceId, actor = 'system', dryRun, signal }: RetentionOptions,
+  before: string,
+  result: RetentionResult,
+): Promise<void> {
+  let after: ExpiredAttachment | undefined;
+  for (;;) {
+    signal?.throwIfAborted();
+    const page = { after, limit: PAGE_ROWS };
+    const expired = await listExpiredAttachments(deps.database.database, workspaceId, before, page);
+    const deleted = dryRun
+      ? expired
+      : await deps.database.withTransaction(async (transaction) => {
+          const ids = expired.map(({ id }) => id);
+          const rows = await deleteExpiredAttachments(transaction, workspaceId, ids);
+          for (const { id, session_id } of rows) {
+            const subjects = [id, session_id];
+            await addAuditEntry(transaction, { workspaceId, actor, action: 'raw.expire', subjects });
+          }
+          return rows;
+        });
+    const objectKeys = deleted.map(({ object_key }) => object_key);
+    if (!dryRun) await deleteRecordedObjects(deps, workspaceId, objectKeys);
+    result.rawObjects += deleted.length;
+    result.rawBytes += deleted.reduce((sum, { size_bytes }) => sum + size_bytes, 0);
+    after = expired.at(-1);
     if (expired.length < PAGE_ROWS) return;
   }
 }

@@ -6,7 +6,7 @@ const toReport = (findings: DoctorFinding[]): DoctorReport => ({
   findings,
   findingCount: findings.length,
   needAttention: 0,
-  checked: { objects: 0, transcripts: 0, streams: 0, checksums: 0, checksumBytes: 0 },
+  checked: { objects: 0, transcripts: 0, streams: 0, attachments: 0, checksums: 0, checksumBytes: 0 },
   skipped: { youngObjects: 0, youngJobs: 0, expiredObjects: 0, streamsWithoutChecksum: 0 },
 });
 

@@ -30,6 +30,11 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
     'Mending gives them their rows back. Left alone, they take up room and no more.',
     'They have their rows again.',
   ],
+  'orphan-attachment': [
+    'Objects of files beside transcripts that no session names',
+    'Mending gives them their rows back. Left alone, they take up room and no more.',
+    'They have their rows again, or were not needed.',
+  ],
   'missing-object': [
     'Transcripts whose raw bytes are not in the store',
     `${UPLOAD_AGAIN} If nearly all are missing, the server looks into another store: see RECOUNT_RAW_STORE.`,
@@ -48,6 +53,10 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
   'wrong-stream-content': [
     'Recorded streams whose bytes have changed or cannot be read',
     'Put a backup in their place.',
+  ],
+  'damaged-attachment': [
+    'Files beside transcripts whose bytes are lost or have changed',
+    'Sending the same files again heals them: recount backfill of their folder.',
   ],
   'lost-job': [
     'Transcripts that wait for a job which is not in the queue',
@@ -95,7 +104,10 @@ const OBSTACLES: Readonly<Record<NonNullable<DoctorFinding['obstacle']>, Words>>
 const SHOWN_NAMES = 10;
 
 const isHarmless = ({ kind, obstacle }: DoctorFinding): boolean =>
-  (kind === 'orphan-object' && obstacle === undefined) || kind === 'orphan-stream' || kind === 'unfinished-deletion';
+  (kind === 'orphan-object' && obstacle === undefined) ||
+  kind === 'orphan-stream' ||
+  kind === 'orphan-attachment' ||
+  kind === 'unfinished-deletion';
 
 /** Mending does something about it. */
 const isMendable = (finding: DoctorFinding): boolean =>

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../rows.ts';
 import type { Agent, AgentProgram, ContentIdentity, Format } from '../agent.ts';
 import { toOptionsEnd } from '../option-position.ts';
+import { findClaudeCodeAttachment, readClaudeCodeAttachmentPath, toClaudeCodeAttachmentKind } from './attachments.ts';
 import { claudeCodePromptHistory, PROMPTS_FORMAT, promptsFormat } from './prompt-history.ts';
 import { createClaudeCodeReader } from './reader.ts';
 import { readClaudeCodePath } from './transcript-path.ts';
@@ -68,6 +69,14 @@ export const claudeCodeProgram: AgentProgram = {
   createReader: createClaudeCodeReader,
 };
 
+/** In a session's folder: see `attachments.ts`. */
+const ATTACHMENT_FILES = [
+  'tool-results/**/*',
+  'subagents/**/*.meta.json',
+  'subagents/workflows/*/journal.jsonl',
+  'workflows/**/*',
+];
+
 /** Data of the desktop app, in which Claude Cowork runs Claude Code with a folder of settings for each session. */
 const COWORK_BASES = [
   '.config/Claude',
@@ -88,9 +97,8 @@ export const claudeCode: Agent = {
       files: ['projects/**/*.jsonl'],
     },
     {
-      ...{ holds: 'aside', what: 'tool results too large for their transcript' },
-      ...{ variable: 'CLAUDE_CONFIG_DIR', bases: ['.claude', '.config/claude'] },
-      files: ['projects/*/*/tool-results/*'],
+      ...{ holds: 'attachments', variable: 'CLAUDE_CONFIG_DIR', bases: ['.claude', '.config/claude'] },
+      files: ATTACHMENT_FILES.map((file) => `projects/*/*/${file}`),
     },
     {
       ...{ holds: 'prompts', what: 'prompts of sessions whose transcripts are gone' },
@@ -106,6 +114,12 @@ export const claudeCode: Agent = {
       ],
     },
     {
+      ...{ holds: 'attachments', bases: COWORK_BASES },
+      files: ['*', 'agent/*'].flatMap((folder) =>
+        ATTACHMENT_FILES.map((file) => `local-agent-mode-sessions/*/*/${folder}/.claude/projects/*/*/${file}`),
+      ),
+    },
+    {
       ...{ holds: 'aside', what: 'Cowork’s log of what its sessions streamed', bases: COWORK_BASES },
       files: ['local-agent-mode-sessions/*/*/*/audit.jsonl', 'local-agent-mode-sessions/*/*/agent/*/audit.jsonl'],
     },
@@ -113,6 +127,11 @@ export const claudeCode: Agent = {
   formats: [sessionFormat, streamFormat, promptsFormat],
   promptHistory: claudeCodePromptHistory,
   readPath: readClaudeCodePath,
+  attachments: {
+    readPath: readClaudeCodeAttachmentPath,
+    toKind: toClaudeCodeAttachmentKind,
+    findReference: findClaudeCodeAttachment,
+  },
   program: claudeCodeProgram,
 };
 

@@ -1,0 +1,56 @@
+import type { ContentBlock } from '@recount/contract';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { request, toUrl } from '../api/client.ts';
+import { formatBytes } from '../format/values.ts';
+import { useExpanded } from './expansion.ts';
+import { Plain } from './fold.tsx';
+
+type Attachment = NonNullable<ContentBlock['attachment']>;
+
+/** More than anybody reads in a page, and little enough for a browser to lay out. */
+const MAX_SHOWN_BYTES = 256 * 1024;
+
+const toAttachmentUrl = ({ id, session_id }: Attachment, query: object = {}): string =>
+  toUrl('/v1/sessions/{session_id}/attachments/{attachment_id}', { session_id, attachment_id: id }, query);
+
+/** The whole of a result that was too large for its transcript: fetched when asked for, shown as text; the rest is a download. */
+export function AttachedResult({ block }: { block: ContentBlock }): ReactNode {
+  const { attachment } = block;
+  const [isOpen, setOpen] = useExpanded(`${block.id} attachment`);
+  if (attachment == null) return null;
+  if (isOpen) return <AttachedText attachment={attachment} close={() => setOpen(false)} />;
+  return (
+    <button type="button" className="quiet more" onClick={() => setOpen(true)}>
+      Full result, {formatBytes(attachment.size_bytes)}
+    </button>
+  );
+}
+
+function AttachedText({ attachment, close }: { attachment: Attachment; close: () => void }): ReactNode {
+  const text = useQuery({
+    queryKey: ['attachment', attachment.id],
+    queryFn: async ({ signal }) => {
+      const url = toAttachmentUrl(attachment, { redact: true, max_bytes: MAX_SHOWN_BYTES });
+      return await (await request(url, { signal })).text();
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 60_000,
+  });
+  if (text.data === undefined) return <p className="muted">{text.error?.message ?? 'Fetching …'}</p>;
+  const isCut = attachment.size_bytes > MAX_SHOWN_BYTES;
+  return (
+    <>
+      <Plain text={text.data} />
+      <p className="muted">
+        {isCut && `The first ${formatBytes(MAX_SHOWN_BYTES)} of ${formatBytes(attachment.size_bytes)}. `}
+        <a href={toAttachmentUrl(attachment)} download>
+          Download
+        </a>{' '}
+        <button type="button" className="quiet" onClick={close}>
+          Hide
+        </button>
+      </p>
+    </>
+  );
+}

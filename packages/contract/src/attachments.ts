@@ -1,0 +1,108 @@
+import { ATTACHMENT_KINDS } from '@recount/core';
+import { z } from 'zod';
+import {
+  countField,
+  flagField,
+  machineField,
+  machineParameter,
+  momentField,
+  nextCursorField,
+  pageQueryFields,
+  personField,
+  personParameter,
+  sessionIdField,
+  sessionIdParameter,
+  sha256Field,
+  text,
+  timestampField,
+  uploaderField,
+} from './fields.ts';
+
+const MAX_ATTACHMENT_PATH_LENGTH = 1024;
+
+const attachmentIdField = z.string().max(100).describe('ULID of the attachment');
+
+export const attachmentSchema = z
+  .object({
+    id: attachmentIdField,
+    session_id: sessionIdField,
+    agent: z.string(),
+    path: z.string().describe('In the folder that the agent keeps for the session, with `/` between its parts'),
+    kind: z
+      .enum(ATTACHMENT_KINDS)
+      .describe(
+        '`tool_result`: the whole of a result that the transcript has the beginning of. `subagent`: facts about a sub-agent. `workflow`: script, state or journal of a workflow.',
+      ),
+    size_bytes: countField,
+    sha256: sha256Field.describe('Of what was uploaded, hex'),
+    stored_sha256: sha256Field.nullable().describe('Of the stored bytes, if secrets were taken out of them; else null'),
+    modified_at: timestampField.describe(
+      'When the file was written, by its machine’s clock; never later than it was received',
+    ),
+    uploader_key_id: uploaderField,
+    machine: machineField,
+    person: personField,
+    created_at: timestampField.describe('When it was received'),
+  })
+  .meta({ id: 'Attachment', description: 'A file that an agent keeps beside a session’s transcript' });
+
+export const attachmentReferenceSchema = attachmentSchema
+  .pick({ id: true, session_id: true, path: true, size_bytes: true })
+  .meta({ id: 'AttachmentReference', description: 'An attachment by what is needed to fetch it' });
+
+export type Attachment = z.infer<typeof attachmentSchema>;
+
+export const attachmentListSchema = z
+  .object({ attachments: z.array(attachmentSchema), next_cursor: nextCursorField })
+  .meta({
+    id: 'AttachmentList',
+    description: 'Attachments of a session by path; several of one path if several uploaders differ',
+  });
+
+export type AttachmentList = z.infer<typeof attachmentListSchema>;
+
+export const attachmentListQuerySchema = z.strictObject(pageQueryFields);
+
+export const attachmentUploadParamsSchema = z.object({ session_id: sessionIdParameter });
+
+export const attachmentParamsSchema = z.object({ session_id: sessionIdParameter, attachment_id: attachmentIdField });
+
+export const attachmentUploadQuerySchema = z.strictObject({
+  path: text(MAX_ATTACHMENT_PATH_LENGTH).describe('Path in the session’s folder, e.g. `tool-results/toolu_01.txt`'),
+  agent: z.string().max(100).describe('Id of the agent that keeps it'),
+  modified_at: momentField.optional().describe('When the file was written. Default, and at most: now'),
+  machine: machineParameter.optional().describe('Name of the machine that the session ran on'),
+  person: personParameter
+    .optional()
+    .describe('Whose session it is; a key that was made for a person names theirs instead'),
+});
+
+/** As a client writes it. */
+export type AttachmentUploadQuery = z.input<typeof attachmentUploadQuerySchema>;
+
+export const attachmentReceiptSchema = z
+  .object({
+    attachment: attachmentSchema,
+    outcome: z
+      .enum(['stored', 'duplicate', 'older', 'healed'])
+      .describe(
+        [
+          '`stored`: it is new, or takes the place of an earlier state of the file.',
+          '`duplicate`: the session has these bytes at this path.',
+          '`older`: the uploader has brought a later state, which stays.',
+          '`healed`: the stored bytes were lost or damaged, and these have taken their place.',
+        ].join(' '),
+      ),
+  })
+  .meta({ id: 'AttachmentReceipt', description: 'What became of an attachment, and the one that is there now' });
+
+export type AttachmentReceipt = z.infer<typeof attachmentReceiptSchema>;
+
+export const attachmentContentQuerySchema = z.strictObject({
+  redact: flagField
+    .default(false)
+    .describe(
+      'Whether secrets are replaced if the workspace wants that of what is shown. Default false: the bytes as they are stored',
+    ),
+  max_bytes: z.coerce.number().int().min(1).optional().describe('The first bytes only. Default: all'),
+});

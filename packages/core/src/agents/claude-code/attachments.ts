@@ -1,0 +1,48 @@
+import type { AttachmentIdentity, AttachmentKind, AttachmentReference } from '../agent.ts';
+import { toPathParts } from '../transcript-path.ts';
+
+/** What Claude Code keeps in a session's folder beside transcripts, by the path in that folder. */
+const KINDS: readonly (readonly [RegExp, AttachmentKind])[] = [
+  [/^tool-results\/./, 'tool_result'],
+  [/^subagents\/(?:.+\/)?[^/]+\.meta\.json$/, 'subagent'],
+  [/^subagents\/workflows\/[^/]+\/journal\.jsonl$/, 'workflow'],
+  [/^workflows\/./, 'workflow'],
+];
+const RESULTS_FOLDER = 'tool-results';
+/**
+ * Both sentences stand before the beginning of the result that they replace: `Full output saved to: PATH`, and of MCP servers' tools
+ * `Output has been saved to PATH.`
+ */
+const SAVED_TO = /(?:Full output saved to:|[Oo]utput has been saved to) ([^\n]{1,1500})/;
+const MAX_LOOKED_AT = 4096;
+
+/** `…/projects/<project>/<session>/tool-results/<id>.txt` and the like. */
+export function readClaudeCodeAttachmentPath(path: string): AttachmentIdentity | undefined {
+  const parts = toPathParts(path);
+  // A folder further up may have that name as well: the first one that has a session's files in its place.
+  for (const [index, part] of parts.entries()) {
+    if (part !== 'projects') continue;
+    const [, sessionId, ...inSession] = parts.slice(index + 1);
+    const kind = toClaudeCodeAttachmentKind(inSession.join('/'));
+    if (sessionId !== undefined && kind !== undefined) return { sessionId, path: inSession.join('/'), kind };
+  }
+  return undefined;
+}
+
+export function toClaudeCodeAttachmentKind(path: string): AttachmentKind | undefined {
+  return KINDS.find(([pattern]) => pattern.test(path))?.[1];
+}
+
+/** Where a tool's result says that the whole of it was saved. The session may be another one: the parent, or one that was forked. */
+export function findClaudeCodeAttachment(text: string): AttachmentReference | undefined {
+  const parts = toPathParts(SAVED_TO.exec(text.slice(0, MAX_LOOKED_AT))?.[1] ?? '');
+  const index = parts.lastIndexOf(RESULTS_FOLDER);
+  const sessionId = parts[index - 1];
+  // The sentence may end behind the path.
+  const path = parts
+    .slice(index)
+    .join('/')
+    .replace(/\.?(?:\s.*)?$/, '');
+  const isReference = index > 0 && sessionId !== undefined && toClaudeCodeAttachmentKind(path) === 'tool_result';
+  return isReference ? { sessionId, path } : undefined;
+}

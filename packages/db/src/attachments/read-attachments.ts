@@ -1,0 +1,106 @@
+import type { AttachmentReference } from '@recount/core';
+import type { Database } from '../database/database.ts';
+import { and, asc, eq, gt, inArray, or, sql } from '../drizzle.cjs';
+import { sessions } from '../transcripts/schema.ts';
+import { type AttachmentRow, attachments } from './schema.ts';
+
+/** A page of a session's attachments, by path; several of one path if several uploaders brought different bytes. */
+export async function listAttachments(
+  database: Database,
+  workspaceId: string,
+  sessionId: string,
+  { after, limit }: { after?: { path: string; id: string } | undefined; limit: number },
+): Promise<AttachmentRow[]> {
+  return await database
+    .select()
+    .from(attachments)
+    .where(
+      and(
+        eq(attachments.workspace_id, workspaceId),
+        eq(attachments.session_id, sessionId),
+        after && sql`(${attachments.path}, ${attachments.id}) > (${after.path}, ${after.id})`,
+      ),
+    )
+    .orderBy(asc(attachments.path), asc(attachments.id))
+    .limit(limit);
+}
+
+export async function findAttachment(
+  database: Database,
+  workspaceId: string,
+  id: string,
+): Promise<AttachmentRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(attachments)
+    .where(and(eq(attachments.workspace_id, workspaceId), eq(attachments.id, id)));
+  return row;
+}
+
+export async function findAttachmentByObject(
+  database: Database,
+  workspaceId: string,
+  objectKey: string,
+): Promise<AttachmentRow | undefined> {
+  const [row] = await database
+    .select()
+    .from(attachments)
+    .where(and(eq(attachments.workspace_id, workspaceId), eq(attachments.object_key, objectKey)));
+  return row;
+}
+
+/**
+ * The attachments at these places, in no order. Of one path, if several uploaders brought it, that of the session's owner, else the one that
+ * came first.
+ */
+export async function findReferencedAttachments(
+  database: Database,
+  workspaceId: string,
+  references: readonly AttachmentReference[],
+): Promise<AttachmentRow[]> {
+  if (references.length === 0) return [];
+  const rows = await database
+    .select({ attachment: attachments, owner: sessions.uploader_key_id })
+    .from(attachments)
+    .leftJoin(sessions, and(eq(sessions.workspace_id, workspaceId), eq(sessions.session_id, attachments.session_id)))
+    .where(
+      and(
+        eq(attachments.workspace_id, workspaceId),
+        inArray(attachments.session_id, [...new Set(references.map(({ sessionId }) => sessionId))]),
+        inArray(attachments.path, [...new Set(references.map(({ path }) => path))]),
+      ),
+    )
+    .orderBy(asc(attachments.id));
+  const byPlace = Map.groupBy(rows, ({ attachment }) => `${attachment.session_id}/${attachment.path}`);
+  return [...byPlace.values()].flatMap((all) => {
+    const chosen = all.find(({ attachment, owner }) => attachment.uploader_key_id === owner) ?? all[0];
+    return chosen === undefined ? [] : [chosen.attachment];
+  });
+}
+
+const PAGE_ROWS = 1000;
+
+/** Every attachment of a workspace, or of all, a page at a time: for maintenance only. */
+export async function* listAllAttachments(database: Database, workspaceId?: string): AsyncGenerator<AttachmentRow[]> {
+  let last: AttachmentRow | undefined;
+  for (;;) {
+    const page: AttachmentRow[] = await database
+      .select()
+      .from(attachments)
+      .where(
+        and(
+          workspaceId === undefined ? undefined : eq(attachments.workspace_id, workspaceId),
+          last &&
+            or(
+              gt(attachments.workspace_id, last.workspace_id),
+              and(sql`${attachments.workspace_id} = ${last.workspace_id}`, gt(attachments.id, last.id)),
+            ),
+        ),
+      )
+      .orderBy(asc(attachments.workspace_id), asc(attachments.id))
+      .limit(PAGE_ROWS);
+    if (page.length > 0) yield page;
+    last = page.at(-1);
+    if (page.length < PAGE_ROWS) return;
+  }
+}

@@ -1,0 +1,42 @@
+import type { AttachmentKind } from '@recount/core';
+import { bigint, index, primaryKey, sql, text, unique } from '../drizzle.cjs';
+import { identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
+import { workspaces } from '../workspaces/schema.ts';
+
+/** Files that an agent keeps beside a session's transcript, such as results too large for it. Bytes, as they came: nothing is made of them. */
+export const attachments = recountSchema.table(
+  'attachments',
+  {
+    workspace_id: identifier()
+      .notNull()
+      .references(() => workspaces.id),
+    id: identifier().notNull(),
+    /** Whose folder the file lies in. No transcript of it need be there. */
+    session_id: identifier().notNull(),
+    agent: text().notNull(),
+    /** In the session's folder, with `/` between its parts. */
+    path: identifier().notNull(),
+    kind: text().$type<AttachmentKind>().notNull(),
+    size_bytes: bigint({ mode: 'number' }).notNull(),
+    /** Of what was uploaded. */
+    sha256: text().notNull(),
+    /** Of the raw object, if that is a redacted copy, of as many bytes. */
+    stored_sha256: text(),
+    object_key: text().notNull(),
+    /** When the file was written, by the clock of its machine, and never later than it was received. */
+    modified_at: isoTimestamp().notNull(),
+    /** Id of the API key that brought it, or OPERATOR. */
+    uploader_key_id: identifier(),
+    machine: text(),
+    person: text(),
+    created_at: isoTimestamp().notNull().default(sql`now()`),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workspace_id, table.id] }),
+    unique('attachments_object_key_unique').on(table.workspace_id, table.object_key),
+    index('attachments_session').on(table.workspace_id, table.session_id, table.path),
+    index('attachments_modified_at').on(table.workspace_id, table.modified_at),
+  ],
+);
+
+export type AttachmentRow = typeof attachments.$inferSelect;
