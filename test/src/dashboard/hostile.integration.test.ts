@@ -101,4 +101,40 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
     expect(await readFile(await download.path(), 'utf8')).toBe(text);
     expect(download.suggestedFilename()).toBe('b1.txt');
   });
+
+  it('links a repository only if it is a web page, and shows no password', async () => {
+    const repositories = [
+      ['https://ada:s3cret@example.org/ada/<b>heron</b>.git', 'example.org/ada/<b>heron</b>', true],
+      [`javascript:window.hostile='repository'`, `javascript:window.hostile='repository'`, false],
+      ['http://example.org/ada/heron', 'http://example.org/ada/heron', false],
+      ['git@example.org:ada/"><img src=x onerror="window.hostile=1">', 'git@example.org:ada/">', false],
+    ] as const;
+    for (const [index, [url]] of repositories.entries()) {
+      const git = { repository_url: url, commit_hash: '0123456789abcdef', branch: 'main' };
+      const meta = { id: `repository-${index}`, cwd: '/home/a', cli_version: '0.150.0', git };
+      const said = { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Look' }] };
+      const at = { timestamp: '2026-05-05T10:00:00.000Z' };
+      const lines = [
+        { ...at, type: 'session_meta', payload: meta },
+        { ...at, type: 'response_item', payload: said },
+      ];
+      await dashboard.api.upload(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), {
+        path: 'rollout-a.jsonl',
+      });
+    }
+    await dashboard.api.work();
+    const page = await dashboard.open('/sessions');
+    for (const [index, [, shown, isLink]] of repositories.entries()) {
+      await page.goto(`${dashboard.api.url}/sessions/repository-${index}`);
+      const facts = page.locator('.session-facts');
+      await expect.poll(() => facts.textContent()).toContain('01234567');
+      expect(await facts.textContent()).toContain(shown);
+      expect(await page.content()).not.toContain('s3cret');
+      const links = await facts
+        .locator('a[target=_blank]')
+        .evaluateAll((all) => all.map((each) => each.getAttribute('href')));
+      expect(links).toEqual(isLink ? ['https://example.org/ada/%3Cb%3Eheron%3C/b%3E.git'] : []);
+      expect(await page.evaluate('window.hostile')).toBeUndefined();
+    }
+  });
 });

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { brotliCompressSync, constants, gzipSync, zstdCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants, createZstdCompress, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { UploadEncoding } from '@recount/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -116,6 +116,16 @@ describe('decode body', () => {
     it('refuses very many members', async () => {
       const bytes = Buffer.concat(Array<Buffer>(1_001).fill(zstdCompressSync(Buffer.alloc(0))));
       await expect(decode('zstd', bytes)).rejects.toEqual(broken);
+    });
+
+    it('takes zstd windows of up to 32 MiB, however little is in them', async () => {
+      const compress = async (windowLog: number): Promise<Buffer> => {
+        // Of a stream the encoder does not know the length, so that the window stays as large as asked for.
+        const params = { [constants.ZSTD_c_windowLog]: windowLog };
+        return Buffer.concat(await Readable.from([text]).pipe(createZstdCompress({ params })).toArray());
+      };
+      expect(await decode('zstd', await compress(25))).toEqual(text);
+      await expect(decode('zstd', await compress(26))).rejects.toThrow('a window of more than 32 MiB');
     });
 
     it('refuses a zstd window that would take much memory', async () => {
