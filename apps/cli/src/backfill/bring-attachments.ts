@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, type Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import type { AttachmentDelivery } from '@recount/collect';
 import { identifyAttachment, type KnownAttachment } from '@recount/core';
+import { type CliContext, note, print } from '../cli-context.ts';
 
 /** Where a backfill brings attachments. Both reject with a BackfillTargetError. */
 export interface AttachmentTarget {
@@ -24,7 +25,9 @@ export interface AttachmentReport {
 interface BringOptions {
   /** Undefined only in a dry run, which then takes everything for new. */
   target: AttachmentTarget | undefined;
-  isDryRun: boolean;
+  isDryRun?: boolean;
+  /** Whether to leave alone what the target says that it has; its bytes may be damaged. Default true. */
+  asksFirst?: boolean;
   /** Milliseconds since 1970. */
   sinceMs?: number | undefined;
   signal: AbortSignal;
@@ -43,8 +46,9 @@ export function isAttachmentPath(path: string): boolean {
  * is left alone. Archives and buckets are not looked into. Ends early, without an error, if the signal is aborted.
  */
 export async function bringAttachments(
+  context: CliContext,
   paths: readonly string[],
-  { target, isDryRun, sinceMs = 0, signal, onFile }: BringOptions,
+  { target, isDryRun = false, asksFirst = true, sinceMs = 0, signal, onFile }: BringOptions,
 ): Promise<AttachmentReport> {
   const report: AttachmentReport = { found: 0, stored: 0, alreadyThere: 0, failed: 0, failures: [] };
   let known: { sessionId: string; contents: ReadonlySet<string> } | undefined;
@@ -55,7 +59,7 @@ export async function bringAttachments(
     report.found += 1;
     const { agent, sessionId, path: inSession } = attachment;
     const sha256 = await hashFile(path);
-    if (target !== undefined && known?.sessionId !== sessionId) {
+    if (asksFirst && target !== undefined && known?.sessionId !== sessionId) {
       known = { sessionId, contents: await target.list(sessionId, signal) };
     }
     if (target !== undefined && known?.contents.has(`${inSession}/${sha256}`)) {
@@ -68,7 +72,7 @@ export async function bringAttachments(
     report.stored += 1;
   };
 
-  for await (const path of listFiles(paths)) {
+  for await (const path of listFiles(paths.map((path) => resolve(context.workingDirectory, path)))) {
     if (signal.aborted) return report;
     const attachment = identifyAttachment(path);
     if (attachment === undefined) continue;
@@ -82,6 +86,19 @@ export async function bringAttachments(
     }
   }
   return report;
+}
+
+/** Prints what became of them; nothing if there are none. */
+export function showAttachments(
+  context: CliContext,
+  { found, stored, alreadyThere, failed, failures }: AttachmentReport,
+  isDryRun = false,
+): void {
+  if (found === 0) return;
+  const parts = [`${stored} ${isDryRun ? 'would be stored' : 'stored'}`, `${alreadyThere} already there`];
+  if (failed > 0) parts.push(`${failed} failed`);
+  print(context, `Attachments (results and files beside transcripts): ${parts.join(', ')}`);
+  for (const { location, reason } of failures) note(context, `recount: ${location}: ${reason}`);
 }
 
 /** Files in the order of their names, so that those of a session come together. Links below a given path are not followed. */

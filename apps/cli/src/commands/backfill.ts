@@ -1,6 +1,4 @@
-import { resolve } from 'node:path';
 import { Command, Option } from 'commander';
-import type { AttachmentReport } from '../backfill/bring-attachments.ts';
 import type { TargetOptions } from '../backfill/choose-target.ts';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
@@ -44,7 +42,10 @@ export function createBackfillCommand(context: CliContext): Command {
     .option('--no-wait', 'end when all is stored, without waiting until it is ingested')
     .option('--person <name>', 'whose sessions these are, such as a mail address')
     .option('--machine <name>', 'machine that they come from')
-    .option('--rescan', 'read all sessions of databases again, also those that have not changed since the last run')
+    .option(
+      '--rescan',
+      'read all sessions of databases again, and send all attachments, also those that have not changed since the last run',
+    )
     .option('--json', 'print the result as JSON')
     .option('--server <url>', 'API to send it to; default RECOUNT_SERVER, or the local installation')
     .option('--key <key>', 'API key; better in RECOUNT_API_KEY, where other users of the machine do not see it')
@@ -74,11 +75,12 @@ const collect = (value: string, values: string[]): string[] => [...values, value
 async function backfill(context: CliContext, given: string[], options: BackfillCommandOptions): Promise<void> {
   const paths = given.length > 0 ? checkGiven(given, options) : await choosePaths(context, options);
   if (paths === undefined) return;
-  const [{ backfillWithProgress }, { formatReport }, { bringAttachments, isAttachmentPath }] = await Promise.all([
-    import('../backfill/backfill-with-progress.ts'),
-    import('../backfill/format-report.ts'),
-    import('../backfill/bring-attachments.ts'),
-  ]);
+  const [{ backfillWithProgress }, { formatReport }, { bringAttachments, isAttachmentPath, showAttachments }] =
+    await Promise.all([
+      import('../backfill/backfill-with-progress.ts'),
+      import('../backfill/format-report.ts'),
+      import('../backfill/bring-attachments.ts'),
+    ]);
   const isDryRun = options.dryRun ?? false;
   const signal = context.listenForInterruption();
   const chosen = await openTarget(context, options);
@@ -94,16 +96,14 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
       namesSkipped: options.verbose,
       signal,
     });
-    const attachments = await bringAttachments(
-      paths.map((path) => resolve(context.workingDirectory, path)),
-      {
-        target: chosen?.attachments,
-        sinceMs: options.since,
-        isDryRun,
-        signal,
-        onFile: options.verbose ? (path) => note(context, `attachment: ${path}`) : undefined,
-      },
-    );
+    const attachments = await bringAttachments(context, paths, {
+      target: chosen?.attachments,
+      asksFirst: !options.rescan,
+      sinceMs: options.since,
+      isDryRun,
+      signal,
+      onFile: options.verbose ? (path) => note(context, `attachment: ${path}`) : undefined,
+    });
     if (signal.aborted) report.isInterrupted = true;
     if (options.json)
       print(context, JSON.stringify({ ...report, attachments, isDryRun, elapsedMs: Math.round(elapsedMs) }, null, 2));
@@ -117,18 +117,6 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
   } finally {
     await chosen?.close();
   }
-}
-
-function showAttachments(
-  context: CliContext,
-  { found, stored, alreadyThere, failed, failures }: AttachmentReport,
-  isDryRun: boolean,
-): void {
-  if (found === 0) return;
-  const parts = [`${stored} ${isDryRun ? 'would be stored' : 'stored'}`, `${alreadyThere} already there`];
-  if (failed > 0) parts.push(`${failed} failed`);
-  print(context, `Attachments (results and files beside transcripts): ${parts.join(', ')}`);
-  for (const { location, reason } of failures) note(context, `recount: ${location}: ${reason}`);
 }
 
 function checkGiven(given: string[], options: BackfillCommandOptions): string[] {

@@ -220,7 +220,7 @@ function describeFinding(finding: Finding | RebuildFinding): string {
     case 'orphan-attachment':
       return `orphan attachment ${finding.objectKey}, ${formatBytes(finding.sizeBytes)}: ${finding.fixed ? 'has its row again, or was not needed' : 'no session names it'}`;
     case 'damaged-attachment':
-      return `attachment ${finding.attachmentId}: its object ${finding.objectKey} is ${ATTACHMENT_STATES[finding.state]}: uploading the same file again heals it`;
+      return `attachment ${finding.attachmentId}: its object ${finding.objectKey} is ${ATTACHMENT_STATES[finding.state]}: \`recount backfill --rescan\` of the folder that has the file heals it`;
     case 'unfinished-deletion':
       return `${finding.objectKey} was to be deleted, and that was cut short: ${finding.fixed ? 'deleted' : 'a worker deletes it within the hour'}`;
     case 'search-behind':

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createApiAttachmentTarget } from '../backfill/attachment-targets.ts';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
+import { bringAttachments, showAttachments } from '../backfill/bring-attachments.ts';
 import { formatReport } from '../backfill/format-report.ts';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
@@ -39,9 +41,14 @@ export async function joinRunning(
       target: createApiTarget(client),
       signal,
     });
+    const attachments = await bringAttachments(context, paths, {
+      target: createApiAttachmentTarget(client, {}),
+      signal,
+    });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
+    showAttachments(context, attachments);
     print(context, '');
-    if (report.failed > 0) context.exitCode = 1;
+    if (report.failed + attachments.failed > 0) context.exitCode = 1;
   }
   signal.throwIfAborted();
   const latest = await readLatestFromApi(client, TABLE_ROWS);

@@ -3,7 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { countTranscriptsByStatus, listSessions, readSearchBacklog, readSessionErrors, sql } from '@recount/db';
 import { createDirectTarget } from '@recount/ingest';
 import { readLogLevel } from '@recount/service/config';
+import { createDirectAttachmentTarget } from '../backfill/attachment-targets.ts';
 import { backfillWithProgress } from '../backfill/backfill-with-progress.ts';
+import { bringAttachments, showAttachments } from '../backfill/bring-attachments.ts';
 import { formatReport } from '../backfill/format-report.ts';
 import { type CliContext, note, print, START_COMMAND, toLauncher } from '../cli-context.ts';
 import { formatSessions } from '../sessions/session-table.ts';
@@ -70,11 +72,16 @@ async function ingest(
     const { connections, workspaceId } = installation;
     const target = createDirectTarget(connections, { workspaceId });
     const { report, elapsedMs, refused } = await backfillWithProgress(context, { paths, target, signal });
+    const attachments = await bringAttachments(context, paths, {
+      target: createDirectAttachmentTarget(connections, { workspaceId }),
+      signal,
+    });
     for (const line of formatReport(report, elapsedMs, false)) print(context, line);
+    showAttachments(context, attachments);
     print(context, '');
     // Once the tables are on disk, PostgreSQL deletes the write-ahead log of it all: more than the rows take.
     if (installation.isOwnDatabase) await installation.connections.database.database.execute(sql`CHECKPOINT`);
-    if (report.failed + refused > 0 && isOnce) context.exitCode = 1;
+    if (report.failed + attachments.failed + refused > 0 && isOnce) context.exitCode = 1;
   }
   // Of a process that was killed: its jobs come back when its heartbeats have stopped for long enough.
   if (isOnce && !signal.aborted) await waitUntilIdle(installation, signal);

@@ -56,7 +56,7 @@ const WORDS: Readonly<Record<DoctorFinding['kind'], Words>> = {
   ],
   'damaged-attachment': [
     'Files beside transcripts whose bytes are lost or have changed',
-    'Sending the same files again heals them: recount backfill of their folder.',
+    'recount backfill --rescan of the folder that has the same files heals them.',
   ],
   'lost-job': [
     'Transcripts that wait for a job which is not in the queue',
