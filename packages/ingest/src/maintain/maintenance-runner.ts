@@ -28,7 +28,7 @@ const BEGINNING: MaintenanceProgress = { step: 'beginning', done: 0, total: null
 /** Nobody waits for longer, and a check that does not end holds up the next. */
 const MAX_RUN_MS = 6 * 60 * 60_000;
 
-export interface MaintenanceRequest {
+interface MaintenanceRequest {
   kind: MaintenanceCheckKind;
   /** Undefined: all workspaces, which only the doctor looks at. */
   workspaceId: string | undefined;

@@ -92,17 +92,15 @@ function toSubjects(finding: Finding & { fixed: boolean }): { workspaceId: strin
 }
 
 /** What the doctor looks at, in its order. */
-export const DOCTOR_STEPS = [
-  'deletions',
-  'objects',
-  'transcripts',
-  'streams',
-  'attachments',
-  'search',
-  'database',
-  'mending',
-] as const;
-export type DoctorStep = (typeof DOCTOR_STEPS)[number];
+export type DoctorStep =
+  | 'deletions'
+  | 'objects'
+  | 'transcripts'
+  | 'streams'
+  | 'attachments'
+  | 'search'
+  | 'database'
+  | 'mending';
 
 export interface DoctorOptions {
   /** Looks at this workspace alone; undefined: at all of the installation. */
