@@ -8,25 +8,29 @@ import {
 } from '@recount/db';
 import type { LiveBell } from './live-bell.ts';
 
-interface EventStreamOptions {
+/** How fast a reader must be. */
+export interface Pacing {
+  /** A reader that takes nothing for so long is dropped. */
+  slowReaderTimeoutMs: number;
+  /** The reader is too slow: to break the connection, as it would not read an answer either. */
+  onSlowReader: () => void;
+}
+
+interface EventStreamOptions extends Pacing {
   session: LiveSessionKey;
   /** Events after this one. */
   afterId: number;
   /** Whether to wait for more once no stream of the session is open. */
   isFollowing: boolean;
   heartbeatMs: number;
-  /** A reader that takes nothing for so long is dropped. */
-  slowReaderTimeoutMs: number;
   /** The server or the reader goes. */
   signal: AbortSignal;
-  /** The reader is too slow: to break the connection, as it would not read an answer either. */
-  onSlowReader: () => void;
 }
 
 /** Read at once, and in memory for each reader: an event has a few hundred KiB at most, and mostly hundreds of bytes. */
 const EVENTS_PER_READ = 50;
 /** Browsers come back after so long, in milliseconds. */
-const RETRY_MS = 2000;
+export const RETRY_MS = 2000;
 
 /**
  * A session's events as server-sent events, at the pace of the reader: nothing is read ahead of it, and what it missed
@@ -81,7 +85,7 @@ function toEventText({ id, name, data }: LiveEventRow): string {
 }
 
 /** Whoever reads the generator comes back when the reader has room for more. */
-function* paced(text: string, { slowReaderTimeoutMs, onSlowReader }: EventStreamOptions): Generator<string> {
+export function* paced(text: string, { slowReaderTimeoutMs, onSlowReader }: Pacing): Generator<string> {
   const timer = setTimeout(onSlowReader, slowReaderTimeoutMs);
   try {
     yield text;

@@ -11,8 +11,13 @@ interface BellRing {
 export interface LiveBell {
   /** To be called before a look at the events, and awaited after it, so that nothing falls between. */
   wait(session: LiveSessionKey, timeoutMs: number, signal: AbortSignal): BellRing;
+  /** The same for all sessions of a workspace. */
+  waitForWorkspace(workspaceId: string, timeoutMs: number, signal: AbortSignal): BellRing;
   close(): Promise<void>;
 }
+
+/** A workspace's id has no slash; that of a session may have some. */
+const toWorkspaceBell = (bell: string): string => bell.slice(0, bell.indexOf('/'));
 
 type Connection = Parameters<Parameters<DatabasePool['withTransaction']>[0]>[1];
 
@@ -44,7 +49,10 @@ export function createLiveBell({ pool }: DatabasePool, onFailure: (error: unknow
       ringAll();
     };
     client.on('error', onError);
-    client.on('notification', ({ payload }) => ring(payload ?? ''));
+    client.on('notification', ({ payload = '' }) => {
+      ring(payload);
+      ring(toWorkspaceBell(payload));
+    });
     try {
       await client.query(`LISTEN ${LIVE_CHANNEL}`);
       return client;
@@ -65,27 +73,29 @@ export function createLiveBell({ pool }: DatabasePool, onFailure: (error: unknow
     }
   };
 
+  const waitFor = (bell: string, timeoutMs: number, signal: AbortSignal): BellRing => {
+    if (connection === undefined && !isClosed && performance.now() >= nextAttemptMs) connecting ??= connect();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const wakers = waiting.get(bell) ?? new Set();
+    waiting.set(bell, wakers.add(resolve));
+    const timer = setTimeout(resolve, connection === undefined ? Math.min(DEAF_INTERVAL_MS, timeoutMs) : timeoutMs);
+    const onAbort = (): void => resolve();
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) resolve();
+    return {
+      rung: promise,
+      cancel() {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', onAbort);
+        wakers.delete(resolve);
+        if (wakers.size === 0 && waiting.get(bell) === wakers) waiting.delete(bell);
+      },
+    };
+  };
+
   return {
-    wait(session, timeoutMs, signal) {
-      if (connection === undefined && !isClosed && performance.now() >= nextAttemptMs) connecting ??= connect();
-      const bell = toLiveBell(session);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const wakers = waiting.get(bell) ?? new Set();
-      waiting.set(bell, wakers.add(resolve));
-      const timer = setTimeout(resolve, connection === undefined ? Math.min(DEAF_INTERVAL_MS, timeoutMs) : timeoutMs);
-      const onAbort = (): void => resolve();
-      signal.addEventListener('abort', onAbort, { once: true });
-      if (signal.aborted) resolve();
-      return {
-        rung: promise,
-        cancel() {
-          clearTimeout(timer);
-          signal.removeEventListener('abort', onAbort);
-          wakers.delete(resolve);
-          if (wakers.size === 0 && waiting.get(bell) === wakers) waiting.delete(bell);
-        },
-      };
-    },
+    wait: (session, timeoutMs, signal) => waitFor(toLiveBell(session), timeoutMs, signal),
+    waitForWorkspace: (workspaceId, timeoutMs, signal) => waitFor(workspaceId, timeoutMs, signal),
     async close() {
       isClosed = true;
       await connecting;

@@ -88,6 +88,7 @@ describe('/openapi.json', () => {
       'get /v1/key',
       'get /v1/keys',
       'get /v1/live',
+      'get /v1/live/events',
       'get /v1/prices',
       'get /v1/search',
       'get /v1/sessions',

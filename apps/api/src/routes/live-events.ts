@@ -8,12 +8,13 @@ import {
 } from '@recount/contract';
 import { createCheckpointRegistry } from '@recount/core/live';
 import { findLiveSession, findLiveStream, findSession, listCheckpoints } from '@recount/db';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { LiveConfig } from '../config.ts';
 import { toEventStream } from '../live/event-stream.ts';
 import { createLiveBell } from '../live/live-bell.ts';
+import { toRunningStream } from '../live/running-stream.ts';
 import { workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse, toResponse } from '../plugins/openapi.ts';
 import { ProblemError, toLogReason } from '../problems/problem-error.ts';
@@ -22,6 +23,8 @@ type Deps = Pick<ApiDependencies, 'database' | 'log'>;
 
 const RETRY_AFTER_SECONDS = '5';
 const MAX_CHECKPOINTS = 100;
+/** Pages of the dashboard that somebody looks at; each also holds one of the few connections that a browser has for a host. */
+const MAX_WORKSPACE_READERS_PER_KEY = 16;
 
 const DESCRIPTION = [
   'Server-sent events: `stream:init`, `stream:chunk`, `stream:tool`, `stream:prompt`, `stream:progress`,',
@@ -40,8 +43,30 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
   );
   const closing = new AbortController();
   let readerCount = 0;
+  /** By the id of their key. */
+  const workspaceReaders = new Map<string, number>();
   app.addHook('preClose', async () => closing.abort());
   app.addHook('onClose', () => bell.close());
+
+  /** Counts a reader until its connection closes. Throws ProblemError if there are too many. */
+  const admit = (request: FastifyRequest, reply: FastifyReply) => {
+    if (readerCount >= config.maxReaders) throw tooManyReaders(config.maxReaders);
+    readerCount++;
+    const gone = new AbortController();
+    reply.raw.once('close', () => {
+      readerCount--;
+      gone.abort();
+    });
+    return {
+      heartbeatMs: config.heartbeatMs,
+      slowReaderTimeoutMs: config.slowReaderTimeoutMs,
+      signal: AbortSignal.any([gone.signal, closing.signal, ...untilExpiry(request)]),
+      onSlowReader: () => {
+        request.log.info('slow reader of live events dropped');
+        reply.raw.destroy();
+      },
+    };
+  };
 
   app.get(
     '/v1/sessions/:session_id/events',
@@ -66,16 +91,7 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
       // A stream that had no session yet was followed by its own id.
       const stream = live ?? (await findLiveStream(database, { workspaceId, streamId: sessionId }));
       if (stream === undefined) await requireSession(workspaceId, sessionId);
-      if (readerCount >= config.maxReaders) {
-        const headers = { 'retry-after': RETRY_AFTER_SECONDS };
-        throw new ProblemError('too-many-readers', `At most ${config.maxReaders} readers at once`, { headers });
-      }
-      readerCount++;
-      const gone = new AbortController();
-      reply.raw.once('close', () => {
-        readerCount--;
-        gone.abort();
-      });
+      const reader = admit(request, reply);
       const lastId = toEventId(request.query.last_event_id ?? request.headers['last-event-id']);
       const events = toEventStream(
         { database, bell },
@@ -84,20 +100,44 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
           // An id from before the session was deleted, and began again.
           afterId: lastId > (live?.last_event_id ?? 0) ? 0 : lastId,
           isFollowing: request.query.follow,
-          heartbeatMs: config.heartbeatMs,
-          slowReaderTimeoutMs: config.slowReaderTimeoutMs,
-          signal: AbortSignal.any([gone.signal, closing.signal, ...untilExpiry(request)]),
-          onSlowReader: () => {
-            request.log.info('slow reader of live events dropped');
-            reply.raw.destroy();
-          },
+          ...reader,
         },
       );
-      // Proxies that gather answers would hold the events back.
-      reply.type(EVENT_STREAM_MEDIA_TYPE).header('x-accel-buffering', 'no');
-      // When the server stops, it waits for connections that were in use: none of these is kept for a further request.
-      reply.header('connection', 'close');
-      return reply.send(Readable.from(events, { objectMode: false }));
+      return sendEvents(reply, events);
+    },
+  );
+
+  app.get(
+    '/v1/live/events',
+    {
+      exposeHeadRoute: false,
+      config: { scope: 'read' },
+      schema: {
+        operationId: 'followWorkspace',
+        summary: 'Follow what runs',
+        description: [
+          'Server-sent events `running`, with the answer of `GET /v1/live?state=running` as `data`: at first, when it has changed, once a second at most,',
+          `and again now and then. At most ${MAX_WORKSPACE_READERS_PER_KEY} readers of a key at once.`,
+        ].join(' '),
+        tags: ['live'],
+        response: {
+          200: toResponse('Events, as they come', EVENT_STREAM_MEDIA_TYPE, z.string()),
+          429: problemResponse('Too many readers at once'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const keyId = request.keyHolder?.keyId ?? '';
+      const count = workspaceReaders.get(keyId) ?? 0;
+      if (count >= MAX_WORKSPACE_READERS_PER_KEY) throw tooManyReaders(MAX_WORKSPACE_READERS_PER_KEY);
+      const reader = admit(request, reply);
+      workspaceReaders.set(keyId, count + 1);
+      reply.raw.once('close', () => {
+        const left = (workspaceReaders.get(keyId) ?? 1) - 1;
+        if (left === 0) workspaceReaders.delete(keyId);
+        else workspaceReaders.set(keyId, left);
+      });
+      return sendEvents(reply, toRunningStream({ database, bell }, { workspaceId: workspaceOf(request), ...reader }));
     },
   );
 
@@ -132,6 +172,20 @@ export function addLiveEventRoutes(app: ApiApp, deps: Deps, config: LiveConfig):
     if ((await findSession(database, workspaceId, sessionId)) !== undefined) return;
     throw new ProblemError('not-found', 'There is no such session, nor a stream of it');
   }
+}
+
+function tooManyReaders(max: number): ProblemError {
+  return new ProblemError('too-many-readers', `At most ${max} readers at once`, {
+    headers: { 'retry-after': RETRY_AFTER_SECONDS },
+  });
+}
+
+function sendEvents(reply: FastifyReply, events: AsyncGenerator<string>): FastifyReply {
+  // Proxies that gather answers would hold the events back.
+  reply.type(EVENT_STREAM_MEDIA_TYPE).header('x-accel-buffering', 'no');
+  // When the server stops, it waits for connections that were in use: none of these is kept for a further request.
+  reply.header('connection', 'close');
+  return reply.send(Readable.from(events, { objectMode: false }));
 }
 
 /** The longest that a timer of Node takes: 24 days. */

@@ -1,5 +1,4 @@
 import {
-  type LiveStream,
   liveHeadersSchema,
   liveListQuerySchema,
   liveListSchema,
@@ -9,13 +8,14 @@ import {
   liveReceiptSchema,
   MAX_LIVE_STREAMS_LISTED,
 } from '@recount/contract';
-import { findLiveStream, type ListedLiveStream, listLiveStreams } from '@recount/db';
+import { findLiveStream, listLiveStreams } from '@recount/db';
 import { newStreamId, tendLiveStreams } from '@recount/ingest';
 import { z } from 'zod';
 import type { ApiApp, ApiDependencies } from '../api-dependencies.ts';
 import type { LiveConfig } from '../config.ts';
 import { chooseLiveDecoder } from '../live/decode-chunks.ts';
 import { createLiveReceiver } from '../live/receive-live.ts';
+import { toLiveStream } from '../live/to-live-stream.ts';
 import { personOf, uploaderOf, workspaceOf } from '../plugins/authentication.ts';
 import { problemResponse } from '../plugins/openapi.ts';
 import { ProblemError, toLogReason } from '../problems/problem-error.ts';
@@ -188,29 +188,4 @@ function addTending(app: ApiApp, deps: ApiDependencies, config: LiveConfig): voi
     clearInterval(timer);
     await tending;
   });
-}
-
-function toLiveStream(row: ListedLiveStream): LiveStream {
-  return {
-    stream_id: row.id,
-    session_id: row.session_id,
-    agent: row.agent,
-    source_format: row.source_format,
-    state: row.state,
-    stored_bytes: row.stored_bytes,
-    line_count: row.line_count,
-    warning_count: row.warning_count,
-    agent_session_id: row.agent_session_id,
-    model: row.model,
-    tokens: { input: row.tokens_in, output: row.tokens_out, cacheRead: row.cache_read, cacheWrite: row.cache_write },
-    cost_usd: row.cost_usd,
-    started_at: row.started_at,
-    last_received_at: row.last_received_at,
-    ended_at: row.ended_at,
-    success: row.success,
-    aborted: row.aborted,
-    error: row.error,
-    stop_reason: row.stop_reason,
-    transcript_id: row.state === 'closed' ? row.transcript_id : null,
-  };
 }

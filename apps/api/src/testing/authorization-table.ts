@@ -52,6 +52,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'GET /v1/sessions/{session_id}/events': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/sessions/{session_id}/checkpoints': [401, 401, 401, 401, 403, 200, 200, 404],
   'GET /v1/live': [401, 401, 401, 401, 403, 200, 200, 200],
+  'GET /v1/live/events': [401, 401, 401, 401, 403, 200, 200, 200],
   'POST /v1/sessions/{session_id}/live': [401, 401, 401, 401, 200, 403, 200, 200],
   'HEAD /v1/sessions/{session_id}/live': [401, 401, 401, 401, 404, 403, 404, 404],
   'GET /v1/search': [401, 401, 401, 401, 403, 200, 200, 200],

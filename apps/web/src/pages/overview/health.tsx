@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
+import { useRunning } from '../../api/use-running.ts';
 import { Count, Money, Time } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
 
@@ -8,7 +9,7 @@ const INTERVAL_MS = 5000;
 
 /** What runs now, and how ingestion stands. */
 export function Health(): ReactNode {
-  const live = useAnswer('/v1/live', { state: 'running' }, { refetchIntervalMs: INTERVAL_MS });
+  const live = useRunning();
   const ingestion = useAnswer('/v1/ingestion', {}, { refetchIntervalMs: INTERVAL_MS });
   return (
     <section className="panel">

@@ -10,6 +10,7 @@ import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
 import { COLUMNS, DEFAULT_COLUMNS, toTitle } from './columns.tsx';
+import { RunningSessions } from './running-sessions.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
 
@@ -82,6 +83,7 @@ export function SessionsPage(): ReactNode {
           </p>
         </div>
       </div>
+      <RunningSessions />
       <SessionFilters state={state} change={change} columns={wanted} />
       {selected.length > 0 && (
         <Suspense>

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type LiveList, MAX_LIVE_STREAMS_LISTED } from '@recount/contract';
+import { type Database, listLiveStreams } from '@recount/db';
+import { type Pacing, paced, RETRY_MS } from './event-stream.ts';
+import type { LiveBell } from './live-bell.ts';
+import { toLiveStream } from './to-live-stream.ts';
+
+/** Agents that write much ring many times a second; the list is read once. */
+const MIN_INTERVAL_MS = 1000;
+
+interface RunningStreamOptions extends Pacing {
+  workspaceId: string;
+  /** The list is sent again after so long without a change. */
+  heartbeatMs: number;
+  /** The server or the reader goes. */
+  signal: AbortSignal;
+}
+
+/** What runs in a workspace as server-sent events: the whole list at first, and whenever it has changed. */
+export async function* toRunningStream(
+  { database, bell }: { database: Database; bell: LiveBell },
+  options: RunningStreamOptions,
+): AsyncGenerator<string> {
+  const { workspaceId, heartbeatMs, signal } = options;
+  let last = '';
+  let sentAtMs = Number.NEGATIVE_INFINITY;
+  yield* paced(`retry: ${RETRY_MS}\n\n`, options);
+  while (!signal.aborted) {
+    const leftMs = Math.max(1, sentAtMs + heartbeatMs - performance.now());
+    // Asked before the list, so that nothing falls between.
+    const ring = bell.waitForWorkspace(workspaceId, Math.min(heartbeatMs, leftMs), signal);
+    try {
+      const rows = await listLiveStreams(database, workspaceId, { isOpen: true }, MAX_LIVE_STREAMS_LISTED);
+      const data = JSON.stringify({ streams: rows.map(toLiveStream) } satisfies LiveList);
+      if (data !== last || performance.now() - sentAtMs >= heartbeatMs) {
+        last = data;
+        sentAtMs = performance.now();
+        yield* paced(`event: running\ndata: ${data}\n\n`, options);
+      }
+      await ring.rung;
+    } finally {
+      ring.cancel();
+    }
+    await sleep(Math.min(MIN_INTERVAL_MS, heartbeatMs), undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,84 @@
+import { type LiveList, liveListSchema } from '@recount/contract';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { readApiConfig } from '../config.ts';
+import { expectProblem } from '../testing/expect-problem.ts';
+import { newTestStreamId, openLive } from '../testing/live-client.ts';
+import { toStreamLines } from '../testing/stream-lines.ts';
+import { createTestApi, type TestApi } from '../testing/test-api.ts';
+
+const HEARTBEAT_MS = 300;
+const WAITING = { timeout: 60_000, interval: 20 };
+
+let api: TestApi;
+
+beforeAll(async () => {
+  const { live } = readApiConfig({ DATABASE_URL: 'postgres://x', RECOUNT_RAW_STORE: 'x' });
+  api = await createTestApi({ live: { ...live, heartbeatMs: HEARTBEAT_MS } });
+});
+afterAll(() => api.close());
+
+async function follow(key: string) {
+  const controller = new AbortController();
+  const headers = { authorization: `Bearer ${key}` };
+  const response = await fetch(`${api.url}/v1/live/events`, { headers, signal: controller.signal });
+  const lists: LiveList[] = [];
+  const read = async (): Promise<void> => {
+    let rest = '';
+    for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const blocks = (rest + chunk).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const [, data] = /^event: running\ndata: (.*)$/.exec(block) ?? [];
+        if (data !== undefined) lists.push(liveListSchema.parse(JSON.parse(data)));
+      }
+    }
+  };
+  const ended = response.ok ? read().catch(() => undefined) : Promise.resolve();
+  return { response, lists, ended, close: () => controller.abort() };
+}
+
+it('tells a workspace what runs in it, and no other', async () => {
+  const own = await follow(api.keys.read);
+  const other = await follow(api.keys.other);
+  await vi.waitFor(() => expect(own.lists.at(-1)).toEqual({ streams: [] }), WAITING);
+
+  const session = '77777777-2222-4333-8444-555555555555';
+  const live = openLive({ url: api.url, key: api.keys.ingest }, session, { 'recount-stream': newTestStreamId() });
+  await live.write(toStreamLines(session).join(''));
+  await vi.waitFor(() => expect(own.lists.at(-1)?.streams).toMatchObject([{ session_id: session }]), WAITING);
+  live.end();
+  await live.answer;
+  await vi.waitFor(async () => {
+    const streams = (await (await api.fetch('/v1/live?state=running')).json()) as LiveList;
+    expect(own.lists.at(-1)).toEqual(streams);
+  }, WAITING);
+  expect(JSON.stringify(other.lists)).not.toContain(session);
+
+  // The list comes again though nothing has changed.
+  const count = other.lists.length;
+  await vi.waitFor(() => expect(other.lists.length).toBeGreaterThan(count + 1), WAITING);
+  own.close();
+  other.close();
+  await Promise.all([own.ended, other.ended]);
+});
+
+it('has a bounded number of readers of a key, which the server lets go when it stops', async () => {
+  const readers = await Promise.all(Array.from({ length: 16 }, () => follow(api.keys.read)));
+  expect(readers.every(({ response }) => response.status === 200)).toBe(true);
+  const tooMany = await follow(api.keys.read);
+  await expectProblem(tooMany.response, 429, 'too-many-readers');
+  // Another key has its own.
+  const admin = await follow(api.keys.admin);
+  expect(admin.response.status).toBe(200);
+  readers[0]?.close();
+  await vi.waitFor(async () => {
+    const next = await follow(api.keys.read);
+    next.close();
+    expect(next.response.status).toBe(200);
+  }, WAITING);
+  const closing = api.app.close();
+  await Promise.all([admin, ...readers].map(({ ended }) => ended));
+  // Those of other requests, which are kept for further ones.
+  api.app.server.closeAllConnections();
+  await closing;
+});
