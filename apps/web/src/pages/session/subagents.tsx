@@ -1,12 +1,13 @@
 import type { ContentBlock, Session } from '@recount/contract';
-import { Link } from '@tanstack/react-router';
-import { type ReactNode, useContext, useMemo } from 'react';
+import { lazy, type ReactNode, Suspense } from 'react';
 import { formatMoney } from '../../format/values.ts';
 import { Fold } from '../../transcript/fold.tsx';
-import { TranscriptContext } from '../../transcript/transcript-context.ts';
-import { TurnView } from '../../transcript/turn.tsx';
-import { Failure, Loading } from '../../ui/states.tsx';
-import { useConversation } from './use-conversation.ts';
+import { Loading } from '../../ui/states.tsx';
+
+/** Loaded when the first one is opened. */
+const SubagentConversation = lazy(async () => ({
+  default: (await import('./subagent-conversation.tsx')).SubagentConversation,
+}));
 
 /** Of what a session keeps of its first prompt. */
 const COMPARED_LENGTH = 900;
@@ -40,41 +41,11 @@ function Subagent({ session }: { session: Session }): ReactNode {
   );
   return (
     <Fold name={`subagent ${session.session_id}`} className="subagent" summary={summary}>
-      {() => <SubagentConversation session={session} />}
-    </Fold>
-  );
-}
-
-function SubagentConversation({ session }: { session: Session }): ReactNode {
-  const outer = useContext(TranscriptContext);
-  const { turns, transcriptId, error, retry, loadMore, isFetching } = useConversation(
-    session.session_id,
-    session.updated_at,
-  );
-  const value = useMemo(
-    () => ({ ...outer, transcriptId, sessionId: session.session_id }),
-    [outer, transcriptId, session.session_id],
-  );
-  if (error !== null) return <Failure error={error} retry={retry} />;
-  return (
-    <TranscriptContext value={value}>
-      <p>
-        <Link to="/sessions/$sessionId" params={{ sessionId: session.session_id } as never}>
-          Open it as a page
-        </Link>
-      </p>
-      {turns.map((turn) => (
-        <TurnView key={turn.message.id} turn={turn} isSelected={false} />
-      ))}
-      {isFetching ? (
-        <Loading />
-      ) : (
-        loadMore && (
-          <button type="button" className="quiet more" onClick={loadMore}>
-            Show more of its messages
-          </button>
-        )
+      {() => (
+        <Suspense fallback={<Loading />}>
+          <SubagentConversation session={session} />
+        </Suspense>
       )}
-    </TranscriptContext>
+    </Fold>
   );
 }
