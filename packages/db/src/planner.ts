@@ -90,8 +90,9 @@ export async function preferScans<T>(transaction: Transaction, work: () => Promi
 
 /**
  * Settings for reports, until the end of the transaction: sums are made by hashing, as a report has few groups of many rows,
- * for which Postgres would plan to sort them all; compiling a query would take longer than running it.
+ * for which Postgres would plan to sort them all; compiling a query would take longer than running it. Sessions are joined by hashing, too: in a
+ * workspace that the statistics do not know yet, each row of a roll-up would be compared with every session.
  */
 export async function preferHashing(transaction: Transaction): Promise<void> {
-  await setLocally(transaction, { work_mem: `'16MB'`, enable_sort: 'off', jit: 'off' });
+  await setLocally(transaction, { work_mem: `'16MB'`, enable_sort: 'off', jit: 'off', enable_nestloop: 'off' });
 }
