@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { type LiveRequestUnderWay, newTestStreamId, openLive } from '@recount/api/testing/live-client';
 import { toStreamLines } from '@recount/api/testing/stream-lines';
-import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
-import { SESSION, uploadSamples } from './samples.ts';
+import { SESSION, shareSession, uploadSamples } from './samples.ts';
 import { type Dashboard, DESKTOP, PHONE, startDashboard } from './start-dashboard.ts';
+import { createCoverage, VISITS, visit } from './visits.ts';
 
 const executablePath = findBrowser();
 
@@ -31,37 +31,10 @@ afterAll(async () => {
   await dashboard?.close();
 });
 
-/** By its path, what a page has when it is complete, or what is done to get it there. */
-const READY: Readonly<Record<string, string | ((page: Page) => Promise<void>)>> = {
-  '/': '.legend li',
-  '/?period=all&metric=tokens&by=project': '.legend li',
-  '/sessions?subagents=include': '.body [role=row]',
-  [`/sessions/${SESSION}`]: async (page) => {
-    await page.locator('.turn').first().waitFor();
-    await page.locator('.session-more summary', { hasText: 'changed file' }).click();
-  },
+const OPEN_PAGES = {
+  ...VISITS,
   [`/sessions/${RUNNING}`]: '.live .tool',
-  '/tools?period=all': 'main h1',
-  '/files?period=all': 'main h1',
-  '/projects?period=all': 'main h1',
-  '/models?period=all': 'main h1',
-  '/subagents?period=all': 'main h1',
-  '/people?period=all': 'main h1',
-  '/insights?period=all': '.finding-kind',
-  '/insights?period=all&kind=large-result': '.finding-kind',
-  '/uploads': 'main h1',
-  '/uploads?view=issues': 'main h1',
-  '/search?q=rounding': '.found mark',
-  '/admin': '.plain-table tbody tr',
-  '/admin?view=prices': async (page) => {
-    const override = { model: 'claude-*', inputUsdPerMillion: 3, outputUsdPerMillion: 15 };
-    await page.getByLabel('Overrides of the list prices').fill(JSON.stringify([override]));
-    await page.locator('.price-changes').getByText('at this price').first().waitFor();
-    await page.locator('.plain-table tbody tr').first().waitFor();
-  },
-  '/admin?view=jobs': 'main h2',
-  '/admin?view=audit': '.plain-table tbody tr',
-  '/admin?view=settings': 'main h1',
+  '/no-such-page': '.empty, main a',
 };
 
 describe.skipIf(executablePath === undefined)('pages for everyone', () => {
@@ -77,20 +50,29 @@ describe.skipIf(executablePath === undefined)('pages for everyone', () => {
       );
       expect(found, place).toEqual([]);
     };
-    for (const [path, ready] of Object.entries(READY)) {
-      await page.emulateMedia({ colorScheme: 'light' });
-      await page.goto(dashboard.api.url + path);
-      if (typeof ready === 'string') await page.locator(ready).first().waitFor();
-      else await ready(page);
-      await expect.poll(() => page.locator('.loading').count()).toBe(0);
+    const expectUsable = async (path: string): Promise<void> => {
       await page.evaluate(axe);
       await expectNoFault(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'], path);
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth');
       expect(overflow, `${path} is wider than its window`).toBeLessThanOrEqual(0);
-      if (viewport !== DESKTOP) continue;
+      if (viewport !== DESKTOP) return;
       // The theme changes colours alone.
       await page.emulateMedia({ colorScheme: 'dark' });
       await expectNoFault(['color-contrast'], `${path}, dark`);
+      await page.emulateMedia({ colorScheme: 'light' });
+    };
+    const coverage = createCoverage();
+    for (const [path, ready] of Object.entries(OPEN_PAGES)) {
+      await visit(dashboard, page, path, ready);
+      await expectUsable(path);
+      if (path !== '/no-such-page') await coverage.note(page);
+    }
+    coverage.expectComplete();
+    const { path: shared } = await shareSession(dashboard.api, SESSION);
+    for (const path of [shared, `/v1/sessions/${SESSION}/document?download=false`]) {
+      await page.goto(dashboard.api.url + path);
+      await page.locator('article').first().waitFor();
+      await expectUsable(path);
     }
   });
 });

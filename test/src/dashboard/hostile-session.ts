@@ -1,6 +1,9 @@
 /** Runs where it should not: each payload says which one it was. */
 const run = (name: string): string => `window.hostile=(window.hostile||'')+'${name};'`;
 
+/** For names that are no part of a transcript. */
+export const HOSTILE_CODE = `<img src=x onerror="${run('name')}">`;
+
 const ELSEWHERE = 'http://elsewhere.invalid';
 const ESC = '\u001b';
 
@@ -117,4 +120,53 @@ export function toHostileTranscript(sessionId: string): string {
     }),
   ];
   return `${lines.map((each) => JSON.stringify(each)).join('\n')}\n`;
+}
+
+/** A Claude Code session that has the payload for every name: title, project, branch, version, model, tools, files, skill, and so on. */
+export function toHostileNames(sessionId: string, payload: string): string {
+  let number = 0;
+  const common = { sessionId, cwd: `/home/${payload}`, gitBranch: payload, version: payload };
+  const line = (fields: object): object => ({
+    ...common,
+    uuid: `${sessionId}-${number}`,
+    timestamp: at(number++),
+    ...fields,
+  });
+  const calls: [name: string, input: object][] = [
+    [payload, { payload }],
+    [`mcp__${payload}__${payload}`, { payload }],
+    ['Skill', { skill: payload }],
+    ['Bash', { command: `${payload.replaceAll(/\s/g, '')} argument`, description: payload }],
+    ['Read', { file_path: `/home/${payload}` }],
+    ['Edit', { file_path: `/home/${payload}`, old_string: payload, new_string: `${payload} more` }],
+    ['Task', { subagent_type: payload, description: payload, prompt: payload }],
+  ];
+  const content = calls.map(([name, input], index) => ({
+    type: 'tool_use',
+    id: `${sessionId}-t${index}`,
+    name,
+    input,
+  }));
+  const results = content.map(({ id }, index) => ({
+    type: 'tool_result',
+    tool_use_id: id,
+    // The first ones are refused, as reports have a view of those.
+    content: index < 2 ? "The user doesn't want to proceed with this tool use." : payload,
+    is_error: index < 2,
+  }));
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  const message = { id: `${sessionId}-m`, role: 'assistant', model: payload, stop_reason: 'tool_use', usage, content };
+  const lines = [
+    { type: 'summary', summary: payload, leafUuid: `${sessionId}-0` },
+    line({ type: 'user', message: { role: 'user', content: payload } }),
+    line({ type: 'assistant', message }),
+    line({ type: 'user', message: { role: 'user', content: results } }),
+    { type: 'pr-link', sessionId, prNumber: 1, prUrl: `https://${payload}`, prRepository: payload, timestamp: at(9) },
+    { type: 'pr-link', sessionId, prNumber: 2, prUrl: payload, prRepository: payload, timestamp: at(9) },
+    { type: payload, sessionId, content: payload },
+    `{"type": "user", ${payload}`,
+  ];
+  return lines
+    .map((each) => `${typeof each === 'string' ? each.replaceAll('\n', ' ') : JSON.stringify(each)}\n`)
+    .join('');
 }

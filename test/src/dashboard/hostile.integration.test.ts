@@ -1,65 +1,116 @@
 import { readFile } from 'node:fs/promises';
 import { toLine } from '@recount/api/testing/transcript-lines';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
-import { PAYLOADS } from './hostile-session.ts';
-import { HOSTILE, uploadSamples } from './samples.ts';
+import { HOSTILE_CODE, PAYLOADS } from './hostile-session.ts';
+import { HOSTILE, shareSession, uploadSamples } from './samples.ts';
 import { type Dashboard, startDashboard } from './start-dashboard.ts';
+import { createCoverage, VISITS, visit } from './visits.ts';
 
 const executablePath = findBrowser();
+/** One of those with the payloads for their names. */
+const NAMES = 'names-1';
 
-/** Whatever shows a text, name or path of a transcript. */
-const PATHS = [
-  '/sessions?subagents=include&columns=agent,project,branch,models,person,machine',
-  '/search?q=script',
-  '/search?q=onerror&mode=substring',
-  '/?period=all&by=project',
-  '/?period=all&by=person',
-  ...['tools', 'files', 'projects', 'models', 'subagents', 'people', 'insights'].map((page) => `/${page}?period=all`),
-  '/uploads',
-  '/admin?view=prices',
-];
+/** More of what shows a text, name or path of a transcript. */
+const MORE = {
+  '/search?q=script': '.found mark',
+  '/search?q=onerror&mode=substring': '.found mark',
+  '/?period=all&by=project': '.legend li',
+  '/?period=all&by=person': '.legend li',
+  '/insights?period=all&kind=repeated-error': '.finding-kind',
+  '/insights?period=all&kind=unfinished-session': '.finding-kind',
+  '/sessions?prompt=script&project=%3Cscript%3E': 'main h1',
+  [`/sessions/${NAMES}`]: '.turn',
+};
 
 let dashboard: Dashboard;
 
 beforeAll(async () => {
   if (executablePath === undefined) return;
   dashboard = await startDashboard(executablePath);
-  await uploadSamples(dashboard.api);
+  const { api } = dashboard;
+  await uploadSamples(api);
+  const body = JSON.stringify({ name: HOSTILE_CODE, scopes: ['read'] });
+  const made = await api.fetch('/v1/keys', { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+  expect(made.status).toBe(201);
 });
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());
 
+/** Nothing has run, no text has become an element or a handler, and what would reorder or hide characters is named. */
+async function expectHarmless(page: Page, place: string): Promise<void> {
+  const found = await page.evaluate(`(() => {
+    const handlers = ['onload', 'onerror', 'onfocus', 'onmouseover', 'onclick', 'onbegin'];
+    const elements = 'main :is(script, style, iframe, object, embed, base, meta, link, template, form[action], img[src^="http"], img[src="x"])';
+    // An address that is none leads nowhere.
+    const links = [...document.querySelectorAll('a[href], a[*|href]')].map((link) => URL.parse(link.href.baseVal ?? link.href, location.href));
+    const protocols = links.flatMap((url) => url?.protocol ?? []);
+    return {
+      hostile: String(window.hostile),
+      elements: [...document.querySelectorAll(elements)].map((element) => element.outerHTML.slice(0, 200)),
+      handlers: [...document.querySelectorAll(handlers.map((name) => '[' + name + ']').join())].map((element) => element.outerHTML.slice(0, 200)),
+      protocols: protocols.filter((protocol) => !/^(https?|mailto|blob):$/.test(protocol)),
+      hidden: [...document.body.innerText.matchAll(/.{0,30}[\\u202a-\\u202e\\u2066-\\u2069].{0,30}/g)].map(([text]) => text),
+    };
+  })()`);
+  expect(found, place).toEqual({ hostile: 'undefined', elements: [], handlers: [], protocols: [], hidden: [] });
+}
+
 describe.skipIf(executablePath === undefined)('hostile transcripts in a browser', () => {
-  it('runs nothing of what transcripts hold, and asks nobody else', async () => {
+  it('runs nothing on any page, and asks nobody else', async () => {
     const page = await dashboard.open('/sessions');
-    for (const path of PATHS) {
-      await page.goto(dashboard.api.url + path);
-      await page.waitForLoadState('networkidle');
-      expect(await page.evaluate('window.hostile')).toBeUndefined();
+    const coverage = createCoverage();
+    for (const [path, ready] of Object.entries({ ...VISITS, ...MORE })) {
+      await visit(dashboard, page, path, ready);
+      await expectHarmless(page, path);
+      await coverage.note(page);
     }
-    await page.goto(`${dashboard.api.url}/sessions/${HOSTILE}`);
+    coverage.expectComplete();
+    await page.goto(`${dashboard.api.url}/uploads?view=issues`);
+    await page.locator('.transcripts .body a').first().click();
+    const dialog = page.getByRole('dialog', { name: 'Transcript' });
+    await dialog
+      .getByRole('button', { name: /^Line / })
+      .first()
+      .click();
+    await dialog.locator('.issue-line').first().waitFor();
+    await expectHarmless(page, 'what is wrong in a transcript');
+  });
+
+  it('runs nothing of a conversation, whatever is opened in it', async () => {
+    const page = await dashboard.open(`/sessions/${HOSTILE}`);
     await page.locator('.turn').first().waitFor();
     const title = await page.title();
     await page.getByRole('button', { name: 'Expand all' }).click();
     for (let turn = 0; turn < 14; turn++) {
       await page.keyboard.press('j');
-      for (const button of await page.locator('button.more').all())
-        await button.click({ timeout: 2000 }).catch(() => undefined);
+      await page.evaluate("document.querySelectorAll('button.more').forEach((button) => button.click())");
       await page.locator('.turn b, .tool-name').first().hover();
+      await expectHarmless(page, `turn ${turn}`);
     }
     await page.keyboard.press('G');
     await page.waitForLoadState('networkidle');
-    expect(await page.evaluate('window.hostile')).toBeUndefined();
+    await expectHarmless(page, 'the end');
     expect(await page.title()).toBe(title);
-    const links = await page
-      .locator('main a')
-      .evaluateAll((all) => all.map((each) => new URL(each.getAttribute('href') ?? '', 'http://a').protocol));
-    expect(links.filter((protocol) => !/^(https?|mailto):$/.test(protocol))).toEqual([]);
-    expect(
-      await page.locator('main iframe, main script, main style, main form[action], main img[src^=http]').count(),
-    ).toBe(0);
     await expect.poll(() => page.locator('main').textContent()).toContain('⟨U+202E⟩');
+  });
+
+  it('runs nothing in documents and shared pages, which name no other server', async () => {
+    const page = await dashboard.open('/sessions');
+    for (const sessionId of [HOSTILE, ...Array.from({ length: 3 }, (_, index) => `names-${index}`), 'names-15']) {
+      const { path } = await shareSession(dashboard.api, sessionId);
+      for (const each of [path, `/v1/sessions/${sessionId}/document?download=false`]) {
+        await page.goto(dashboard.api.url + each);
+        await page.locator('article').first().waitFor();
+        await expectHarmless(page, each);
+      }
+    }
+    // As it is opened from a disk: without the server's headers.
+    const saved = await dashboard.api.fetch(`/v1/sessions/${HOSTILE}/document`);
+    await page.setContent(await saved.text());
+    await page.locator('article').first().waitFor();
+    await expectHarmless(page, 'a document that was saved');
   });
 
   it('shows an attachment that a result points to as text, bounded, and the rest as a download', async () => {

@@ -1,8 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestApi } from '@recount/api/testing/test-api';
+import type { NewShare } from '@recount/contract';
 import { indexWaitingSessions } from '@recount/ingest';
-import { PAYLOADS, toHostileTranscript } from './hostile-session.ts';
+import { PAYLOADS, toHostileNames, toHostileTranscript } from './hostile-session.ts';
 
 const SAMPLES = join(import.meta.dirname, '../../../samples/claude-projects');
 export const HOSTILE = 'hostile-session';
@@ -19,8 +20,24 @@ export async function uploadSamples(api: TestApi): Promise<void> {
   await api.upload(toUnfinishedTranscript(UNFINISHED), { path: toPath(UNFINISHED) });
   const [machine, person] = PAYLOADS;
   await api.upload(toHostileTranscript(HOSTILE), { path: toPath(HOSTILE), machine, person });
+  for (const [index, payload] of PAYLOADS.entries()) {
+    // Names that an uploader gives may have no control characters.
+    const name = payload.replaceAll(/\p{Cc}/gu, '').slice(0, 200);
+    const path = `/home/a/.claude/projects/${name}/names-${index}.jsonl`;
+    const uploaded = await api.upload(toHostileNames(`names-${index}`, payload), { path, machine: name, person: name });
+    if (!uploaded.ok) throw new Error(`names-${index}: ${uploaded.status} ${await uploaded.text()}`);
+  }
   await api.work();
   await indexWaitingSessions(api.database);
+}
+
+/** A link to the session for whoever has it. */
+export async function shareSession(api: TestApi, sessionId: string): Promise<NewShare> {
+  const headers = { 'content-type': 'application/json' };
+  const body = JSON.stringify({ expires_in_days: 1 });
+  const answer = await api.fetch(`/v1/sessions/${sessionId}/share`, { method: 'POST', headers, body });
+  if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as NewShare;
 }
 
 /** A session whose last call has no result. */

@@ -1,3 +1,5 @@
+import { toVisible } from '@recount/contract/conversation';
+
 /** Figures and times as people read them, by the browser's language and time zone. */
 
 export const TIME_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC';
@@ -93,9 +95,9 @@ export const formatClock = (iso: string | null): string => (iso === null ? '' : 
 export function toShortPath(path: string | null): string {
   if (path === null) return '–';
   const parts = path.split(/[\\/]/).filter((part) => part !== '');
-  return parts.length <= 2 ? path : `…/${parts.slice(-2).join('/')}`;
+  return toVisible(parts.length <= 2 ? path : `…/${parts.slice(-2).join('/')}`);
 }
 
 /** Without what every model of a vendor has: `claude-sonnet-4-5-20250929` is `sonnet-4-5`. */
 export const toShortModel = (model: string | null): string =>
-  model === null ? 'no model' : model.replace(/^claude-/, '').replace(/-20\d{6}$/, '');
+  model === null ? 'no model' : toVisible(model.replace(/^claude-/, '').replace(/-20\d{6}$/, ''));

@@ -1,4 +1,5 @@
 import type { WorkspacePrices } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
@@ -123,7 +124,7 @@ function Effect(): ReactNode {
                           <span className="muted">none is named</span>
                         ) : (
                           <Link to="/sessions" search={{ model, subagents: 'include' } as never}>
-                            {model}
+                            {toVisible(model)}
                           </Link>
                         )}
                       </td>

@@ -1,4 +1,5 @@
 import './breakdowns.css';
+import { toVisible } from '@recount/contract/conversation';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type MouseEvent, type ReactNode, useMemo } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -139,13 +140,13 @@ function Rows({ breakdown, rows, state, change }: ReportProps & { rows: readonly
               <span className="muted">none is named</span>
             ) : (
               <Link to="/sessions" search={search as never} title={name}>
-                {toLabel?.(name) ?? name}
+                {toLabel?.(name) ?? toVisible(name)}
               </Link>
             )}
             {detail != null && (
               <span className="muted" title={detail}>
                 {' '}
-                {detail}
+                {toVisible(detail)}
               </span>
             )}
           </>

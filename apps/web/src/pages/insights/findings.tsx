@@ -1,4 +1,5 @@
 import type { FindingKind, FindingsReport } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Query } from '../../api/client.ts';
@@ -185,7 +186,7 @@ const COLUMNS: readonly Column<Finding>[] = [
     id: 'session',
     label: 'Session',
     width: 'minmax(140px, 2fr)',
-    cell: ({ session_id, title }) => <span title={title ?? session_id}>{title ?? session_id}</span>,
+    cell: ({ session_id, title }) => <span title={title ?? session_id}>{toVisible(title ?? session_id)}</span>,
   },
   { id: 'time', label: 'Time', width: '150px', cell: ({ timestamp }) => <Time iso={timestamp} /> },
 ];
@@ -195,8 +196,8 @@ const toPlace = ({ message_id }: Finding): Record<string, string> =>
 
 function toName({ kind, tool, subject, title, session_id, project }: Finding): string {
   if (kind === 'cold-cache') return toShortModel(subject);
-  if (tool === null) return project === null ? (title ?? session_id) : toShortPath(project);
-  return subject === null ? tool : `${tool} ${toShortPath(subject)}`;
+  if (tool === null) return project === null ? toVisible(title ?? session_id) : toShortPath(project);
+  return subject === null ? toVisible(tool) : `${toVisible(tool)} ${toShortPath(subject)}`;
 }
 
 function FindingTable({ kind, filter }: { kind: FindingKind; filter: Filter }): ReactNode {

@@ -1,4 +1,5 @@
 import './insights.css';
+import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -173,7 +174,7 @@ function PullRequests({ filter, time }: { filter: Filter; time: Search }): React
                   search={{ ...time, pull_request: url, subagents: 'include' } as never}
                   title={url}
                 >
-                  {url.replace(/^https:\/\//, '')}
+                  {toVisible(url.replace(/^https:\/\//, ''))}
                 </Link>,
                 <Count key="sessions" value={sessions} />,
                 <Tokens key="tokens" value={total_tokens} />,

@@ -1,3 +1,4 @@
+import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Query } from '../../api/client.ts';
@@ -115,7 +116,7 @@ function TopSessions({ query }: { query: Filter }): ReactNode {
                       params={{ sessionId: session_id } as never}
                       title={title ?? session_id}
                     >
-                      {title ?? session_id}
+                      {toVisible(title ?? session_id)}
                     </Link>
                   </td>
                   <td className="end">
@@ -166,7 +167,7 @@ function TopTools({ query, time }: TopsProps): ReactNode {
                 <tr key={tool}>
                   <td className="clip top-name">
                     <Link to="/sessions" search={{ ...time, tool, subagents: 'include' } as never} title={tool}>
-                      {tool}
+                      {toVisible(tool)}
                     </Link>
                   </td>
                   <td className="end">

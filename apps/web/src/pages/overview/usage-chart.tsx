@@ -1,4 +1,5 @@
 import type { UsageReport } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import { type PointerEvent, type ReactNode, useMemo, useState } from 'react';
 import type { Query } from '../../api/client.ts';
@@ -36,7 +37,7 @@ const toName = (row: Row, by: Dimension): string => row[by] ?? '';
 const toLabel = (name: string, by: Dimension): string => {
   if (name === REST) return 'all others';
   if (name === '') return `no ${by}`;
-  return by === 'model' ? toShortModel(name) : by === 'project' ? toShortPath(name) : name;
+  return by === 'model' ? toShortModel(name) : by === 'project' ? toShortPath(name) : toVisible(name);
 };
 const formatValue = (value: number | null, metric: Metric): string =>
   metric === 'cost' ? formatMoney(value) : formatCompact(value);

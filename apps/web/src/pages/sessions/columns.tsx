@@ -1,4 +1,5 @@
 import type { Session, SessionListQuery } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import { toShortModel, toShortPath } from '../../format/values.ts';
 import type { Column } from '../../ui/data-table.tsx';
@@ -12,7 +13,7 @@ export const toTitle = ({
   initial_prompt,
   session_id,
 }: Pick<Session, 'title' | 'initial_prompt' | 'session_id'>) =>
-  title ?? initial_prompt?.trim().split('\n', 1)[0]?.slice(0, 200) ?? session_id;
+  toVisible(title ?? initial_prompt?.trim().split('\n', 1)[0]?.slice(0, 200) ?? session_id);
 
 const text = (
   id: string,
@@ -23,7 +24,10 @@ const text = (
   id,
   label,
   width,
-  cell: (session) => <span title={toText(session) ?? ''}>{toText(session) ?? '–'}</span>,
+  cell: (session) => {
+    const found = toText(session);
+    return <span title={found ?? ''}>{found === null ? '–' : toVisible(found)}</span>;
+  },
 });
 
 const figure = (

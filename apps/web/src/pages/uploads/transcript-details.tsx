@@ -40,18 +40,18 @@ export function TranscriptDetails({ transcriptId, close }: { transcriptId: strin
 function Facts({ transcript }: { transcript: Transcript }): ReactNode {
   const { path, id, session_id, agent, format, size_bytes, line_count, created_at, machine, person } = transcript;
   const facts: [string, ReactNode][] = [
-    ['File', path ?? 'its uploader named none'],
+    ['File', path === null ? 'its uploader named none' : toVisible(path)],
     ['Status', <StatusTag key="status" transcript={transcript} />],
     [
       'Session',
       <Link key="session" to="/sessions/$sessionId" params={{ sessionId: session_id } as never}>
-        {session_id}
+        {toVisible(session_id)}
       </Link>,
     ],
     ['Agent', `${agent}, format ${format}`],
     ['Size', `${formatBytes(size_bytes)}, ${formatCount(line_count)} lines`],
     ['Uploaded', <Time key="time" iso={created_at} />],
-    ['From', [machine, person].filter((each) => each !== null).join(', ') || 'not told'],
+    ['From', toVisible([machine, person].filter((each) => each !== null).join(', ')) || 'not told'],
     ['Id', <code key="id">{id}</code>],
   ];
   return (

@@ -1,4 +1,5 @@
 import type { Transcript, TranscriptList as TranscriptPage, TranscriptStatus } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
@@ -57,7 +58,7 @@ const COLUMNS: readonly Column<Transcript>[] = [
     width: 'minmax(150px, 2fr)',
     cell: ({ session_id, title, initial_prompt }) => (
       <Link to="/sessions/$sessionId" params={{ sessionId: session_id } as never} title={session_id}>
-        {title ?? initial_prompt ?? session_id}
+        {toVisible(title ?? initial_prompt ?? session_id)}
       </Link>
     ),
   },

@@ -1,4 +1,5 @@
 import './uploads.css';
+import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import { type DragEvent, type ReactNode, useId, useState } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -117,7 +118,7 @@ function UploadRow({ upload: { id, path, sizeBytes, state, receipt, reason, open
   return (
     <tr>
       <td className="clip upload-path" title={path}>
-        {path}
+        {toVisible(path)}
       </td>
       <td className="end">{formatBytes(sizeBytes)}</td>
       <td>

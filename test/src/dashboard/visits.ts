@@ -1,0 +1,90 @@
+import type { Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { SESSION } from './samples.ts';
+import type { Dashboard } from './start-dashboard.ts';
+
+/** What a page has when it is complete, or what is done to get it there. */
+type Ready = string | ((page: Page) => Promise<void>);
+
+/** By its path, every page and every view of one: tests that go through them fail if one is missing here. */
+export const VISITS: Readonly<Record<string, Ready>> = {
+  '/': '.legend li',
+  '/?period=all&metric=tokens&by=project': '.legend li',
+  '/sessions?subagents=include&columns=agent,project,branch,models,person,machine,version': '.body [role=row]',
+  [`/sessions/${SESSION}`]: async (page) => {
+    await page.locator('.turn').first().waitFor();
+    await page.locator('.session-more summary', { hasText: 'changed file' }).click();
+  },
+  '/search?q=rounding': '.found mark',
+  '/tools?period=all': '.body [role=row]',
+  '/tools?period=all&view=programs': '.body [role=row]',
+  '/tools?period=all&view=mcp': 'main h1',
+  '/tools?period=all&view=skills': 'main h1',
+  '/tools?period=all&view=refused': 'main h1',
+  '/files?period=all': '.body [role=row]',
+  '/projects?period=all': '.body [role=row]',
+  '/projects?period=all&view=agent': '.body [role=row]',
+  '/models?period=all': '.body [role=row]',
+  '/subagents?period=all': '.body [role=row]',
+  '/people?period=all': '.body [role=row]',
+  '/people?period=all&view=machine': '.body [role=row]',
+  '/insights?period=all': '.finding-kind',
+  '/insights?period=all&kind=large-result': '.finding-kind',
+  '/uploads': '.body [role=row]',
+  ...Object.fromEntries(
+    ['waiting', 'failed', 'ingested', 'superseded', 'issues'].map((view) => [`/uploads?view=${view}`, 'main h1']),
+  ),
+  '/admin': '.plain-table tbody tr',
+  '/admin?view=prices': async (page) => {
+    const override = { model: 'claude-*', inputUsdPerMillion: 3, outputUsdPerMillion: 15 };
+    await page.getByLabel('Overrides of the list prices').fill(JSON.stringify([override]));
+    await page.locator('.price-changes').getByText('at this price').first().waitFor();
+    await page.locator('.plain-table tbody tr').first().waitFor();
+  },
+  '/admin?view=settings': 'main h1',
+  '/admin?view=jobs': 'main h2',
+  '/admin?view=audit': '.plain-table tbody tr',
+  // Whoever is signed in can open it as well.
+  '/sign-in': '#key',
+};
+
+/** Opens a page and waits until it is complete. */
+export async function visit({ api }: Dashboard, page: Page, path: string, ready: Ready): Promise<void> {
+  await page.goto(api.url + path);
+  if (typeof ready === 'string') await page.locator(ready).first().waitFor();
+  else await ready(page);
+  await expect.poll(() => page.locator('.loading').count(), { message: path }).toBe(0);
+}
+
+/** Collects what the router and its pages offer, and what of it was visited. */
+export function createCoverage(): { note(page: Page): Promise<void>; expectComplete(): void } {
+  const offered = new Set<string>();
+  const visited = new Set<string>();
+  return {
+    async note(page) {
+      const { routes, route, views } = (await page.evaluate(`(() => {
+        const router = window.__TSR_ROUTER__;
+        const groups = [...document.querySelectorAll('.segments:not([aria-label="Time"])')];
+        return {
+          routes: Object.keys(router.routesByPath),
+          route: router.state.matches.at(-1).fullPath,
+          views: groups.flatMap((group) => [...group.querySelectorAll('button')].map((button) => ({
+            name: button.textContent,
+            isShown: button.getAttribute('aria-pressed') === 'true',
+          }))),
+        };
+      })()`)) as { routes: string[]; route: string; views: { name: string; isShown: boolean }[] };
+      const toPlain = (path: string): string => path.replace(/(?<=.)\/$/, '');
+      for (const each of routes) offered.add(toPlain(each));
+      visited.add(toPlain(route));
+      for (const { name, isShown } of views) {
+        offered.add(`${toPlain(route)}: ${name}`);
+        if (isShown) visited.add(`${toPlain(route)}: ${name}`);
+      }
+    },
+    expectComplete() {
+      expect(offered.size).toBeGreaterThan(20);
+      expect([...visited].sort()).toEqual([...offered].sort());
+    },
+  };
+}
