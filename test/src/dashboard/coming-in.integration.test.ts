@@ -2,9 +2,10 @@ import { newTestStreamId, openLive, sendLive } from '@recount/api/testing/live-c
 import { toStreamLines } from '@recount/api/testing/stream-lines';
 import { toLine, toTranscript } from '@recount/api/testing/transcript-lines';
 import type { TranscriptList } from '@recount/contract';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { findBrowser } from './browser.ts';
+import { dropFiles } from './drop-files.ts';
 import { type Dashboard, startDashboard } from './start-dashboard.ts';
 
 const executablePath = findBrowser();
@@ -18,19 +19,6 @@ beforeAll(async () => {
 });
 afterEach(() => dashboard?.closePages());
 afterAll(() => dashboard?.close());
-
-/** Lets go of files over an element, as one does that has dragged them from a desktop. */
-async function dropFiles(page: Page, place: Locator, files: readonly { name: string; text: string }[]): Promise<void> {
-  const dataTransfer = await page.evaluateHandle(
-    `(() => {
-      const transfer = new DataTransfer();
-      for (const { name, text } of ${JSON.stringify(files)}) transfer.items.add(new File([text], name));
-      return transfer;
-    })()`,
-  );
-  await place.dispatchEvent('dragover', { dataTransfer });
-  await place.dispatchEvent('drop', { dataTransfer });
-}
 
 describe.skipIf(executablePath === undefined)('what comes in, in a browser', () => {
   it('shows what a running agent says while it runs, then its transcript', async () => {
@@ -84,9 +72,9 @@ describe.skipIf(executablePath === undefined)('what comes in, in a browser', () 
     const page = await dashboard.open('/uploads');
     const broken = `${toLine('broken', 0)}{"type":"user", <b>not JSON</b>\n${toLine('broken', 1)}`;
     await dropFiles(page, page.locator('.drop-zone'), [
-      { name: 'whole.jsonl', text: toTranscript('whole', 4) },
-      { name: 'broken.jsonl', text: broken },
-      { name: 'notes.jsonl', text: '{"a":1}\n' },
+      { name: 'whole.jsonl', bytes: toTranscript('whole', 4) },
+      { name: 'broken.jsonl', bytes: broken },
+      { name: 'notes.jsonl', bytes: '{"a":1}\n' },
     ]);
     const rowOf = (name: string): Locator => page.locator('.panel tr', { hasText: name });
     await page.getByText('2 of 3 stored, 1 not taken').waitFor();
