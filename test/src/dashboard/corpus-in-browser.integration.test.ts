@@ -24,7 +24,7 @@ const ARCHIVES = [
 ];
 /** A run as its agent printed it. */
 const STREAM = { archive: 'codex-exec__banteg+takopi.tar.gz', file: 'codex.jsonl', agent: 'codex' };
-const READ_TURNS = 12;
+const READ_TURNS = 8;
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 let dashboard: Dashboard;

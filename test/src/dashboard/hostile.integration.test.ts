@@ -78,6 +78,14 @@ describe.skipIf(executablePath === undefined)('hostile transcripts in a browser'
     await expectHarmless(page, 'what is wrong in a transcript');
   });
 
+  it('runs nothing of what is found while one types', async () => {
+    const page = await dashboard.open('/sessions');
+    await page.keyboard.press('/');
+    await page.getByRole('combobox', { name: 'Search or go to' }).fill('hidden');
+    await page.getByRole('option').filter({ hasText: '⟨U+2066⟩' }).first().waitFor();
+    await expectHarmless(page, 'what is found while one types');
+  });
+
   it('runs nothing of a conversation, whatever is opened in it', async () => {
     const page = await dashboard.open(`/sessions/${HOSTILE}`);
     await page.locator('.turn').first().waitFor();

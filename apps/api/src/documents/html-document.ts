@@ -18,7 +18,7 @@ const STYLE = `
 @media (prefers-color-scheme: dark) { :root { --text: #e3e8f0; --muted: #9aa5b5; --page: #12161d; --soft: #1b212b;
   --line: #313a48; --accent: #82b1ff; --bad: #ff8a80; --added: #16331d; --removed: #3b1a18; } }
 body { margin: 0 auto; max-width: 52rem; padding: 2rem 1rem 4rem; background: var(--page); color: var(--text);
-  font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: break-word; }
+  font: 1rem/1.55 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .25rem; } .facts, .end { color: var(--muted); font-size: .875rem; }
 article { margin: 1.5rem 0; padding-left: .9rem; border-left: 3px solid var(--line); }
 article.prompt { border-color: var(--accent); } article.context, article.system { color: var(--muted); font-size: .9rem; }

@@ -1,8 +1,11 @@
+import type { SearchResult } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
 import { useNavigate } from '@tanstack/react-router';
 import { type KeyboardEvent, type ReactNode, useDeferredValue, useId, useState } from 'react';
 import { useAnswer } from '../api/use-answer.ts';
 import { toShortPath } from '../format/values.ts';
 import { PAGES } from '../pages/pages.ts';
+import { toTitle } from '../pages/sessions/to-title.ts';
 import { Modal } from '../ui/modal.tsx';
 
 interface Command {
@@ -26,27 +29,8 @@ export function CommandPalette({ close }: { close: () => void }): ReactNode {
   const found = useAnswer('/v1/search', { q: wanted || '-', limit: SHOWN_RESULTS }, { isEnabled: isSearching });
   const commands = [
     ...toPageCommands(text),
-    ...(isSearching
-      ? [
-          {
-            id: 'all',
-            label: `Search for “${text.trim()}”`,
-            detail: 'all results',
-            href: `/search?q=${encodeURIComponent(text.trim())}`,
-          },
-        ]
-      : []),
-    ...(isSearching && found.data !== undefined
-      ? found.data.results.map(({ session_id, message_id, block_order, title, initial_prompt, project, snippet }) => ({
-          id: `${message_id} ${block_order}`,
-          label: snippet
-            .map((part) => part.text)
-            .join('')
-            .slice(0, 160),
-          detail: `${title ?? initial_prompt ?? session_id} · ${toShortPath(project)}`,
-          href: `/sessions/${encodeURIComponent(session_id)}?message=${message_id}`,
-        }))
-      : []),
+    ...(isSearching ? [toSearchCommand(text.trim())] : []),
+    ...(isSearching ? (found.data?.results.map(toResultCommand) ?? []) : []),
   ];
   const current = Math.min(selected, commands.length - 1);
   const go = ({ href }: Command): void => {
@@ -82,22 +66,7 @@ export function CommandPalette({ close }: { close: () => void }): ReactNode {
         }}
         onKeyDown={onKeyDown}
       />
-      <div role="listbox" id={listId} aria-label="Results" className="palette-list">
-        {commands.map((command, index) => (
-          // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
-          <div
-            key={command.id}
-            id={`${listId}-${index}`}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === current}
-            onClick={() => go(command)}
-          >
-            <span className="palette-label">{command.label}</span>
-            <span className="muted">{command.detail}</span>
-          </div>
-        ))}
-      </div>
+      <CommandList listId={listId} commands={commands} current={current} go={go} />
       {isSearching && found.error !== null && <p className="muted">{found.error.message}</p>}
     </Modal>
   );
@@ -109,3 +78,47 @@ function toPageCommands(text: string): Command[] {
     label?.toLowerCase().includes(wanted) ? [{ id: path, label, detail: 'page', href: path }] : [],
   );
 }
+
+const toSearchCommand = (text: string): Command => ({
+  id: 'all',
+  label: `Search for “${text}”`,
+  detail: 'all results',
+  href: `/search?q=${encodeURIComponent(text)}`,
+});
+
+const toResultCommand = ({ snippet, project, ...result }: SearchResult): Command => {
+  const words = snippet.map((part) => part.text).join('');
+  return {
+    id: `${result.message_id} ${result.block_order}`,
+    label: toVisible(words.slice(0, 160)),
+    detail: `${toTitle(result)} · ${toShortPath(project)}`,
+    href: `/sessions/${encodeURIComponent(result.session_id)}?message=${result.message_id}`,
+  };
+};
+
+interface CommandListProps {
+  listId: string;
+  commands: readonly Command[];
+  /** Of the one that is selected. */
+  current: number;
+  go: (command: Command) => void;
+}
+
+const CommandList = ({ listId, commands, current, go }: CommandListProps): ReactNode => (
+  <div role="listbox" id={listId} aria-label="Results" className="palette-list">
+    {commands.map((command, index) => (
+      // biome-ignore lint/a11y/useKeyWithClickEvents: the field above has the keys
+      <div
+        key={command.id}
+        id={`${listId}-${index}`}
+        role="option"
+        tabIndex={-1}
+        aria-selected={index === current}
+        onClick={() => go(command)}
+      >
+        <span className="palette-label">{command.label}</span>
+        <span className="muted">{command.detail}</span>
+      </div>
+    ))}
+  </div>
+);

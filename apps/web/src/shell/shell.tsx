@@ -1,3 +1,4 @@
+import type { Whoami } from '@recount/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
@@ -11,6 +12,8 @@ import { applyTheme, readTheme, THEMES, type Theme } from './theme.ts';
 
 const CommandPalette = lazy(async () => ({ default: (await import('./command-palette.tsx')).CommandPalette }));
 const KeyHelp = lazy(async () => ({ default: (await import('./key-help.tsx')).KeyHelp }));
+
+type Dialog = 'palette' | 'help';
 
 /** What stands around every page: the menu, who is signed in, and the keys that work everywhere. */
 export function Shell(): ReactNode {
@@ -26,7 +29,7 @@ export function Shell(): ReactNode {
 
 function SignedInShell(): ReactNode {
   const navigate = useNavigate();
-  const { pathname, href } = useLocation();
+  const { href } = useLocation();
   const whoami = useQuery({
     queryKey: ['/v1/whoami', {}, {}],
     queryFn: async ({ signal }) => {
@@ -40,63 +43,16 @@ function SignedInShell(): ReactNode {
   useEffect(() => {
     if (isSignedOut) void navigate({ to: '/sign-in', search: { next: href }, replace: true } as never);
   }, [isSignedOut, href, navigate]);
-  const [dialog, setDialog] = useState<'palette' | 'help' | undefined>();
-  const [isMenuOpen, setMenuOpen] = useState(false);
+  const [dialog, setDialog] = useState<Dialog>();
   useKeys({ '/': () => setDialog('palette'), '?': () => setDialog('help') });
   useCommandKey(() => setDialog('palette'));
-  useEffect(() => setMenuOpen(pathname === ''), [pathname]);
 
   return (
     <div className="shell">
       <a className="skip" href="#content">
         Skip to the content
       </a>
-      <header className="top" data-open={isMenuOpen}>
-        <div className="brand">
-          <Link to="/">recount</Link>
-          <button
-            type="button"
-            className="menu-button quiet"
-            aria-expanded={isMenuOpen}
-            aria-controls="menu"
-            onClick={() => setMenuOpen(!isMenuOpen)}
-          >
-            Menu
-          </button>
-        </div>
-        <div id="menu" className="menu">
-          <button type="button" className="search-button" onClick={() => setDialog('palette')}>
-            Search or go to <kbd>/</kbd>
-          </button>
-          <nav aria-label="Pages">
-            {PAGES.filter(({ label }) => label !== undefined).map(({ path, label }) => (
-              <Link key={path} to={path} activeOptions={{ exact: path === '/', includeSearch: false }}>
-                {label}
-              </Link>
-            ))}
-          </nav>
-          <div className="who">
-            {whoami.data && (
-              <p className="muted" title={`Key ${whoami.data.key_id}, version ${whoami.data.version}`}>
-                {whoami.data.workspace}
-              </p>
-            )}
-            <ThemeChoice />
-            <div className="row">
-              <button type="button" className="quiet" onClick={() => setDialog('help')}>
-                Keys <kbd>?</kbd>
-              </button>
-              <button
-                type="button"
-                className="quiet"
-                onClick={() => void signOut().then(() => location.assign('/sign-in'))}
-              >
-                Sign out
-              </button>
-            </div>
-          </div>
-        </div>
-      </header>
+      <Top whoami={whoami.data} open={setDialog} />
       <main id="content" tabIndex={-1}>
         {whoami.data !== undefined ? (
           <Suspense fallback={<Loading />}>
@@ -113,6 +69,61 @@ function SignedInShell(): ReactNode {
         {dialog === 'help' && <KeyHelp close={() => setDialog(undefined)} />}
       </Suspense>
     </div>
+  );
+}
+
+/** The menu, and who is signed in. On phones it is folded, and folds when one goes somewhere. */
+function Top({ whoami, open }: { whoami: Whoami | undefined; open: (dialog: Dialog) => void }): ReactNode {
+  const { pathname } = useLocation();
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  useEffect(() => setMenuOpen(false), [pathname]);
+  return (
+    <header className="top" data-open={isMenuOpen}>
+      <div className="brand">
+        <Link to="/">recount</Link>
+        <button
+          type="button"
+          className="menu-button quiet"
+          aria-expanded={isMenuOpen}
+          aria-controls="menu"
+          onClick={() => setMenuOpen(!isMenuOpen)}
+        >
+          Menu
+        </button>
+      </div>
+      <div id="menu" className="menu">
+        <button type="button" className="search-button" onClick={() => open('palette')}>
+          Search or go to <kbd>/</kbd>
+        </button>
+        <nav aria-label="Pages">
+          {PAGES.filter(({ label }) => label !== undefined).map(({ path, label }) => (
+            <Link key={path} to={path} activeOptions={{ exact: path === '/', includeSearch: false }}>
+              {label}
+            </Link>
+          ))}
+        </nav>
+        <div className="who">
+          {whoami && (
+            <p className="muted" title={`Key ${whoami.key_id}, version ${whoami.version}`}>
+              {whoami.workspace}
+            </p>
+          )}
+          <ThemeChoice />
+          <div className="row">
+            <button type="button" className="quiet" onClick={() => open('help')}>
+              Keys <kbd>?</kbd>
+            </button>
+            <button
+              type="button"
+              className="quiet"
+              onClick={() => void signOut().then(() => location.assign('/sign-in'))}
+            >
+              Sign out
+            </button>
+          </div>
+        </div>
+      </div>
+    </header>
   );
 }
 

@@ -73,71 +73,55 @@ const readPatch = ({ tool_kind: kind, tool_input: input, metadata }: ContentBloc
   (kind === 'edit' || kind === 'shell') && metadata.truncated !== true ? toPatchedFiles(input) : [];
 
 function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
+  const output = result === undefined ? null : <Result block={result} kind={use.tool_kind} />;
+  const change = toChange(use);
+  if (change === null)
+    return (
+      <>
+        <CallInput use={use} />
+        {output}
+      </>
+    );
+  return (
+    <>
+      {change}
+      {result?.is_error === true && output}
+    </>
+  );
+}
+
+/** Edits, patches and to-do lists, whose results say nothing more unless they failed; null for other calls. */
+function toChange(use: ContentBlock): ReactNode {
+  if (use.metadata.truncated === true) return null;
+  const edits = use.tool_kind === 'edit' ? toEdits(use.tool_input) : [];
+  if (edits.length > 0)
+    return edits.map(({ before, after }, index) => (
+      <Suspense key={index} fallback={<Plain text={after} />}>
+        <EditedText name={`${use.id} ${index}`} before={before} after={after} />
+      </Suspense>
+    ));
+  const patched = readPatch(use);
+  if (patched.length > 0) return <Patch name={use.id} files={patched} />;
+  const items = toTodoItems(toInput(use.tool_input));
+  return items.length > 0 ? <TodoList items={items} /> : null;
+}
+
+/** What the call was given, in the look of what it is. */
+function CallInput({ use }: { use: ContentBlock }): ReactNode {
   const { renderSubagent } = useContext(TranscriptContext);
   const input = toInput(use.tool_input);
-  const output = result === undefined ? null : <Result block={result} kind={use.tool_kind} />;
-  const isCut = use.metadata.truncated === true;
-  const edits = use.tool_kind === 'edit' && !isCut ? toEdits(input) : [];
-  const patched = readPatch(use);
-  const items = toTodoItems(input);
-  if (isCut)
+  const subject = describeToolInput(input);
+  if (use.metadata.truncated === true)
     return (
       <>
-        {<Plain text={String(use.tool_input)} />}
+        <Plain text={String(use.tool_input)} />
         <WholeLine block={use} />
-        {output}
       </>
     );
-  if (edits.length > 0) {
-    return (
-      <>
-        {edits.map(({ before, after }, index) => (
-          <Suspense key={index} fallback={<Plain text={after} />}>
-            <EditedText name={`${use.id} ${index}`} before={before} after={after} />
-          </Suspense>
-        ))}
-        {result?.is_error === true && output}
-      </>
-    );
-  }
-  if (patched.length > 0)
-    return (
-      <>
-        <Patch name={use.id} files={patched} />
-        {result?.is_error === true && output}
-      </>
-    );
-  if (items.length > 0)
-    return (
-      <>
-        {<TodoList items={items} />}
-        {result?.is_error === true && output}
-      </>
-    );
-  if (use.tool_kind === 'shell') {
-    const command = describeToolInput(input);
-    return (
-      <>
-        <Code text={toVisible(command)} language="bash" />
-        {output}
-      </>
-    );
-  }
-  if (use.tool_kind === 'plan' && typeof input.plan === 'string')
-    return (
-      <>
-        {<Markdown text={input.plan} />}
-        {output}
-      </>
-    );
-  if (use.tool_kind === 'question' && Array.isArray(input.questions))
-    return (
-      <>
-        {<Questions questions={input.questions} />}
-        {output}
-      </>
-    );
-  if (use.tool_kind === 'agent') {
+  if (use.tool_kind === 'shell') return <Code text={toVisible(subject)} language="bash" />;
+  if (use.tool_kind === 'plan' && typeof input.plan === 'string') return <Markdown text={input.plan} />;
+  if (use.tool_kind === 'question' && Array.isArray(input.questions)) return <Questions questions={input.questions} />;
+  if (use.tool_kind === 'agent')
     return (
       <>
         {typeof input.prompt === 'string' && (
@@ -149,17 +133,10 @@ function ToolBody({ step: { use, result } }: { step: ToolStep }): ReactNode {
           />
         )}
         {renderSubagent(use)}
-        {output}
       </>
     );
-  }
-  const isSubjectAlone = Object.keys(input).length <= 1 && describeToolInput(input) !== '';
-  return (
-    <>
-      {!isSubjectAlone && <Code text={toVisible(JSON.stringify(use.tool_input, null, 2) ?? '')} language="json" />}
-      {output}
-    </>
-  );
+  if (Object.keys(input).length <= 1 && subject !== '') return null;
+  return <Code text={toVisible(JSON.stringify(use.tool_input, null, 2) ?? '')} language="json" />;
 }
 
 /** What came back; text that the row holds only the beginning of is fetched from the raw line when asked for. */

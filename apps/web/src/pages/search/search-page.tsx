@@ -12,7 +12,7 @@ import { Time } from '../../ui/figures.tsx';
 import { PeriodPicker } from '../../ui/period-picker.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
-import { toTitle } from '../sessions/columns.tsx';
+import { toTitle } from '../sessions/to-title.ts';
 
 const PAGE_RESULTS = 50;
 const TYPING_PAUSE_MS = 250;
@@ -172,8 +172,7 @@ function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
   return (
     <section className="found">
       <h2 className="clip">
-        {first.is_subagent && <span className="tag">sub-agent</span>}{' '}
-        <Link {...toSession}>{toVisible(toTitle(first))}</Link>{' '}
+        {first.is_subagent && <span className="tag">sub-agent</span>} <Link {...toSession}>{toTitle(first)}</Link>{' '}
         <span className="muted">{toShortPath(first.project)}</span>
       </h2>
       <ol>

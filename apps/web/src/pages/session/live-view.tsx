@@ -1,52 +1,23 @@
-import type { LiveStream, SessionDetail } from '@recount/contract';
+import type { LiveStream } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { type ReactNode, useEffect, useRef } from 'react';
-import { queryClient, useAnswer } from '../../api/use-answer.ts';
 import { Fold } from '../../transcript/fold.tsx';
 import { Markdown } from '../../transcript/markdown.tsx';
 import { ToolCall } from '../../transcript/tool-step.tsx';
 import { Time } from '../../ui/figures.tsx';
 import type { LiveItem } from './live-story.ts';
 import { useLiveStory } from './use-live-story.ts';
+import { refreshSession } from './use-unsettled-streams.ts';
 
-/** Until a stream that has ended is a transcript. */
-const SETTLING_MS = 1000;
 /** Within so much of the end, one reads along: what comes is scrolled to. */
 const NEAR_END_PX = 200;
-
-/** Streams that are not in the transcripts yet, open ones and those that have just ended. */
-export function useUnsettledStreams(
-  sessionId: string,
-  session: SessionDetail | undefined,
-  isEnabled: boolean,
-): LiveStream[] {
-  const streams = useAnswer('/v1/live', { session_id: sessionId, state: 'all' }, { isEnabled });
-  const settled = new Set(
-    session?.transcripts.filter(({ status }) => status !== 'queued' && status !== 'processing').map(({ id }) => id),
-  );
-  const unsettled = (streams.data?.streams ?? []).filter(({ state, transcript_id: id }) =>
-    id === null ? state !== 'closed' : !settled.has(id),
-  );
-  const isSettling = unsettled.some(({ state }) => state !== 'open');
-  useEffect(() => {
-    if (!isSettling) return;
-    const timer = setInterval(() => refresh(sessionId), SETTLING_MS);
-    return () => clearInterval(timer);
-  }, [isSettling, sessionId]);
-  return isEnabled ? unsettled : [];
-}
-
-function refresh(sessionId: string): void {
-  void queryClient.invalidateQueries({ queryKey: ['/v1/sessions/{session_id}', { session_id: sessionId }] });
-  void queryClient.invalidateQueries({ queryKey: ['/v1/live'] });
-}
 
 /** What running agents say and do, as they do it. */
 export function LiveView({ sessionId, streams }: { sessionId: string; streams: readonly LiveStream[] }): ReactNode {
   const story = useLiveStory(sessionId, streams.length > 0);
   const endedCount = story.endedStreamIds.length;
   useEffect(() => {
-    if (endedCount > 0) refresh(sessionId);
+    if (endedCount > 0) refreshSession(sessionId);
   }, [endedCount, sessionId]);
   const ids = new Set(streams.map(({ stream_id }) => stream_id));
   const items = story.items.filter(({ streamId }) => ids.has(streamId));

@@ -1,12 +1,22 @@
 import type { Outline, OutlineTurn, SessionDetail } from '@recount/contract';
-import { useWindowVirtualizer, type Virtualizer } from '@tanstack/react-virtual';
-import { type ReactNode, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { useWindowVirtualizer } from '@tanstack/react-virtual';
+import {
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import type { Expansion } from '../../transcript/expansion.ts';
 import { TurnView } from '../../transcript/turn.tsx';
 import { Failure } from '../../ui/states.tsx';
 import { useKeys } from '../../ui/use-keys.ts';
 import { useUrlState } from '../../ui/use-url-state.ts';
 import { type Direction, isError, isPrompt, type Matches, ReaderBar } from './reader-bar.tsx';
+import { useKeptPlace } from './use-kept-place.ts';
 import { type ConversationKey, useOutline } from './use-outline.ts';
 import { useTextMarks } from './use-text-marks.ts';
 import { useTurns } from './use-turns.ts';
@@ -34,20 +44,13 @@ export function Reader({
   const [selected, setSelected] = useState(-1);
   const list = useRef<HTMLDivElement>(null);
   const bar = useRef<HTMLDivElement>(null);
-  const [margin, setMargin] = useState(0);
-  const [barHeight, setBarHeight] = useState(0);
-  useLayoutEffect(() => {
-    setMargin(list.current?.offsetTop ?? 0);
-    // What stays at the top covers what is scrolled to: itself, and on phones the menu above it.
-    if (bar.current !== null)
-      setBarHeight(bar.current.offsetHeight + (Number.parseFloat(getComputedStyle(bar.current).top) || 0));
-  });
+  const { marginPx, barHeightPx } = useMeasuredTop(list, bar);
   const virtual = useWindowVirtualizer({
     count: turns.length,
     estimateSize: () => ESTIMATED_TURN_PX,
     overscan: OVERSCAN_TURNS,
-    scrollMargin: margin,
-    scrollPaddingStart: barHeight,
+    scrollMargin: marginPx,
+    scrollPaddingStart: barHeightPx,
     getItemKey: useCallback((index: number) => turns[index]?.id ?? index, [turns]),
   });
   const items = virtual.getVirtualItems();
@@ -67,31 +70,16 @@ export function Reader({
   );
   useLinkedMessage(message, turns, goTo);
   const wanted = find.trim();
-  const foundOutline = useOutline(conversation, wanted);
-  const found = useMemo(() => {
-    if (wanted === '' || foundOutline.data === undefined || foundOutline.isPlaceholderData) return undefined;
-    const ids = new Set(foundOutline.data.turns.map(({ id }) => id));
-    return turns.flatMap(({ id }, index) => (ids.has(id) ? [index] : []));
-  }, [turns, wanted, foundOutline.data, foundOutline.isPlaceholderData]);
+  const found = useFoundTurns(conversation, turns, wanted);
   useTextMarks(list, wanted.toLowerCase());
   const jump = (direction: Direction, matches: Matches): void => goTo(findTurn(turns, selected, direction, matches));
-  const goToFound = (direction: Direction): void => {
-    const next =
-      direction > 0
-        ? (found?.find((index) => index > selected) ?? found?.[0])
-        : (found?.findLast((index) => index < selected) ?? found?.at(-1));
-    if (next !== undefined) goTo(next);
-  };
-  useKeys({
-    j: () => goTo(Math.min(turns.length - 1, selected + 1)),
-    k: () => goTo(Math.max(0, selected - 1)),
-    ']': () => jump(1, isPrompt),
-    '[': () => jump(-1, isPrompt),
-    n: () => jump(1, isError),
-    N: () => jump(-1, isError),
-    g: () => goTo(0),
-    G: () => goTo(turns.length - 1),
-    e: () => toggle(list.current, turns[selected], expansion),
+  const goToFound = (direction: Direction): void => goTo(findFound(found ?? [], selected, direction));
+  useReaderKeys({
+    goTo,
+    jump,
+    selected,
+    lastIndex: turns.length - 1,
+    toggle: () => toggle(list.current, turns[selected], expansion),
   });
   return (
     <>
@@ -113,25 +101,72 @@ export function Reader({
       <div ref={list} className="turns" style={{ height: virtual.getTotalSize() }}>
         {items.map(({ index, start, key }) => {
           const turn = findLoaded(index);
+          const shown =
+            turn === undefined ? (
+              <UnloadedTurn turn={turns[index]} />
+            ) : (
+              <TurnView turn={turn} isSelected={index === selected} />
+            );
+          const style = { transform: `translateY(${start - marginPx}px)` };
           return (
-            <div
-              key={key}
-              ref={virtual.measureElement}
-              data-index={index}
-              className="turn-place"
-              style={{ transform: `translateY(${start - margin}px)` }}
-            >
-              {turn === undefined ? (
-                <UnloadedTurn turn={turns[index]} />
-              ) : (
-                <TurnView turn={turn} isSelected={index === selected} />
-              )}
+            <div key={key} ref={virtual.measureElement} data-index={index} className="turn-place" style={style}>
+              {shown}
             </div>
           );
         })}
       </div>
     </>
   );
+}
+
+/** How far down the page the turns begin, and how much of the window's top is covered. */
+function useMeasuredTop(list: RefObject<HTMLElement | null>, bar: RefObject<HTMLElement | null>) {
+  const [marginPx, setMarginPx] = useState(0);
+  const [barHeightPx, setBarHeightPx] = useState(0);
+  useLayoutEffect(() => {
+    setMarginPx(list.current?.offsetTop ?? 0);
+    // What stays at the top covers what is scrolled to: itself, and on phones the menu above it.
+    if (bar.current !== null)
+      setBarHeightPx(bar.current.offsetHeight + (Number.parseFloat(getComputedStyle(bar.current).top) || 0));
+  });
+  return { marginPx, barHeightPx };
+}
+
+/** Indexes of the turns that hold the text; undefined while nothing is looked for, or not known yet. */
+function useFoundTurns(
+  conversation: ConversationKey,
+  turns: readonly OutlineTurn[],
+  text: string,
+): readonly number[] | undefined {
+  const { data, isPlaceholderData } = useOutline(conversation, text);
+  return useMemo(() => {
+    if (text === '' || data === undefined || isPlaceholderData) return undefined;
+    const ids = new Set(data.turns.map(({ id }) => id));
+    return turns.flatMap(({ id }, index) => (ids.has(id) ? [index] : []));
+  }, [turns, text, data, isPlaceholderData]);
+}
+
+interface ReaderMoves {
+  goTo: (index: number) => void;
+  jump: (direction: Direction, matches: Matches) => void;
+  /** -1: none. */
+  selected: number;
+  lastIndex: number;
+  toggle: () => void;
+}
+
+function useReaderKeys({ goTo, jump, selected, lastIndex, toggle }: ReaderMoves): void {
+  useKeys({
+    j: () => goTo(Math.min(lastIndex, selected + 1)),
+    k: () => goTo(Math.max(0, selected - 1)),
+    ']': () => jump(1, isPrompt),
+    '[': () => jump(-1, isPrompt),
+    n: () => jump(1, isError),
+    N: () => jump(-1, isError),
+    g: () => goTo(0),
+    G: () => goTo(lastIndex),
+    e: toggle,
+  });
 }
 
 const UnloadedTurn = ({ turn }: { turn: OutlineTurn | undefined }): ReactNode => (
@@ -149,44 +184,11 @@ function findTurn(turns: readonly OutlineTurn[], from: number, direction: Direct
   return -1;
 }
 
-const REPEATED_AFTER_MS = [100, 300, 800];
-/** Whoever went somewhere is reading by then. */
-const KEPT_MS = 5000;
-
-/**
- * Scrolls to a turn, and again when turns around it are loaded and measured, as only then its place is exact: until one scrolls by
- * oneself.
- */
-function useKeptPlace(virtual: Virtualizer<Window, Element>, loadedCount: number): (index: number) => void {
-  const place = useRef<{ index: number; untilMs: number }>(undefined);
-  const latest = useRef(virtual);
-  latest.current = virtual;
-  useEffect(() => {
-    const leave = (): void => {
-      place.current = undefined;
-    };
-    const events = ['wheel', 'touchmove', 'pointerdown'] as const;
-    for (const event of events) addEventListener(event, leave, { passive: true });
-    return () => {
-      for (const event of events) removeEventListener(event, leave);
-    };
-  }, []);
-  const repeat = useCallback(() => {
-    if (place.current === undefined || performance.now() > place.current.untilMs) return;
-    latest.current.scrollToIndex(place.current.index, { align: 'start' });
-  }, []);
-  useEffect(() => {
-    const timers = REPEATED_AFTER_MS.map((delayMs) => setTimeout(repeat, delayMs));
-    return () => timers.forEach(clearTimeout);
-  }, [loadedCount, repeat]);
-  return useCallback(
-    (index) => {
-      place.current = { index, untilMs: performance.now() + KEPT_MS };
-      repeat();
-    },
-    [repeat],
-  );
-}
+/** The next one of those found, around the ends; -1 if there is none. */
+const findFound = (found: readonly number[], from: number, direction: Direction): number =>
+  direction > 0
+    ? (found.find((index) => index > from) ?? found[0] ?? -1)
+    : (found.findLast((index) => index < from) ?? found.at(-1) ?? -1);
 
 /** Goes to the message that the address names. */
 function useLinkedMessage(id: string | undefined, turns: readonly OutlineTurn[], goTo: (index: number) => void): void {

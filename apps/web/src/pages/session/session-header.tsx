@@ -3,12 +3,12 @@ import { toVisible } from '@recount/contract/conversation';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { toUrl } from '../../api/client.ts';
-import { useAnswer } from '../../api/use-answer.ts';
 import { formatBytes, toShortModel } from '../../format/values.ts';
-import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
-import { toTitle } from '../sessions/columns.tsx';
+import { Count, Money, Time } from '../../ui/figures.tsx';
+import { toTitle } from '../sessions/to-title.ts';
 import { Repository } from './repository.tsx';
-import { CHANGES_NOTE, ChangedFiles, ChangedLines, PullRequests, useSessionChanges } from './session-changes.tsx';
+import { ChangedFiles, PullRequests, useSessionChanges } from './session-changes.tsx';
+import { SessionFigures } from './session-figures.tsx';
 import { ShareButton } from './share-button.tsx';
 
 /** What the session is, and what it came to. */
@@ -22,12 +22,7 @@ export function SessionHeader({
   /** Which version is read, where it is not the primary one. */
   transcriptId: string | undefined;
 }): ReactNode {
-  const { usage, live } = session;
-  const query = { session_id: session.session_id };
-  const active = useAnswer('/v1/analytics/sessions', { ...query, subagents: 'include', top: 0 });
-  const reconciliation = useAnswer('/v1/analytics/reconciliation', query);
   const changes = useSessionChanges(session, transcriptId);
-  const row = reconciliation.data?.rows.find(({ session_id }) => session_id === session.session_id);
   return (
     <header className="session-header">
       <div className="between">
@@ -44,80 +39,9 @@ export function SessionHeader({
         </p>
         <ShareButton sessionId={session.session_id} />
       </div>
-      <h1>{toVisible(toTitle(session))}</h1>
-      <p className="session-facts">
-        {(live?.running_count ?? 0) > 0 && <span className="tag running">running now</span>}
-        <span>{session.agent}</span>
-        {session.project !== null && (
-          <Link to="/sessions" search={{ project: session.project } as never} title={session.project}>
-            {toVisible(session.project)}
-          </Link>
-        )}
-        <Repository address={session.repository} commit={session.commit_hash} />
-        {session.git_branch !== null && <span className="mono">{toVisible(session.git_branch)}</span>}
-        <PullRequests sessionId={session.session_id} />
-        <span title={session.models.join(', ')}>{session.models.map(toShortModel).join(', ')}</span>
-        <Time iso={session.first_timestamp} />
-      </p>
-      <dl className="strip">
-        <Item label="Cost" note="By the prices of this workspace; every response that the transcript holds">
-          <Money value={session.cost_estimate_usd} />
-        </Item>
-        <Item
-          label="Own"
-          note="Responses that are counted here and nowhere else: over all sessions, own costs add up to the total"
-        >
-          <Money value={usage.own.cost_usd} />
-        </Item>
-        {usage.shared.responses > 0 && (
-          <Item
-            label="Shared"
-            note="Copies of responses that are counted in another session, as this one was forked or resumed from it"
-          >
-            <Money value={usage.shared.cost_usd} />
-          </Item>
-        )}
-        {row !== undefined && (
-          <Item
-            label="Agent’s own total"
-            note="What the agent itself wrote that the session cost, sub-agents included; and ours minus it"
-          >
-            <Money value={row.reported_cost_usd} />{' '}
-            <span className="muted">
-              (<Money value={row.difference_usd} /> apart)
-            </span>
-          </Item>
-        )}
-        <Item label="Input" note="Without cached tokens">
-          <Tokens value={session.tokens_in} />
-        </Item>
-        <Item label="Cache read">
-          <Tokens value={session.cache_read} />
-        </Item>
-        <Item label="Cache write">
-          <Tokens value={session.cache_write} />
-        </Item>
-        <Item label="Output">
-          <Tokens value={session.tokens_out} />
-        </Item>
-        <Item label="Messages">
-          <Count value={session.total_messages} />
-        </Item>
-        <Item label="Tool calls">
-          <Count value={session.tool_use_count} />
-        </Item>
-        {changes !== undefined && (
-          <Item label="Changed, about" note={CHANGES_NOTE}>
-            <ChangedLines of={changes} /> <span className="muted">lines</span>
-          </Item>
-        )}
-        <Item label="Duration">
-          <Duration ms={session.duration_ms} />
-        </Item>
-        <Item label="Active" note="Without pauses of more than five minutes">
-          <Duration ms={active.data?.totals.active_ms ?? null} />
-        </Item>
-      </dl>
+      <h1>{toTitle(session)}</h1>
+      <Facts session={session} />
+      <SessionFigures session={session} changes={changes} />
       <SessionCaveats session={session} />
       <div className="row session-more">
         <Versions session={session} />
@@ -128,11 +52,22 @@ export function SessionHeader({
   );
 }
 
-const Item = ({ label, note, children }: { label: string; note?: string; children: ReactNode }): ReactNode => (
-  <div title={note}>
-    <dt>{label}</dt>
-    <dd>{children}</dd>
-  </div>
+/** What it is called in other places: where it ran, and what it worked on. */
+const Facts = ({ session }: { session: SessionDetail }): ReactNode => (
+  <p className="session-facts">
+    {(session.live?.running_count ?? 0) > 0 && <span className="tag running">running now</span>}
+    <span>{session.agent}</span>
+    {session.project !== null && (
+      <Link to="/sessions" search={{ project: session.project } as never} title={session.project}>
+        {toVisible(session.project)}
+      </Link>
+    )}
+    <Repository address={session.repository} commit={session.commit_hash} />
+    {session.git_branch !== null && <span className="mono">{toVisible(session.git_branch)}</span>}
+    <PullRequests sessionId={session.session_id} />
+    <span title={session.models.join(', ')}>{session.models.map(toShortModel).join(', ')}</span>
+    <Time iso={session.first_timestamp} />
+  </p>
 );
 
 /** What is less than exact about the figures, in sentences. */
@@ -213,7 +148,7 @@ const SubagentList = ({ subagents }: { subagents: readonly Session[] }): ReactNo
       {subagents.map((each) => (
         <li key={each.session_id}>
           <Link to="/sessions/$sessionId" params={{ sessionId: each.session_id } as never}>
-            {toVisible(toTitle(each)).slice(0, 120)}
+            {toTitle(each).slice(0, 120)}
           </Link>{' '}
           · <Count value={each.total_messages} /> messages · <Money value={each.cost_estimate_usd} />
         </li>

@@ -3,18 +3,21 @@ import '../../styles/transcript.css';
 import type { SessionDetail } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
 import { useParams } from '@tanstack/react-router';
-import { type ReactNode, useMemo, useState } from 'react';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
 import { ApiError } from '../../api/client.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { createExpansion, ExpansionContext } from '../../transcript/expansion.ts';
 import { TranscriptContext } from '../../transcript/transcript-context.ts';
 import { Answered, Empty } from '../../ui/states.tsx';
 import { useUrlState } from '../../ui/use-url-state.ts';
-import { LiveView, useUnsettledStreams } from './live-view.tsx';
 import { Reader } from './reader.tsx';
 import { SessionHeader } from './session-header.tsx';
 import { createSubagentRenderer } from './subagents.tsx';
 import { useOutline } from './use-outline.ts';
+import { useUnsettledStreams } from './use-unsettled-streams.ts';
+
+/** Loaded with the first stream that runs. */
+const LiveView = lazy(async () => ({ default: (await import('./live-view.tsx')).LiveView }));
 
 const MAX_SUBAGENTS = 500;
 /** Until a session whose first stream runs has a transcript. */
@@ -43,7 +46,13 @@ function SessionOrStream({ sessionId }: { sessionId: string }): ReactNode {
   if (isRunning && !wasRunning) setWasRunning(true);
   const streams = useUnsettledStreams(sessionId, detail.data, isUnknown || wasRunning);
   if (isFirstRun !== (isUnknown && streams.length > 0)) setFirstRun(!isFirstRun);
-  const live = <LiveView sessionId={sessionId} streams={streams} />;
+  const [hasRun, setHasRun] = useState(false);
+  if (streams.length > 0 && !hasRun) setHasRun(true);
+  const live = hasRun && (
+    <Suspense>
+      <LiveView sessionId={sessionId} streams={streams} />
+    </Suspense>
+  );
   if (isFirstRun)
     return (
       <div className="session-page">

@@ -4,16 +4,9 @@ import { Link } from '@tanstack/react-router';
 import { toShortModel, toShortPath } from '../../format/values.ts';
 import type { Column } from '../../ui/data-table.tsx';
 import { Count, Duration, Money, Time, Tokens } from '../../ui/figures.tsx';
+import { toTitle } from './to-title.ts';
 
 type SessionColumn = Column<Session, NonNullable<SessionListQuery['sort']>>;
-
-/** What a session is called: its title, else how it began. */
-export const toTitle = ({
-  title,
-  initial_prompt,
-  session_id,
-}: Pick<Session, 'title' | 'initial_prompt' | 'session_id'>) =>
-  toVisible(title ?? initial_prompt?.trim().split('\n', 1)[0]?.slice(0, 200) ?? session_id);
 
 const text = (
   id: string,

@@ -7,8 +7,8 @@ import { formatCount, formatCounted } from '../../format/values.ts';
 import { Money, Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Failure } from '../../ui/states.tsx';
-import { toTitle } from './columns.tsx';
 import { toCsv } from './to-csv.ts';
+import { toTitle } from './to-title.ts';
 
 interface SelectionProps {
   selected: readonly Session[];

@@ -1,18 +1,18 @@
 import './sessions.css';
-import type { Session, SessionList, SessionListQuery } from '@recount/contract';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import type { Session, SessionListQuery } from '@recount/contract';
 import { Link } from '@tanstack/react-router';
-import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from 'react';
-import { get } from '../../api/client.ts';
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react';
+import { usePages } from '../../api/use-pages.ts';
 import { readPeriod } from '../../format/period.ts';
 import { TIME_ZONE } from '../../format/values.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
-import { COLUMNS, DEFAULT_COLUMNS, toTitle } from './columns.tsx';
+import { COLUMNS, DEFAULT_COLUMNS } from './columns.tsx';
 import { RunningSessions } from './running-sessions.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
+import { toTitle } from './to-title.ts';
 
 /** Loaded with the first tick: it brings what asks before it deletes. */
 const SelectionBar = lazy(async () => ({ default: (await import('./selection.tsx')).SelectionBar }));
@@ -52,18 +52,8 @@ export function toSessionQuery(state: UrlState): SessionListQuery {
 export function SessionsPage(): ReactNode {
   const [state, change] = useUrlState();
   const query = toSessionQuery(state);
-  const list = useInfiniteQuery({
-    queryKey: ['/v1/sessions', 'pages', query],
-    queryFn: ({ pageParam, signal }): Promise<SessionList> =>
-      get('/v1/sessions', { query: { ...query, ...(pageParam !== '' && { cursor: pageParam }) }, signal }),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor: next }) => next,
-  });
-  const rows = useMemo(() => list.data?.pages.flatMap(({ sessions }) => sessions) ?? [], [list.data]);
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = list;
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
+  const { pages, error, loadMore, refetch } = usePages('/v1/sessions', query);
+  const rows = useMemo(() => pages?.flatMap(({ sessions }) => sessions) ?? [], [pages]);
   const wanted = state.columns?.split(',') ?? DEFAULT_COLUMNS;
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const choose = (sessionIds: readonly string[]): void => setChosen(new Set(sessionIds));
@@ -78,8 +68,8 @@ export function SessionsPage(): ReactNode {
         <div className="row">
           <SavedViews state={state} />
           <p className="muted" role="status">
-            {list.data &&
-              `${rows.length.toLocaleString()}${hasNextPage ? ' loaded, more as you scroll' : ' in all'} · times in ${TIME_ZONE}`}
+            {pages &&
+              `${rows.length.toLocaleString()}${loadMore ? ' loaded, more as you scroll' : ' in all'} · times in ${TIME_ZONE}`}
           </p>
         </div>
       </div>
@@ -90,9 +80,9 @@ export function SessionsPage(): ReactNode {
           <SelectionBar selected={selected} loaded={rows} choose={choose} />
         </Suspense>
       )}
-      {list.error !== null ? (
-        <Failure error={list.error} retry={() => void list.refetch()} />
-      ) : list.data === undefined ? (
+      {error !== null ? (
+        <Failure error={error} retry={refetch} />
+      ) : pages === undefined ? (
         <Loading />
       ) : rows.length === 0 ? (
         <NoSessions isFiltered={isFiltered} />
@@ -108,7 +98,7 @@ export function SessionsPage(): ReactNode {
             order: query.order ?? 'desc',
             change: (sort, order) => change({ sort, order }),
           }}
-          loadMore={hasNextPage ? loadMore : undefined}
+          loadMore={loadMore}
         />
       )}
     </div>

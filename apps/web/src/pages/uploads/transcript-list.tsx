@@ -1,15 +1,14 @@
-import type { Transcript, TranscriptList as TranscriptPage, TranscriptStatus } from '@recount/contract';
+import type { Ingestion, Transcript, TranscriptStatus } from '@recount/contract';
 import { toVisible } from '@recount/contract/conversation';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
-import { get } from '../../api/client.ts';
+import { type ReactNode, useEffect, useMemo } from 'react';
 import { useAnswer } from '../../api/use-answer.ts';
+import { usePages } from '../../api/use-pages.ts';
 import { formatBytes, formatCount, toShortPath } from '../../format/values.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Time } from '../../ui/figures.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
-import { useUrlState } from '../../ui/use-url-state.ts';
+import { type UrlChange, useUrlState } from '../../ui/use-url-state.ts';
 import { StatusTag } from './status-tag.tsx';
 import { TranscriptDetails } from './transcript-details.tsx';
 
@@ -71,73 +70,29 @@ export function TranscriptList(): ReactNode {
   const [state, change] = useUrlState();
   const [view, , statuses] = VIEWS.find(([id]) => id === state.view) ?? (VIEWS[0] as (typeof VIEWS)[number]);
   const ingestion = useAnswer('/v1/ingestion', {}, { refetchIntervalMs: WATCH_INTERVAL_MS });
-  const counts = ingestion.data?.transcripts;
-  const withIssues = ingestion.data?.transcripts_with_errors;
-  const countOf = (wanted: readonly TranscriptStatus[]): number | undefined =>
-    counts &&
-    Object.entries(counts).reduce(
-      (sum, [status, value]) =>
-        wanted.length === 0 || wanted.includes(status as TranscriptStatus) ? sum + value : sum,
-      0,
-    );
-  const list = useInfiniteQuery({
-    queryKey: ['/v1/transcripts', 'pages', view],
-    queryFn: ({ pageParam, signal }): Promise<TranscriptPage> =>
-      get('/v1/transcripts', {
-        query: {
-          status: [...statuses],
-          ...(view === 'issues' && { has_errors: 'true' as const }),
-          order: 'desc',
-          limit: PAGE_ROWS,
-          ...(pageParam !== '' && { cursor: pageParam }),
-        },
-        signal,
-      }),
-    initialPageParam: '',
-    getNextPageParam: ({ next_cursor: next }) => next,
+  const { pages, error, loadMore, refetch } = usePages('/v1/transcripts', {
+    status: [...statuses],
+    ...(view === 'issues' && { has_errors: 'true' as const }),
+    order: 'desc',
+    limit: PAGE_ROWS,
   });
-  const { hasNextPage, isFetchingNextPage, fetchNextPage, refetch } = list;
-  const countsText = JSON.stringify(counts);
+  const countsText = JSON.stringify(ingestion.data?.transcripts);
   useEffect(() => {
-    if (countsText !== undefined) void refetch();
+    if (countsText !== undefined) refetch();
   }, [countsText, refetch]);
-  const rows = useMemo(() => list.data?.pages.flatMap(({ transcripts }) => transcripts) ?? [], [list.data]);
-  const loadMore = useCallback(() => {
-    if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
-
+  const rows = useMemo(() => pages?.flatMap(({ transcripts }) => transcripts) ?? [], [pages]);
   return (
     <section className="transcripts" aria-labelledby="transcripts">
       <div className="between">
         <h2 id="transcripts">Transcripts</h2>
-        <div className="segments" role="group" aria-label="Which transcripts">
-          {VIEWS.map(([id, label, wanted]) => (
-            <button
-              key={id}
-              type="button"
-              aria-pressed={id === view}
-              onClick={() => change({ view: id === 'all' ? undefined : id })}
-            >
-              {label}{' '}
-              <span className="muted">
-                {counts && formatCount((id === 'issues' ? withIssues : countOf(wanted)) ?? 0)}
-              </span>
-            </button>
-          ))}
-        </div>
+        <Views shown={view} ingestion={ingestion.data} change={change} />
       </div>
-      {list.error !== null ? (
-        <Failure error={list.error} retry={() => void refetch()} />
-      ) : list.data === undefined ? (
+      {error !== null ? (
+        <Failure error={error} retry={refetch} />
+      ) : pages === undefined ? (
         <Loading />
       ) : rows.length === 0 ? (
-        <Empty title={view === 'all' ? 'Nothing was uploaded yet' : 'There is none of these'}>
-          {view === 'all' && (
-            <p>
-              Drop a folder above, or let <code>recount backfill</code> find what this machine has.
-            </p>
-          )}
-        </Empty>
+        <NoTranscripts isAll={view === 'all'} />
       ) : (
         <DataTable
           label="Transcripts"
@@ -145,7 +100,7 @@ export function TranscriptList(): ReactNode {
           rows={rows}
           toId={({ id }) => id}
           toHref={toDetailsHref}
-          loadMore={hasNextPage ? loadMore : undefined}
+          loadMore={loadMore}
         />
       )}
       {state.transcript !== undefined && (
@@ -154,3 +109,45 @@ export function TranscriptList(): ReactNode {
     </section>
   );
 }
+
+interface ViewsProps {
+  shown: string;
+  /** Undefined until it is known. */
+  ingestion: Ingestion | undefined;
+  change: (change: UrlChange) => void;
+}
+
+/** Which transcripts are shown, and how many each choice has. */
+function Views({ shown, ingestion, change }: ViewsProps): ReactNode {
+  const countOf = (id: string, wanted: readonly TranscriptStatus[]): number => {
+    if (id === 'issues') return ingestion?.transcripts_with_errors ?? 0;
+    const counts = Object.entries(ingestion?.transcripts ?? {});
+    return counts
+      .filter(([status]) => wanted.length === 0 || wanted.includes(status as TranscriptStatus))
+      .reduce((sum, [, count]) => sum + count, 0);
+  };
+  return (
+    <div className="segments" role="group" aria-label="Which transcripts">
+      {VIEWS.map(([id, label, wanted]) => (
+        <button
+          key={id}
+          type="button"
+          aria-pressed={id === shown}
+          onClick={() => change({ view: id === 'all' ? undefined : id })}
+        >
+          {label} <span className="muted">{ingestion && formatCount(countOf(id, wanted))}</span>
+        </button>
+      ))}
+    </div>
+  );
+}
+
+const NoTranscripts = ({ isAll }: { isAll: boolean }): ReactNode => (
+  <Empty title={isAll ? 'Nothing was uploaded yet' : 'There is none of these'}>
+    {isAll && (
+      <p>
+        Drop a folder above, or let <code>recount backfill</code> find what this machine has.
+      </p>
+    )}
+  </Empty>
+);

@@ -1,0 +1,97 @@
+import type { SessionChanges, SessionDetail } from '@recount/contract';
+import type { ReactNode } from 'react';
+import { useAnswer } from '../../api/use-answer.ts';
+import { Count, Duration, Money, Tokens } from '../../ui/figures.tsx';
+import { CHANGES_NOTE, ChangedLines } from './session-changes.tsx';
+
+/** What the session came to. */
+export function SessionFigures({
+  session,
+  changes,
+}: {
+  session: SessionDetail;
+  changes: SessionChanges | undefined;
+}): ReactNode {
+  const query = { session_id: session.session_id, subagents: 'include', top: 0 } as const;
+  const active = useAnswer('/v1/analytics/sessions', query);
+  return (
+    <dl className="strip">
+      <Costs session={session} />
+      <Item label="Input" note="Without cached tokens">
+        <Tokens value={session.tokens_in} />
+      </Item>
+      <Item label="Cache read">
+        <Tokens value={session.cache_read} />
+      </Item>
+      <Item label="Cache write">
+        <Tokens value={session.cache_write} />
+      </Item>
+      <Item label="Output">
+        <Tokens value={session.tokens_out} />
+      </Item>
+      <Item label="Messages">
+        <Count value={session.total_messages} />
+      </Item>
+      <Item label="Tool calls">
+        <Count value={session.tool_use_count} />
+      </Item>
+      {changes !== undefined && (
+        <Item label="Changed, about" note={CHANGES_NOTE}>
+          <ChangedLines of={changes} /> <span className="muted">lines</span>
+        </Item>
+      )}
+      <Item label="Duration">
+        <Duration ms={session.duration_ms} />
+      </Item>
+      <Item label="Active" note="Without pauses of more than five minutes">
+        <Duration ms={active.data?.totals.active_ms ?? null} />
+      </Item>
+    </dl>
+  );
+}
+
+/** Whole, own and shared, beside what the agent itself says. */
+function Costs({ session }: { session: SessionDetail }): ReactNode {
+  const { usage, session_id: sessionId } = session;
+  const reconciliation = useAnswer('/v1/analytics/reconciliation', { session_id: sessionId });
+  const row = reconciliation.data?.rows.find(({ session_id }) => session_id === sessionId);
+  return (
+    <>
+      <Item label="Cost" note="By the prices of this workspace; every response that the transcript holds">
+        <Money value={session.cost_estimate_usd} />
+      </Item>
+      <Item
+        label="Own"
+        note="Responses that are counted here and nowhere else: over all sessions, own costs add up to the total"
+      >
+        <Money value={usage.own.cost_usd} />
+      </Item>
+      {usage.shared.responses > 0 && (
+        <Item
+          label="Shared"
+          note="Copies of responses that are counted in another session, as this one was forked or resumed from it"
+        >
+          <Money value={usage.shared.cost_usd} />
+        </Item>
+      )}
+      {row !== undefined && (
+        <Item
+          label="Agent’s own total"
+          note="What the agent itself wrote that the session cost, sub-agents included; and ours minus it"
+        >
+          <Money value={row.reported_cost_usd} />{' '}
+          <span className="muted">
+            (<Money value={row.difference_usd} /> apart)
+          </span>
+        </Item>
+      )}
+    </>
+  );
+}
+
+const Item = ({ label, note, children }: { label: string; note?: string; children: ReactNode }): ReactNode => (
+  <div title={note}>
+    <dt>{label}</dt>
+    <dd>{children}</dd>
+  </div>
+);

@@ -1,0 +1,10 @@
+import type { Session } from '@recount/contract';
+import { toVisible } from '@recount/contract/conversation';
+
+/** What a session is called: its title, else how it began. */
+export const toTitle = ({
+  title,
+  initial_prompt,
+  session_id,
+}: Pick<Session, 'title' | 'initial_prompt' | 'session_id'>) =>
+  toVisible(title ?? initial_prompt?.trim().split('\n', 1)[0]?.slice(0, 200) ?? session_id);
