@@ -171,7 +171,7 @@ function SessionResults({ results }: { results: SearchResult[] }): ReactNode {
   const toSession = { to: '/sessions/$sessionId', params: { sessionId: first.session_id } as never };
   return (
     <section className="found">
-      <h2 className="clip">
+      <h2>
         {first.is_subagent && <span className="tag">sub-agent</span>} <Link {...toSession}>{toTitle(first)}</Link>{' '}
         <span className="muted">{toShortPath(first.project)}</span>
       </h2>

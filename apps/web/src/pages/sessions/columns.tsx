@@ -31,7 +31,7 @@ const figure = (
 ): SessionColumn => ({
   id,
   label,
-  width: '82px',
+  width: '78px',
   isFigure: true,
   cell,
   ...(sort !== undefined && { sort }),
@@ -41,26 +41,26 @@ export const COLUMNS: readonly SessionColumn[] = [
   {
     id: 'title',
     label: 'Session',
-    width: 'minmax(200px, 3fr)',
+    width: 'minmax(200px, 4fr)',
     cell: (session) => (
       <Link to="/sessions/$sessionId" params={{ sessionId: session.session_id } as never} title={toTitle(session)}>
         {session.is_subagent && <span className="tag">sub-agent</span>} {toTitle(session)}
       </Link>
     ),
   },
-  text('agent', 'Agent', '104px', ({ agent }) => agent),
+  text('agent', 'Agent', '98px', ({ agent }) => agent),
   {
     id: 'project',
     label: 'Project',
-    width: 'minmax(120px, 1.2fr)',
-    cell: ({ project }) => <span title={project ?? ''}>{toShortPath(project)}</span>,
+    width: 'minmax(110px, 1fr)',
+    cell: ({ project }) => <span title={project ?? ''}>{toShortPath(project).split('/').at(-1)}</span>,
   },
   text('branch', 'Branch', 'minmax(90px, 0.8fr)', ({ git_branch }) => git_branch),
   text('repository', 'Repository', 'minmax(120px, 1fr)', ({ repository }) => repository),
   {
     id: 'models',
     label: 'Models',
-    width: 'minmax(110px, 1fr)',
+    width: 'minmax(100px, 1fr)',
     cell: ({ models }) => <span title={models.join(', ')}>{models.map(toShortModel).join(', ') || '–'}</span>,
   },
   {
@@ -98,7 +98,7 @@ export const COLUMNS: readonly SessionColumn[] = [
             +?
           </span>
         )}{' '}
-        {unpriced_count > 0 && (
+        {unpriced_count > 0 && cost_estimate_usd !== null && (
           <span className="tag warn" title={`${unpriced_count} responses have no price; the cost lacks them`}>
             +?
           </span>
@@ -114,4 +114,8 @@ export const COLUMNS: readonly SessionColumn[] = [
   text('version', 'Agent version', '104px', ({ agent_version }) => agent_version),
 ];
 
+/** Of windows that are wide enough for them. */
 export const DEFAULT_COLUMNS = ['agent', 'project', 'models', 'last', 'duration', 'messages', 'out', 'cost'];
+
+/** Of phones, where one scrolls sideways to more. */
+export const NARROW_COLUMNS = ['cost', 'last', 'messages'];

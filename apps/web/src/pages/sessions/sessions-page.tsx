@@ -8,7 +8,7 @@ import { TIME_ZONE } from '../../format/values.ts';
 import { type Column, DataTable } from '../../ui/data-table.tsx';
 import { Empty, Failure, Loading } from '../../ui/states.tsx';
 import { type UrlState, useUrlState } from '../../ui/use-url-state.ts';
-import { COLUMNS, DEFAULT_COLUMNS } from './columns.tsx';
+import { COLUMNS, DEFAULT_COLUMNS, NARROW_COLUMNS } from './columns.tsx';
 import { RunningSessions } from './running-sessions.tsx';
 import { SavedViews } from './saved-views.tsx';
 import { LINKED_FILTERS, SessionFilters } from './session-filters.tsx';
@@ -19,6 +19,8 @@ const SelectionBar = lazy(async () => ({ default: (await import('./selection.tsx
 
 const PAGE_ROWS = 200;
 const SORTS = COLUMNS.flatMap(({ sort }) => (sort === undefined ? [] : [sort]));
+
+const isNarrow = (): boolean => matchMedia('(max-width: 760px)').matches;
 
 /** A date of the viewer's time zone as a moment, which this route wants. */
 const toMoment = (date: string | undefined): string | undefined =>
@@ -54,7 +56,7 @@ export function SessionsPage(): ReactNode {
   const query = toSessionQuery(state);
   const { pages, error, loadMore, refetch } = usePages('/v1/sessions', query);
   const rows = useMemo(() => pages?.flatMap(({ sessions }) => sessions) ?? [], [pages]);
-  const wanted = state.columns?.split(',') ?? DEFAULT_COLUMNS;
+  const wanted = state.columns?.split(',') ?? (isNarrow() ? NARROW_COLUMNS : DEFAULT_COLUMNS);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const choose = (sessionIds: readonly string[]): void => setChosen(new Set(sessionIds));
   const columns = [toTickColumn(chosen, choose), ...COLUMNS.filter(({ id }) => id === 'title' || wanted.includes(id))];

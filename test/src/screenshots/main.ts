@@ -1,0 +1,117 @@
+/**
+ * Takes docs/screenshots again: every page, light and dark, on a desktop and on a phone, of the samples and of a made team.
+ * `npm run screenshots`, or `npm run screenshots -- insights` for some by their names.
+ */
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { provideDashboard } from '@recount/cli/dashboard';
+import { createApiKey, ensureWorkspace } from '@recount/db';
+import { indexWaitingSessions } from '@recount/ingest';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { BROWSER_FLAGS, findBrowser } from '../dashboard/browser.ts';
+import { findFreePort } from '../find-free-port.ts';
+import { startTestBackend } from '../test-backend.ts';
+import { makeTeam } from './made-team.ts';
+import { PICTURES, type Picture } from './pictures.ts';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const SAMPLES = join(ROOT, 'samples/claude-projects');
+const TARGET = join(ROOT, 'docs/screenshots');
+const WORKSPACE = '01J00000000000000000000001';
+const QUALITY = 72;
+const VIEWS = [
+  { suffix: 'light', colorScheme: 'light', viewport: { width: 1280, height: 860 } },
+  { suffix: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 860 } },
+  { suffix: 'phone', colorScheme: 'light', viewport: { width: 360, height: 740 } },
+  { suffix: 'phone-dark', colorScheme: 'dark', viewport: { width: 360, height: 740 } },
+] as const;
+
+const executablePath = findBrowser();
+if (executablePath === undefined) process.exit(1);
+const backend = await startTestBackend('screenshots');
+try {
+  const url = await startServer();
+  const { key } = await createApiKey(backend.database.database, {
+    workspaceId: WORKSPACE,
+    name: 'the owner',
+    scopes: ['admin', 'read', 'ingest'],
+  });
+  await upload(url, key);
+  const browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
+  try {
+    await takePictures(browser, url, key);
+  } finally {
+    await browser.close();
+  }
+} finally {
+  await backend.stop();
+}
+
+async function startServer(): Promise<string> {
+  const port = String(await findFreePort());
+  const dashboard = (await provideDashboard((line) => console.log(line))) ?? '';
+  await ensureWorkspace(backend.database.database, WORKSPACE, 'tidewater');
+  await backend.start('worker');
+  await backend.start('api', { RECOUNT_PORT: port, RECOUNT_DASHBOARD_DIRECTORY: dashboard });
+  return `http://127.0.0.1:${port}`;
+}
+
+async function upload(url: string, key: string): Promise<void> {
+  const headers = { authorization: `Bearer ${key}` };
+  const send = async (body: string, query: Record<string, string>): Promise<void> => {
+    const answer = await fetch(`${url}/v1/transcripts?${new URLSearchParams(query)}`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/x-ndjson' },
+      body,
+    });
+    if (!answer.ok) throw new Error(`${query.path}: ${answer.status} ${await answer.text()}`);
+  };
+  for (const name of ['ci-runner-2', 'maya-laptop', 'grafana']) {
+    const body = JSON.stringify({ name, scopes: [name === 'grafana' ? 'read' : 'ingest'] });
+    const type = { 'content-type': 'application/json' };
+    const made = await fetch(`${url}/v1/keys`, { method: 'POST', headers: { ...headers, ...type }, body });
+    if (!made.ok) throw new Error(`${name}: ${made.status} ${await made.text()}`);
+  }
+  for (const { text, ...query } of makeTeam(Date.now())) await send(text, query);
+  for (const name of await readdir(SAMPLES, { recursive: true })) {
+    if (!name.endsWith('.jsonl')) continue;
+    const person = name.includes('maya') ? 'maya' : 'jonas';
+    await send(await readFile(join(SAMPLES, name), 'utf8'), { path: join(SAMPLES, name), person });
+  }
+  for (;;) {
+    const answer = await fetch(`${url}/v1/ingestion`, { headers });
+    const { transcripts } = (await answer.json()) as { transcripts: Record<string, number> };
+    if ((transcripts.queued ?? 0) + (transcripts.processing ?? 0) === 0) break;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  await indexWaitingSessions(backend.database);
+}
+
+async function takePictures(browser: Browser, url: string, key: string): Promise<void> {
+  const wanted = process.argv.slice(2);
+  const chosen = PICTURES.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+  if (wanted.length === 0) await rm(TARGET, { recursive: true, force: true });
+  await mkdir(TARGET, { recursive: true });
+  for (const { suffix, colorScheme, viewport } of VIEWS) {
+    const context = await browser.newContext({ viewport, colorScheme, locale: 'en-US', timezoneId: 'Europe/Berlin' });
+    await context.request.post(`${url}/v1/sign-in`, { headers: { authorization: `Bearer ${key}` } });
+    const page = await context.newPage();
+    for (const picture of chosen) {
+      await show(page, url, picture);
+      const session = await context.newCDPSession(page);
+      const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: QUALITY });
+      await writeFile(join(TARGET, `${picture.name}-${suffix}.webp`), Buffer.from(data, 'base64'));
+      await session.detach();
+    }
+    await context.close();
+    console.log(`${chosen.length} pictures: ${suffix}`);
+  }
+}
+
+async function show(page: Page, url: string, { path, ready, prepare }: Picture): Promise<void> {
+  await page.goto(url + path);
+  await page.locator(ready).first().waitFor();
+  await prepare?.(page);
+  await page.waitForLoadState('networkidle');
+  while ((await page.locator('.loading').count()) > 0) await page.waitForTimeout(50);
+}

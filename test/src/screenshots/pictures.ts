@@ -1,0 +1,67 @@
+import type { Page } from 'playwright-core';
+
+/** A page as docs/screenshots has it. */
+export interface Picture {
+  /** Of the file. */
+  name: string;
+  path: string;
+  /** What the page has when it is complete. */
+  ready: string;
+  prepare?: (page: Page) => Promise<void>;
+}
+
+/** One of the samples, with most of what a session can hold. */
+const SESSION = '/sessions/eee65f53-e942-4ce5-b211-670eae679f02';
+const ROW = '.body [role=row]';
+
+const OVERRIDE = [{ model: 'tidewater-*', inputUsdPerMillion: 2, outputUsdPerMillion: 8 }];
+
+export const PICTURES: readonly Picture[] = [
+  { name: 'overview', path: '/?period=90d&step=week', ready: '.legend li' },
+  { name: 'sessions', path: '/sessions', ready: ROW },
+  {
+    name: 'session',
+    path: SESSION,
+    ready: '.turn',
+    prepare: async (page) => {
+      await page.keyboard.press(']');
+      for (let turn = 0; turn < 3; turn++) await page.keyboard.press('j');
+      await page.keyboard.press('e');
+      await page.waitForTimeout(1000);
+    },
+  },
+  { name: 'session-header', path: SESSION, ready: '.turn' },
+  { name: 'search', path: '/search?q=rounding', ready: '.found mark' },
+  { name: 'tools', path: '/tools?period=90d', ready: ROW },
+  { name: 'files', path: '/files?period=90d', ready: ROW },
+  { name: 'projects', path: '/projects?period=90d', ready: ROW },
+  { name: 'models', path: '/models?period=90d', ready: ROW },
+  { name: 'subagents', path: '/subagents?period=all', ready: ROW },
+  { name: 'people', path: '/people?period=90d', ready: ROW },
+  { name: 'insights', path: '/insights?period=90d', ready: '.findings' },
+  { name: 'uploads', path: '/uploads', ready: ROW },
+  { name: 'keys', path: '/admin', ready: '.plain-table tbody tr' },
+  {
+    name: 'prices',
+    path: '/admin?view=prices',
+    ready: '.plain-table tbody tr',
+    prepare: async (page) => {
+      await page.getByLabel('Overrides of the list prices').fill(JSON.stringify(OVERRIDE, null, 2));
+      await page.locator('.price-changes').getByText('at this price').first().waitFor();
+    },
+  },
+  { name: 'settings', path: '/admin?view=settings', ready: 'main h2, main form' },
+  { name: 'jobs', path: '/admin?view=jobs', ready: 'main h2' },
+  { name: 'audit', path: '/admin?view=audit', ready: '.plain-table tbody tr' },
+  {
+    name: 'share',
+    path: SESSION,
+    ready: '.turn',
+    prepare: async (page) => {
+      await page.getByRole('button', { name: 'Share …' }).click();
+      await page.getByRole('button', { name: 'Make the link' }).waitFor();
+    },
+  },
+  { name: 'document', path: `/v1${SESSION}/document?download=false`, ready: 'article' },
+  { name: 'sign-in', path: '/sign-in', ready: '#key' },
+];
