@@ -35,6 +35,8 @@ export const VISITS: Readonly<Record<string, Ready>> = {
     ['waiting', 'failed', 'ingested', 'superseded', 'issues'].map((view) => [`/uploads?view=${view}`, 'main h1']),
   ),
   '/admin': '.plain-table tbody tr',
+  '/admin?view=workspaces': '.plain-table tbody tr, main h2',
+  '/admin?view=checks': 'main h2',
   '/admin?view=prices': async (page) => {
     const override = { model: 'claude-*', inputUsdPerMillion: 3, outputUsdPerMillion: 15 };
     await page.getByLabel('Overrides of the list prices').fill(JSON.stringify([override]));

@@ -18,7 +18,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 const SAMPLES = join(ROOT, 'samples/claude-projects');
 const TARGET = join(ROOT, 'docs/screenshots');
 const WORKSPACE = '01J00000000000000000000001';
-const QUALITY = 72;
+const QUALITY = 64;
+const SETTLING_MS = 800;
 const VIEWS = [
   { suffix: 'light', colorScheme: 'light', viewport: { width: 1280, height: 860 } },
   { suffix: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 860 } },
@@ -34,7 +35,7 @@ try {
   const { key } = await createApiKey(backend.database.database, {
     workspaceId: WORKSPACE,
     name: 'the owner',
-    scopes: ['admin', 'read', 'ingest'],
+    scopes: ['admin', 'read', 'ingest', 'operator'],
   });
   await upload(url, key);
   const browser = await chromium.launch({ executablePath, args: BROWSER_FLAGS });
@@ -112,6 +113,7 @@ async function show(page: Page, url: string, { path, ready, prepare }: Picture):
   await page.goto(url + path);
   await page.locator(ready).first().waitFor();
   await prepare?.(page);
-  await page.waitForLoadState('networkidle');
+  // Some pages ask for news all the time: none is ever without a request.
+  await page.waitForTimeout(SETTLING_MS);
   while ((await page.locator('.loading').count()) > 0) await page.waitForTimeout(50);
 }

@@ -41,6 +41,19 @@ export const PICTURES: readonly Picture[] = [
   { name: 'insights', path: '/insights?period=90d', ready: '.findings' },
   { name: 'uploads', path: '/uploads', ready: ROW },
   { name: 'keys', path: '/admin', ready: '.plain-table tbody tr' },
+  { name: 'workspaces', path: '/admin?view=workspaces', ready: 'main h2' },
+  {
+    name: 'checks',
+    path: '/admin?view=checks',
+    ready: 'main h2',
+    prepare: async (page) => {
+      for (const name of ['Examine', 'Count again']) {
+        const button = page.getByRole('button', { name }).first();
+        await button.click();
+        await page.waitForTimeout(3000);
+      }
+    },
+  },
   {
     name: 'prices',
     path: '/admin?view=prices',

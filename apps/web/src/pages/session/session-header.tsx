@@ -135,6 +135,11 @@ function Versions({ session }: { session: SessionDetail }): ReactNode {
           </li>
         ))}
       </ul>
+      {!session.is_subagent && (
+        <p className="muted">
+          <code>recount restore {session.session_id}</code> writes it to where its agent goes on with it.
+        </p>
+      )}
     </details>
   );
 }

@@ -48,7 +48,7 @@ export const COLUMNS: readonly SessionColumn[] = [
       </Link>
     ),
   },
-  text('agent', 'Agent', '98px', ({ agent }) => agent),
+  text('agent', 'Agent', '106px', ({ agent }) => agent),
   {
     id: 'project',
     label: 'Project',
@@ -117,5 +117,5 @@ export const COLUMNS: readonly SessionColumn[] = [
 /** Of windows that are wide enough for them. */
 export const DEFAULT_COLUMNS = ['agent', 'project', 'models', 'last', 'duration', 'messages', 'out', 'cost'];
 
-/** Of phones, where one scrolls sideways to more. */
-export const NARROW_COLUMNS = ['cost', 'last', 'messages'];
+/** Of phones. */
+export const NARROW_COLUMNS = ['cost'];
