@@ -71,7 +71,8 @@ export function createCoverage(): { note(page: Page): Promise<void>; expectCompl
           routes: Object.keys(router.routesByPath),
           route: router.state.matches.at(-1).fullPath,
           views: groups.flatMap((group) => [...group.querySelectorAll('button')].map((button) => ({
-            name: button.textContent,
+            // Without a count, which comes later.
+            name: button.firstChild.textContent.trim(),
             isShown: button.getAttribute('aria-pressed') === 'true',
           }))),
         };

@@ -1,13 +1,8 @@
 import { type PatchedFile, toVisible } from '@recount/contract/conversation';
-import { lazy, type ReactNode, Suspense } from 'react';
-import { Plain } from './fold.tsx';
-
-const EditedText = lazy(async () => ({ default: (await import('./edited-text.tsx')).EditedText }));
+import type { ReactNode } from 'react';
+import { EditedText } from './edited-text.tsx';
 
 const CHANGES: Readonly<Record<PatchedFile['change'], string>> = { add: 'new', update: 'changed', delete: 'deleted' };
-
-/** The files of a patch in one line. */
-export const describePatch = (files: readonly PatchedFile[]): string => files.map(({ path }) => path).join(', ');
 
 /** What a patch does, file by file, as edits are shown. */
 export const Patch = ({ name, files }: { name: string; files: readonly PatchedFile[] }): ReactNode =>
@@ -24,9 +19,7 @@ export const Patch = ({ name, files }: { name: string; files: readonly PatchedFi
         <span className="tag">{movedTo !== undefined ? 'moved' : CHANGES[change]}</span>
       </p>
       {hunks.map(({ before, after }, index) => (
-        <Suspense key={index} fallback={<Plain text={after} />}>
-          <EditedText name={`${name} ${fileIndex} ${index}`} before={before} after={after} />
-        </Suspense>
+        <EditedText key={index} name={`${name} ${fileIndex} ${index}`} before={before} after={after} />
       ))}
     </section>
   ));

@@ -9,16 +9,16 @@ import {
 } from '@recount/contract/conversation';
 import { lazy, type ReactNode, Suspense, useContext } from 'react';
 import { formatBytes, formatDuration } from '../format/values.ts';
-import { AttachedResult } from './attached-result.tsx';
 import { Code } from './code.tsx';
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain, Terminal } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
-import { describePatch, Patch } from './patch.tsx';
 import { TranscriptImage, useRawLine } from './raw-line.tsx';
 import { TranscriptContext } from './transcript-context.ts';
 
 const SHOWN_LINES = 14;
+const AttachedResult = lazy(async () => ({ default: (await import('./attached-result.tsx')).AttachedResult }));
+const Patch = lazy(async () => ({ default: (await import('./patch.tsx')).Patch }));
 const EditedText = lazy(async () => ({ default: (await import('./edited-text.tsx')).EditedText }));
 
 type Input = Readonly<Record<string, unknown>>;
@@ -44,7 +44,7 @@ export function ToolCall({
   const isError = result?.is_error === true;
   const tookMs = toMs(resultMessage?.timestamp) - toMs(timestamp);
   const patched = readPatch(use);
-  const subject = patched.length > 0 ? describePatch(patched) : describeToolInput(use.tool_input);
+  const subject = patched.length > 0 ? patched.map(({ path }) => path).join(', ') : describeToolInput(use.tool_input);
   const summary = (
     <>
       <span className="tool-name">{toVisible(use.tool_name ?? use.block_type)}</span>
@@ -101,7 +101,12 @@ function toChange(use: ContentBlock): ReactNode {
       </Suspense>
     ));
   const patched = readPatch(use);
-  if (patched.length > 0) return <Patch name={use.id} files={patched} />;
+  if (patched.length > 0)
+    return (
+      <Suspense>
+        <Patch name={use.id} files={patched} />
+      </Suspense>
+    );
   const items = toTodoItems(toInput(use.tool_input));
   return items.length > 0 ? <TodoList items={items} /> : null;
 }
@@ -159,7 +164,11 @@ export function Result({ block, kind }: { block: ContentBlock; kind: ContentBloc
         />
       )}
       <WholeLine block={block} />
-      <AttachedResult block={block} />
+      {block.attachment != null && (
+        <Suspense>
+          <AttachedResult block={block} />
+        </Suspense>
+      )}
       <ImagesOf block={block} />
     </div>
   );
