@@ -1,9 +1,6 @@
-import { toVisible } from '@recount/contract/conversation';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useState } from 'react';
 import { request, toUrl } from '../api/client.ts';
-import { formatBytes } from '../format/values.ts';
-import { Modal } from '../ui/modal.tsx';
 import { Answered } from '../ui/states.tsx';
 
 /** Where a line stands in the raw bytes. */
@@ -14,9 +11,8 @@ export interface LinePlace {
   line_number: number;
 }
 
-const MAX_SHOWN_LENGTH = 300_000;
-
-const toLineUrl = ({ transcriptId, byte_offset }: Pick<LinePlace, 'transcriptId' | 'byte_offset'>): string =>
+/** Where its bytes are. */
+export const toLineUrl = ({ transcriptId, byte_offset }: Pick<LinePlace, 'transcriptId' | 'byte_offset'>): string =>
   toUrl('/v1/transcripts/{transcript_id}/lines/{byte_offset}', {
     transcript_id: transcriptId,
     byte_offset: String(byte_offset),
@@ -30,44 +26,6 @@ export function useRawLine(place: Pick<LinePlace, 'transcriptId' | 'byte_offset'
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
   });
-}
-
-/** The line that something was made of, as it was uploaded. */
-export function RawLine({ place, close }: { place: LinePlace; close: () => void }): ReactNode {
-  const line = useRawLine(place);
-  return (
-    <Modal
-      title={`Line ${place.line_number.toLocaleString()}, ${formatBytes(place.byte_length)} at byte ${place.byte_offset.toLocaleString()}`}
-      close={close}
-    >
-      <Answered of={line}>
-        {(text) => (
-          <pre className="plain raw" tabIndex={0}>
-            {toVisible(toPretty(text).slice(0, MAX_SHOWN_LENGTH))}
-          </pre>
-        )}
-      </Answered>
-      <div className="row">
-        <a href={toLineUrl(place)} download>
-          Download
-        </a>
-        <button type="button" onClick={() => void navigator.clipboard.writeText(line.data ?? '')}>
-          Copy
-        </button>
-        <button type="button" onClick={close}>
-          Close
-        </button>
-      </div>
-    </Modal>
-  );
-}
-
-function toPretty(line: string): string {
-  try {
-    return JSON.stringify(JSON.parse(line), null, 2);
-  } catch {
-    return line;
-  }
 }
 
 interface ImageData {

@@ -1,14 +1,16 @@
 import type { ContentBlock } from '@recount/contract';
 import type { Step, Turn } from '@recount/contract/conversation';
 import { toContextTokens, toVisible } from '@recount/contract/conversation';
-import { memo, type ReactNode, useContext, useState } from 'react';
+import { lazy, memo, type ReactNode, Suspense, useContext, useState } from 'react';
 import { formatClock, formatCompact, formatFullTime, formatMoney, toShortModel } from '../format/values.ts';
 import { useExpanded } from './expansion.ts';
 import { Fold, LongText, Plain } from './fold.tsx';
 import { Markdown } from './markdown.tsx';
-import { RawLine, TranscriptImage } from './raw-line.tsx';
+import { TranscriptImage } from './raw-line.tsx';
 import { Result, ToolCall } from './tool-step.tsx';
 import { TranscriptContext } from './transcript-context.ts';
+
+const RawLineDialog = lazy(async () => ({ default: (await import('./raw-line-dialog.tsx')).RawLineDialog }));
 
 const PROMPT_LINES = 40;
 
@@ -216,7 +218,9 @@ function TurnActions({ turn: { message, steps } }: { turn: Turn }): ReactNode {
       <button type="button" className="quiet" onClick={() => setRawOpen(true)}>
         Raw
       </button>
-      {isRawOpen && <RawLine place={{ ...message, transcriptId }} close={() => setRawOpen(false)} />}
+      <Suspense>
+        {isRawOpen && <RawLineDialog place={{ ...message, transcriptId }} close={() => setRawOpen(false)} />}
+      </Suspense>
     </span>
   );
 }
