@@ -442,10 +442,11 @@ describe('a connected machine', () => {
     homes.push(home);
     const toPrompt = (sessionId: string, display: string): string =>
       `${JSON.stringify({ display, pastedContents: {}, timestamp: Date.UTC(2026, 4, 12), project: '/app', sessionId })}\n`;
-    const history = toPrompt('gone', 'Look for the heron') + toPrompt('kept', 'Hello') + toPrompt('gone', 'And now?');
+    const history =
+      toPrompt('gone', 'Look for the heron') + toPrompt('still-there', 'Hello') + toPrompt('gone', 'And now?');
     await mkdir(join(home, '.claude/projects/-app'), { recursive: true });
     await writeFile(join(home, '.claude/history.jsonl'), history);
-    await writeFile(toPath(home, 'kept'), toTranscript('kept', 4));
+    await writeFile(toPath(home, 'still-there'), toTranscript('still-there', 4));
     const { key } = await createApiKey(api.database.database, {
       ...{ workspaceId: HOME_WORKSPACE, name: 'prompts', scopes: ['ingest', 'read'] },
     });
@@ -465,9 +466,9 @@ describe('a connected machine', () => {
     const lost = await read<Session>('/v1/sessions/gone');
     expect(lost).toMatchObject({ initial_prompt: 'Look for the heron', project: '/app', machine: 'old' });
     expect(lost).toMatchObject({ tokens_in: null, cost_estimate_usd: null, total_messages: 2 });
-    expect((await listTranscripts('kept')).map(({ format }) => format)).toEqual(['claude-code']);
+    expect((await listTranscripts('still-there')).map(({ format }) => format)).toEqual(['claude-code']);
     const usage = await runRecount(home, ['usage', '--json', '--group-by', 'session']);
-    expect(JSON.parse(usage.stdout).rows).toMatchObject([{ session: 'kept' }]);
+    expect(JSON.parse(usage.stdout).rows).toMatchObject([{ session: 'still-there' }]);
     await writeFile(toPath(home, 'gone'), toTranscript('gone', 4));
     const sent = await runRecount(home, ['send', '--sweep']);
     expect(sent, sent.stderr).toMatchObject({ exitCode: 0 });

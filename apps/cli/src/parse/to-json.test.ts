@@ -12,7 +12,7 @@ const transcript = [
   toLine(0, { type: 'user', message: { content: 'a "prompt" with\nlines and ü' } }),
   toLine(1, answer(1, 'first')),
   '{"broken\n',
-  ...Array.from({ length: 3000 }, (_, index) => toLine(index + 2, { type: 'user', message: { content: `${index}` } })),
+  ...Array.from({ length: 1500 }, (_, index) => toLine(index + 2, { type: 'user', message: { content: `${index}` } })),
   toLine(9999, answer(7, 'last')),
 ].join('');
 
