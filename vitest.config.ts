@@ -46,6 +46,7 @@ export default defineConfig({
         test: {
           ...integration,
           name: 'integration',
+          setupFiles: [...integration.setupFiles, './test/src/citus-statements/setup.ts'],
           // A worker loads the programs once for all its files, which took as long as a third of the tests themselves.
           isolate: false,
           unstubEnvs: true,

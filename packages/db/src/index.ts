@@ -36,7 +36,7 @@ export * from './live/stored-streams.ts';
 export * from './messages/list-messages.ts';
 export * from './messages/read-edits.ts';
 export * from './messages/read-outline.ts';
-export { DistributionError, distributeDatabase } from './migrations/distribute-tables.ts';
+export { DistributionError, distributeDatabase, listPlacements } from './migrations/distribute-tables.ts';
 export { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrations/migrate-database.ts';
 export { preferIndexes } from './planner.ts';
 export * from './reports/index.ts';

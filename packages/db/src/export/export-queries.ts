@@ -90,7 +90,7 @@ function toSessionsQuery(filter: ReportFilter): SQL {
         ${cost(true)} AS shared_cost_usd,
         ${sum('unpriced_responses', false)} AS own_unpriced_responses,
         ${sum('unpriced_responses', true)} AS shared_unpriced_responses
-      FROM recount.usage_rollup AS r WHERE r.workspace_id = s.workspace_id AND r.session_id = s.session_id
+      FROM recount.usage_rollup AS r WHERE r.workspace_id = ${filter.workspaceId} AND r.session_id = s.session_id
     ) AS u
     WHERE ${toConditions(filter, source)}
     ORDER BY s.first_timestamp NULLS LAST, s.session_id`;

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sql } from '../drizzle.cjs';
 import { toExportQuery } from '../export/export-queries.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestTranscript } from '../testing/insert-test-transcript.ts';
@@ -67,7 +66,7 @@ afterAll(() => pool.close());
 
 describe('a quarter of an hour of the largest figures', () => {
   it('is summed exactly', async () => {
-    const { rows } = await pool.database.execute(sql`
+    const { rows } = await pool.pool.query(`
       SELECT cost_units::text, tokens_in::text, web_search_requests::text FROM recount.usage_rollup
       UNION ALL SELECT cost_units::text, tokens_in::text, web_search_requests::text FROM recount.usage_day_rollup`);
     const expected = {

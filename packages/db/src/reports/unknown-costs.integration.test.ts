@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sql } from '../drizzle.cjs';
 import { toExportQuery } from '../export/export-queries.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
 import { insertTestFleet, type TestSession } from '../testing/insert-test-fleet.ts';
@@ -159,8 +158,8 @@ describe('what has no price', () => {
       child: [null, null, 1],
       cheap: [1, 1, 0],
     });
-    const usage = await pool.database.execute(
-      sql`SELECT session_id, cost_usd FROM analytics.session_usage WHERE cost_usd IS NULL ORDER BY 1`,
+    const usage = await pool.pool.query(
+      'SELECT session_id, cost_usd FROM analytics.session_usage WHERE cost_usd IS NULL ORDER BY 1',
     );
     expect(usage.rows.map(({ session_id }) => session_id)).toEqual(['child', 'unknown']);
   });

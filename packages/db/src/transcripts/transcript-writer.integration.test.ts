@@ -69,15 +69,15 @@ const prompts = (from: number, count: number): JsonObject[] =>
 it('brings lines that come batches later to the message that they are part of', async () => {
   const lines = [
     answer(0, { type: 'thinking', thinking: '' }, { usage: { input_tokens: 3, output_tokens: 1 } }),
-    ...prompts(1, 1500),
+    ...prompts(1, 950),
     answer(
-      1501,
+      951,
       { type: 'tool_use', id: 't1', name: 'Bash', input: '12' },
       { model: 'claude-sonnet-5', usage: { input_tokens: 3, output_tokens: 400 } },
     ),
-    ...prompts(1502, 1500),
-    answer(3002, { type: 'text', text: 'done' }, { stop_reason: 'end_turn', usage: { output_tokens: 500 } }),
-    ...prompts(3003, 2000),
+    ...prompts(952, 950),
+    answer(1902, { type: 'text', text: 'done' }, { stop_reason: 'end_turn', usage: { output_tokens: 500 } }),
+    ...prompts(1903, 2000),
   ];
   const bytes = Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
   const path = 'late-lines.jsonl';

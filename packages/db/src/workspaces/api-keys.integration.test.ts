@@ -62,7 +62,8 @@ describe('api keys', () => {
     expect(Math.abs(Date.now() - Date.parse(first ?? ''))).toBeLessThan(60_000);
     await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
     expect(await readLastUse()).toBe(first);
-    await pool.pool.query(`UPDATE recount.api_keys SET last_used_at = last_used_at - interval '61 seconds'`);
+    const minuteAgo = new Date(Date.parse(first ?? '') - 61_000);
+    await pool.pool.query('UPDATE recount.api_keys SET last_used_at = $1 WHERE last_used_at IS NOT NULL', [minuteAgo]);
     await touchApiKey(pool.database, TEST_WORKSPACE, 'k1');
     expect(Date.parse((await readLastUse()) ?? '')).toBeGreaterThanOrEqual(Date.parse(first ?? ''));
     expect((await listApiKeys(pool.database, OTHER_WORKSPACE))[0]?.last_used_at).toBeNull();

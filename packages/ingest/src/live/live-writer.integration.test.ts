@@ -124,7 +124,7 @@ describe.each(['claude-code', 'amp'])('a stream of %s that is sent again as a wh
     const endings = [() => writers[0].end(SILENCE), () => writers[1].end({})];
     const held = await installation.database.pool.connect();
     await held.query('BEGIN');
-    await held.query(`SELECT FROM recount.live_sessions FOR UPDATE`);
+    await held.query('SELECT FROM recount.live_sessions WHERE workspace_id = $1 FOR UPDATE', [TEST_WORKSPACE]);
     const ended: Promise<unknown>[] = [];
     for (const [index, end] of (first === 0 ? endings : endings.toReversed()).entries()) {
       ended.push(end());

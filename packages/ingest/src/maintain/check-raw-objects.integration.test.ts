@@ -13,9 +13,11 @@ let installation: TestInstallation;
 beforeEach(async () => {
   installation = await createTestInstallation();
   // As versions stored them that could not read the format: a stream of today ends as a transcript.
-  await installation.database.pool.query(`
+  const { pool } = installation.database;
+  await pool.query(`
     CREATE FUNCTION recount.keep_as_stream() RETURNS trigger LANGUAGE plpgsql AS
-      'BEGIN NEW.transcript_id := NULL; RETURN NEW; END';
+      'BEGIN NEW.transcript_id := NULL; RETURN NEW; END'`);
+  await pool.query(`
     CREATE TRIGGER keep_as_stream BEFORE UPDATE ON recount.live_streams
       FOR EACH ROW EXECUTE FUNCTION recount.keep_as_stream()`);
 });

@@ -88,7 +88,7 @@ describe('repriceWorkspace', () => {
     });
     await installation.work();
     const [before] = await query(
-      'SELECT cost_estimate_usd::float8, unpriced_count, price_version FROM recount.sessions JOIN recount.transcripts USING (session_id, unpriced_count, cost_estimate_usd)',
+      'SELECT cost_estimate_usd::float8, unpriced_count, price_version FROM recount.sessions JOIN recount.transcripts USING (workspace_id, session_id, unpriced_count, cost_estimate_usd)',
     );
     expect(before).toMatchObject({ cost_estimate_usd: 1.5, unpriced_count: 1 });
     expect(await query('SELECT sum(unpriced_responses)::int AS count FROM recount.usage_rollup')).toEqual([

@@ -27,8 +27,11 @@ beforeAll(async () => {
   reports = [];
   installation = await createTestInstallation();
   // Fails in the midst of a group, when its raw object has been read and found right.
-  await installation.database.pool.query(`
-    CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$;
+  const { pool } = installation.database;
+  await pool.query(
+    `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`,
+  );
+  await pool.query(`
     CREATE TRIGGER refuse BEFORE INSERT ON recount.content_blocks FOR EACH ROW
     WHEN (NEW.content_text LIKE '%poison%') EXECUTE FUNCTION refuse()`);
 });

@@ -213,10 +213,12 @@ describe('runSearchIndexer', () => {
     await installation.receive(toTranscript('bad', 'bad needle'), path('bad'));
     await installation.receive(toTranscript('good', 'good needle'), path('good'));
     await installation.work();
-    await installation.database.pool.query(`
-      UPDATE recount.search_index_state SET next_attempt_at = '2026-01-01' WHERE session_id = 'bad';
+    const { pool } = installation.database;
+    await pool.query(`UPDATE recount.search_index_state SET next_attempt_at = '2026-01-01' WHERE session_id = 'bad'`);
+    await pool.query(`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN RAISE EXCEPTION 'refused: %', NEW.text; END $$;
+        BEGIN RAISE EXCEPTION 'refused: %', NEW.text; END $$`);
+    await pool.query(`
       CREATE TRIGGER refuse BEFORE INSERT ON recount.search_documents
         FOR EACH ROW WHEN (NEW.session_id = 'bad') EXECUTE FUNCTION refuse()`);
     const reasons: string[] = [];

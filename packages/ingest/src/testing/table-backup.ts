@@ -43,8 +43,10 @@ export async function hashTables(deps: Deps): Promise<Record<string, { rows: num
 /** Empties every table, as a database that was lost and migrated again is. */
 export async function emptyDatabase(deps: Deps): Promise<void> {
   const tables = (await listTables(deps)).map((table) => `recount.${table}`);
-  // Without the trigger that keeps the audit log from being emptied. Both are one transaction.
-  await deps.pool.query(`SET LOCAL session_replication_role = replica; TRUNCATE ${tables.join(', ')}`);
+  // Without the trigger that keeps the audit log from being emptied; those of Citus empty the tables on other nodes.
+  await deps.pool.query('ALTER TABLE recount.audit_log DISABLE TRIGGER USER');
+  await deps.pool.query(`TRUNCATE ${tables.join(', ')}`);
+  await deps.pool.query('ALTER TABLE recount.audit_log ENABLE TRIGGER USER');
 }
 
 /** Keeps a copy of every table; the function that it returns puts them back. */

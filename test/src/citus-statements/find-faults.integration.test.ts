@@ -1,0 +1,84 @@
+import { createTestDatabase, isOnCitus, type TestDatabase } from '@recount/local-postgres/testing';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { findFaults } from './find-faults.ts';
+import { plansWithoutParameters } from './plans-without-parameters.ts';
+
+const distributedTables = new Set(['sessions', 'transcripts', 'search_index_state', 'usage_rollup', 'message_rollup']);
+
+let testDatabase: TestDatabase;
+let client: pg.Client;
+let canPlan = false;
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  client = new pg.Client({ connectionString: testDatabase.connectionString });
+  client.on('error', () => {});
+  await client.connect();
+  canPlan = !isOnCitus() && (await plansWithoutParameters(client));
+});
+afterAll(async () => {
+  await client.end();
+  await testDatabase.drop();
+});
+
+const find = (text: string, asksAllNodes = false) => findFaults(client, text, { distributedTables, asksAllNodes });
+
+it.each([
+  ['SELECT FROM recount.sessions WHERE session_id = $1', 'reads sessions without'],
+  [
+    `SELECT FROM recount.sessions AS s CROSS JOIN LATERAL (
+       SELECT FROM recount.transcripts AS t WHERE t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id OFFSET 0
+     ) AS t WHERE s.workspace_id = $1`,
+    'reads transcripts without',
+  ],
+  [
+    'SELECT FROM recount.sessions JOIN recount.transcripts USING (session_id) WHERE sessions.workspace_id = $1',
+    'reads transcripts',
+  ],
+  ['SELECT FROM recount.sessions WHERE workspace_id = $1 OR session_id = $2', 'reads sessions without'],
+  ['UPDATE recount.sessions SET title = $1', 'reads sessions without'],
+  ['DELETE FROM recount.sessions WHERE workspace_id <> $1', 'reads sessions without'],
+  [
+    `INSERT INTO recount.search_index_state (workspace_id, session_id, row_set_id, parser_version) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (workspace_id, session_id) DO UPDATE SET waiting_since = now()`,
+    'asks the clock in DO UPDATE',
+  ],
+  [
+    `WITH removed AS (DELETE FROM recount.usage_rollup WHERE workspace_id = $1 RETURNING session_id)
+     SELECT FROM recount.usage_rollup WHERE workspace_id = $1`,
+    'changes usage_rollup in one part',
+  ],
+  [
+    `WITH removed AS (DELETE FROM recount.usage_rollup WHERE workspace_id = $1 RETURNING session_id)
+     UPDATE recount.usage_rollup SET session_id = $2 WHERE workspace_id = $1`,
+    'changes usage_rollup in one part',
+  ],
+  [
+    `WITH removed AS (DELETE FROM recount.usage_rollup WHERE workspace_id = $1 RETURNING session_id)
+     DELETE FROM recount.message_rollup WHERE workspace_id = $1 AND session_id IN (SELECT session_id FROM removed)`,
+    'needs what another part',
+  ],
+  ['SELECT nothing FROM recount.sessions', 'cannot be planned'],
+])('finds what is wrong with %s', async (text, fault) => {
+  if (canPlan) expect(await find(text)).toContainEqual(expect.stringContaining(fault));
+});
+
+it('finds nothing wrong with statements of one workspace', async () => {
+  if (!canPlan) return;
+  for (const text of [
+    'SELECT FROM recount.sessions AS s JOIN recount.transcripts AS t USING (workspace_id, session_id) WHERE s.workspace_id = $1',
+    'SELECT FROM recount.sessions WHERE workspace_id = (SELECT $1::text) FOR UPDATE',
+    `WITH removed AS (DELETE FROM recount.usage_rollup WHERE workspace_id = $1)
+     DELETE FROM recount.message_rollup WHERE workspace_id = $1`,
+  ]) {
+    expect(await find(text)).toEqual([]);
+  }
+});
+
+it('lets statements ask all nodes that say so, but lets none lock rows there', async () => {
+  if (!canPlan) return;
+  expect(await find('SELECT FROM recount.sessions', true)).toEqual([]);
+  expect(await find('SELECT FROM recount.sessions FOR UPDATE', true)).toEqual([
+    'reads sessions without comparing workspace_id with a parameter, and locks rows',
+  ]);
+});

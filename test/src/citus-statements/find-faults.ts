@@ -1,0 +1,125 @@
+import type { Client } from 'pg';
+
+/** What the checks look at of a node of a plan, as `EXPLAIN (FORMAT JSON)` prints it. */
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Subplan Name'?: string;
+  'CTE Name'?: string;
+  'Index Cond'?: string;
+  'Recheck Cond'?: string;
+  Filter?: string;
+  Plans?: PlanNode[];
+}
+
+/** The workspace is a value that is known before anything is read; it has a cast where it came by a join. */
+const HOLDS_WORKSPACE = /^\(*(?:\w+\.)?workspace_id = \(?(?:\$\d+|'[^']*'::text)/;
+/** The hint for the planner that `adaptToCitus` takes out on a cluster. */
+const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
+/** Of a changed row, Citus wants to compute nothing that might differ from node to node. */
+const CLOCK_IN_UPSERT =
+  /\bDO UPDATE\s+SET\b(?:(?!\bRETURNING\b)[\s\S])*\b(?:now\(\)|current_timestamp|clock_timestamp\(\))/i;
+
+/** Undefined tables: those that only exist for one transaction cannot be distributed. */
+const UNDEFINED_TABLE = '42P01';
+
+const IS_QUERY = /^\s*(?:\(|select|insert|update|delete|with|merge)/i;
+
+const listNodes = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(listNodes)];
+
+/** The parts of a condition between the operator, outside of all parentheses. */
+function splitCondition(condition: string, operator: ' AND ' | ' OR '): string[] {
+  const parts: string[] = [];
+  let [depth, start] = [0, 0];
+  for (let index = 0; index < condition.length; index++) {
+    if (condition[index] === '(') depth += 1;
+    if (condition[index] === ')') depth -= 1;
+    if (depth === 0 && condition.startsWith(operator, index)) {
+      parts.push(condition.slice(start, index));
+      start = index + operator.length;
+    }
+  }
+  return [...parts, condition.slice(start)];
+}
+
+/** Whether the condition is true of rows of one workspace alone. */
+function isOfWorkspace(condition: string): boolean {
+  const alternatives = splitCondition(condition, ' OR ');
+  if (alternatives.length > 1) return alternatives.every(isOfWorkspace);
+  const parts = splitCondition(condition, ' AND ');
+  if (parts.length > 1) return parts.some(isOfWorkspace);
+  const isGroup = condition.startsWith('(') && condition.endsWith(')') && / (?:AND|OR) /.test(condition);
+  return isGroup ? isOfWorkspace(condition.slice(1, -1)) : HOLDS_WORKSPACE.test(condition);
+}
+
+function holdsWorkspace(node: PlanNode): boolean {
+  const conditions = [node['Index Cond'], node['Recheck Cond'], node.Filter];
+  if (conditions.some((condition) => condition !== undefined && isOfWorkspace(condition))) return true;
+  const bitmaps = (node.Plans ?? []).filter((part) => part['Node Type'].startsWith('Bitmap'));
+  return node['Node Type'] === 'BitmapOr'
+    ? bitmaps.length > 0 && bitmaps.every(holdsWorkspace)
+    : bitmaps.some(holdsWorkspace);
+}
+
+/**
+ * Parts of a WITH that depend on each other, one of which changes rows. Postgres runs all on one snapshot; Citus runs them one after
+ * another, so that later ones see what earlier ones changed.
+ */
+function listDependencies(root: PlanNode): string[] {
+  const nodes = listNodes(root);
+  const changes = nodes.filter((node) => node['Node Type'] === 'ModifyTable');
+  const found: string[] = [];
+  for (const change of changes) {
+    const own = new Set(listNodes(change));
+    const others = nodes.filter((node) => !own.has(node));
+    const table = change['Relation Name'];
+    if (table !== undefined && others.some((node) => node['Relation Name'] === table)) {
+      found.push(`changes ${table} in one part of a WITH, and reads or changes it in another`);
+    }
+    const part = change['Subplan Name']?.replace(/^CTE /, '');
+    if (part !== undefined && nodes.some((node) => node['CTE Name'] === part) && changes.length > 1) {
+      found.push(`needs what another part of its WITH changes: ${part}`);
+    }
+  }
+  return found;
+}
+
+export interface FaultOptions {
+  distributedTables: ReadonlySet<string>;
+  /** Whether the statement is to ask all nodes. */
+  asksAllNodes: boolean;
+}
+
+/** What a Citus cluster would refuse in a statement or do otherwise than one server, by the plan that Postgres makes without parameters. */
+export async function findFaults(client: Client, text: string, options: FaultOptions): Promise<string[]> {
+  if (!IS_QUERY.test(text)) return [];
+  let root: PlanNode;
+  try {
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      `EXPLAIN (GENERIC_PLAN, FORMAT JSON) ${text.replace(HIDDEN_WORKSPACE, '$1')}`,
+    );
+    root = (rows[0] as { 'QUERY PLAN': [{ Plan: PlanNode }] })['QUERY PLAN'][0].Plan;
+  } catch (error) {
+    if ((error as { code?: string }).code === UNDEFINED_TABLE) return [];
+    return [`cannot be planned: ${(error as Error).message}`];
+  }
+  const nodes = listNodes(root);
+  const unheld = nodes.filter(
+    (node) =>
+      node['Node Type'] !== 'ModifyTable' &&
+      options.distributedTables.has(node['Relation Name'] ?? '') &&
+      !holdsWorkspace(node),
+  );
+  const locks = nodes.some((node) => node['Node Type'] === 'LockRows');
+  const mayAskAll = options.asksAllNodes && !locks;
+  return [
+    ...(mayAskAll
+      ? []
+      : unheld.map(
+          (node) =>
+            `reads ${node['Relation Name']} without comparing workspace_id with a parameter${locks ? ', and locks rows' : ''}`,
+        )),
+    ...(CLOCK_IN_UPSERT.test(text) ? ['asks the clock in DO UPDATE: take the value of `excluded`'] : []),
+    ...listDependencies(root),
+  ];
+}

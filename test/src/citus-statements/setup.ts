@@ -1,0 +1,48 @@
+import { listPlacements } from '@recount/db';
+import { withClient } from '@recount/local-postgres';
+import { createTestDatabase, isOnCitus } from '@recount/local-postgres/testing';
+import { afterAll, expect } from 'vitest';
+import { findFaults } from './find-faults.ts';
+import { plansWithoutParameters } from './plans-without-parameters.ts';
+import { forgetStatements, recordStatements, takeStatements } from './record-statements.ts';
+import { ALL_NODES } from './statements-for-all-nodes.ts';
+
+const distributedTables = new Set(
+  listPlacements().flatMap(({ table, statement }) =>
+    statement.includes('create_distributed_table') ? [table.replace(/^.*\./, '')] : [],
+  ),
+);
+
+/**
+ * Tests of the package that statements are written in: those of others send the same ones, and some of their own through drizzle.
+ * Migrations change all workspaces.
+ */
+const SENDERS = /\/packages\/db\/src\/(?!migrations\/)/;
+
+const toLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
+
+recordStatements();
+
+// What Citus cannot run fails the file that sends it, without a cluster; on a cluster, it fails by itself.
+afterAll(async () => {
+  if (isOnCitus() || !SENDERS.test(expect.getState().testPath ?? '')) return forgetStatements();
+  const statements = takeStatements();
+  if (statements.length === 0) return;
+  const { connectionString, drop } = await createTestDatabase();
+  try {
+    const faults = await withClient(connectionString, async (client) => {
+      if (!(await plansWithoutParameters(client))) return [];
+      const found: string[] = [];
+      for (const text of statements) {
+        const line = toLine(text);
+        const asksAllNodes = ALL_NODES.some(({ part }) => line.includes(part));
+        const faultsOfThis = await findFaults(client, text, { distributedTables, asksAllNodes });
+        found.push(...faultsOfThis.map((fault) => `${fault}\n    ${line}`));
+      }
+      return found;
+    });
+    expect(faults, 'statements that Citus cannot run: see docs/scaling.md').toEqual([]);
+  } finally {
+    await drop();
+  }
+});

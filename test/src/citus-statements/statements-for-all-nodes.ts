@@ -1,0 +1,41 @@
+interface StatementForAllNodes {
+  /** A part of the statement, with single spaces. */
+  part: string;
+  reason: string;
+}
+
+/** Statements that ask all nodes of a cluster on purpose. */
+export const ALL_NODES: readonly StatementForAllNodes[] = [
+  {
+    part: 'select "status", count(*) from "recount"."transcripts" group by',
+    reason: 'The metrics count the transcripts of all workspaces.',
+  },
+  {
+    part: 'order by "recount"."transcripts"."workspace_id" asc, "recount"."transcripts"."id" asc limit',
+    reason: 'The doctor compares the raw store with the rows of all workspaces, page by page.',
+  },
+  {
+    part: 'order by "recount"."live_streams"."workspace_id" asc, "recount"."live_streams"."id" asc limit',
+    reason: 'The doctor, as above.',
+  },
+  {
+    part: 'from "recount"."raw_object_deletions" where "recount"."raw_object_deletions"."recorded_at" <',
+    reason: 'Deletions that were cut short are finished for all workspaces.',
+  },
+  {
+    part: '"workspace_settings"."workspace_id" in (',
+    reason: 'Records of all workspaces are written into the raw store.',
+  },
+  {
+    part: '"price_overrides"."workspace_id" in (',
+    reason: 'As above.',
+  },
+  {
+    part: 'FROM "recount"."search_index_state" WHERE indexed_at IS NULL AND next_attempt_at <= now() ORDER BY next_attempt_at LIMIT',
+    reason: 'Which workspaces wait to be indexed for search.',
+  },
+  {
+    part: 'FROM "recount"."search_index_state" WHERE indexed_at IS NULL',
+    reason: 'How much waits to be indexed for search, in the metrics.',
+  },
+];
