@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { HOME_WORKSPACE } from '@recount/api/testing/test-api';
-import type { MaintenanceCheckList, WorkspaceList } from '@recount/contract';
+import type { DeviceCode, DeviceToken, MaintenanceCheckList, WorkspaceList } from '@recount/contract';
 import { createApiKey } from '@recount/db';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -121,5 +121,46 @@ describe.skipIf(executablePath === undefined)('workspaces in a browser', () => {
     await expectNoFault(page);
     const listed = (await (await page.request.get(`${dashboard.api.url}/v1/workspaces`)).json()) as WorkspaceList;
     expect(listed.workspaces.map(({ name }) => name)).toEqual(['home', 'other', 'renamed']);
+  });
+});
+
+describe.skipIf(executablePath === undefined)('a new machine in a browser', () => {
+  /** As a machine sends it, without a key. */
+  const post = async <Answer>(path: string, form: Record<string, string>): Promise<Answer> => {
+    const body = new URLSearchParams(form);
+    return (await (await fetch(dashboard.api.url + path, { method: 'POST', body })).json()) as Answer;
+  };
+
+  it('gets a key of its own once an admin has typed its code, and only then', async () => {
+    const code = await post<DeviceCode>('/v1/device/code', {
+      client_id: 'recount',
+      machine: 'heron',
+      scope: 'ingest read',
+    });
+    const token = () =>
+      post<DeviceToken & { error?: string }>('/v1/device/token', {
+        grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
+        client_id: 'recount',
+        device_code: code.device_code,
+      });
+    expect(await token()).toEqual({ error: 'authorization_pending' });
+
+    const page = await dashboard.open('/admin');
+    await page.locator('summary', { hasText: 'Let a machine in' }).click();
+    const codeField = page.getByLabel('Code that recount connect shows');
+    await codeField.fill('WRNG-CODE');
+    await page.getByRole('button', { name: 'Let it in' }).click();
+    await page.getByText('No machine waits with this code').waitFor();
+    await codeField.fill(code.user_code.toLowerCase());
+    await page.getByLabel('Whose machine it is').fill('ada@example.org');
+    await page.getByRole('button', { name: 'Let it in' }).click();
+    await page.getByText('heron fetches its key (ingest, read)').waitFor();
+    await expectNoFault(page);
+
+    const { access_token: key } = await token();
+    const own = await fetch(`${dashboard.api.url}/v1/sessions`, { headers: { authorization: `Bearer ${key}` } });
+    expect(own.status).toBe(200);
+    await page.getByRole('table').getByText('heron').first().waitFor();
+    expect(await page.content()).not.toContain(key);
   });
 });

@@ -11,6 +11,9 @@ import { NewMachine } from './new-machine.tsx';
 
 type Key = ApiKeyList['keys'][number];
 type Scope = ApiKeyRequest['scopes'][number];
+/** Machines fetch keys, and use them, without this page's doing. */
+const REFETCH_MS = 10_000;
+
 /** What is asked about a key before it is done. */
 type Asked = { what: 'rotate' | 'revoke'; key: Key };
 
@@ -38,7 +41,7 @@ const createKey = async (body: ApiKeyRequest): Promise<ApiKeySecret> =>
 
 /** The keys of the workspace: made, given a new secret, revoked. A secret is shown once. */
 export function Keys(): ReactNode {
-  const keys = useAnswer('/v1/keys', {});
+  const keys = useAnswer('/v1/keys', {}, { refetchIntervalMs: REFETCH_MS });
   const whoami = useAnswer('/v1/whoami', {});
   const [secret, setSecret] = useState<ApiKeySecret>();
   const [asked, setAsked] = useState<Asked>();
