@@ -44,10 +44,12 @@ export async function isDistributed(database: Database): Promise<boolean> {
   return rows[0]?.has_catalog === true && (await listPlaced(database)).has(toName(FIRST_TABLE));
 }
 
+/** Those that are on all nodes or spread over them. Citus also lists local tables that refer to one on all nodes. */
 async function listPlaced(database: Database): Promise<Set<string>> {
   const { rows } = await database.execute<{ name: string }>(sql`
     SELECT n.nspname || '.' || c.relname AS name FROM pg_dist_partition AS p
-    JOIN pg_class AS c ON c.oid = p.logicalrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace`);
+    JOIN pg_class AS c ON c.oid = p.logicalrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE p.partmethod = 'h' OR p.repmodel = 't'`);
   return new Set(rows.map(({ name }) => name));
 }
 

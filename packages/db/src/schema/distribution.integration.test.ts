@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { getTableName, sql } from '../drizzle.cjs';
 import { LOCAL_TABLES, listPlacements } from '../migrations/distribute-tables.ts';
+import { migrateDatabase } from '../migrations/migrate-database.ts';
 import { createTestPool } from '../testing/create-test-pool.ts';
 import { sessions } from '../transcripts/schema.ts';
 
@@ -71,6 +72,25 @@ it.runIf(isOnCitus())('has nodes plan what may write without the parameters, and
   expect(await pool.withTransaction((transaction) => readOwnMode(transaction))).toBe('auto');
   expect(await pool.withSnapshot(readMode)).toBe('auto');
   expect(await readMode(pool.database)).toBe('auto');
+});
+
+it.runIf(isOnCitus())('distributes the tables that a migration adds to a distributed database', async () => {
+  const readType = async (): Promise<unknown> => {
+    const { rows } = await pool.pool.query(
+      `SELECT citus_table_type FROM citus_tables WHERE table_name = 'recount.attachments'::regclass`,
+    );
+    return rows[0]?.citus_table_type;
+  };
+  // As a migration makes it: it refers to a table that is on all nodes, so that Citus lists it, too.
+  const foreignKey = 'attachments_workspace_id_workspaces_id_fk';
+  await pool.pool.query(`ALTER TABLE recount.attachments DROP CONSTRAINT ${foreignKey}`);
+  await pool.pool.query(`SELECT undistribute_table('recount.attachments')`);
+  await pool.pool.query(
+    `ALTER TABLE recount.attachments ADD CONSTRAINT ${foreignKey} FOREIGN KEY (workspace_id) REFERENCES recount.workspaces (id)`,
+  );
+  expect(await readType()).toBe('local');
+  await migrateDatabase(pool.pool.options.connectionString ?? '');
+  expect(await readType()).toBe('distributed');
 });
 
 async function readOwnMode(database: Database): Promise<unknown> {
