@@ -197,7 +197,8 @@ it('a flat stream is messages, calls and results', async () => {
     { type: 'tool_use', id: 'flat_1', tool_name: 'Read', tool_input: { file_path: 'a.ts' } },
     { type: 'tool_result', tool_use_id: 'flat_1', output: 'const a = 1;' },
   ]);
-  expect(shown).toContain('[claude] "I look"\n[claude] Read: a.ts\n  -> const a = 1;\n');
+  // Followed by how long it took, if that was long enough.
+  expect(shown).toMatch(/\[claude\] "I look"\n\[claude\] Read: a\.ts\n {2}-> const a = 1;(?: \([\d.]+ s\))?\n/);
   expect(story.map(({ event }) => event)).toEqual([
     'stream:init',
     'stream:progress',
