@@ -162,8 +162,17 @@ describe('the npm package, installed', () => {
     ],
   ])('is run by %s without being installed', async (_name, toWords) => {
     const words = ['-y', ...toWords(tarball.path), 'usage', '--json', '--group-by', 'model'];
-    // Where CI is set yarn would make no lock file, also of its own temporary folder.
-    const env = { ...environment, YARN_ENABLE_IMMUTABLE_INSTALLS: 'false' };
+    const { stdout: caFile } = await run('npm', ['config', 'get', 'cafile'], {
+      env: environment,
+      shell: process.platform === 'win32',
+    });
+    const env = {
+      ...environment,
+      // Where CI is set yarn would make no lock file, also of its own temporary folder.
+      YARN_ENABLE_IMMUTABLE_INSTALLS: 'false',
+      // Of npm's settings yarn reads none.
+      ...(caFile.trim() !== 'null' && { YARN_HTTPS_CA_FILE_PATH: caFile.trim() }),
+    };
     const { stdout } = await run('npx', words, { env, cwd: folder, shell: process.platform === 'win32' });
     // yarn says on stdout how it installs.
     const usage = JSON.parse(stdout.slice(stdout.indexOf('\n{\n') + 1));
