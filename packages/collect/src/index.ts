@@ -8,6 +8,7 @@ export {
   planHooks,
   removeHooks,
 } from './hooks/hook-settings.ts';
+export { listMissingFolders, removeEmptyFolders } from './made-folders.ts';
 export { type MatchedFile, matchFiles } from './match-files.ts';
 export { isSessionStore, openSessionStore } from './open-store.ts';
 export { isPromptHistory } from './prompt-history.ts';

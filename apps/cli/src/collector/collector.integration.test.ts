@@ -512,19 +512,52 @@ describe('recount connect and disconnect', () => {
     const before = '{ "hooks": {},  "model": "opus" }';
     await mkdir(join(home, '.claude'));
     await writeFile(join(home, '.claude/settings.json'), before);
+    await mkdir(join(home, '.codex'));
+    await mkdir(join(home, '.local/share/opencode'), { recursive: true });
+    const list = async () => (await readdir(home, { recursive: true })).sort();
+    const listed = await list();
     const environment = { RECOUNT_API_KEY: api.keys.ingest };
     const tried = await runRecount(home, ['connect', network.url, '--dry-run'], { environment });
     expect(tried).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('SessionStart, Stop, SubagentStop') });
-    expect(await readdir(home)).toEqual(['.claude']);
+    expect(await list()).toEqual(listed);
     for (let count = 0; count < 2; count += 1) {
       expect(await runRecount(home, ['connect', network.url, '--yes'], { environment })).toMatchObject({ exitCode: 0 });
     }
     const { mode } = await stat(join(home, '.recount/collector/connection.json'));
     expect(mode & 0o777).toBe(0o600);
     await waitForSender(home);
+    expect(await list()).toContain('.config/opencode/plugins/recount.js');
     expect(await runRecount(home, ['disconnect'])).toMatchObject({ exitCode: 0 });
     expect(await readFile(join(home, '.claude/settings.json'), 'utf8')).toBe(before);
-    expect(await readdir(join(home, '.recount'))).toEqual([]);
+    expect(await list()).toEqual(listed);
+  });
+
+  it('leave what others put into folders that they made', async () => {
+    const home = await createHome({});
+    homes.push(home);
+    await mkdir(join(home, '.pi/agent'), { recursive: true });
+    const environment = { RECOUNT_API_KEY: api.keys.ingest };
+    expect(await runRecount(home, ['connect', network.url, '--yes'], { environment })).toMatchObject({ exitCode: 0 });
+    await waitForSender(home);
+    await writeFile(join(home, '.recount/credentials.json'), '{}');
+    await writeFile(join(home, '.pi/agent/extensions/theirs.js'), '');
+    expect(await runRecount(home, ['disconnect'])).toMatchObject({ exitCode: 0 });
+    expect(await readdir(join(home, '.recount'))).toEqual(['credentials.json']);
+    expect(await readdir(join(home, '.pi/agent/extensions'))).toEqual(['theirs.js']);
+  });
+
+  it('end a sender and a watcher that are at work', async () => {
+    const home = await createMachine('ended', 'ada');
+    const watch = startRecount(home, ['watch']);
+    await watch.waitForOutput(/Watching \d+ folders/);
+    network.holdAfter(2000);
+    await runTurn(home, 'in-the-middle', 3000);
+    await network.held();
+    expect(await runRecount(home, ['disconnect', '--force'])).toMatchObject({ exitCode: 0 });
+    expect(await watch.exited).toBe(0);
+    expect((await readdir(home)).sort()).toEqual(['.claude']);
+    network.takeAway();
+    expect(await listTranscripts('in-the-middle')).toEqual([]);
   });
 
   it('say what is wrong with a key or a server', async () => {

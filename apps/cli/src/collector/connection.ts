@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -5,6 +6,7 @@ import {
   createSpoolFolder,
   type InstalledHooks,
   readJson,
+  removeEmptyFolders,
   type SpoolFolder,
   toSpoolFolder,
   writeWhole,
@@ -29,6 +31,8 @@ export interface Connection {
   hooks: InstalledHooks[];
   /** What those hooks call; null without hooks. */
   hookCommand: string | null;
+  /** Folders that were made for any of it; absent in connections of 0.3. */
+  madeFolders?: string[];
   connectedAt: string;
 }
 
@@ -37,6 +41,10 @@ export function toCollectorFolder(context: CliContext): SpoolFolder {
 }
 
 const toConnectionPath = (folder: SpoolFolder): string => join(folder.path, 'connection.json');
+
+export function hasConnection(context: CliContext): boolean {
+  return existsSync(toConnectionPath(toCollectorFolder(context)));
+}
 
 export async function readConnection(context: CliContext): Promise<Connection | undefined> {
   return await readJson<Connection>(toConnectionPath(toCollectorFolder(context)));
@@ -55,9 +63,10 @@ export async function writeConnection(context: CliContext, connection: Connectio
   await writeWhole(toConnectionPath(folder), `${JSON.stringify(connection, null, 2)}\n`);
 }
 
-/** Removes the connection and all that the collector keeps. */
-export async function deleteCollector(context: CliContext): Promise<void> {
+/** Removes the connection, all that the collector keeps, and the folders that were made for it and are empty now. */
+export async function deleteCollector(context: CliContext, { madeFolders = [] }: Connection): Promise<void> {
   await rm(toCollectorFolder(context).path, { recursive: true, force: true });
+  await removeEmptyFolders(madeFolders);
 }
 
 /** What the operating system calls machine and user. */

@@ -3,8 +3,9 @@ import { type SendDependencies, type SendResult, sendSessions } from '@recount/c
 import type { KeyHolderAnswer } from '@recount/contract';
 import { takeProcessLock } from '@recount/local-postgres/process-lock';
 import type { CliContext } from '../cli-context.ts';
+import { CliError } from '../cli-error.ts';
 import { createApiClient } from '../connection/api-client.ts';
-import { type Connection, toCollectorFolder } from './connection.ts';
+import { type Connection, deleteCollector, hasConnection, toCollectorFolder } from './connection.ts';
 import { createDisclosure } from './disclosure.ts';
 import { createSessionTarget } from './session-target.ts';
 import { toMachine, toSenderCommand } from './this-machine.ts';
@@ -17,7 +18,12 @@ function toSendDependencies(context: CliContext, connection: Connection): SendDe
     folder,
     machine: toMachine(context),
     target: createSessionTarget(client, connection),
-    takeLock: () => takeProcessLock(folder.lock),
+    takeLock: () => {
+      const lock = takeProcessLock(folder.lock);
+      if (lock === undefined || hasConnection(context)) return lock;
+      lock.release();
+      throw new CliError('This machine was disconnected meanwhile.');
+    },
     readTargetVersion: async () => (await client.request<KeyHolderAnswer>('/v1/key'))?.server_version ?? '',
     decide: createDisclosure(connection),
   };
@@ -28,7 +34,12 @@ export async function send(
   connection: Connection,
   options: Parameters<typeof sendSessions>[1],
 ): Promise<SendResult> {
-  return await sendSessions(toSendDependencies(context, connection), options);
+  try {
+    return await sendSessions(toSendDependencies(context, connection), options);
+  } finally {
+    // `recount disconnect` may have run while this one started, and its folder is made again.
+    if (!hasConnection(context)) await deleteCollector(context, connection);
+  }
 }
 
 /** Starts a sender in the background, which sweeps all places. */

@@ -1,10 +1,11 @@
 import { homedir } from 'node:os';
-import { parse, resolve } from 'node:path';
+import { dirname, parse, resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Command, Option } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { UsageError } from '../cli-error.ts';
 import type { Connection } from '../collector/connection.ts';
+import { toDataDirectory } from '../local/data-directory.ts';
 
 interface ConnectOptions {
   keyFile?: string;
@@ -71,7 +72,9 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
   const { readConnection, suggestNames, toCollectorFolder, writeConnection } = await import(
     '../collector/connection.ts'
   );
-  const { applyHooks, removeHooks, toHookCommand, writeHookProgram } = await import('@recount/collect');
+  const { applyHooks, listMissingFolders, removeHooks, toHookCommand, writeHookProgram } = await import(
+    '@recount/collect'
+  );
   const { startSender } = await import('../collector/send.ts');
   const { toSenderCommand } = await import('../collector/this-machine.ts');
   const { planChanges, showFound, showPlan } = await import('../collector/connection-plan.ts');
@@ -100,6 +103,7 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
     redacts: options.redact ?? false,
     hooks: earlier?.hooks ?? [],
     hookCommand: options.hooks ? command : null,
+    madeFolders: [...(earlier?.madeFolders ?? []), ...listMissingFolders(toDataDirectory(context).path)],
     connectedAt: new Date().toISOString(),
   };
   if (holder.person !== null && options.person !== undefined && options.person !== holder.person) {
@@ -118,7 +122,9 @@ async function connect(context: CliContext, url: string, options: ConnectOptions
       after === undefined ? [] : [{ path: file.path, before: before ?? null, after }],
     );
     const known = connection.hooks.filter(({ path }) => !planned.some((change) => change.path === path));
-    await writeConnection(context, { ...connection, hooks: [...known, ...planned] });
+    const made = planned.flatMap(({ path }) => listMissingFolders(dirname(path)));
+    const madeFolders = [...(connection.madeFolders ?? []), ...made];
+    await writeConnection(context, { ...connection, hooks: [...known, ...planned], madeFolders });
     await applyHooks(changes);
   } else if (options.hooks) {
     note(context, 'The settings stay as they are: run `recount send`, e.g. from cron, to send what is new.');

@@ -11,7 +11,8 @@ export function createDisconnectCommand(context: CliContext): Command {
     .addHelpText(
       'after',
       `
-Settings that were not changed since are as they were before \`recount connect\`, byte for byte; of others only the hooks go.
+Settings that were not changed since are as they were before \`recount connect\`, byte for byte; of others only the hooks go. Files and
+folders that it made go, too, unless something else is in them by now. A sender that is at work is ended.
 What the server has stays there.
 
 Example:
@@ -39,6 +40,8 @@ async function disconnect(context: CliContext, force: boolean): Promise<void> {
   const { toBackgroundService, uninstallService } = await import('../collector/background-service.ts');
   const service = toBackgroundService(context);
   if (service.path === undefined || existsSync(service.path)) await uninstallService(service);
-  await deleteCollector(context);
+  const { endCollectors } = await import('../collector/end-collectors.ts');
+  await endCollectors(toCollectorFolder(context));
+  await deleteCollector(context, connection);
   print(context, `Disconnected from ${connection.url}.`);
 }

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { Command, Option } from 'commander';
 import { type CliContext, note, print } from '../cli-context.ts';
 import { CliError } from '../cli-error.ts';
@@ -30,8 +31,9 @@ async function watchOrInstall(context: CliContext, { install, uninstall }: Watch
     const { watchSessions } = await import('../collector/watch.ts');
     return await watchSessions(context);
   }
-  const [{ requireConnection }, service] = await Promise.all([
+  const [{ requireConnection, writeConnection }, { listMissingFolders }, service] = await Promise.all([
     import('../collector/connection.ts'),
+    import('@recount/collect'),
     import('../collector/background-service.ts'),
   ]);
   const described = service.toBackgroundService(context);
@@ -39,8 +41,12 @@ async function watchOrInstall(context: CliContext, { install, uninstall }: Watch
     await service.uninstallService(described);
     return print(context, 'recount watch does not run in the background any more.');
   }
-  await requireConnection(context);
-  if (described.path !== undefined) note(context, `${described.path}:\n${described.text}`);
+  const connection = await requireConnection(context);
+  if (described.path !== undefined) {
+    note(context, `${described.path}:\n${described.text}`);
+    const madeFolders = [...(connection.madeFolders ?? []), ...listMissingFolders(dirname(described.path))];
+    await writeConnection(context, { ...connection, madeFolders });
+  }
   const failed = await service.installService(described);
   if (failed !== undefined) throw new CliError(`It could not be started; when that is mended, run: ${failed}`);
   print(context, 'recount watch runs in the background from now on; `recount watch --uninstall` ends it.');

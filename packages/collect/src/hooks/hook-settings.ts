@@ -183,7 +183,8 @@ export async function applyHooks(changes: readonly HookChange[]): Promise<Instal
 
 /**
  * Takes the hooks that call `command` out of settings files. A file that is still as it was written gets its former text back, byte
- * for byte, or goes; of one that was changed since, only these entries go. Returns the paths that could not be read.
+ * for byte, or goes; of one that was changed since, only these entries go, and a file that then has nothing else goes as well if it was
+ * made for them. Returns the paths that could not be read.
  */
 export async function removeHooks(installed: readonly InstalledHooks[], command: string): Promise<string[]> {
   const unreadable: string[] = [];
@@ -205,9 +206,16 @@ export async function removeHooks(installed: readonly InstalledHooks[], command:
     const hooks = withoutCommand(settings.hooks ?? {}, command);
     const isEmptied = Object.keys(hooks).length === 0;
     const rest = isEmptied ? others : { ...settings, hooks };
-    if (JSON.stringify(rest) !== JSON.stringify(settings)) await writeSettings(path, format(rest, text));
+    if (before === null && isEmptied && hasNothingElse(others, after)) await rm(path, { force: true });
+    else if (JSON.stringify(rest) !== JSON.stringify(settings)) await writeSettings(path, format(rest, text));
   }
   return unreadable;
+}
+
+/** Whether nothing was added to the file that recount made, besides hooks. */
+function hasNothingElse(others: JsonObject, after: string): boolean {
+  const { hooks: _hooks, ...made } = parseObject(after) ?? {};
+  return JSON.stringify(others) === JSON.stringify(made);
 }
 
 function withoutCommand(hooks: Record<string, unknown[]>, command: string): Record<string, unknown[]> {

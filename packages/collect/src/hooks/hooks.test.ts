@@ -69,6 +69,16 @@ describe('hooks in settings files', () => {
     expect(await readdir(join(home, '.codex'))).toEqual([]);
   });
 
+  it('go with the file that was made for them, also if it was formatted since', async () => {
+    for (const folder of ['.codex', '.cursor']) await mkdir(join(home, folder));
+    const installed = await install();
+    await write('.codex/hooks.json', JSON.stringify(JSON.parse(await read('.codex/hooks.json'))));
+    await write('.cursor/hooks.json', JSON.stringify({ ...JSON.parse(await read('.cursor/hooks.json')), theirs: 1 }));
+    await removeHooks(installed, COMMAND);
+    expect(await readdir(join(home, '.codex'))).toEqual([]);
+    expect(JSON.parse(await read('.cursor/hooks.json'))).toEqual({ version: 1, theirs: 1 });
+  });
+
   it('are taken out alone where something else was changed since', async () => {
     await write('.claude/settings.json', '{"model":"opus"}');
     const installed = await install();
