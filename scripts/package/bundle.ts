@@ -35,6 +35,8 @@ function keepPlaces(root: string): Plugin {
         if (!source.includes('import.meta')) return undefined;
         const place = `__recountSource(${JSON.stringify(ownPath)})`;
         const contents = source
+          // What is loaded when it is first needed is in the bundle, too.
+          .replace(/^const require = createRequire\(import\.meta\.url\);$/m, '')
           .replaceAll(
             /new URL\('\.\/(scan-worker)\.ts', import\.meta\.url\)/g,
             "new URL('./$1.js', import.meta.BUNDLE)",

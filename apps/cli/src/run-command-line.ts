@@ -3,44 +3,8 @@ import { Command } from 'commander';
 import type { CliContext } from './cli-context.ts';
 import { note, print } from './cli-context.ts';
 import { toExit } from './cli-error.ts';
-import { createApiCommand } from './commands/api.ts';
-import { createAuditCommand } from './commands/audit.ts';
-import { createBackfillCommand } from './commands/backfill.ts';
-import { createConnectCommand } from './commands/connect.ts';
-import { createDeleteCommand } from './commands/delete.ts';
-import { createDisconnectCommand } from './commands/disconnect.ts';
-import { createDoctorCommand } from './commands/doctor.ts';
-import { createExportCommand } from './commands/export.ts';
-import { createStopCommand, createUninstallCommand } from './commands/installation.ts';
-import { createIssuesCommand } from './commands/issues.ts';
-import { createKeysCommand } from './commands/keys.ts';
-import { createLiveCommand } from './commands/live.ts';
-import { createMcpCommand } from './commands/mcp.ts';
-import { createMigrateCommand } from './commands/migrate.ts';
-import { createParseCommand } from './commands/parse.ts';
-import { createPricesCommand } from './commands/prices.ts';
-import { createReportCommand } from './commands/report.ts';
-import { createRepriceCommand } from './commands/reprice.ts';
-import { createRequeueCommand } from './commands/requeue.ts';
-import { createPullCommand, createRestoreCommand } from './commands/restore.ts';
-import { createRetainCommand } from './commands/retain.ts';
-import { createRunCommand } from './commands/run.ts';
-import { createSearchCommand } from './commands/search.ts';
-import { createSendCommand } from './commands/send.ts';
-import { createSessionsCommand } from './commands/sessions.ts';
-import { createSettingsCommand } from './commands/settings.ts';
-import { createShareCommand } from './commands/share.ts';
-import { createShowCommand, createWhyCommand } from './commands/show.ts';
-import { createSqlCommand } from './commands/sql.ts';
-import { createStatusCommand } from './commands/status.ts';
-import { createTailCommand } from './commands/tail.ts';
-import { createUpCommand } from './commands/up.ts';
-import { createUploadCommand } from './commands/upload.ts';
+import type { CommandsByHeading } from './commands/all-commands.ts';
 import { createUsageCommand } from './commands/usage.ts';
-import { createVerifyCommand } from './commands/verify.ts';
-import { createWatchCommand } from './commands/watch.ts';
-import { createWorkerCommand } from './commands/worker.ts';
-import { createWorkspacesCommand } from './commands/workspaces.ts';
 
 const VERSION: string = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 
@@ -62,7 +26,7 @@ export async function runCommandLine(context: CliContext, commandArguments: read
   try {
     if (commandArguments.length === 0) print(context, OVERVIEW);
     const words = commandArguments.length === 0 ? ['usage'] : commandArguments;
-    await createProgram(context).parseAsync(words, { from: 'user' });
+    await createProgram(context, await loadCommands(words)).parseAsync(words, { from: 'user' });
     return context.exitCode;
   } catch (error) {
     const { exitCode, message } = await toExit(error, context.environment);
@@ -87,52 +51,13 @@ function endQuietlyWithoutReader(context: CliContext): void {
   }
 }
 
-/** Every command, below the heading that `recount --help` has for it. */
-const COMMANDS: Readonly<Record<string, readonly ((context: CliContext) => Command)[]>> = {
-  'Get started:': [createUsageCommand, createUpCommand, createConnectCommand],
-  'Bring transcripts in, and take them out again:': [
-    createBackfillCommand,
-    createUploadCommand,
-    createSendCommand,
-    createWatchCommand,
-    createDisconnectCommand,
-    createExportCommand,
-    createRestoreCommand,
-    createPullCommand,
-    createDeleteCommand,
-  ],
-  'Ask:': [
-    createSessionsCommand,
-    createShowCommand,
-    createWhyCommand,
-    createReportCommand,
-    createSearchCommand,
-    createShareCommand,
-    createPricesCommand,
-    createSqlCommand,
-    createParseCommand,
-    createMcpCommand,
-  ],
-  'Running agents:': [createRunCommand, createTailCommand, createLiveCommand],
-  'The installation:': [
-    createStatusCommand,
-    createIssuesCommand,
-    createStopCommand,
-    createUninstallCommand,
-    createKeysCommand,
-    createWorkspacesCommand,
-    createSettingsCommand,
-    createAuditCommand,
-    createRetainCommand,
-    createDoctorCommand,
-    createVerifyCommand,
-    createRepriceCommand,
-    createRequeueCommand,
-  ],
-  'Its programs:': [createMigrateCommand, createApiCommand, createWorkerCommand],
-};
+/** `recount usage` is asked for often, and needs nothing of the others. */
+async function loadCommands([name]: readonly string[]): Promise<CommandsByHeading> {
+  if (name === 'usage') return { 'Get started:': [createUsageCommand] };
+  return (await import('./commands/all-commands.ts')).COMMANDS;
+}
 
-function createProgram(context: CliContext): Command {
+function createProgram(context: CliContext, commands: CommandsByHeading): Command {
   const program = new Command('recount')
     .description('The warehouse for coding-agent transcripts.')
     .version(VERSION)
@@ -143,7 +68,7 @@ function createProgram(context: CliContext): Command {
       outputError: (text, write) => write(text.replace(/^error: /, 'recount: ')),
     })
     .exitOverride();
-  for (const [heading, creators] of Object.entries(COMMANDS)) {
+  for (const [heading, creators] of Object.entries(commands)) {
     for (const create of creators) {
       const command = create(context).helpGroup(heading);
       for (const each of [command, ...command.commands]) each.copyInheritedSettings(program);

@@ -82,14 +82,14 @@ it('follows links that a pattern names, and none that it only fits', async () =>
   await symlink(join(homeFolder, 'elsewhere'), join(homeFolder, 'real/projects/q'));
   await symlink(join(homeFolder, 'real'), join(homeFolder, 'real/projects/loop'));
   const found: MatchedFile[] = [];
-  for await (const file of matchFiles(homeFolder, 'linked/projects/**/*.jsonl')) found.push(file);
+  for (const file of matchFiles(homeFolder, 'linked/projects/**/*.jsonl')) found.push(file);
   expect(found.map(({ path }) => relative(homeFolder, path))).toEqual(['linked/projects/p/a.jsonl']);
 });
 
 it('takes pattern characters other than * literally', async () => {
   await write('a.b/x+y.db', 'aXb/x+y.db', 'a.b/xxy.db');
   const found: MatchedFile[] = [];
-  for await (const file of matchFiles(homeFolder, '*.b/x+*.db')) found.push(file);
+  for (const file of matchFiles(homeFolder, '*.b/x+*.db')) found.push(file);
   expect(found.map(({ path }) => relative(homeFolder, path))).toEqual(['a.b/x+y.db']);
 });
 

@@ -1,6 +1,7 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
-import { AGENTS, type Agent, type SessionPlace } from '@recount/core';
+import type { Agent, SessionPlace } from '@recount/core';
+import { AGENTS } from '@recount/core/agents';
 import { type MatchedFile, matchFiles } from './match-files.ts';
 
 /** The machine that is looked through. */
@@ -27,13 +28,13 @@ export interface FoundSessions {
  * The places of agents that hold sessions on this machine, in the order of the agents. A file that fits several patterns or
  * bases is found once. Nothing is opened.
  */
-export async function findSessions(machine: Machine, agents: readonly Agent[] = AGENTS): Promise<FoundSessions[]> {
+export function findSessions(machine: Machine, agents: readonly Agent[] = AGENTS): FoundSessions[] {
   const found: FoundSessions[] = [];
   const seen = new Set<string>();
   for (const agent of agents) {
     for (const place of agent.places ?? []) {
       for (const folder of toBaseFolders(place, machine)) {
-        const { files, denied } = await listNewFiles(folder, place, seen);
+        const { files, denied } = listNewFiles(folder, place, seen);
         const sizeBytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
         if (files.length + denied.length > 0) found.push({ agent, place, folder, files, denied, sizeBytes });
       }
@@ -55,11 +56,7 @@ export function toBaseFolders(place: SessionPlace, { platform, environment, home
   return folders.length > 0 ? folders : place.bases.map((base) => join(homeFolder, base));
 }
 
-async function listNewFiles(
-  folder: string,
-  place: SessionPlace,
-  seen: Set<string>,
-): Promise<Pick<FoundSessions, 'files' | 'denied'>> {
+function listNewFiles(folder: string, place: SessionPlace, seen: Set<string>): Pick<FoundSessions, 'files' | 'denied'> {
   const files: MatchedFile[] = [];
   const denied: string[] = [];
   const onDenied = (path: string): void => {
@@ -67,8 +64,8 @@ async function listNewFiles(
     seen.add(path);
   };
   for (const pattern of place.files) {
-    for await (const matched of matchFiles(folder, pattern, onDenied)) {
-      for (const file of await toFiles(matched, place)) {
+    for (const matched of matchFiles(folder, pattern, onDenied)) {
+      for (const file of toFiles(matched, place)) {
         if (seen.has(file.path)) continue;
         seen.add(file.path);
         files.push(file);
@@ -79,18 +76,18 @@ async function listNewFiles(
 }
 
 /** The file itself, or those in the folders that it lists. */
-async function toFiles(file: MatchedFile, { listed }: SessionPlace): Promise<MatchedFile[]> {
+function toFiles(file: MatchedFile, { listed }: SessionPlace): MatchedFile[] {
   if (listed === undefined) return [file];
   const files: MatchedFile[] = [];
-  for (const folder of await readListedFolders(file.path, listed)) {
-    for await (const found of matchFiles(folder, listed.file)) files.push(found);
+  for (const folder of readListedFolders(file.path, listed)) {
+    for (const found of matchFiles(folder, listed.file)) files.push(found);
   }
   return files;
 }
 
-async function readListedFolders(path: string, { list, folder }: { list: string; folder: string }): Promise<string[]> {
+function readListedFolders(path: string, { list, folder }: { list: string; folder: string }): string[] {
   try {
-    const elements: unknown = JSON.parse(await readFile(path, 'utf8'))[list];
+    const elements: unknown = JSON.parse(readFileSync(path, 'utf8'))[list];
     const folders = Array.isArray(elements) ? elements.map((element) => element?.[folder]) : [];
     return folders.filter((name): name is string => typeof name === 'string' && isAbsolute(name));
   } catch {

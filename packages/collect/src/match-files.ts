@@ -1,5 +1,4 @@
-import type { Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { type Dirent, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface MatchedFile {
@@ -16,11 +15,11 @@ const MAX_DEPTH = 32;
  * Sorted so that `<session>.jsonl` comes right before what lies in `<session>/`. Links are followed where the pattern names them,
  * and not where it only fits them. What is not there has no files; what there is no permission to look into is told, and left.
  */
-export async function* matchFiles(
+export function* matchFiles(
   folder: string,
   pattern: string,
   onDenied: OnDenied = () => undefined,
-): AsyncGenerator<MatchedFile, void> {
+): Generator<MatchedFile, void> {
   yield* matchParts(folder, pattern.split('/'), { depth: 0, onDenied });
 }
 
@@ -32,7 +31,7 @@ interface Walk {
   onDenied: OnDenied;
 }
 
-async function* matchParts(folder: string, parts: readonly string[], walk: Walk): AsyncGenerator<MatchedFile, void> {
+function* matchParts(folder: string, parts: readonly string[], walk: Walk): Generator<MatchedFile, void> {
   const [part = '', ...rest] = parts;
   if (part === '**') {
     yield* matchAnywhere(folder, rest, walk);
@@ -42,7 +41,7 @@ async function* matchParts(folder: string, parts: readonly string[], walk: Walk)
     else yield* toFile(path, walk);
   } else {
     const fits = toNameTest(part);
-    for (const entry of await readEntries(folder, walk)) {
+    for (const entry of readEntries(folder, walk)) {
       if (!fits(entry.name)) continue;
       const path = join(folder, entry.name);
       if (rest.length === 0 && entry.isFile()) yield* toFile(path, walk);
@@ -52,33 +51,39 @@ async function* matchParts(folder: string, parts: readonly string[], walk: Walk)
 }
 
 /** One pass over the folder and all below it, with its own files and folders in one order. */
-async function* matchAnywhere(folder: string, rest: readonly string[], walk: Walk): AsyncGenerator<MatchedFile, void> {
+function* matchAnywhere(folder: string, rest: readonly string[], walk: Walk): Generator<MatchedFile, void> {
   const [name = ''] = rest;
   const fits = toNameTest(name);
   const { depth } = walk;
   if (rest.length > 1) yield* matchParts(folder, rest, walk);
-  for (const entry of await readEntries(folder, walk)) {
+  for (const entry of readEntries(folder, walk)) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && depth < MAX_DEPTH) yield* matchAnywhere(path, rest, { ...walk, depth: depth + 1 });
     else if (rest.length === 1 && entry.isFile() && fits(entry.name)) yield* toFile(path, walk);
   }
 }
 
-async function* toFile(path: string, { onDenied }: Walk): AsyncGenerator<MatchedFile, void> {
-  const stats = await stat(path).catch((error: unknown) => {
-    if (isDenial(error)) onDenied(path);
-    return undefined;
-  });
+function* toFile(path: string, { onDenied }: Walk): Generator<MatchedFile, void> {
+  const stats = attempt(() => statSync(path, { throwIfNoEntry: false }), path, onDenied);
   if (stats?.isFile()) yield { path, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs };
 }
 
-async function readEntries(folder: string, { onDenied }: Walk): Promise<Dirent[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown): Dirent[] => {
-    if (isDenial(error)) onDenied(folder);
-    return [];
-  });
+function readEntries(folder: string, { onDenied }: Walk): Dirent[] {
+  // Most places of most agents are not there: to look first costs less than an error.
+  const isThere = attempt(() => statSync(folder, { throwIfNoEntry: false }), folder, onDenied) !== undefined;
+  const entries = isThere ? attempt(() => readdirSync(folder, { withFileTypes: true }), folder, onDenied) : undefined;
   const toKey = (entry: Dirent): string => (entry.isDirectory() ? `${entry.name}/` : entry.name);
-  return entries.sort((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
+  return (entries ?? []).sort((a, b) => (toKey(a) < toKey(b) ? -1 : 1));
+}
+
+/** Undefined if it fails. */
+function attempt<T>(read: () => T, path: string, onDenied: OnDenied): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isDenial(error)) onDenied(path);
+    return undefined;
+  }
 }
 
 /** Whether there was no permission for what was to be read. */

@@ -104,7 +104,7 @@ function toJson(text: string): Line | undefined {
 /** The sessions without a transcript, in the order of their first prompts. */
 async function listLost(path: string, history: PromptHistory): Promise<Map<string, LostSession>> {
   const kept = new Set<string>();
-  for await (const file of matchFiles(dirname(path), history.transcripts)) {
+  for (const file of matchFiles(dirname(path), history.transcripts)) {
     kept.add(basename(file.path).replace(/\.[^.]*$/, ''));
   }
   const lost = new Map<string, LostSession>();

@@ -1,5 +1,6 @@
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Clock times of a zone, by its offset to UTC, which is asked for once for most days: to format each time takes longer than all else. */
 export interface LocalClock {
@@ -51,8 +52,21 @@ export function createLocalClock(timeZone: string): LocalClock {
 
 export type TimeKey = 'hour' | 'day' | 'week' | 'month';
 
-/** The name of the period that a clock time lies in: weeks by their Monday. */
-export function toPeriodName(key: TimeKey, localMs: number): string {
+/** The names of the periods that clock times lie in: weeks by their Monday. Each is made once: to format a time takes long. */
+export function createPeriodNames(key: TimeKey): (localMs: number) => string {
+  const lengthMs = key === 'hour' ? HOUR_MS : DAY_MS;
+  const names = new Map<number, string>();
+  return (localMs) => {
+    const number = Math.floor(localMs / lengthMs);
+    const known = names.get(number);
+    if (known !== undefined) return known;
+    const name = toPeriodName(key, number * lengthMs);
+    names.set(number, name);
+    return name;
+  };
+}
+
+function toPeriodName(key: TimeKey, localMs: number): string {
   const start = new Date(localMs);
   if (key === 'week') start.setUTCDate(start.getUTCDate() - ((start.getUTCDay() + 6) % 7));
   const text = start.toISOString();

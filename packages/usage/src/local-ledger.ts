@@ -115,7 +115,9 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
     const timeMs = columns.timesMs[index] ?? Number.NaN;
     return Number.isNaN(timeMs) ? null : timeMs;
   };
-  const priceOf = (index: number): Price => {
+  const priced: Price[] = [];
+  const priceOf = (index: number): Price => (priced[index] ??= toPrice(index));
+  const toPrice = (index: number): Price => {
     const timeMs = timeOf(index);
     const reportedCostUsd = columns.reportedCostsUsd[index] ?? Number.NaN;
     return prices.price({

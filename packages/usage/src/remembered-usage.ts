@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deserialize, serialize } from 'node:v8';
 import type { FoundFile, ScannedFile, ScanResult } from './scan-files.ts';
@@ -24,15 +23,15 @@ interface Shard {
  * What is known of the files from earlier calls, and which of them must be read. A file is known by its path, size and time
  * of change, a session of a database by its version. What cannot be read of the memory is as if it were not there.
  */
-export async function recallUsage<File extends FoundFile>(
+export function recallUsage<File extends FoundFile>(
   directory: string,
   files: readonly File[],
-): Promise<{ known: ScanResult; missing: File[] }> {
+): { known: ScanResult; missing: File[] } {
   const wanted = new Map(files.map((file) => [file.path, file]));
   const known: ScannedFile[] = [];
   const columns = createUsageColumns();
-  for (const name of await listShards(directory)) {
-    const shard = await readShard(join(directory, name));
+  for (const name of listShards(directory)) {
+    const shard = readShard(join(directory, name));
     let from = 0;
     for (const file of shard?.files ?? []) {
       const to = from + file.responseCount;
@@ -57,11 +56,7 @@ function isUnchanged(one: FoundFile, other: FoundFile): boolean {
  * Remembers the results for later calls, in a shard for each month in which files were changed: only the shards that
  * `changed` files belong to are written. No text of any transcript is in them.
  */
-export async function rememberUsage(
-  directory: string,
-  { files, columns }: ScanResult,
-  changed: readonly FoundFile[],
-): Promise<void> {
+export function rememberUsage(directory: string, { files, columns }: ScanResult, changed: readonly FoundFile[]): void {
   const names = new Set(changed.map(toShardName));
   const shards = new Map<string, { files: ScannedFile[]; columns: ReturnType<typeof createUsageColumns> }>();
   let from = 0;
@@ -76,21 +71,21 @@ export async function rememberUsage(
     }
     from = to;
   }
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (const [name, shard] of shards) {
     const content: Shard = { ...newShard(), files: shard.files, columns: shard.columns.toColumns() };
-    await writeWhole(join(directory, name), serialize(content));
+    writeWhole(join(directory, name), serialize(content));
   }
 }
 
 /** Whoever reads it meanwhile gets the old or the new one. */
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}`;
+function writeWhole(path: string, bytes: Uint8Array): void {
+  const temporary = `${path}.${Math.random().toString(36).slice(2)}`;
   try {
-    await writeFile(temporary, bytes, { mode: 0o600 });
-    await rename(temporary, path);
+    writeFileSync(temporary, bytes, { mode: 0o600 });
+    renameSync(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    rmSync(temporary, { force: true });
     throw error;
   }
 }
@@ -101,9 +96,9 @@ const toShardName = ({ modifiedAtMs }: FoundFile): string =>
   `${new Date(modifiedAtMs).toISOString().slice(0, 7)}${ENDING}`;
 
 /** The latest month first. */
-async function listShards(directory: string): Promise<string[]> {
+function listShards(directory: string): string[] {
   try {
-    const names = await readdir(directory);
+    const names = readdirSync(directory);
     return names.filter((name) => name.endsWith(ENDING)).sort((one, other) => (one < other ? 1 : -1));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
@@ -111,9 +106,9 @@ async function listShards(directory: string): Promise<string[]> {
   }
 }
 
-async function readShard(path: string): Promise<Shard | undefined> {
+function readShard(path: string): Shard | undefined {
   try {
-    const shard = deserialize(await readFile(path)) as Partial<Shard> | null;
+    const shard = deserialize(readFileSync(path)) as Partial<Shard> | null;
     const { version, nodeVersion } = newShard();
     if (shard?.version !== version || shard.nodeVersion !== nodeVersion) return undefined;
     return shard as Shard;

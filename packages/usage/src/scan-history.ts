@@ -28,7 +28,7 @@ export async function scanHistory(
   options: ScanHistoryOptions,
 ): Promise<ScanResult> {
   const { cacheDirectory } = options;
-  const recalled = cacheDirectory === undefined ? undefined : await recallUsage(cacheDirectory, found);
+  const recalled = cacheDirectory === undefined ? undefined : recallUsage(cacheDirectory, found);
   if (recalled !== undefined && recalled.missing.length === 0) return recalled.known;
   const missing = recalled?.missing ?? found;
   const scanned = await scanAll(
@@ -37,7 +37,7 @@ export async function scanHistory(
   );
   const stored = await scanStored(missing.filter(isStored));
   const all = joinResults([...(recalled === undefined ? [] : [recalled.known]), ...scanned, stored]);
-  if (cacheDirectory !== undefined) await rememberUsage(cacheDirectory, all, missing);
+  if (cacheDirectory !== undefined) rememberUsage(cacheDirectory, all, missing);
   return all;
 }
 

@@ -1,5 +1,5 @@
 import { COST_UNITS_PER_USD } from '@recount/core';
-import { type LocalClock, type TimeKey, toPeriodName } from './local-days.ts';
+import { createPeriodNames, type LocalClock, type TimeKey } from './local-days.ts';
 import type { LedgerRow, LocalLedger, SharedCopy } from './local-ledger.ts';
 
 export const USAGE_KEYS = [
@@ -73,12 +73,13 @@ export function reportUsage(
   clock: LocalClock,
 ): UsageReport {
   const totals = createSums();
-  const groups = new Map<string, { values: (string | null)[]; sums: Sums }>();
+  const groups = new Map<string | null, { values: (string | null)[]; sums: Sums }>();
+  const readers = keys.map((key) => createKeyReader(key, clock));
   const unpricedModels = new Set<string>();
   let withoutTimestamp = 0;
   const groupOf = (row: SharedCopy): Sums => {
-    const values = keys.map((key) => toKeyValue(key, row, clock));
-    const id = JSON.stringify(values);
+    const values = readers.map((read) => read(row));
+    const id = values.length === 1 ? (values[0] ?? null) : JSON.stringify(values);
     let group = groups.get(id);
     if (group === undefined) {
       group = { values, sums: createSums() };
@@ -86,10 +87,9 @@ export function reportUsage(
     }
     return group.sums;
   };
+  const anyTime = { ...filter, fromMs: undefined, toMs: undefined };
   for (const row of ledger.rows) {
-    if (row.timestampMs === null && passesFilter(row, { ...filter, fromMs: undefined, toMs: undefined })) {
-      withoutTimestamp++;
-    }
+    if (row.timestampMs === null && passesFilter(row, anyTime)) withoutTimestamp++;
     if (!passesFilter(row, filter)) continue;
     addResponse(totals, row);
     addResponse(groupOf(row), row);
@@ -132,20 +132,22 @@ export function passesFilter(row: SharedCopy, { fromMs, toMs, agent, project, mo
   return session === undefined || row.sessionId === session;
 }
 
-function toKeyValue(key: UsageKey, row: SharedCopy, clock: LocalClock): string | null {
+function createKeyReader(key: UsageKey, clock: LocalClock): (row: SharedCopy) => string | null {
   switch (key) {
     case 'agent':
-      return row.agent;
+      return (row) => row.agent;
     case 'project':
-      return row.project;
+      return (row) => row.project;
     case 'git_branch':
-      return row.gitBranch;
+      return (row) => row.gitBranch;
     case 'model':
-      return row.model;
+      return (row) => row.model;
     case 'session':
-      return row.sessionId;
-    default:
-      return row.timestampMs === null ? null : toPeriodName(key as TimeKey, clock.toLocalMs(row.timestampMs));
+      return (row) => row.sessionId;
+    default: {
+      const toPeriodName = createPeriodNames(key satisfies TimeKey);
+      return ({ timestampMs }) => (timestampMs === null ? null : toPeriodName(clock.toLocalMs(timestampMs)));
+    }
   }
 }
 

@@ -25,7 +25,7 @@ export async function findOnMachine(context: CliContext, { agent: ids }: FindOpt
     environment: context.environment,
     homeFolder: toHomeFolder(context),
   };
-  return await findSessions(
+  return findSessions(
     machine,
     AGENTS.filter(({ id }) => ids.length === 0 || ids.includes(id)),
   );

@@ -1,7 +1,6 @@
 import type { AgentEvent, LiveWarning, Prompt, StreamOutcome, ToolEndEvent } from '@recount/core/live';
-import toTextWidth from 'string-width';
 import { formatCount, formatDuration } from '../terminal/format-values.ts';
-import { cutToWidth } from '../terminal/text-width.ts';
+import { cutToWidth, toTextWidth } from '../terminal/text-width.ts';
 import { toFirstLine, toShownOutput, toShownText } from './shown-text.ts';
 
 export interface EventLayout {

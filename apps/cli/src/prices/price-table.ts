@@ -6,7 +6,7 @@ import {
   parsePriceOverrides,
   type RateBand,
 } from '@recount/prices';
-import { formatCount } from '../terminal/format-values.ts';
+import { formatCount, formatDecimal } from '../terminal/format-values.ts';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
 import { toSingleLine, wrapToWidth } from '../terminal/text-width.ts';
 
@@ -62,9 +62,8 @@ function toRows(model: string, startsAt: string | null, bands: readonly RateBand
   ]);
 }
 
-const RATE_FORMAT = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 4 });
-
-const formatRate = (usd: number): string => RATE_FORMAT.format(usd);
+/** With two to four decimals. */
+const formatRate = (usd: number): string => formatDecimal(usd, 4).replace(/0{1,2}$/, '');
 
 const DIFFERENCE_COLUMNS: readonly TableColumn[] = [
   { header: 'MODEL', minWidth: 16 },

@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatTimestamp } from '../terminal/format-values.ts';
+import { formatBytes, formatCount, formatDecimal, formatTimestamp } from '../terminal/format-values.ts';
 import { toSingleLine } from '../terminal/text-width.ts';
 
 /** `amount`: money that may not apply, so that none is a dash and not a price that is lacking. */
@@ -71,10 +71,7 @@ export const toCostDecimals = (largestCost: number): number => (largestCost >= 1
 function formatCost(cost: number, { currencyLabel, costDecimals }: CellLayout): string {
   const smallest = 10 ** -costDecimals;
   const isTiny = cost !== 0 && Math.abs(cost) < smallest / 2;
-  const digits = Intl.NumberFormat('en-US', {
-    minimumFractionDigits: costDecimals,
-    maximumFractionDigits: costDecimals,
-  }).format(Math.abs(isTiny ? smallest : cost));
+  const digits = formatDecimal(Math.abs(isTiny ? smallest : cost), costDecimals);
   const sign = cost < 0 ? '-' : '';
   return `${isTiny ? '<' : ''}${sign}${currencyLabel === 'USD' ? '$' : ''}${digits}`;
 }

@@ -1,5 +1,5 @@
-import toTextWidth from 'string-width';
 import { formatTable, type TableColumn } from '../terminal/table.ts';
+import { toTextWidth } from '../terminal/text-width.ts';
 import { type CellLayout, formatCell, isMoney, isRightAligned, toCostDecimals } from './format-cell.ts';
 import { type ReportAnswer, type ReportRow, readPath } from './report-answer.ts';
 import type { ReportColumn } from './report-columns.ts';
@@ -146,9 +146,9 @@ function toRelativePath(path: unknown, project: unknown): unknown {
   return isInside ? path.slice(project.length + 1) : path;
 }
 
-const WEEKDAYS = new Intl.DateTimeFormat('en', { weekday: 'short', timeZone: 'UTC' });
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
 
-const toWeekday = (date: string): string => WEEKDAYS.format(new Date(`${date}T00:00:00Z`));
+const toWeekday = (date: string): string => WEEKDAYS[new Date(`${date}T00:00:00Z`).getUTCDay()] ?? '';
 
 /** The models that a row's figures consist of. */
 function findDetails(row: ReportRow, { filters }: ReportAnswer, details: ReportAnswer | undefined): ReportRow[] {

@@ -1,5 +1,13 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatBytes, formatCount, formatDuration, formatTimestamp, formatUsd } from './format-values.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatDecimal,
+  formatDuration,
+  formatTimestamp,
+  formatUsd,
+} from './format-values.ts';
 
 describe('values for people', () => {
   it.each([
@@ -7,6 +15,21 @@ describe('values for people', () => {
     [1234567, '1,234,567'],
     [12.6, '13'],
   ])('count %d is %s', (count, text) => expect(formatCount(count)).toBe(text));
+
+  it('rounds and groups amounts as Intl does, without a minus before nothing', () => {
+    const units = fc.integer({ min: -1_000_000_000_000, max: 1_000_000_000_000 });
+    const decimals = fc.constantFrom(0, 2, 4);
+    const property = fc.property(units, fc.integer({ min: 0, max: 10 }), decimals, (value, power, decimals) => {
+      const amount = value / 10 ** power;
+      const format = {
+        minimumFractionDigits: decimals,
+        maximumFractionDigits: decimals,
+        signDisplay: 'negative',
+      } as const;
+      expect(formatDecimal(amount, decimals)).toBe(new Intl.NumberFormat('en-US', format).format(amount));
+    });
+    fc.assert(property, { examples: [[1005, 3, 2]] });
+  });
 
   it.each([
     [0, '$0.0000'],

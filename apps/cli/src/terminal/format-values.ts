@@ -1,9 +1,17 @@
-const COUNT_FORMAT = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB'];
 
 /** Thousands separated by commas. */
 export function formatCount(count: number): string {
-  return COUNT_FORMAT.format(count);
+  return formatDecimal(count, 0);
+}
+
+/** With as many decimals, half rounded up, and thousands separated by commas. Intl would take longer to load than to print a table. */
+export function formatDecimal(value: number, decimals: number): string {
+  // Ten decimals tell all amounts apart: 1.005 is then 1.0050000000 and not 1.00499999999999989.
+  const rounded = Math.round(Number(`${Math.abs(value).toFixed(10)}e${decimals}`));
+  const digits = String(rounded).padStart(decimals + 1, '0');
+  const whole = digits.slice(0, digits.length - decimals).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
+  return `${value < 0 && rounded > 0 ? '-' : ''}${whole}${decimals > 0 ? `.${digits.slice(-decimals)}` : ''}`;
 }
 
 /** As `1 error` and `2 errors`; `plural` where that is not the noun with an s. */
@@ -14,9 +22,7 @@ export function formatCountOf(count: number, noun: string, plural = `${noun}s`):
 /** Dollars: four decimals below 1, else two. */
 export function formatUsd(usd: number | null): string {
   if (usd === null) return 'unpriced';
-  const decimals = Math.abs(usd) < 1 ? 4 : 2;
-  const format = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  return `$${new Intl.NumberFormat('en-US', format).format(usd)}`;
+  return `$${formatDecimal(usd, Math.abs(usd) < 1 ? 4 : 2)}`;
 }
 
 /** In steps of 1000, with one decimal below 10. */

@@ -1,5 +1,4 @@
-import toTextWidth from 'string-width';
-import { cutStartToWidth, cutToWidth } from './text-width.ts';
+import { cutStartToWidth, cutToWidth, toTextWidth } from './text-width.ts';
 
 export interface TableColumn {
   header: string;

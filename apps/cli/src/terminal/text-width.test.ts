@@ -1,6 +1,7 @@
-import toTextWidth from 'string-width';
+import fc from 'fast-check';
+import stringWidth from 'string-width';
 import { describe, expect, it } from 'vitest';
-import { cutStartToWidth, cutToWidth, toSingleLine, wrapToWidth } from './text-width.ts';
+import { cutStartToWidth, cutToWidth, toSingleLine, toTextWidth, wrapToWidth } from './text-width.ts';
 
 describe('toTextWidth', () => {
   it.each([
@@ -16,6 +17,12 @@ describe('toTextWidth', () => {
     ['└ …', 3],
     ['\u200B', 0],
   ])('%j takes %d columns', (text, width) => expect(toTextWidth(text)).toBe(width));
+
+  it('is what string-width says, also of what needs no tables', () => {
+    const texts = Array.from({ length: 0x3000 }, (_, code) => `a${String.fromCodePoint(code)}b`);
+    expect(texts.filter((text) => toTextWidth(text) !== stringWidth(text))).toEqual([]);
+    fc.assert(fc.property(fc.string({ unit: 'grapheme' }), (text) => toTextWidth(text) === stringWidth(text)));
+  });
 });
 
 describe('cutToWidth', () => {

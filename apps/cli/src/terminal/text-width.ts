@@ -1,12 +1,31 @@
-import toTextWidth from 'string-width';
+import { createRequire } from 'node:module';
 
-const segmenter = new Intl.Segmenter();
+const require = createRequire(import.meta.url);
+
+/** One column each: what most texts consist of alone. */
+const NARROW_ONLY = /^[ -~\u00C0-\u024F\u2500-\u259F–…·]*$/;
+
+/** Columns that the text takes in a terminal. */
+export function toTextWidth(text: string): number {
+  if (NARROW_ONLY.test(text)) return text.length;
+  // Its tables take longer to load than most commands run.
+  const { default: stringWidth } = require('string-width') as typeof import('string-width');
+  return stringWidth(text);
+}
+
+let segmenter: Intl.Segmenter | undefined;
+
+function toCharacters(text: string): string[] {
+  segmenter ??= new Intl.Segmenter();
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
 /** The text cut to `width` columns, the last of them then an ellipsis. */
 export function cutToWidth(text: string, width: number): string {
   if (toTextWidth(text) <= width) return text;
   let cut = '';
   let used = 0;
-  for (const { segment } of segmenter.segment(text)) {
+  for (const segment of toCharacters(text)) {
     used += toTextWidth(segment);
     if (used > width - 1) break;
     cut += segment;
@@ -19,7 +38,7 @@ export function cutStartToWidth(text: string, width: number): string {
   if (toTextWidth(text) <= width) return text;
   let cut = '';
   let used = 0;
-  for (const { segment } of [...segmenter.segment(text)].reverse()) {
+  for (const segment of toCharacters(text).reverse()) {
     used += toTextWidth(segment);
     if (used > width - 1) break;
     cut = segment + cut;

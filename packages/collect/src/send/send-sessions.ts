@@ -183,7 +183,7 @@ export async function listChanged(
   log: Pick<SentLog, 'find'>,
   { triesRefused = false, onDenied }: { triesRefused?: boolean; onDenied?: (path: string) => void } = {},
 ): Promise<WaitingFile[]> {
-  const found = await findSessions(machine, AGENTS);
+  const found = findSessions(machine, AGENTS);
   for (const { denied } of found) for (const path of denied) onDenied?.(path);
   const isDone = (file: MatchedFile): boolean => {
     const sent = log.find(file.path);
@@ -263,6 +263,6 @@ async function sendStored(
 
 /** Databases of agents, and heads of sessions in many files, that can be read. */
 export async function listDatabases(machine: Machine): Promise<string[]> {
-  const found = await findSessions(machine, AGENTS);
+  const found = findSessions(machine, AGENTS);
   return found.filter(({ place }) => isStore(place)).flatMap(({ files }) => files.map(({ path }) => path));
 }

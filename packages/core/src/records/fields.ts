@@ -81,7 +81,7 @@ export function cutCharacters(text: string, maxLength: number): string {
 const ELLIPSIS = '...';
 /** UTF-16 units looked at for each character; a family emoji has 11. Bounds what a pile of accents can cost. */
 const MAX_UNITS_PER_CHARACTER = 32;
-const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+let segmenter: Intl.Segmenter | undefined;
 
 /**
  * Text of at most `maxCharacters`, of which `...` takes the last three where something was cut. A character is what a
@@ -92,6 +92,7 @@ export function cutText(text: string, maxCharacters: number): string {
   const head = cutCharacters(text, maxCharacters * MAX_UNITS_PER_CHARACTER);
   let kept = '';
   let count = 0;
+  segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' });
   for (const { segment } of segmenter.segment(head)) {
     if (++count > maxCharacters) return kept + ELLIPSIS;
     if (count <= maxCharacters - ELLIPSIS.length) kept += segment;

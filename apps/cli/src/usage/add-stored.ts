@@ -1,0 +1,36 @@
+import { findInStores, openSessionStore } from '@recount/collect';
+import { SourceError } from '@recount/storage/sources';
+import type { FoundFile, StoredFile } from '@recount/usage';
+import type { Found } from './found.ts';
+
+/** The transcripts and the sessions of the databases, each session once. */
+export async function addStored({ transcripts, databases }: Found): Promise<(FoundFile | StoredFile)[]> {
+  const stored = await Promise.all(databases.map(listStored));
+  // What a log says is in the rows of the database beside it, too.
+  const inStores = await findInStores(transcripts.map(({ path }) => path));
+  return [...transcripts.filter(({ path }) => !inStores.has(path)), ...stored.flat()];
+}
+
+/** The sessions of a database; none of one that is no agent's. One that cannot be read fails when its turn comes. */
+async function listStored({ path, sizeBytes, modifiedAtMs }: FoundFile): Promise<StoredFile[]> {
+  try {
+    const store = await openSessionStore(path);
+    const sessions = store.listSessions();
+    // Each session is read over a connection of its own.
+    store.close();
+    return sessions.map(({ id, version, changedAtMs = modifiedAtMs }) => ({
+      path: `${path}!${id}`,
+      sizeBytes: 0,
+      modifiedAtMs: changedAtMs,
+      version,
+      open: () => store.readSession(id),
+    }));
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    if (error.code === 'unsupported') return [];
+    const open = (): never => {
+      throw error;
+    };
+    return [{ path, sizeBytes, modifiedAtMs, version: '', open }];
+  }
+}

@@ -1,0 +1,33 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isPromptHistory, isSessionPart, isSessionStore, matchFiles } from '@recount/collect';
+import type { FoundFile } from '@recount/usage';
+import type { CliContext } from '../cli-context.ts';
+import { UsageError } from '../cli-error.ts';
+import { type Found, toDeniedFile } from './found.ts';
+
+const TRANSCRIPT_PATTERNS = ['**/*.jsonl', '**/*.jsonl.zst', '**/*.jsonl.gz', '**/*.json'];
+const DATABASE_PATTERNS = ['**/*.db', '**/*.sqlite', '**/*.sqlite3'];
+
+/** What lies below the paths. Throws UsageError for a path that is not there. */
+export async function findBelow({ workingDirectory }: CliContext, paths: readonly string[]): Promise<Found> {
+  const transcripts = new Map<string, FoundFile>();
+  const databases = new Map<string, FoundFile>();
+  for (const given of paths) {
+    const path = resolve(workingDirectory, given);
+    const stats = await stat(path).catch(() => undefined);
+    if (stats === undefined) throw new UsageError(`${given}: there is no such file or folder.`);
+    if (!stats.isDirectory()) {
+      const files = (await isSessionStore(path)) ? databases : transcripts;
+      files.set(path, { path, sizeBytes: stats.size, modifiedAtMs: stats.mtimeMs });
+      continue;
+    }
+    for (const pattern of TRANSCRIPT_PATTERNS)
+      for (const file of matchFiles(path, pattern, (denied) => transcripts.set(denied, toDeniedFile(denied))))
+        if (await isSessionStore(file.path)) databases.set(file.path, file);
+        else if (!isSessionPart(file.path) && !(await isPromptHistory(file.path))) transcripts.set(file.path, file);
+    for (const pattern of DATABASE_PATTERNS)
+      for (const file of matchFiles(path, pattern)) if (await isSessionStore(file.path)) databases.set(file.path, file);
+  }
+  return { transcripts: [...transcripts.values()], databases: [...databases.values()] };
+}
