@@ -144,14 +144,21 @@ async function ingestAll(connectionString: string, deps: WorkDeps, maxLineBytes:
     const deadlineMs = Date.now() + WORK_TIMEOUT_MS;
     for (;;) {
       const { queued, processing } = await countTranscriptsByStatus(deps.database.database);
-      if (queued + processing === 0) return;
+      // A transcript is ingested a moment before its job is completed.
+      if (queued + processing === 0 && !(await hasActiveJobs(deps.database))) return;
       if (Date.now() > deadlineMs) throw new Error(`${queued + processing} transcripts are not ingested`);
       await deps.database.pool.query("UPDATE pgboss.job SET start_after = now() WHERE state = 'retry'");
       await sleep(20);
     }
   } finally {
-    await queue.stop(1000);
+    // With a grace period pg-boss would look every half second whether nothing is under way, which is known here.
+    await queue.stop(0);
   }
+}
+
+async function hasActiveJobs({ pool }: DatabasePool): Promise<boolean> {
+  const { rows } = await pool.query("SELECT EXISTS (SELECT FROM pgboss.job WHERE state = 'active') AS found");
+  return rows[0].found;
 }
 
 async function listStore(directory: string, rawStore: RawStore): Promise<string[]> {

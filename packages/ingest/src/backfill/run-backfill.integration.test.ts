@@ -10,6 +10,7 @@ import { RawStoreError } from '@recount/storage';
 import { readSources } from '@recount/storage/sources';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runDoctor } from '../maintain/run-doctor.ts';
+import { indexWaitingSessions } from '../search/run-search-indexer.ts';
 import {
   createTestInstallation,
   TEST_WORKSPACE,
@@ -42,7 +43,7 @@ async function write(files: Record<string, string | Buffer>): Promise<void> {
 const toSessionId = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 const toSession = (number: number, lineCount = 4): string => toTranscript(toSessionId(number), lineCount);
 
-/** Backfills the folder while a worker takes the jobs. */
+/** Backfills the folder while a worker takes the jobs, and indexes what it ingested, which a backfill waits for. */
 async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> {
   const target = createDirectTarget(installation, { workspaceId: TEST_WORKSPACE });
   const run = runBackfill({ target }, readSources([folder]), {
@@ -60,6 +61,7 @@ async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> 
       installation.jobs.length = 0;
       installation.jobs.push(...waiting.map(({ id }) => ({ workspaceId: TEST_WORKSPACE, transcriptId: id })));
       await installation.work();
+      await indexWaitingSessions(installation.database);
       await sleep(5);
     }
   })();
