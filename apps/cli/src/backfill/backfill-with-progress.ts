@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { openSessionMemory, readSessions } from '@recount/collect';
 import {
   type BackfillOptions,
@@ -9,11 +9,11 @@ import {
 } from '@recount/ingest';
 import { measureInput, type ReadSourcesOptions } from '@recount/storage/sources';
 import type { CliContext } from '../cli-context.ts';
-import { UsageError } from '../cli-error.ts';
 import { toDataDirectory } from '../local/data-directory.ts';
 import { formatCount, formatCountOf, formatDuration } from '../terminal/format-values.ts';
 import { createProgressBar, type ProgressBar } from '../terminal/progress-bar.ts';
 import { describeSkip, isRefusal } from './format-report.ts';
+import { openGivenPaths } from './given-paths.ts';
 
 interface BackfillRequest extends BackfillOptions {
   paths: readonly string[];
@@ -42,10 +42,10 @@ export async function backfillWithProgress(
   request: BackfillRequest,
 ): Promise<{ report: BackfillReport; elapsedMs: number; refused: number }> {
   const startedAtMs = performance.now();
-  const paths = request.paths.map((path) => toAbsolutePath(context.workingDirectory, path));
+  const given = await openGivenPaths(context, request.paths);
+  const { paths } = given;
   const { sinceMs, signal } = request;
-  const s3 = paths.some(isS3Location) ? await loadSourceClient(context) : undefined;
-  const options: ReadSourcesOptions = { signal, ...(sinceMs !== undefined && { sinceMs }), ...(s3 && { s3 }) };
+  const options: ReadSourcesOptions = { signal, ...given.options, ...(sinceMs !== undefined && { sinceMs }) };
   const bar = createProgressBar(context.stderr);
   let totalBytes: number | undefined;
   // Only the bar needs it, and it may take a while: the backfill does not wait.
@@ -93,27 +93,9 @@ export async function backfillWithProgress(
   } finally {
     clearInterval(timer);
     bar.end();
-    s3?.destroy();
+    given.close();
     await memory?.save();
   }
-}
-
-/** A path of the user's. Throws UsageError for a remote place that is no S3 one. */
-function toAbsolutePath(workingDirectory: string, path: string): string {
-  if (isS3Location(path)) return path;
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(path)) throw new UsageError(`${path}: only files, folders and s3:// are read`);
-  return resolve(workingDirectory, path);
-}
-
-const isS3Location = (path: string): boolean => /^s3:\/\//i.test(path);
-
-/** The SDK takes long to load, and is seldom needed. */
-async function loadSourceClient({ environment }: CliContext) {
-  const [{ createS3Client }, { readS3Config }] = await Promise.all([
-    import('@recount/storage/s3-client'),
-    import('@recount/service/config'),
-  ]);
-  return createS3Client(readS3Config(environment));
 }
 
 function showProgress(bar: ProgressBar, report: Readonly<BackfillReport>, totalBytes: number | undefined): void {

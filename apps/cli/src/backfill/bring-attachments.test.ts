@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import type { AttachmentDelivery } from '@recount/collect';
 import { beforeEach, expect, it, onTestFinished } from 'vitest';
 import { createFakeContext } from '../testing/fake-context.ts';
@@ -44,9 +46,9 @@ const target: AttachmentTarget = {
   },
 };
 
-const bring = (options: Partial<Parameters<typeof bringAttachments>[2]> = {}) => {
+const bring = (options: Partial<Parameters<typeof bringAttachments>[2]> = {}, paths = ['.']) => {
   const context = { ...createFakeContext(), workingDirectory: folder };
-  return bringAttachments(context, ['.'], { target, signal: new AbortController().signal, ...options });
+  return bringAttachments(context, paths, { target, signal: new AbortController().signal, ...options });
 };
 
 it('brings what belongs to sessions, once', async () => {
@@ -56,6 +58,33 @@ it('brings what belongs to sessions, once', async () => {
   expect(await bring()).toMatchObject({ found: 3, stored: 0, alreadyThere: 3 });
   expect(sent).toEqual(all);
   expect(await bring({ asksFirst: false })).toMatchObject({ found: 3, stored: 3 });
+});
+
+it.each([
+  ['tar', '-cf'],
+  ['tar.gz', '-czf'],
+])('brings what lies in a .%s, once', async (ending, options) => {
+  const path = join(folder, `backup.${ending}`);
+  const large = Buffer.alloc(9 * 1024 ** 2, 'ab\n');
+  await writeFile(join(folder, 'projects/-app/b/tool-results/large.txt'), large);
+  await promisify(execFile)('tar', [options, path, 'projects', 'notes.txt'], { cwd: folder });
+  for (const name of ['projects', 'notes.txt']) await rm(join(folder, name), { recursive: true });
+  expect(await bring()).toMatchObject({ found: 4, stored: 4, failed: 0 });
+  expect([...sent].sort()).toEqual([
+    ...['a/subagents/agent-a1.meta.json', 'a/tool-results/toolu_01.txt'],
+    ...['b/tool-results/large.txt', 'b/tool-results/toolu_01.txt'],
+  ]);
+  expect(await bring({}, [path])).toMatchObject({ found: 4, stored: 0, alreadyThere: 4 });
+});
+
+it('names an attachment that cannot be read, and leaves what else fails to the pass that reads transcripts', async () => {
+  const path = join(folder, 'backup.tar');
+  await promisify(execFile)('tar', ['-cf', path, 'projects'], { cwd: folder });
+  await truncate(path, 512 * Math.floor((await stat(path)).size / 1024));
+  await writeFile(join(folder, 'broken.zip'), 'PK\x03\x04');
+  const { found, stored, failed } = await bring({}, [path, join(folder, 'broken.zip'), join(folder, 'nowhere')]);
+  expect([found, failed]).toEqual([stored, 0]);
+  await expect(bring({}, ['ftp://somewhere/x'])).rejects.toThrow('only files, folders and s3:// are read');
 });
 
 it('sends nothing in a dry run', async () => {

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, type Dirent } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
 import type { AttachmentDelivery } from '@recount/collect';
 import { identifyAttachment, type KnownAttachment } from '@recount/core';
+import { DEFAULT_MAX_ATTACHMENT_BYTES } from '@recount/ingest';
+import { readSources, type TranscriptSource } from '@recount/storage/sources';
 import { type CliContext, note, print } from '../cli-context.ts';
+import { openGivenPaths } from './given-paths.ts';
+import { holdContent } from './hold-content.ts';
 
 /** Where a backfill brings attachments. Both reject with a BackfillTargetError. */
 export interface AttachmentTarget {
@@ -42,51 +42,74 @@ export function isAttachmentPath(path: string): boolean {
 }
 
 /**
- * Brings the files that agents keep beside transcripts, of the given files and folders, to the target, session by session; what it has
- * is left alone. Archives and buckets are not looked into. Ends early, without an error, if the signal is aborted.
+ * Brings the files that agents keep beside transcripts, of the given files, folders, archives and buckets, to the target, session by
+ * session; what it has is left alone. Ends early, without an error, if the signal is aborted. Throws UsageError for a remote place
+ * that is no S3 one.
  */
 export async function bringAttachments(
   context: CliContext,
   paths: readonly string[],
-  { target, isDryRun = false, asksFirst = true, sinceMs = 0, signal, onFile }: BringOptions,
+  { target, isDryRun = false, asksFirst = true, sinceMs, signal, onFile }: BringOptions,
 ): Promise<AttachmentReport> {
   const report: AttachmentReport = { found: 0, stored: 0, alreadyThere: 0, failed: 0, failures: [] };
   let known: { sessionId: string; contents: ReadonlySet<string> } | undefined;
 
-  const bring = async (path: string, attachment: KnownAttachment): Promise<void> => {
-    const { size: sizeBytes, mtimeMs: modifiedAtMs } = await stat(path);
-    if (modifiedAtMs < sinceMs) return;
+  const bring = async (source: TranscriptSource, attachment: KnownAttachment): Promise<void> => {
     report.found += 1;
-    const { agent, sessionId, path: inSession } = attachment;
-    const sha256 = await hashFile(path);
-    if (asksFirst && target !== undefined && known?.sessionId !== sessionId) {
-      known = { sessionId, contents: await target.list(sessionId, signal) };
+    const { agent, sessionId, path } = attachment;
+    const { sha256, sizeBytes, open, release } = await holdContent(source);
+    try {
+      if (asksFirst && target !== undefined && known?.sessionId !== sessionId) {
+        known = { sessionId, contents: await target.list(sessionId, signal) };
+      }
+      if (target !== undefined && known?.contents.has(`${path}/${sha256}`)) {
+        report.alreadyThere += 1;
+        return;
+      }
+      const about = { agent, sessionId, path, modifiedAtMs: source.modifiedAtMs ?? Date.now(), sizeBytes, sha256 };
+      if (!isDryRun) await target?.send({ ...about, open }, signal);
+      onFile?.(source.location);
+      report.stored += 1;
+    } finally {
+      await release();
     }
-    if (target !== undefined && known?.contents.has(`${inSession}/${sha256}`)) {
-      report.alreadyThere += 1;
-      return;
-    }
-    const about = { agent, sessionId, path: inSession, modifiedAtMs, sizeBytes, sha256 };
-    if (!isDryRun) await target?.send({ ...about, open: () => createReadStream(path) }, signal);
-    onFile?.(path);
-    report.stored += 1;
   };
 
-  for await (const path of listFiles(paths.map((path) => resolve(context.workingDirectory, path)))) {
-    if (signal.aborted) return report;
-    const attachment = identifyAttachment(path);
-    if (attachment === undefined) continue;
-    try {
-      await bring(path, attachment);
-    } catch (error) {
-      if (signal.aborted) return report;
-      report.failed += 1;
-      const reason = error instanceof Error ? error.message : 'unknown error';
-      if (report.failures.length < MAX_KEPT_FAILURES) report.failures.push({ location: path, reason });
+  const fail = (location: string, error: unknown): void => {
+    report.failed += 1;
+    const reason = error instanceof Error ? error.message : 'unknown error';
+    if (report.failures.length < MAX_KEPT_FAILURES) report.failures.push({ location, reason });
+  };
+
+  const given = await openGivenPaths(context, paths);
+  const limits = { maxTranscriptBytes: DEFAULT_MAX_ATTACHMENT_BYTES };
+  const options = { limits, wants: isAttachmentPath, ...given.options, ...(sinceMs !== undefined && { sinceMs }) };
+  try {
+    for await (const source of readSources(given.paths, { ...options, signal })) {
+      // Of a folder or archive that cannot be read, the transcripts' own pass reports.
+      if (source.kind === 'failed' && isAttachmentPath(toNameOf(source.location))) {
+        report.found += 1;
+        fail(source.location, source.error);
+      }
+      const attachment = source.kind === 'transcript' ? identifyAttachment(source.path) : undefined;
+      if (source.kind !== 'transcript' || attachment === undefined) continue;
+      try {
+        await bring(source, attachment);
+      } catch (error) {
+        if (signal.aborted) break;
+        fail(source.location, error);
+      }
     }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    given.close();
   }
   return report;
 }
+
+/** Of a member of an archive, its name in there. */
+const toNameOf = (location: string): string => location.replace(/^.*?\.(?:tar|zip|tgz|tzst|tar\.gz|tar\.zst)!/i, '');
 
 /** Prints what became of them; nothing if there are none. */
 export function showAttachments(
@@ -99,29 +122,4 @@ export function showAttachments(
   if (failed > 0) parts.push(`${failed} failed`);
   print(context, `Attachments (results and files beside transcripts): ${parts.join(', ')}`);
   for (const { location, reason } of failures) note(context, `recount: ${location}: ${reason}`);
-}
-
-/** Files in the order of their names, so that those of a session come together. Links below a given path are not followed. */
-async function* listFiles(paths: readonly string[]): AsyncGenerator<string, void> {
-  for (const path of paths) {
-    const found = await stat(path).catch(() => undefined);
-    if (found?.isFile()) yield path;
-    if (found?.isDirectory()) yield* listFolder(path);
-  }
-}
-
-async function* listFolder(folder: string): AsyncGenerator<string, void> {
-  // What there is no permission for, the transcripts' own pass reports.
-  const entries = await readdir(folder, { withFileTypes: true }).catch((): Dirent[] => []);
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    const path = join(folder, entry.name);
-    if (entry.isFile()) yield path;
-    if (entry.isDirectory()) yield* listFolder(path);
-  }
-}
-
-async function hashFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  return hash.digest('hex');
 }

@@ -18,6 +18,9 @@ describe('identifyAttachment', () => {
     expect(identifyAttachment(`${FOLDER}/${path}`)).toEqual(found);
     const onWindows = `C:\\Users\\ada\\projects\\config\\projects\\C--app\\${SESSION}\\${path.replaceAll('/', '\\')}`;
     expect(identifyAttachment(onWindows)).toEqual(found);
+    for (const before of ['', './-home-ada-app/', '2026/laptop/-home-ada-app/']) {
+      expect(identifyAttachment(`${before}${SESSION}/${path}`)).toEqual(found);
+    }
     expect(toAttachmentKind('claude-code', path)).toBe(kind);
     expect(toAttachmentKind('codex', path)).toBeUndefined();
   });
@@ -28,6 +31,7 @@ describe('identifyAttachment', () => {
     `${FOLDER}/subagents/workflows/wf_1/agent-a1.jsonl`,
     `${FOLDER}/session-memory/summary.md`,
     '/home/ada/app/tool-results/x.txt',
+    `/home/ada/${SESSION}/app/workflows/x.json`,
   ])('takes %s for none', (path) => {
     expect(identifyAttachment(path)).toBeUndefined();
   });

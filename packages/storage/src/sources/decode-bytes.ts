@@ -4,6 +4,7 @@ import { type Chunks, toReadable } from './byte-stream.ts';
 import { decompress } from './decompress.ts';
 import { SourceError, toSourceError } from './source-error.ts';
 import { EXPANSION_RATIO_FLOOR_BYTES, type SourceLimits } from './source-item.ts';
+import type { ReadContext } from './transcript-item.ts';
 
 /** Bytes that suffice to tell every format: the tar magic ends at byte 263. */
 export const HEAD_BYTES = 512;
@@ -113,11 +114,24 @@ async function* decodeTranscript(stored: Chunks, limits: SourceLimits): AsyncGen
   }
 }
 
-/** `release` ends `stored` when the stream is destroyed; `signal` destroys the stream. */
+/** The bytes as they are stored, whatever they are. */
+async function* limitBytes(stored: Chunks, { maxTranscriptBytes }: SourceLimits): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  for await (const chunk of stored) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxTranscriptBytes) {
+      throw new SourceError('limit-exceeded', `larger than ${maxTranscriptBytes} bytes`);
+    }
+    if (chunk.length > 0) yield chunk;
+  }
+}
+
+/** With `wants`, as it is stored. `release` ends `stored` when the stream is destroyed; `signal` destroys the stream. */
 export function createTranscriptStream(
   stored: Chunks,
-  context: { limits: SourceLimits; signal: AbortSignal },
+  { limits, signal, wants }: Pick<ReadContext, 'limits' | 'signal' | 'wants'>,
   release: () => void,
 ): Readable {
-  return toReadable(decodeTranscript(stored, context.limits), context.signal, release);
+  const chunks = wants === undefined ? decodeTranscript(stored, limits) : limitBytes(stored, limits);
+  return toReadable(chunks, signal, release);
 }

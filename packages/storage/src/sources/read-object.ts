@@ -2,8 +2,7 @@ import { closeStream, readAtMost, toWholeStream } from './byte-stream.ts';
 import { type ContentFormat, createTranscriptStream, decodeBytes, detectFormat, HEAD_BYTES } from './decode-bytes.ts';
 import { SourceError, toSourceError } from './source-error.ts';
 import { type SourceLimits, toFailed, toSkipped, type UnplacedItem } from './source-item.ts';
-import { classifyName } from './source-name.ts';
-import { type ReadContext, type StoredObject, toTranscript } from './transcript-item.ts';
+import { classify, type ReadContext, type StoredObject, toTranscript } from './transcript-item.ts';
 
 /** Enough stored bytes to hold `HEAD_BYTES` decoded ones behind any gzip header that occurs. */
 const SNIFF_BYTES = 64 * 1024;
@@ -20,15 +19,17 @@ export async function* readObject(object: StoredObject, context: ReadContext): A
 }
 
 async function* readByFormat(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
-  const named = classifyName(object.path);
+  const named = classify(object.path, context.wants);
   // A transcript found by its name is not opened to be looked at: on S3 that would cost a request for each.
-  const needsLook = object.isExplicit || named !== 'transcript';
+  const isWanted = named === 'transcript' && context.wants !== undefined;
+  const needsLook = (object.isExplicit && !isWanted) || named !== 'transcript';
   const { stored, decoded } = needsLook ? await sniff(object) : { stored: 'other', decoded: 'other' };
   if (stored === 'unsupported') throw new SourceError('unsupported', 'a kind of compression that is not supported');
   if (stored === 'zip') yield* await readArchive('zip', object, context);
   else if (decoded === 'tar') yield* await readArchive('tar', object, context);
   else if (decoded === 'zip') yield toSkipped(object.location, 'nested-archive');
   else if (named === 'tar' || named === 'zip') yield* await readArchive(named, object, context);
+  else if (named === 'other' && context.wants !== undefined) yield toSkipped(object.location, 'not-a-transcript');
   else yield toPlainTranscript(object, context);
 }
 
@@ -67,11 +68,12 @@ async function decodeHead(head: Buffer): Promise<Buffer> {
 function toPlainTranscript(object: StoredObject, context: ReadContext): UnplacedItem {
   const open = async () => {
     const whole = await object.readWhole?.();
-    if (whole !== undefined && isPlain(whole, context.limits)) return toWholeStream(whole, context.signal);
+    if (whole !== undefined && (context.wants !== undefined || isPlain(whole, context.limits)))
+      return toWholeStream(whole, context.signal);
     const stored = await object.open();
     return createTranscriptStream(stored, context, () => stored.destroy());
   };
-  return toTranscript({ ...object, reopenable: true, open }, context.limits);
+  return toTranscript({ ...object, reopenable: true, open }, context);
 }
 
 /** Neither compressed nor an archive, nor too long: what decoding would leave as it is. */

@@ -4,7 +4,7 @@ import { listS3 } from './list-s3.ts';
 import { readObject } from './read-object.ts';
 import { DEFAULT_SOURCE_LIMITS, type SourceItem, type SourceLimits } from './source-item.ts';
 import { classifyName } from './source-name.ts';
-import type { ListContext, ListedItem } from './transcript-item.ts';
+import type { ListContext, ListedItem, WantsFile } from './transcript-item.ts';
 
 /** All that lies at or below the given paths, in their order, without opening any of it. */
 async function* listObjects(paths: readonly string[], context: ListContext): AsyncGenerator<ListedItem> {
@@ -22,6 +22,11 @@ export interface ReadSourcesOptions {
   signal?: AbortSignal;
   /** Needed for `s3://` paths alone; a function is called for each such path. */
   s3?: S3Client | (() => S3Client);
+  /**
+   * Reads the files whose paths it says yes to, in place of transcripts: their bytes as they are stored, neither decoded nor taken
+   * for an archive. What has no time of its own has that of its archive.
+   */
+  wants?: WantsFile;
 }
 
 /**
@@ -70,7 +75,8 @@ export async function* readSources(
 }
 
 function toListContext(options: ReadSourcesOptions, signal: AbortSignal): ListContext {
-  return { sinceMs: options.sinceMs, limits: { ...DEFAULT_SOURCE_LIMITS, ...options.limits }, signal, s3: options.s3 };
+  const { sinceMs, limits, s3, wants } = options;
+  return { sinceMs, limits: { ...DEFAULT_SOURCE_LIMITS, ...limits }, signal, s3, wants };
 }
 
 export interface InputMeasure {

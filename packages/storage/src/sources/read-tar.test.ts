@@ -59,6 +59,32 @@ const MEMBER_LINES = [
 ];
 
 describe('a tar archive', () => {
+  test('is read for the files that are wanted in place of transcripts, as they are stored', async () => {
+    const packed = gzipSync('of a tool');
+    const archive = await createTar([...MEMBERS, { name: 'p/s/results/packed.jsonl.gz', content: packed }]);
+    const wants = (path: string): boolean => path.includes('/results/') || path.endsWith('.txt');
+    const folder = await createTemporaryFolder({
+      'x.tar.gz': gzipSync(archive),
+      'a.jsonl': 'a',
+      'results/a.zip': archive,
+    });
+    const items = [];
+    for await (const item of readSources([folder], { wants })) if (item.kind === 'transcript') items.push(item);
+    const contents: Buffer[] = [];
+    for await (const item of readSources([folder], { wants })) {
+      if (item.kind === 'transcript') contents.push(await buffer(await item.open()));
+    }
+    expect(items.map(({ path }) => path.replace(folder, ''))).toEqual([
+      ...['/results/a.zip', 'p/notes.txt', 'p/s/results/packed.jsonl.gz'],
+    ]);
+    expect(contents).toEqual([archive, Buffer.from('no'), packed]);
+    // The members have no time; the archive has.
+    for (const { modifiedAtMs } of items) expect(modifiedAtMs).toBeGreaterThan(0);
+    expect(await summarize([join(folder, 'a.jsonl')], { wants })).toEqual(['skipped  not-a-transcript']);
+    const tooLong = { wants, limits: { maxTranscriptBytes: 3 } };
+    expect(await summarize([folder], tooLong)).toContain('failed x.tar.gz!p/s/results/packed.jsonl.gz limit-exceeded');
+  });
+
   test.each(['x.tar', 'x.tar.gz', 'x.tgz', 'x.tar.zst', 'x.zip'])('is told by its bytes, plain as %s', async (name) => {
     const archive = await createTar(MEMBERS);
     expect(await summarizeTar(archive, {}, name)).toEqual(MEMBER_LINES);

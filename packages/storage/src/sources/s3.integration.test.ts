@@ -55,6 +55,28 @@ beforeAll(async () => {
   );
 });
 
+test('a prefix and its archives give the files that are wanted, as they are stored', async () => {
+  const packed = gzipSync('packed');
+  await put('wanted', {
+    'team/s.jsonl': 'a transcript',
+    'team/s/results/1.txt': 'one',
+    'team/s/results/2.gz': packed,
+    'team/old.zip': createZip([{ name: 'old/results/3.txt', content: 'three' }]),
+  });
+  const contents: [string, Buffer][] = [];
+  const wants = (path: string): boolean => path.includes('/results/');
+  gets.length = 0;
+  for await (const item of readSources(['s3://wanted/team'], { s3: client, wants })) {
+    if (item.kind === 'transcript') contents.push([item.location, await buffer(await item.open())]);
+  }
+  expect(contents).toEqual([
+    ['s3://wanted/team/old.zip!old/results/3.txt', Buffer.from('three')],
+    ['s3://wanted/team/s/results/1.txt', Buffer.from('one')],
+    ['s3://wanted/team/s/results/2.gz', packed],
+  ]);
+  expect(gets.map(({ key }) => key)).not.toContain('team/s.jsonl');
+});
+
 afterAll(async () => {
   client.destroy();
   await server.stop();

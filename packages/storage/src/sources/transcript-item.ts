@@ -43,11 +43,22 @@ export interface ListContext {
   limits: SourceLimits;
   signal: AbortSignal;
   s3: S3Client | (() => S3Client) | undefined;
+  wants: WantsFile | undefined;
+}
+
+/** Whether a file of this path is read, in place of transcripts and as it is stored. */
+export type WantsFile = (path: string) => boolean;
+
+/** `transcript` is what is read: by its name, or because it is wanted. */
+export function classify(path: string, wants: WantsFile | undefined): ReturnType<typeof classifyName> {
+  if (wants?.(path)) return 'transcript';
+  const named = classifyName(path);
+  return wants !== undefined && named === 'transcript' ? 'other' : named;
 }
 
 /** The object, unless its name or its age says that it need not be read. */
 export function admitObject(object: StoredObject, context: ListContext): ListedItem {
-  if (!object.isExplicit && classifyName(object.path) === 'other')
+  if (!object.isExplicit && classify(object.path, context.wants) === 'other')
     return toSkipped(object.location, 'not-a-transcript');
   if (isOlder(object.modifiedAtMs, context.sinceMs)) return toSkipped(object.location, 'older-than-since');
   return object;
@@ -65,6 +76,7 @@ export interface ReadContext {
   sinceMs: number | undefined;
   limits: SourceLimits;
   signal: AbortSignal;
+  wants: WantsFile | undefined;
   /** Stored bytes of the current object that lie before the item about to be yielded. */
   position: { bytes: number };
 }
@@ -79,19 +91,23 @@ interface TranscriptCandidate {
   open(): Promise<Readable>;
 }
 
-export function toTranscript(candidate: TranscriptCandidate, limits: SourceLimits): UnplacedItem {
+export function toTranscript(
+  candidate: TranscriptCandidate,
+  { limits, wants }: Pick<ReadContext, 'limits' | 'wants'>,
+): UnplacedItem {
   const { location, path, sizeBytes, modifiedAtMs, reopenable, open } = candidate;
+  const isCompressed = wants === undefined && hasCompressionEnding(path);
   if (sizeBytes > limits.maxTranscriptBytes) {
     return toFailed(location, new SourceError('limit-exceeded', `larger than ${limits.maxTranscriptBytes} bytes`));
   }
-  if (sizeBytes === 0 && hasCompressionEnding(path)) {
+  if (sizeBytes === 0 && isCompressed) {
     return toFailed(location, new SourceError('truncated', 'compressed by its name, yet empty'));
   }
   return {
     kind: 'transcript',
     location,
-    path: withoutCompressionEnding(path),
-    ...(hasCompressionEnding(path) ? {} : { sizeBytes }),
+    path: isCompressed ? withoutCompressionEnding(path) : path,
+    ...(isCompressed ? {} : { sizeBytes }),
     ...(modifiedAtMs === undefined ? {} : { modifiedAtMs }),
     reopenable,
     open: () =>
@@ -126,15 +142,15 @@ export function toMemberItem(
   }
   if (member.type === 'link') return toSkipped(location, 'link');
   if (member.type === 'special') return toSkipped(location, 'not-a-file');
-  const named = classifyName(member.name);
+  const path = toMemberPath(member.name);
+  const named = classify(path, context.wants);
   if (named === 'other') return toSkipped(location, 'not-a-transcript');
   if (named !== 'transcript') return toSkipped(location, 'nested-archive');
   if (isOlder(member.modifiedAtMs, context.sinceMs)) return toSkipped(location, 'older-than-since');
-  const { sizeBytes, modifiedAtMs } = member;
-  return toTranscript(
-    { location, path: toMemberPath(member.name), sizeBytes, modifiedAtMs, ...access },
-    context.limits,
-  );
+  const { sizeBytes } = member;
+  // No later than the archive was written.
+  const modifiedAtMs = member.modifiedAtMs ?? (context.wants && archive.modifiedAtMs);
+  return toTranscript({ location, path, sizeBytes, modifiedAtMs, ...access }, context);
 }
 
 export function toMemberLocation(archive: StoredObject, name: string): string {

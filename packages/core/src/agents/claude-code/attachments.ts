@@ -1,5 +1,6 @@
 import type { AttachmentIdentity, AttachmentKind, AttachmentReference } from '../agent.ts';
 import { toPathParts } from '../transcript-path.ts';
+import { UUID } from './transcript-path.ts';
 
 /** What Claude Code keeps in a session's folder beside transcripts, by the path in that folder. */
 const KINDS: readonly (readonly [RegExp, AttachmentKind])[] = [
@@ -16,17 +17,25 @@ const RESULTS_FOLDER = 'tool-results';
 const SAVED_TO = /(?:Full output saved to:|[Oo]utput has been saved to) ([^\n]{1,1500})/;
 const MAX_LOOKED_AT = 4096;
 
-/** `…/projects/<project>/<session>/tool-results/<id>.txt` and the like. */
+/**
+ * `…/projects/<project>/<session>/tool-results/<id>.txt` and the like; in an archive or a bucket, which may begin further down,
+ * `<session>/tool-results/<id>.txt` behind anything.
+ */
 export function readClaudeCodeAttachmentPath(path: string): AttachmentIdentity | undefined {
   const parts = toPathParts(path);
+  const readAt = (index: number): AttachmentIdentity | undefined => {
+    const [sessionId, ...inSession] = parts.slice(index);
+    const kind = toClaudeCodeAttachmentKind(inSession.join('/'));
+    return sessionId !== undefined && kind !== undefined ? { sessionId, path: inSession.join('/'), kind } : undefined;
+  };
   // A folder further up may have that name as well: the first one that has a session's files in its place.
   for (const [index, part] of parts.entries()) {
-    if (part !== 'projects') continue;
-    const [, sessionId, ...inSession] = parts.slice(index + 1);
-    const kind = toClaudeCodeAttachmentKind(inSession.join('/'));
-    if (sessionId !== undefined && kind !== undefined) return { sessionId, path: inSession.join('/'), kind };
+    const found = part === 'projects' ? readAt(index + 2) : undefined;
+    if (found !== undefined) return found;
   }
-  return undefined;
+  // What else is a folder's name is no session.
+  const index = parts.findIndex((part) => UUID.test(part));
+  return index === -1 ? undefined : readAt(index);
 }
 
 export function toClaudeCodeAttachmentKind(path: string): AttachmentKind | undefined {

@@ -2,7 +2,8 @@ import type { PathIdentity } from '../agent.ts';
 import { toSubagentSessionId } from '../subagent-session-id.ts';
 import { toPathParts, toStem } from '../transcript-path.ts';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** A session's id. */
+export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
  * Reads a path, which need not exist and may have `/` or `\` between its parts:
