@@ -204,6 +204,9 @@ describe('the first hour', () => {
     expect(await read('sql', '--workspace', 'home', 'SELECT count(*) AS sessions FROM sessions')).toMatch(
       /sessions\n +6\n\(1 row\)/,
     );
+    expect(JSON.parse(await read('sql', '--workspace', 'home', '--json', 'SELECT 1 AS n, 2 AS n, 3 AS n_2'))).toEqual([
+      { n: 1, n_2: 2, n_2_2: 3 },
+    ]);
     const of = (workspace: string) => ['sql', '--workspace', workspace];
     for (const query of [
       'DELETE FROM recount.sessions',

@@ -93,7 +93,12 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
       else log.error({ reason }, 'work stops until the resource is back; no attempt is counted');
     },
   });
-  const deps = { database: traceTransactions(database, tracing), rawStore, onReport, outages };
+  const ingestedWorkspaces = new Set<string>();
+  const onJob = (report: JobReport): void => {
+    ingestedWorkspaces.add(report.workspaceId);
+    onReport(report);
+  };
+  const deps = { database: traceTransactions(database, tracing), rawStore, onReport: onJob, outages };
   const options = { maxLineBytes: config.maxLineBytes, signal: shutdown.signal };
   let jobsUnderWay = 0;
   const { promise: failed, reject: fail } = Promise.withResolvers<never>();
@@ -133,7 +138,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   const endOfIndexing = new AbortController();
   const onFailure = limitRepeats((line) => log.warn(line, 'search indexing failed'));
   const indexing = runSearchIndexer(
-    { database, isBusy: () => jobsUnderWay > 0, outages, onFailure },
+    { database, isBusy: () => jobsUnderWay > 0, workspaces: ingestedWorkspaces, outages, onFailure },
     { signal: endOfIndexing.signal },
   );
   const retention = runRetention(

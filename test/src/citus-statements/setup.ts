@@ -13,11 +13,8 @@ const distributedTables = new Set(
   ),
 );
 
-/**
- * Tests of the package that statements are written in: those of others send the same ones, and some of their own through drizzle.
- * Migrations change all workspaces.
- */
-const SENDERS = /\/packages\/db\/src\/(?!migrations\/)/;
+/** Tests of the packages that send statements to the database. Migrations change all workspaces. */
+const SENDERS = /\/(?:packages\/(?:db|ingest)|apps\/(?:api|cli))\/src\/(?!migrations\/)/;
 
 const toLine = (text: string): string => text.replace(/\s+/g, ' ').trim();
 

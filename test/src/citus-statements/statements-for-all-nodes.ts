@@ -19,6 +19,10 @@ export const ALL_NODES: readonly StatementForAllNodes[] = [
     reason: 'The doctor, as above.',
   },
   {
+    part: 'order by "recount"."attachments"."workspace_id" asc, "recount"."attachments"."id" asc limit',
+    reason: 'The doctor, as above.',
+  },
+  {
     part: 'from "recount"."raw_object_deletions" where "recount"."raw_object_deletions"."recorded_at" <',
     reason: 'Deletions that were cut short are finished for all workspaces.',
   },

@@ -121,15 +121,29 @@ async function runQuery(
   const { pool, close } = createDatabasePool({ connectionString: url, maxConnections: 1 });
   try {
     if (settings !== '') await pool.query(`SET search_path = ${WRITE_PATH}`);
-    const result = await pool.query(query).catch(({ message }: Error) => {
+    // As arrays: two columns may have one name.
+    const result = await pool.query<unknown[]>({ text: query, rowMode: 'array' }).catch(({ message }: Error) => {
       throw new CliError(`Postgres: ${message}`);
     });
     // Of several statements, the last one that gives rows.
     const shown = [result].flat().findLast(({ fields }) => fields?.length > 0);
-    await printRows(context, shown?.rows ?? [], shown?.fields.map(({ name }) => name) ?? [], options);
+    const names = toUniqueNames(shown?.fields.map(({ name }) => name) ?? []);
+    const rows = shown?.rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]]))) ?? [];
+    await printRows(context, rows, names, options);
   } finally {
     await close();
   }
+}
+
+/** The second column of a name gets `_2`, as JSON and CSV are read by names. */
+function toUniqueNames(names: readonly string[]): string[] {
+  const used = new Set<string>();
+  return names.map((name) => {
+    let unique = name;
+    for (let number = 2; used.has(unique); number += 1) unique = `${name}_${number}`;
+    used.add(unique);
+    return unique;
+  });
 }
 
 async function printRows(

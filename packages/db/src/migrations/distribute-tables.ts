@@ -69,6 +69,21 @@ export async function distributeTables(database: Database): Promise<string[]> {
   return placements.map(({ table }) => table);
 }
 
+/**
+ * Lets a role read all tables on the workers: where a view is spread over nodes, they get a query of the tables in it, which
+ * the view's owner does not stand for there. On the coordinator, where clients connect, the role can read what it could before.
+ */
+export async function letNodesRead(database: Database, role: string): Promise<void> {
+  const command = `DO $do$ BEGIN
+    SET LOCAL citus.enable_ddl_propagation = off; SET LOCAL citus.override_table_visibility = off;
+    GRANT USAGE ON SCHEMA recount TO ${role}; GRANT SELECT ON ALL TABLES IN SCHEMA recount TO ${role};
+  END $do$`;
+  const { rows } = await database.execute<{ result: string }>(
+    sql`SELECT result FROM run_command_on_workers(${command}) WHERE NOT success`,
+  );
+  if (rows[0] !== undefined) throw new DistributionError(`A node refuses a role that reads: ${rows[0].result}`);
+}
+
 /** The database cannot be spread over nodes. The message says what to do. */
 export class DistributionError extends Error {
   override readonly name = 'DistributionError';

@@ -66,18 +66,47 @@ const MAX_PAUSE_SECONDS = 3600;
 /** How many of those that have waited longest are looked at to find workspaces with something to do. */
 const MAX_CANDIDATES = 1000;
 
+interface IndexOptions {
+  signal?: AbortSignal | undefined;
+  /** Workspaces to look at first. Those in which nothing waits are taken out, those that are found put in. Default: none. */
+  workspaces?: Set<string>;
+  /** Whether to look for other workspaces if nothing waits in these, which asks all nodes of a cluster. Default true. */
+  looksEverywhere?: boolean;
+}
+
 /**
- * Indexes the next blocks of the sessions that wait longest and that no other worker has; undefined if none waits. One
- * short transaction: a crash leaves the batch undone, and the next call does it. Where it fails, each of its sessions
+ * Indexes the next blocks of the sessions of a workspace that wait longest and that no other worker has; undefined if none
+ * waits. One short transaction: a crash leaves the batch undone, and the next call does it. Where it fails, each of its sessions
  * is tried by itself later, and one that fails again waits for ever longer; the failure is thrown.
  */
 export async function indexSearchBatch(
   pool: DatabasePool,
-  options: { signal?: AbortSignal | undefined } = {},
+  { signal, workspaces = new Set(), looksEverywhere = true }: IndexOptions = {},
 ): Promise<SearchBatch | undefined> {
-  for (const workspaceId of await listWaitingWorkspaces(pool.database)) {
-    const batch = await indexWorkspaceBatch(pool, workspaceId, options);
-    if (batch !== undefined) return batch;
+  const batch = await indexFirstBatch(pool, workspaces, signal);
+  if (batch !== undefined || !looksEverywhere) return batch;
+  for (const workspaceId of await listWaitingWorkspaces(pool.database)) workspaces.add(workspaceId);
+  return await indexFirstBatch(pool, workspaces, signal);
+}
+
+/** Each workspace has its turn: one in which something was indexed is put back behind the others. */
+async function indexFirstBatch(
+  pool: DatabasePool,
+  workspaces: Set<string>,
+  signal: AbortSignal | undefined,
+): Promise<SearchBatch | undefined> {
+  for (const workspaceId of [...workspaces]) {
+    // Before the look, so that one that is put in during it stays.
+    workspaces.delete(workspaceId);
+    try {
+      const batch = await indexWorkspaceBatch(pool, workspaceId, { signal });
+      if (batch === undefined) continue;
+      workspaces.add(workspaceId);
+      return batch;
+    } catch (error) {
+      workspaces.add(workspaceId);
+      throw error;
+    }
   }
   return undefined;
 }

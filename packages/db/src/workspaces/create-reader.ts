@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DatabasePool } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
+import { isDistributed, letNodesRead } from '../migrations/distribute-tables.ts';
 import { listWorkspaces } from './workspaces.ts';
 
 /** A role of the database that can read the analytics views, and nothing else; for one person and one call. */
@@ -22,7 +23,7 @@ const LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('recount/reader',
  * (insufficient_privilege) where the pool's own role may create none.
  */
 export async function createDatabaseReader(
-  { withTransaction }: DatabasePool,
+  { database, withTransaction }: DatabasePool,
   workspaceId: string | undefined,
 ): Promise<DatabaseReader> {
   const user = PREFIX + randomBytes(6).toString('hex');
@@ -42,15 +43,18 @@ export async function createDatabaseReader(
     await run(`GRANT USAGE ON SCHEMA ${schema} TO ${user}`);
     await run(`GRANT SELECT ON ALL TABLES IN SCHEMA ${schema} TO ${user}`);
   });
-  return {
-    user,
-    password,
-    drop: () =>
-      withTransaction(async (transaction) => {
-        await transaction.execute(LOCK);
-        await dropRole((statement) => transaction.execute(sql.raw(statement)), user);
-      }),
-  };
+  const drop = () =>
+    withTransaction(async (transaction) => {
+      await transaction.execute(LOCK);
+      await dropRole((statement) => transaction.execute(sql.raw(statement)), user);
+    });
+  try {
+    if (await isDistributed(database)) await letNodesRead(database, user);
+  } catch (error) {
+    await drop();
+    throw error;
+  }
+  return { user, password, drop };
 }
 
 type Run = (statement: string) => Promise<{ rows: Record<string, unknown>[] }>;

@@ -7,6 +7,8 @@ export interface SearchIndexerDeps {
   database: DatabasePool;
   /** Transcripts are being ingested in this process: they go first. */
   isBusy: () => boolean;
+  /** Workspaces of which this process has ingested something: they are looked at next, and taken out. Default: none. */
+  workspaces?: Set<string>;
   onBatch?: (batch: SearchBatch & { durationMs: number }) => void;
   /** Default: none. */
   outages?: OutageGate;
@@ -17,13 +19,15 @@ export interface SearchIndexerDeps {
 export interface SearchIndexerOptions {
   /** Ends the indexer; a batch under way is undone. */
   signal: AbortSignal;
-  /** Between looks for sessions that wait, while none does. Default one second. */
+  /** Between looks for sessions that wait, while none does; between looks through all workspaces ten times that. Default one second. */
   idleMs?: number;
   /** While transcripts are ingested, this many times as long as a batch took goes by before the next. Default 4. */
   busyRestFactor?: number;
 }
 
 const DEFAULT_IDLE_MS = 1000;
+/** What other processes have left, as after a crash, may wait: to look for it asks all nodes of a cluster. */
+const IDLE_PERIODS_BETWEEN_ROUNDS = 10;
 const FAILURE_PAUSE_MS = 1000;
 const DEFAULT_BUSY_REST_FACTOR = 4;
 /** So long after the last of them, the next batch begins. */
@@ -40,12 +44,16 @@ export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchI
     const endMs = performance.now() + ms;
     while (!signal.aborted && deps.isBusy() && performance.now() < endMs) await pause(REST_STEP_MS);
   };
+  const workspaces = deps.workspaces ?? new Set<string>();
+  let nextRoundAt = 0;
   while (!signal.aborted) {
     await deps.outages?.pass(signal);
     const startedAt = performance.now();
+    const looksEverywhere = startedAt >= nextRoundAt;
     let pauseMs = idleMs;
     try {
-      const batch = await indexSearchBatch(deps.database, { signal });
+      const batch = await indexSearchBatch(deps.database, { signal, workspaces, looksEverywhere });
+      if (batch === undefined && looksEverywhere) nextRoundAt = startedAt + IDLE_PERIODS_BETWEEN_ROUNDS * idleMs;
       const durationMs = performance.now() - startedAt;
       if (batch !== undefined) {
         deps.onBatch?.({ ...batch, durationMs });
