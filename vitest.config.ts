@@ -58,6 +58,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          globalSetup: ['./test/src/say-where-tests-run.ts'],
           include: files('e2e.test.ts'),
           setupFiles,
           expect,

@@ -24,7 +24,7 @@ const TEST_TIMEOUT_MS = 600_000;
 
 let backend: TestBackend;
 beforeAll(async () => {
-  backend = await startTestBackend('full-disk');
+  backend = await startTestBackend('full-disk', {});
 });
 afterAll(() => backend.stop());
 

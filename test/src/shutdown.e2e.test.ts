@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
@@ -6,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generateTranscript } from '@recount/bench/generate-transcript';
 import { createApiKey, createDatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
-import { createDatabase } from '@recount/local-postgres';
+import { createDatabase, dropDatabase } from '@recount/local-postgres';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runRecount } from './chaos/run-recount.ts';
 import type { SupervisedProcess } from './chaos/supervised-process.ts';
@@ -113,16 +114,16 @@ describe('SIGTERM under load', () => {
   });
 });
 
-/** A database of its own on the same server. */
-async function createMigrated(name: string): Promise<string> {
-  const connectionString = await createDatabase(backend.connectionString, name);
-  await prepareDatabase(connectionString);
-  return connectionString;
+/** A database of its own on the same server, until the test ends. */
+async function createEmpty(): Promise<string> {
+  const name = `shutdown_${randomBytes(8).toString('hex')}`;
+  onTestFinished(() => dropDatabase(backend.connectionString, name));
+  return await createDatabase(backend.connectionString, name);
 }
 
 describe('start', () => {
   it('migrates once when ten processes migrate together', async () => {
-    const DATABASE_URL = await createDatabase(backend.connectionString, 'together');
+    const DATABASE_URL = await createEmpty();
     const runs = await Promise.all(
       Array.from({ length: 10 }, () => runRecount(['migrate'], { ...backend.environment, DATABASE_URL })),
     );
@@ -135,7 +136,8 @@ describe('start', () => {
   });
 
   it('refuses a newer schema, and says what to do', async () => {
-    const DATABASE_URL = await createMigrated('newer');
+    const DATABASE_URL = await createEmpty();
+    await prepareDatabase(DATABASE_URL);
     const pool = createDatabasePool({ connectionString: DATABASE_URL });
     await pool.pool.query(
       `INSERT INTO drizzle.__drizzle_migrations (hash, created_at) VALUES ('of the future', 9000000000000)`,

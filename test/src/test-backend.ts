@@ -1,16 +1,24 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDatabasePool, type DatabasePool, migrateDatabase, type TranscriptRow } from '@recount/db';
+import {
+  createDatabasePool,
+  type DatabasePool,
+  distributeDatabase,
+  migrateDatabase,
+  type TranscriptRow,
+} from '@recount/db';
 import { receiveTranscript } from '@recount/ingest';
 import { createJobQueue, migrateQueue } from '@recount/ingest/queue';
 import { startLocalPostgres } from '@recount/local-postgres';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { type SupervisedProcess, superviseProcess } from './chaos/supervised-process.ts';
+import { createCitusDatabase } from './citus-test-server.ts';
 
 export type Program = 'api' | 'worker';
 
-/** What programs work on: a PostgreSQL and a folder store of its own, in a temporary folder. */
+/** What programs work on: a PostgreSQL, or a database on a cluster, and a folder store of its own, in a temporary folder. */
 export interface TestBackend {
   directory: string;
   connectionString: string;
@@ -27,18 +35,18 @@ export interface TestBackend {
 
 const MAX_TRANSCRIPT_BYTES = 2 ** 31;
 
-/** `postgresSettings`: of the server, e.g. `max_connections`. */
-export async function startTestBackend(
-  name: string,
-  postgresSettings: Record<string, string> = {},
-): Promise<TestBackend> {
+/**
+ * The database is on the cluster of RECOUNT_TEST_CITUS_URL where it names one, unless the test wants a server of its own.
+ * `ownServer`: settings of that, e.g. `max_connections`.
+ */
+export async function startTestBackend(name: string, ownServer?: Record<string, string>): Promise<TestBackend> {
+  const { RECOUNT_TEST_CITUS_URL: citusUrl } = process.env;
   const directory = await mkdtemp(join(tmpdir(), `recount-${name}-e2e-`));
-  const postgres = await startLocalPostgres({
-    directory: join(directory, 'postgres'),
-    settings: { fsync: 'off', ...postgresSettings },
-  });
-  const { connectionString } = postgres;
-  await prepareDatabase(connectionString);
+  const isOnCitus = citusUrl && ownServer === undefined;
+  const server = isOnCitus
+    ? await prepareCluster(citusUrl)
+    : await startServer(join(directory, 'postgres'), { fsync: 'off', ...ownServer });
+  const { connectionString } = server;
   const database = createDatabasePool({ connectionString });
   const rawStore = createFolderRawStore({ directory: join(directory, 'raw') });
   const queue = createJobQueue({ connectionString, role: 'sender', onError: () => undefined });
@@ -72,11 +80,29 @@ export async function startTestBackend(
       await Promise.all(programs.map((program) => program.stop()));
       await queue.stop(0);
       await database.close();
-      await postgres.stop();
-      await rm(postgres.directory, { recursive: true, force: true });
+      await server.stop();
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+async function startServer(directory: string, settings: Record<string, string>) {
+  const postgres = await startLocalPostgres({ directory, settings });
+  const { connectionString } = postgres;
+  await prepareDatabase(connectionString);
+  const stop = async (): Promise<void> => {
+    await postgres.stop();
+    await rm(postgres.directory, { recursive: true, force: true });
+  };
+  return { connectionString, stop };
+}
+
+async function prepareCluster(citusUrl: string) {
+  const name = `recount_e2e_${randomBytes(8).toString('hex')}`;
+  const { connectionString, drop: stop } = await createCitusDatabase(citusUrl, name);
+  await prepareDatabase(connectionString);
+  await distributeDatabase(connectionString);
+  return { connectionString, stop };
 }
 
 /** Brings the schemas of database and queue to an empty database. */

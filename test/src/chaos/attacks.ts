@@ -46,7 +46,7 @@ export function createAttacks({ installation, random, tally, attempted, repeat }
     return `object ${found.kind}`;
   };
   const kinds = [damage];
-  if (canStartRival()) kinds.push(rival);
+  if (installation.postgres.directory !== undefined && canStartRival()) kinds.push(rival);
   if (disk !== undefined) {
     kinds.push(async () => {
       const fullMs = random.integer(MIN_FULL_MS, MAX_FULL_MS);

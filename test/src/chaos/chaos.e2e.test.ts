@@ -7,7 +7,9 @@ describe.each([
   ['folder', 3],
 ] as const)('chaos, with raw objects in a store of the kind %s', (store, kills) => {
   it('loses nothing that was acknowledged, doubles nothing, and leaves nothing damaged or stuck', async () => {
-    const report = await runChaos({ kills, seed: 7, store, corpus: undefined });
+    const { RECOUNT_TEST_CITUS_URL: citusUrl } = process.env;
+    const cluster = citusUrl ? { citusUrl, restartCommand: undefined } : undefined;
+    const report = await runChaos({ kills, seed: 7, store, cluster, corpus: undefined });
     console.log(formatReport(report));
     expect(report.failures.join('\n')).toBe('');
     expect(report.acknowledged).toBeGreaterThan(kills);

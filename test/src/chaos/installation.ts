@@ -1,11 +1,12 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createApiKey, createDatabasePool, type DatabasePool, ensureWorkspace } from '@recount/db';
+import { createApiKey, createDatabasePool, type DatabasePool, distributeDatabase, ensureWorkspace } from '@recount/db';
 import { createRawStore, type RawStore } from '@recount/storage';
 import { type S3Proxy, startS3Proxy } from '@recount/storage/testing/s3-proxy';
 import { startFauxqs } from 'fauxqs';
 import { mountSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { type Program, prepareDatabase, superviseProgram } from '../test-backend.ts';
+import { type ClusterOptions, startCluster } from './cluster.ts';
 import { type KillablePostgres, startKillablePostgres } from './killable-postgres.ts';
 import type { SupervisedProcess } from './supervised-process.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
@@ -41,18 +42,24 @@ const WORKER_COUNT = 2;
 const DATABASE_DISK_BYTES = 8 * 1024 ** 3;
 const BUCKET = 'recount-chaos';
 
-/** API and workers as processes of their own, behind proxies to a PostgreSQL of their own and to the raw store. */
+/**
+ * API and workers as processes of their own, behind proxies to the raw store and to a PostgreSQL of their own, or to a database on
+ * a cluster.
+ */
 export async function startInstallation(
   directory: string,
-  { store, apiPort }: { store: StoreKind; apiPort: number },
+  { store, apiPort, cluster }: { store: StoreKind; apiPort: number; cluster?: ClusterOptions | undefined },
 ): Promise<Installation> {
   await mkdir(join(directory, 'logs'), { recursive: true });
   const databaseProxy = await startTcpProxy();
-  const postgres = await startKillablePostgres(join(directory, 'postgres'), (port) =>
-    databaseProxy.setTargetPort(port),
-  );
+  const onStart = (port: number): void => databaseProxy.setTargetPort(port);
+  const postgres =
+    cluster === undefined
+      ? await startKillablePostgres(join(directory, 'postgres'), onStart)
+      : await startCluster(cluster, onStart);
   const databaseDisk = await moveToSmallDisk(postgres);
   await prepareDatabase(postgres.connectionString());
+  if (cluster !== undefined) await distributeDatabase(postgres.connectionString());
   const rawStore = store === 's3' ? await startS3() : undefined;
   const location = rawStore?.location ?? join(directory, 'raw');
   const databaseUrl = new URL(postgres.connectionString());
@@ -99,8 +106,9 @@ export async function startInstallation(
   };
 }
 
-/** Puts its database on a disk that can be filled; the WAL stays where it is. */
+/** Puts its database on a disk that can be filled; the WAL stays where it is. Not a cluster's. */
 async function moveToSmallDisk({ directory, connectionString }: KillablePostgres): Promise<SmallDisk | undefined> {
+  if (directory === undefined) return undefined;
   const { uid } = await stat(join(directory, 'cluster/data'));
   const disk = await mountSmallDisk(DATABASE_DISK_BYTES, uid);
   if (disk === undefined) return undefined;

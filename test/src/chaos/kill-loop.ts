@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BackfillClient } from './backfill-client.ts';
 import type { Installation } from './installation.ts';
-import { POSTGRES_VICTIMS } from './killable-postgres.ts';
 import type { Random } from './random.ts';
 import type { Tally } from './tally.ts';
 
@@ -58,7 +57,7 @@ function createKillers({ installation, backfill, random }: KillLoop): Killer[] {
   };
   const killApi: Killer = async (pauseMs) => (api.isReady() && (await api.kill(pauseMs)) ? 'api' : undefined);
   const killPostgres: Killer = async (pauseMs) => {
-    const victim = random.pick(POSTGRES_VICTIMS);
+    const victim = random.pick(postgres.victims);
     await postgres.kill(victim, pauseMs);
     return `postgres (${victim})`;
   };

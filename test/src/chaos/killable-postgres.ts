@@ -4,15 +4,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type LocalPostgres, startLocalPostgres } from '@recount/local-postgres';
 
 /** Its parent process, one that serves a connection, or all at once, as when the power fails. */
-export const POSTGRES_VICTIMS = ['postmaster', 'backend', 'all processes'] as const;
-export type PostgresVictim = (typeof POSTGRES_VICTIMS)[number];
+const VICTIMS = ['postmaster', 'backend', 'all processes'];
 
 export interface KillablePostgres {
   /** Of the server itself, not by way of a proxy; another one after each start. */
   connectionString(): string;
-  directory: string;
+  /** Undefined for a cluster, which runs by itself. */
+  directory: string | undefined;
+  /** What `kill` can be told to kill. */
+  victims: readonly string[];
   /** Kills, waits `pauseMs`, and starts what does not start by itself. */
-  kill(victim: PostgresVictim, pauseMs: number): Promise<void>;
+  kill(victim: string, pauseMs: number): Promise<void>;
   /** Why starting failed, each time it did. */
   failedStarts: string[];
   /** How long the longest start took, recovery and repeated tries included. */
@@ -50,6 +52,7 @@ export async function startKillablePostgres(
   return {
     connectionString: () => running.connectionString,
     directory: running.directory,
+    victims: VICTIMS,
     failedStarts,
     longestStartMs: () => longestStartMs,
     async kill(victim, pauseMs) {

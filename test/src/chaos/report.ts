@@ -1,4 +1,5 @@
 import type { Afterwards } from './check-afterwards.ts';
+import type { ClusterOptions } from './cluster.ts';
 import type { StoreKind } from './installation.ts';
 
 export interface ChaosOptions {
@@ -8,6 +9,8 @@ export interface ChaosOptions {
   store: StoreKind;
   /** Folder or archives of transcripts; undefined: the samples. */
   corpus: string | undefined;
+  /** Default: a PostgreSQL of its own. */
+  cluster?: ClusterOptions | undefined;
   /** Leaves logs and data behind. */
   keep?: boolean;
   onProgress?: (text: string) => void;
@@ -41,7 +44,7 @@ const toSeconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 export function formatReport(report: ChaosReport): string {
   const { options, kills, faults, attacks, answers, tables, failures } = report;
   const lines: (readonly [string, string])[] = [
-    ['seed, store', `${options.seed}, ${options.store}`],
+    ['seed, store', `${options.seed}, ${options.store}${options.cluster === undefined ? '' : ', on Citus'}`],
     ['kills', `${toTotal(kills)}: ${toText(kills)}`],
     ['faults', `${toTotal(faults)}: ${toText(faults)}`],
     ['attacks', `${toTotal(attacks)}: ${toText(attacks)}`],

@@ -23,8 +23,10 @@ export function canStartRival(): boolean {
 
 /** Runs `recount up` on the same cluster, out of sight of its server; returns what it could do and should not. */
 export async function startRival({ directory, postgres }: Installation): Promise<string[]> {
+  const { directory: ofPostgres } = postgres;
+  if (ofPostgres === undefined) throw new Error('A cluster has no server to rival');
   const readPostmaster = async (): Promise<string> =>
-    (await readFile(join(postgres.directory, 'cluster/data/postmaster.pid'), 'utf8'))
+    (await readFile(join(ofPostgres, 'cluster/data/postmaster.pid'), 'utf8'))
       .split('\n')
       .slice(0, LASTING_LINES)
       .join(' ');

@@ -28,7 +28,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const files = await readTranscriptFiles(source);
   const directory = await mkdtemp(join(tmpdir(), 'recount-chaos-'));
   onProgress(`Working in ${directory}`);
-  const installation = await startInstallation(directory, { store: options.store, apiPort: await findFreePort() });
+  const { store, cluster } = options;
+  const installation = await startInstallation(directory, { store, cluster, apiPort: await findFreePort() });
   try {
     const { key } = await installation.createWorkspace(CHAOS_WORKSPACE, 'default');
     const tallies = { victims: createTally(), faults: createTally(), answers: createTally(), attacks: createTally() };
@@ -120,6 +121,7 @@ function startClients(plan: UploadPlan, send: (planned: PlannedUpload) => Promis
 }
 
 async function removeAll(installation: Installation, directory: string): Promise<void> {
-  await rm(installation.postgres.directory, { recursive: true, force: true });
+  const { directory: ofPostgres } = installation.postgres;
+  if (ofPostgres !== undefined) await rm(ofPostgres, { recursive: true, force: true });
   await rm(directory, { recursive: true, force: true });
 }
