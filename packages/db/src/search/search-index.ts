@@ -14,9 +14,14 @@ import { MAX_DOCUMENT_LENGTH, type SearchableBlock, toSearchDocument } from './s
  * Deletes the search documents of sessions whose rows are gone or were replaced, and has the sessions indexed again.
  * Those of a version that merely grew stay, as its rows are the beginning of the new ones, whether these were written again
  * or added to them. After the sessions' rows were
- * refreshed; the caller holds the sessions' locks. Waits for a batch of indexing under way, and no longer.
+ * refreshed; the caller holds the sessions' locks. Waits for a batch of indexing under way, and no longer. `storedIds`: the
+ * sessions that may be indexed already; default all.
  */
-export async function settleSearchIndex(transaction: Database, change: UsageChange): Promise<void> {
+export async function settleSearchIndex(
+  transaction: Database,
+  change: UsageChange,
+  storedIds: ReadonlySet<string> = new Set(change.sessionIds),
+): Promise<void> {
   const { workspaceId, sessionIds } = change;
   const toIds = (rows: readonly RowSet[]) => sql`${sql.param(rows.map(({ rowSetId }) => rowSetId))}::text[]`;
   const writtenIds = toIds(change.written);
@@ -28,18 +33,21 @@ export async function settleSearchIndex(transaction: Database, change: UsageChan
     SELECT s.workspace_id, s.session_id, t.row_set_id, t.parser_version FROM ${sessions} AS s
     JOIN ${transcripts} AS t ON t.workspace_id = s.workspace_id AND t.id = s.primary_transcript_id
     WHERE s.workspace_id = ${workspace} AND s.session_id = ANY(${sql.param([...sessionIds])}::text[])`;
-  const { rows: outdated } = await transaction.execute<{ session_id: string }>(sql`
-    DELETE FROM ${searchIndexState} AS state
-    WHERE ${ofSessions(sessionIds)} AND NOT EXISTS (
-      SELECT FROM (${primary}) AS p
-      WHERE p.session_id = state.session_id AND p.parser_version = state.parser_version AND (
-        (p.row_set_id = state.row_set_id AND p.row_set_id <> ALL(${rewrittenIds}))
-        OR (p.row_set_id = ANY(${rewrittenIds}) AND state.row_set_id = ANY(${sql.param([...change.removedRowSetIds])}::text[]))
-      ))
-    RETURNING session_id`);
-  const outdatedIds = outdated.map(({ session_id }) => session_id);
-  if (outdatedIds.length > 0) {
-    await transaction.execute(sql`DELETE FROM ${searchDocuments} WHERE ${ofSessions(outdatedIds)}`);
+  const indexedIds = sessionIds.filter((id) => storedIds.has(id));
+  if (indexedIds.length > 0) {
+    const { rows: outdated } = await transaction.execute<{ session_id: string }>(sql`
+      DELETE FROM ${searchIndexState} AS state
+      WHERE ${ofSessions(indexedIds)} AND NOT EXISTS (
+        SELECT FROM (${primary}) AS p
+        WHERE p.session_id = state.session_id AND p.parser_version = state.parser_version AND (
+          (p.row_set_id = state.row_set_id AND p.row_set_id <> ALL(${rewrittenIds}))
+          OR (p.row_set_id = ANY(${rewrittenIds}) AND state.row_set_id = ANY(${sql.param([...change.removedRowSetIds])}::text[]))
+        ))
+      RETURNING session_id`);
+    const outdatedIds = outdated.map(({ session_id }) => session_id);
+    if (outdatedIds.length > 0) {
+      await transaction.execute(sql`DELETE FROM ${searchDocuments} WHERE ${ofSessions(outdatedIds)}`);
+    }
   }
   await transaction.execute(sql`
     INSERT INTO ${searchIndexState} AS state (workspace_id, session_id, row_set_id, parser_version)

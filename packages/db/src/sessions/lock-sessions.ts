@@ -24,14 +24,18 @@ export async function lockFreeSessions(
 
 const toLockKey = (name: SQL): SQL => sql`hashtextextended(${name}, 0)`;
 
-/** Waits for the rows of sessions, in the order of their ids, and holds them until the transaction ends. */
+/**
+ * Waits for the rows of sessions, in the order of their ids, and holds them until the transaction ends. Returns the sessions
+ * that have one: of the others nothing is derived yet.
+ */
 export async function lockSessionRows(
   transaction: Database,
   workspaceId: string,
   sessionIds: readonly string[],
-): Promise<void> {
-  await transaction.execute(sql`
+): Promise<Set<string>> {
+  const { rows } = await transaction.execute<{ session_id: string }>(sql`
     SELECT session_id FROM ${sessions}
     WHERE workspace_id = ${workspaceId} AND session_id = ANY(${sql.param([...sessionIds])}::text[])
     ORDER BY session_id FOR NO KEY UPDATE`);
+  return new Set(rows.map(({ session_id }) => session_id));
 }

@@ -59,24 +59,29 @@ export function selectSessions(version: SQL): SQL {
 
 /**
  * Makes the rows of sessions follow from their ingested transcripts, whose order of arrival never matters: one is primary,
- * the others are marked diverged. Deletes the row where none is left. The caller holds the sessions' locks.
+ * the others are marked diverged. Deletes the row where none is left. The caller holds the sessions' locks. `storedIds`: the
+ * sessions that may have other versions; default all.
  */
 export async function refreshSessions(
   transaction: Database,
   workspaceId: string,
   sessionIds: readonly string[],
+  storedIds: ReadonlySet<string> = new Set(sessionIds),
 ): Promise<void> {
-  const ofSessions = (alias: string) => isInWorkspace(alias, 'session_id', workspaceId, sessionIds);
-  const version = sql`(${selectVersions(ofSessions('t'))})`;
+  const toVersions = (ids: readonly string[]) =>
+    sql`(${selectVersions(isInWorkspace('t', 'session_id', workspaceId, ids))})`;
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     INSERT INTO ${sessions} (${list(SESSION_COLUMNS, (name) => name)})
-    ${selectSessions(version)} ORDER BY session_id
+    ${selectSessions(toVersions(sessionIds))} ORDER BY session_id
     ON CONFLICT (workspace_id, session_id) DO UPDATE
     SET ${list(DERIVED, (name) => `${name} = excluded.${name}`)}, updated_at = excluded.updated_at
     RETURNING session_id`);
-  await transaction.execute(sql`
-    UPDATE ${transcripts} AS t SET is_diverged = NOT v.is_primary FROM ${version} AS v
-    WHERE ${ofSessions('t')} AND t.id = v.id AND t.is_diverged = v.is_primary`);
+  const versionedIds = sessionIds.filter((id) => storedIds.has(id));
+  if (versionedIds.length > 0) {
+    await transaction.execute(sql`
+      UPDATE ${transcripts} AS t SET is_diverged = NOT v.is_primary FROM ${toVersions(versionedIds)} AS v
+      WHERE ${isInWorkspace('t', 'session_id', workspaceId, versionedIds)} AND t.id = v.id AND t.is_diverged = v.is_primary`);
+  }
   const found = new Set(rows.map(({ session_id }) => session_id));
   const emptyIds = sessionIds.filter((id) => !found.has(id));
   if (emptyIds.length === 0) return;

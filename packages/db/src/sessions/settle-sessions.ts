@@ -20,15 +20,15 @@ export async function settleSessions(transaction: Database, change: UsageChange)
   const affected = await settleUsageLedger(transaction, change);
   for (const sessionId of sessionIds) affected.add(sessionId);
   const affectedIds = [...affected].sort();
-  await lockSessionRows(transaction, workspaceId, affectedIds);
+  const storedIds = await lockSessionRows(transaction, workspaceId, affectedIds);
   const quarters = await findTouchedQuarters(transaction, change);
   await deleteReplacedUsage(transaction, change);
-  await refreshSessions(transaction, workspaceId, sessionIds);
-  if (quarters === undefined) await writeRollups(transaction, change, affectedIds);
+  await refreshSessions(transaction, workspaceId, sessionIds, storedIds);
+  if (quarters === undefined) await writeRollups(transaction, change, affectedIds, { storedIds });
   else {
-    await writeRollups(transaction, change, sessionIds, quarters);
+    await writeRollups(transaction, change, sessionIds, { quarters, storedIds });
     const otherIds = affectedIds.filter((id) => !sessionIds.includes(id));
     if (otherIds.length > 0) await writeRollups(transaction, { workspaceId, sessionIds: [] }, otherIds);
   }
-  await settleSearchIndex(transaction, change);
+  await settleSearchIndex(transaction, change, storedIds);
 }

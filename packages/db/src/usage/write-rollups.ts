@@ -44,13 +44,14 @@ interface RollupScope {
  * Makes the sums of the affected sessions again from the ledger and the tool calls, and the counts of messages of those
  * whose transcripts changed: all, or those of some quarters of an hour and of the days that these lie in.
  * A statement for what goes and one for each table that gets rows: where a server spreads its tables over nodes, parts of one
- * statement that change rows may see each other's changes. The caller holds the sessions' rows.
+ * statement that change rows may see each other's changes. The caller holds the sessions' rows. `storedIds`: the sessions that
+ * may have roll-ups; default all.
  */
 export async function writeRollups(
   transaction: Database,
   { workspaceId, sessionIds }: { workspaceId: string; sessionIds: readonly string[] },
   affectedIds: readonly string[],
-  quarters?: readonly number[],
+  { quarters, storedIds }: { quarters?: readonly number[]; storedIds?: ReadonlySet<string> } = {},
 ): Promise<void> {
   const affected = { sessionIds: affectedIds, quarters };
   const scopes: Record<RollupName, RollupScope> = {
@@ -60,10 +61,14 @@ export async function writeRollups(
     message: { sessionIds, quarters },
   };
   const names = (Object.keys(scopes) as RollupName[]).filter((name) => scopes[name].sessionIds.length > 0);
-  const deletions = names.flatMap((name) => deleteRollup(name, workspaceId, scopes[name]));
-  if (deletions.length === 0) return;
-  const queries = deletions.map((deletion, index) => sql`${sql.raw(`deleted_${index}`)} AS (${deletion})`);
-  await transaction.execute(sql`WITH ${sql.join(queries, sql`, `)} SELECT`);
+  const deletions = names.flatMap((name) => {
+    const storedOfScope = scopes[name].sessionIds.filter((id) => storedIds?.has(id) ?? true);
+    return storedOfScope.length === 0 ? [] : deleteRollup(name, workspaceId, { sessionIds: storedOfScope, quarters });
+  });
+  if (deletions.length > 0) {
+    const queries = deletions.map((deletion, index) => sql`${sql.raw(`deleted_${index}`)} AS (${deletion})`);
+    await transaction.execute(sql`WITH ${sql.join(queries, sql`, `)} SELECT`);
+  }
   for (const name of names) {
     for (const insertion of insertRollup(name, workspaceId, scopes[name])) await transaction.execute(insertion);
   }

@@ -145,7 +145,9 @@ async function ingest(
   if (resumePoint !== undefined) await preferIndexes(transaction);
   await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
   const key = { workspaceId, rowSetId: resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others) };
-  const firstNumbers = await findNextUsageNumbers(transaction, key);
+  // Without a row set it has none of its own yet.
+  const isFirst = transcript.row_set_id === null && resumePoint === undefined;
+  const firstNumbers = isFirst ? { entry: 0, call: 0 } : await findNextUsageNumbers(transaction, key);
   const rowSet = { ...key, firstNumbers, kept: resumePoint && toKeptRows(resumePoint) };
   const arrivals = await findArrivals(transaction, transcript);
   const parsing = { ...options, prices, arrivals, redaction, resumePoint };
