@@ -35,10 +35,21 @@ export async function createDatabase(serverUrl: string, name: string, template?:
   return toDatabaseUrl(serverUrl, name);
 }
 
+/** The server waits five seconds for what it ends of the database; a process of Citus, or a busy machine, may take longer. */
+const OBJECT_IN_USE = '55006';
+const DROP_ATTEMPTS = 10;
+
 /** Drops a database with the connections to it. One that is not there is fine. */
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await withClient(serverUrl, async (client) => {
     await client.query(ON_THIS_SERVER);
-    await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await client.query(`DROP DATABASE IF EXISTS ${escapeIdentifier(name)} WITH (FORCE)`);
+        return;
+      } catch (error) {
+        if ((error as { code?: string }).code !== OBJECT_IN_USE || attempt === DROP_ATTEMPTS) throw error;
+      }
+    }
   });
 }
