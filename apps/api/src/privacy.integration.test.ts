@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import type { Problem, UploadReceipt } from '@recount/contract';
 import { createApiKey, findTranscript } from '@recount/db';
+import { isOnCitus } from '@recount/local-postgres/testing';
 import { RawStoreError } from '@recount/storage';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MULTIPART_TYPE, toMultipart } from './testing/multipart-body.ts';
@@ -65,12 +66,15 @@ async function whileRefusing(table: string, work: () => Promise<void>): Promise<
   const { pool } = api.database;
   await pool.query(`
     CREATE FUNCTION quote_row() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN RAISE EXCEPTION 'refused: %', NEW USING DETAIL = NEW::text, HINT = NEW::text; END $$;
-    CREATE TRIGGER quote_row BEFORE INSERT ON recount.${table} FOR EACH ROW EXECUTE FUNCTION quote_row()`);
+      $$ BEGIN RAISE EXCEPTION 'refused: %', NEW USING DETAIL = NEW::text, HINT = NEW::text; END $$`);
+  await pool.query(
+    `CREATE TRIGGER quote_row BEFORE INSERT ON recount.${table} FOR EACH ROW EXECUTE FUNCTION quote_row()`,
+  );
   try {
     await work();
   } finally {
-    await pool.query('DROP FUNCTION quote_row CASCADE');
+    await pool.query(`DROP TRIGGER quote_row ON recount.${table}`);
+    await pool.query('DROP FUNCTION quote_row');
   }
 }
 
@@ -113,7 +117,9 @@ describe('what fails tells nothing', () => {
       id = await accept(toPrivateTranscript());
       await api.work();
     });
-    expect(await readFailure(id)).toMatch(/^Postgres error P0001/);
+    // What a node refuses of a COPY, the coordinator tells without the node's code.
+    const isCodeLost = isOnCitus() && table !== 'sessions';
+    expect(await readFailure(id)).toMatch(isCodeLost ? /^Postgres error XX000/ : /^Postgres error P0001/);
   });
 
   it('a transcript that Postgres refuses', async () => {

@@ -231,7 +231,8 @@ describe('a stream', () => {
     expect(story.slice(0, -1).map(toReaderWords)).toEqual(parseToWords(command, lines.join('')));
     const { rows } = await api.database.pool.query<{ object_key: string; tokens_out: string }>(
       `SELECT coalesce(t.object_key, s.object_key) AS object_key, s.tokens_out
-       FROM recount.live_streams s LEFT JOIN recount.transcripts t ON t.id = s.transcript_id WHERE s.session_id = $1`,
+       FROM recount.live_streams s LEFT JOIN recount.transcripts t ON (t.workspace_id, t.id) = (s.workspace_id, s.transcript_id)
+       WHERE s.session_id = $1`,
       [session],
     );
     const stored = await (await api.rawStore.get(rows[0]?.object_key ?? '')).toArray();

@@ -29,7 +29,7 @@ export async function readEdits(
     ) AS c
     LEFT JOIN LATERAL (
       SELECT b.tool_input FROM ${contentBlocks} AS b
-      WHERE b.workspace_id = c.workspace_id AND b.row_set_id = c.row_set_id AND b.message_id = c.message_id
+      WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = c.row_set_id AND b.message_id = c.message_id
         AND b.tool_kind = 'edit' AND b.tool_use_id = split_part(c.call_key, '/', -1) AND b.metadata -> 'truncated' IS NULL
       LIMIT 1
     ) AS b ON true

@@ -70,7 +70,7 @@ export async function readOutlineMessages(
           b.content_text, b.thinking_text, b.tool_name, b.tool_input::text, b.result_text))) > 0
       ) ORDER BY b.block_order) AS content_blocks
       FROM ${contentBlocks} AS b
-      WHERE b.workspace_id = m.workspace_id AND b.row_set_id = m.row_set_id AND b.message_id = m.id
+      WHERE b.workspace_id = ${workspaceId} AND b.row_set_id = m.row_set_id AND b.message_id = m.id
     ) AS blocks
     ORDER BY m.id`);
   return rows;
