@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createDatabasePool, type DatabasePool, ensureWorkspace, findTranscript } from '@recount/db';
 import { receiveTranscript } from '@recount/ingest';
 import { createJobQueue, type JobQueue, MAX_ATTEMPTS } from '@recount/ingest/queue';
-import { createTestDatabase, type TestDatabase } from '@recount/local-postgres/testing';
+import { createTestDatabase, isOnCitus, type TestDatabase } from '@recount/local-postgres/testing';
 import { startCollector } from '@recount/service/telemetry/testing';
 import { createFolderRawStore, type RawStore } from '@recount/storage';
 import { pino } from 'pino';
@@ -101,19 +101,23 @@ describe('a worker', () => {
 
   it('counts failures by kind, and tells nothing of the transcript', async () => {
     await database.pool.query(`
-      CREATE FUNCTION quote_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', NEW; END $$;
-      CREATE TRIGGER quote_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW EXECUTE FUNCTION quote_row()`);
+      CREATE FUNCTION quote_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', NEW; END $$`);
+    await database.pool.query(
+      'CREATE TRIGGER quote_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW EXECUTE FUNCTION quote_row()',
+    );
     const id = await receive(toLine({ sessionId: 'failing' }));
     await vi.waitFor(async () => {
       await database.pool.query(END_PAUSES);
       expect(await readStatus(id)).toBe('failed');
     });
-    await database.pool.query('DROP FUNCTION quote_row CASCADE');
+    await database.pool.query('DROP TRIGGER quote_row ON recount.content_blocks');
+    await database.pool.query('DROP FUNCTION quote_row');
     const [first, ...others] = findReports(id).map(({ outcome }) => outcome);
     expect(first).toBe('alone');
     expect(others).toEqual(Array.from({ length: 5 }, () => 'failed'));
     const metrics = await readMetrics();
-    expect(metrics).toMatch(/recount_job_failures_total\{kind="postgres-P0001"\} 5\n/);
+    // What a node refuses of a COPY, the coordinator of a cluster tells without the node's code.
+    expect(metrics).toContain(`recount_job_failures_total{kind="postgres-${isOnCitus() ? 'XX000' : 'P0001'}"} 5\n`);
     for (const text of [metrics, ...logLines]) expect(text).not.toContain(CANARY);
   });
 
@@ -144,16 +148,20 @@ describe('a worker', () => {
   it('stops while the database has no room for anything, and goes on by itself when it has, at the cost of no attempt', async () => {
     await database.pool.query(`
       CREATE FUNCTION public.full_row() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
+        BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
+    await database.pool.query(
+      'CREATE TRIGGER full_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW EXECUTE FUNCTION full_row()',
+    );
+    await database.pool.query(`
       CREATE FUNCTION public.full_table() RETURNS event_trigger LANGUAGE plpgsql AS $$
         BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;
-      CREATE TRIGGER full_row BEFORE INSERT ON recount.content_blocks FOR EACH ROW EXECUTE FUNCTION full_row();
       CREATE EVENT TRIGGER full_table ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION full_table()`);
     const ids = [await receive(toLine({ sessionId: 'full' })), await receive(toLine({ sessionId: 'full-too' }))];
     const findPauses = () => logLines.filter((line) => line.includes('work stops until the resource is back'));
     await vi.waitFor(() => expect(findPauses()).toHaveLength(1));
     // Room for a job's own table again, but not for its rows: nothing is taken up before both are there.
-    await database.pool.query('DROP FUNCTION public.full_row CASCADE');
+    await database.pool.query('DROP TRIGGER full_row ON recount.content_blocks');
+    await database.pool.query('DROP FUNCTION public.full_row');
     await new Promise((resolve) => setTimeout(resolve, 3000));
     for (const id of ids) expect(await readStatus(id)).toBe('queued');
     await database.pool.query('DROP EVENT TRIGGER full_table; DROP FUNCTION public.full_table');

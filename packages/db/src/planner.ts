@@ -11,7 +11,7 @@
  * - before a group of small transcripts, statistics are made if they are old (`refreshStatistics`).
  *
  * Citus must see the workspace to find the node that has it: on its connections the first of these is undone, and the nodes plan
- * without looking at parameters instead (`adaptToCitus`). Settings go along to the nodes.
+ * without looking at parameters instead (`adaptToCitus`). Settings go along to the nodes. All that is otherwise on Citus is here.
  */
 import type pg from 'pg';
 import { type NodePgDatabase, type SQL, sql } from './drizzle.cjs';
@@ -39,6 +39,32 @@ const HIDE_PARAMETERS_FROM_NODES = [
   'SET LOCAL citus.propagate_set_commands = none; SET LOCAL plan_cache_mode = DEFAULT',
 ];
 
+/** What the coordinator makes of each error that a node reports of a COPY: it passes the message on, and not the code. */
+const LOST_CODE = 'XX000';
+/** Codes that decide whether the transcript or the database is at fault, by the messages of servers that speak English. */
+const CODES_BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
+  [/^could not (?:extend|write|create|open|fsync) |No space left on device/, '53100'],
+  [/^out of (?:shared )?memory/, '53200'],
+  [/read-only transaction/, '25006'],
+  [/^terminating connection|^the database system is /, '57P01'],
+  [/^(?:connection .*(?:lost|closed|failed)|server closed the connection|could not receive data)/, '08006'],
+];
+
+/** The code of an error that a node reported of a COPY, where it says something of the database; else the coordinator's. */
+export function restoreCode<Failure extends { code?: string; message?: string }>(error: Failure): Failure {
+  if (error.code !== LOST_CODE) return error;
+  const [, code] = CODES_BY_MESSAGE.find(([pattern]) => pattern.test(error.message ?? '')) ?? [];
+  if (code !== undefined) error.code = code;
+  return error;
+}
+
+interface CopyQuery {
+  handleError(error: { code?: string; message?: string }): void;
+}
+
+const isCopy = (query: unknown): query is CopyQuery =>
+  typeof query === 'object' && query !== null && 'submit' in query && 'handleError' in query;
+
 /**
  * Has a connection to Citus send statements with the workspaces that they hide as plain parameters, and hide them from the nodes'
  * planners in transactions that may write. Those that only read are left alone: reports are planned by the values.
@@ -52,6 +78,10 @@ export function adaptToCitus(client: pg.ClientBase): void {
   };
   client.query = ((query: unknown, ...rest: unknown[]) => {
     if (typeof query === 'string') return send(query.replace(HIDDEN_WORKSPACE, '$1'), ...rest);
+    if (isCopy(query)) {
+      const handleError = query.handleError.bind(query);
+      query.handleError = (error) => handleError(restoreCode(error));
+    }
     const isText = typeof query === 'object' && query !== null && 'text' in query && !('submit' in query);
     if (!isText) return send(query, ...rest);
     if (query.text === 'begin') return begin(query, ...rest);
