@@ -75,6 +75,13 @@ it('finds nothing wrong with statements of one workspace', async () => {
   }
 });
 
+it('lets tables of the coordinator ask the clock', async () => {
+  if (!canPlan) return;
+  const text = `INSERT INTO recount.maintenance_checks (workspace_id, kind, run_id, state, is_fix, actor) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (workspace_id, kind) DO UPDATE SET seen_at = now()`;
+  expect(await find(text)).toEqual([]);
+});
+
 it('lets statements ask all nodes that say so, but lets none lock rows there', async () => {
   if (!canPlan) return;
   expect(await find('SELECT FROM recount.sessions', true)).toEqual([]);

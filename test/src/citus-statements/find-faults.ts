@@ -111,6 +111,9 @@ export async function findFaults(client: Client, text: string, options: FaultOpt
       !holdsWorkspace(node),
   );
   const locks = nodes.some((node) => node['Node Type'] === 'LockRows');
+  const changesDistributed = nodes.some(
+    (node) => node['Node Type'] === 'ModifyTable' && options.distributedTables.has(node['Relation Name'] ?? ''),
+  );
   const mayAskAll = options.asksAllNodes && !locks;
   return [
     ...(mayAskAll
@@ -119,7 +122,9 @@ export async function findFaults(client: Client, text: string, options: FaultOpt
           (node) =>
             `reads ${node['Relation Name']} without comparing workspace_id with a parameter${locks ? ', and locks rows' : ''}`,
         )),
-    ...(CLOCK_IN_UPSERT.test(text) ? ['asks the clock in DO UPDATE: take the value of `excluded`'] : []),
+    ...(changesDistributed && CLOCK_IN_UPSERT.test(text)
+      ? ['asks the clock in DO UPDATE: take the value of `excluded`']
+      : []),
     ...listDependencies(root),
   ];
 }

@@ -42,4 +42,24 @@ export const ALL_NODES: readonly StatementForAllNodes[] = [
     part: 'FROM "recount"."search_index_state" WHERE indexed_at IS NULL',
     reason: 'How much waits to be indexed for search, in the metrics.',
   },
+  {
+    part: 'ON t.workspace_id = s.workspace_id AND t.row_set_id = s.row_set_id WHERE s.indexed_at IS NULL',
+    reason: 'As above, in blocks.',
+  },
+  {
+    part: 'from "recount"."live_streams" where (state <> \'closed\' and ((',
+    reason: 'Streams that fell silent are ended, in all workspaces.',
+  },
+  {
+    part: 'FROM "recount"."live_streams" WHERE has_events AND ended_at <',
+    reason: 'Events of streams that ended are deleted after a while.',
+  },
+  {
+    part: "FROM recount.live_streams WHERE state <> 'closed' AND state = 'open'",
+    reason: '`recount status` counts the streams of all workspaces.',
+  },
+  {
+    part: "FROM recount.transcripts WHERE status = 'failed' ORDER BY id DESC LIMIT",
+    reason: '`recount status` names the last failures.',
+  },
 ];

@@ -146,7 +146,7 @@ describe('machines and persons', () => {
     expect(answers.results.map(({ session_id }) => session_id)).toEqual(['on desktop']);
     const csv = await (await api.fetch('/v1/export/sessions?machine=laptop')).text();
     expect(csv.trimEnd().split('\n').at(-1)).toMatch(/,laptop,ada@example\.com,0,,$/);
-    const { rows: responses } = await api.database.database.execute(
+    const { rows: responses } = await api.database.pool.query(
       "SELECT machine, person FROM analytics.api_responses WHERE person LIKE 'bob%'",
     );
     expect(responses).toEqual([{ machine: null, person: 'bob@example.com' }]);
