@@ -70,7 +70,7 @@ const truncate = () =>
     `TRUNCATE recount.transcript_messages, recount.content_blocks, recount.ingest_issues, recount.usage_entries,
      recount.usage_ledger, recount.usage_rollup, recount.message_rollup, recount.tool_calls,
      recount.usage_day_rollup, recount.message_day_rollup, recount.tool_day_rollup, recount.file_day_rollup,
-     recount.session_events`,
+     recount.session_events, recount.findings`,
   );
 switch (subject) {
   case 'upload':

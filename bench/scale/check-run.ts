@@ -25,6 +25,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   tool_day_rollup: [],
   file_day_rollup: [],
   message_day_rollup: [],
+  findings: [],
 };
 
 /** Queries of what must not be there, each giving one count. */

@@ -73,6 +73,7 @@ async function hashUsage(workspaceId: string) {
     tool_day_rollup: "to_jsonb(r) - 'workspace_id'",
     file_day_rollup: "to_jsonb(r) - 'workspace_id'",
     message_day_rollup: "to_jsonb(r) - 'workspace_id'",
+    findings: "to_jsonb(r) - 'workspace_id' - 'row_set_id'",
     sessions: "to_jsonb(r) - 'workspace_id' - 'primary_transcript_id' - 'created_at' - 'updated_at'",
   };
   const hashes: Record<string, unknown> = {};

@@ -35,6 +35,7 @@ const TABLES: Readonly<Record<string, readonly string[]>> = {
   tool_day_rollup: [],
   file_day_rollup: [],
   message_day_rollup: [],
+  findings: ['row_set_id'],
   // The words begin with the workspace's own.
   search_documents: ['words'],
 };

@@ -111,7 +111,8 @@ it('carries over what 0.2.0 has ingested', async () => {
   const { rows } = await pool.query<{ id: string }>('SELECT id FROM recount.workspaces');
   const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, rows[0]?.id ?? ''));
   expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
-  expect(checks.filter((check) => check.rows === 0)).toEqual([]);
+  // In those transcripts there is nothing to find.
+  expect(checks.filter((check) => check.rows === 0).map(({ table }) => table)).toEqual(['findings']);
 });
 
 it('makes null of costs that 0.3 and earlier showed as 0 for want of a price, and leaves others’ views alone', async () => {

@@ -1,5 +1,6 @@
 import { flatDefaultPrices, type JsonValue } from '@recount/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeFindings } from '../findings/write-findings.ts';
 import { contentBlocks } from '../messages/schema.ts';
 import { copyToOtherTenant } from '../testing/copy-to-other-tenant.ts';
 import { createTestPool, TEST_WORKSPACE } from '../testing/create-test-pool.ts';
@@ -151,6 +152,8 @@ beforeAll(async () => {
     });
     await pool.database.insert(contentBlocks).values(blocks);
   }
+  const sessionIds = FLEET.map(({ session_id }) => session_id);
+  await pool.withTransaction((transaction) => writeFindings(transaction, TEST_WORKSPACE, sessionIds));
   await copyToOtherTenant(pool, 'loops');
 });
 afterAll(() => pool.close());

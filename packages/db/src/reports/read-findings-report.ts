@@ -89,22 +89,29 @@ async function readKind(
   thresholds: FindingThresholds,
 ): Promise<{ rows: Finding[]; figures: FindingKindFigures }> {
   const { rows } = await database.execute<Row>(sql`
-    WITH ${FINDING_QUERIES[kind](filter, thresholds)},
-    response_cost AS MATERIALIZED (
+    WITH found AS MATERIALIZED (
+      SELECT row_number() OVER () AS finding, each.* FROM (${FINDING_QUERIES[kind](filter, thresholds)}) AS each
+    ), repeat AS MATERIALIZED (
+      SELECT DISTINCT finding, session_id, unnest(response_keys) AS response_key FROM found
+    ), response_cost AS MATERIALIZED (
       SELECT r.session_id, r.response_key, l.agent, l.cost_usd
-      FROM (SELECT DISTINCT session_id, unnest(response_keys) AS response_key FROM found) AS r
-      JOIN recount.sessions AS s ON s.workspace_id = ${filter.workspaceId} AND s.session_id = r.session_id
+      FROM (SELECT DISTINCT session_id, response_key FROM repeat) AS r
+      JOIN LATERAL (
+        SELECT s.agent FROM recount.sessions AS s
+        WHERE s.workspace_id = ${filter.workspaceId} AND s.session_id = r.session_id OFFSET 0
+      ) AS s ON true
       JOIN LATERAL (
         SELECT l.agent, l.cost_usd FROM recount.usage_ledger AS l
         WHERE l.workspace_id = ${filter.workspaceId} AND l.agent = s.agent AND l.response_key = r.response_key
         OFFSET 0
       ) AS l ON true
-    ), priced AS MATERIALIZED (
-      SELECT found.*, coalesce(cost, (
-          SELECT sum(c.cost_usd) FROM response_cost AS c
-          WHERE c.session_id = found.session_id AND c.response_key = ANY(found.response_keys)
-        )) AS finding_cost
-      FROM found
+    ), repeat_cost AS (
+      SELECT r.finding, sum(c.cost_usd) AS cost FROM repeat AS r JOIN response_cost AS c USING (session_id, response_key)
+      GROUP BY 1
+    ), shown AS MATERIALIZED (
+      SELECT found.*, coalesce(found.cost, repeat_cost.cost)::float8 AS finding_cost
+      FROM found LEFT JOIN repeat_cost USING (finding)
+      ORDER BY finding_cost DESC NULLS LAST, tokens DESC, output_bytes DESC, session_id, line_number LIMIT ${limit}
     )
     SELECT NULL AS session_id, NULL AS title, NULL AS project, NULL::float8 AS at_ms, NULL AS message_id,
       NULL::float8 AS line_number, NULL AS tool, NULL AS subject, coalesce(sum(times), 0)::float8 AS times,
@@ -114,11 +121,14 @@ async function readKind(
       ))::float8 AS cost, count(*)::float8 AS findings, count(DISTINCT session_id)::float8 AS sessions
     FROM found
     UNION ALL (
-      SELECT p.session_id, ${SESSION_TITLE}, f.project, extract(epoch FROM p."timestamp")::float8 * 1000, p.message_id,
+      SELECT p.session_id, f.title, f.project, extract(epoch FROM p."timestamp")::float8 * 1000, p.message_id,
         p.line_number, p.tool, p.subject, p.times, coalesce(p.output_bytes, 0)::float8 AS output_bytes, p.tokens::float8 AS tokens,
-        p.pause_ms, p.finding_cost::float8 AS cost, 1, 1
-      FROM priced AS p JOIN recount.sessions AS f ON f.workspace_id = ${filter.workspaceId} AND f.session_id = p.session_id
-      ORDER BY cost DESC NULLS LAST, tokens DESC, output_bytes DESC, p.session_id, p.line_number LIMIT ${limit}
+        p.pause_ms, p.finding_cost AS cost, 1, 1
+      FROM shown AS p JOIN LATERAL (
+        SELECT ${SESSION_TITLE} AS title, f.project FROM recount.sessions AS f
+        WHERE f.workspace_id = ${filter.workspaceId} AND f.session_id = p.session_id OFFSET 0
+      ) AS f ON true
+      ORDER BY cost DESC NULLS LAST, tokens DESC, output_bytes DESC, p.session_id, p.line_number
     )`);
   const [total, ...found] = rows;
   if (total === undefined) throw new Error('An aggregate without a row');

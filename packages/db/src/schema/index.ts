@@ -1,4 +1,5 @@
 export * from '../attachments/schema.ts';
+export * from '../findings/schema.ts';
 export * from '../live/schema.ts';
 export * from '../messages/schema.ts';
 export * from '../search/schema.ts';

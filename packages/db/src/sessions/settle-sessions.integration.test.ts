@@ -1,4 +1,4 @@
-import type { ApiResponse, ToolCall } from '@recount/core';
+import type { ApiResponse, ParsedContentBlock, ToolCall } from '@recount/core';
 import fc from 'fast-check';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -49,6 +49,8 @@ const toTime = (minute: number | null) =>
   minute === null ? null : new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString();
 const toKey = (response: number) => `msg_${String(response).padStart(24, '0')}`;
 
+/** The same in all copies. Those of odd responses are written to a cache, which is cold after a pause. */
+const toCacheWrite = ({ response }: Copy) => (response % 2) * 500;
 const toCost = ({ tokensIn, tokensOut }: Copy) => (tokensIn + 10 * tokensOut) / 1e6;
 
 function toApiResponse(sessionId: string, copy: Copy, index: number): ApiResponse {
@@ -70,7 +72,7 @@ function toApiResponse(sessionId: string, copy: Copy, index: number): ApiRespons
     tokens_in: copy.tokensIn,
     tokens_out: copy.tokensOut,
     cache_read: 5,
-    cache_write: 0,
+    cache_write: toCacheWrite(copy),
     cache_write_5m: 0,
     cache_write_1h: 0,
     thinking_tokens: 0,
@@ -85,13 +87,28 @@ function toApiResponse(sessionId: string, copy: Copy, index: number): ApiRespons
     cost_usd: cost,
     cost_input_usd: 0,
     cost_output_usd: cost,
-    cost_cache_read_usd: 0,
-    cost_cache_write_usd: 0,
+    cost_cache_read_usd: 1e-6,
+    cost_cache_write_usd: toCacheWrite(copy) / 1e6,
     cost_web_search_usd: 0,
     price_basis: 'list',
     line_number: index + 1,
   };
 }
+
+/** Inputs are alike, so that calls of a session that follow one another are findings. */
+const toContentBlocks = (sessionId: string, copy: Copy, index: number): ParsedContentBlock[] =>
+  toToolCalls(sessionId, copy, index).map(({ call_key, line_number }, order) => ({
+    ...{ id: `${index}-${order}`, session_id: sessionId, message_id: `m${index}`, block_order: order, line_number },
+    ...{
+      block_type: 'tool_use',
+      tool_name: 'Bash',
+      tool_kind: 'shell',
+      tool_use_id: call_key,
+      tool_input: { command: 'ls' },
+    },
+    ...{ content_text: null, thinking_text: null, tool_result_id: null, is_error: null, result_text: null },
+    ...{ metadata: {}, byte_offset: 0, byte_length: 1 },
+  }));
 
 const toToolCalls = (sessionId: string, copy: Copy, index: number): ToolCall[] =>
   Array.from({ length: copy.source === 'message' ? copy.calls : 0 }, (_, call) => ({
@@ -130,6 +147,10 @@ async function insertRows(
   { id, agent = 'claude-code', sessionId, sizeBytes, startMinute, copies }: MadeTranscript,
 ): Promise<RowSet> {
   await client.query('DELETE FROM recount.transcripts WHERE workspace_id = $1 AND id = $2', [TEST_WORKSPACE, id]);
+  await client.query('DELETE FROM recount.content_blocks WHERE workspace_id = $1 AND row_set_id = $2', [
+    TEST_WORKSPACE,
+    id,
+  ]);
   await insertTestTranscript(
     { ...pool, database: transaction as typeof pool.database },
     { id, agent, row_set_id: id, session_id: sessionId, size_bytes: sizeBytes, first_timestamp: toTime(startMinute) },
@@ -139,7 +160,8 @@ async function insertRows(
   const copier = createTranscriptCopier(client);
   const writer = createTranscriptWriter(transaction, copier, rowSet, { agent, priceVersion: 'test' });
   await writer.write({
-    ...{ messages: [], contentBlocks: [], events: [], issues: [] },
+    ...{ messages: [], events: [], issues: [] },
+    contentBlocks: copies.flatMap((copy, index) => toContentBlocks(sessionId, copy, index)),
     apiResponses: copies.map((copy, index) => toApiResponse(sessionId, copy, index)),
     toolCalls: copies.flatMap((copy, index) => toToolCalls(sessionId, copy, index)),
   });
@@ -301,8 +323,8 @@ async function readActual() {
 
 async function clear(): Promise<void> {
   await pool.pool.query(
-    `TRUNCATE recount.usage_entries, recount.usage_ledger, recount.usage_rollup, recount.tool_calls,
-     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.file_day_rollup, recount.message_day_rollup, recount.transcripts, recount.sessions`,
+    `TRUNCATE recount.content_blocks, recount.usage_entries, recount.usage_ledger, recount.usage_rollup, recount.tool_calls,
+     recount.message_rollup, recount.usage_day_rollup, recount.tool_day_rollup, recount.file_day_rollup, recount.message_day_rollup, recount.findings, recount.transcripts, recount.sessions`,
   );
 }
 
@@ -314,7 +336,7 @@ const copyArbitrary = fc.record({
   isUnfinalised: fc.boolean(),
   tokensIn: fc.constantFrom(3, 3, 3, 3, 100_000_000),
   tokensOut: fc.constantFrom(2, 2, 2, 1, 3, 4, 600, 300_000),
-  calls: fc.nat(2),
+  calls: fc.nat(4),
 }) satisfies fc.Arbitrary<Copy>;
 
 /** Sessions a to d; versions 0 and 1 of each, written once or again, or the whole session deleted. */

@@ -1,4 +1,5 @@
 import type { Database } from '../database/database.ts';
+import { writeFindings } from '../findings/write-findings.ts';
 import { settleSearchIndex } from '../search/search-index.ts';
 import { deleteReplacedUsage, type UsageChange } from '../usage/replaced-usage.ts';
 import { settleUsageLedger } from '../usage/settle-usage-ledger.ts';
@@ -30,5 +31,6 @@ export async function settleSessions(transaction: Database, change: UsageChange)
     const otherIds = affectedIds.filter((id) => !sessionIds.includes(id));
     if (otherIds.length > 0) await writeRollups(transaction, { workspaceId, sessionIds: [] }, otherIds);
   }
+  await writeFindings(transaction, workspaceId, affectedIds, storedIds);
   await settleSearchIndex(transaction, change, storedIds);
 }

@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts';
 import { type SQL, sql } from '../drizzle.cjs';
+import { findings } from '../findings/schema.ts';
 import { toHiddenWorkspace } from '../planner.ts';
 import { sessions } from '../transcripts/schema.ts';
 import type { RowSet, RowSetKey, UsageNumbers } from '../transcripts/transcript-rows.ts';
@@ -91,7 +92,8 @@ export async function deleteOrphanedUsage(transaction: Database, workspaceId: st
     WHERE l.workspace_id = ${workspaceId} AND NOT EXISTS (
       SELECT FROM ${usageEntries} AS e
       WHERE e.workspace_id = l.workspace_id AND e.agent = l.agent AND e.response_key = l.response_key)`);
-  for (const table of Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days]))) {
+  const rollups = Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days]));
+  for (const table of [...rollups, findings]) {
     await transaction.execute(sql`
       DELETE FROM ${table} AS r
       WHERE r.workspace_id = ${workspaceId} AND NOT EXISTS (

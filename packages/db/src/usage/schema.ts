@@ -89,6 +89,9 @@ export const usageLedger = recountSchema.table(
   ],
 );
 
+/** Bytes from which a tool result is large: those that are have an index. */
+export const LARGE_RESULT_BYTES = 40_000;
+
 /** Bulk table: every tool call that a transcript holds. */
 export const toolCalls = recountSchema.table(
   'tool_calls',
@@ -129,6 +132,9 @@ export const toolCalls = recountSchema.table(
     index('tool_calls_skill_time')
       .on(table.workspace_id, table.timestamp)
       .where(sql`is_own AND skill_name IS NOT NULL`),
+    index('tool_calls_large_result')
+      .on(table.workspace_id, table.timestamp)
+      .where(sql.raw(`is_own AND output_bytes >= ${LARGE_RESULT_BYTES}`)),
     index('tool_calls_subagent')
       .on(table.workspace_id, table.session_id, table.subagent_id)
       .where(sql`subagent_id IS NOT NULL`),

@@ -1,6 +1,8 @@
 import { FORMATS_WITHOUT_USAGE } from '@recount/core';
 import type { Database } from '../database/database.ts';
 import { getTableColumns, type PgTable, type SQL, sql } from '../drizzle.cjs';
+import { findings } from '../findings/schema.ts';
+import { selectFindings } from '../findings/write-findings.ts';
 import { contentBlocks, transcriptMessages } from '../messages/schema.ts';
 import { preferScans, toHiddenWorkspace } from '../planner.ts';
 import { TOKEN_CLASSES } from '../schema/usage-columns.ts';
@@ -97,9 +99,9 @@ function selectRecountedFigures(workspaceId: string): SQL {
     WHERE ${HAS_ROWS}`;
 }
 
-/** How many tables `verifyUsage` counts again: those of transcripts, sessions, tool calls and the ledger, and the roll-ups. */
+/** How many tables `verifyUsage` counts again: those of transcripts, sessions, tool calls, the ledger and findings, and the roll-ups. */
 export const VERIFIED_TABLE_COUNT =
-  4 + Object.values(ROLLUPS).reduce((count, { quarters }) => count + (quarters === undefined ? 1 : 2), 0);
+  5 + Object.values(ROLLUPS).reduce((count, { quarters }) => count + (quarters === undefined ? 1 : 2), 0);
 
 /** How the rows of a derived table compare with a full recount. */
 export interface DerivedTableCheck {
@@ -108,6 +110,7 @@ export interface DerivedTableCheck {
     | 'sessions'
     | 'tool_calls'
     | 'usage_ledger'
+    | 'findings'
     | `${RollupName}_rollup`
     | `${RollupName}_day_rollup`;
   rows: number;
@@ -119,8 +122,8 @@ export interface DerivedTableCheck {
 
 /**
  * Counts everything again that is derived from a workspace's rows, and compares every row: the figures of transcripts from
- * messages, blocks, usage entries and events, sessions from transcripts, which copies of tool calls and of responses count, and the
- * roll-ups. To be called with one snapshot (`withSnapshot`), or writers between two of its queries would look like faults.
+ * messages, blocks, usage entries and events, sessions from transcripts, which copies of tool calls and of responses count, the
+ * roll-ups, and findings. To be called with one snapshot (`withSnapshot`), or writers between two of its queries would look like faults.
  * `onTable` is called before each table.
  */
 export async function verifyUsage(
@@ -166,6 +169,7 @@ export async function verifyUsage(
     const recounted = selectDayRollup(name, sql`(${rollups[name]})`);
     checks.push(await compare(`${name}_day_rollup`, { stored: days, recounted }));
   }
+  checks.push(await compare('findings', { stored: findings, recounted: selectFindings(workspaceId) }));
   return checks;
 }
 

@@ -122,6 +122,7 @@ describe('finds', () => {
     ['tool_calls', 'tool_calls SET is_own = false'],
     ['usage_ledger', 'usage_ledger SET copy_count = 2'],
     ['tool_day_rollup', 'tool_day_rollup SET calls = 2'],
+    ['findings', 'findings SET line_number = line_number + 1'],
   ])('%s: %s', async (table, change) => {
     const { pool } = installation.database;
     await pool.query('CREATE TABLE recount.kept AS SELECT * FROM recount.'.concat(table));

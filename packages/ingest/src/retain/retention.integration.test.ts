@@ -94,7 +94,7 @@ describe('retainWorkspace', () => {
   });
 
   it('leaves rows of the session in no table but those of figures, and with its raw object nothing in the store', async () => {
-    const ofFigures = ['session_events', 'tool_calls', 'transcripts', 'usage_entries', 'usage_ledger'];
+    const ofFigures = ['findings', 'session_events', 'tool_calls', 'transcripts', 'usage_entries', 'usage_ledger'];
     const id = await ingest(`${withCanary('s', 20)}{"broken": ${CANARY}\n`);
     const rowSetId = (await installation.find(id))?.row_set_id;
     const { pool } = installation.database;

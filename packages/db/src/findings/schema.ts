@@ -1,0 +1,44 @@
+import { bigint, boolean, index, integer, text } from '../drizzle.cjs';
+import { identifier, isoTimestamp, recountSchema, tokens, usd } from '../schema/column-types.ts';
+
+/** Kinds of findings that are stored. The others are read from what sessions cost and from the sizes of results. */
+export type StoredFindingKind =
+  | 'repeated-call'
+  | 'repeated-error'
+  | 'repeated-read'
+  | 'cold-cache'
+  | 'unfinished-session';
+
+/** What sessions spent without effect, a row for each finding: it follows from tool calls, their texts, the ledger and the sessions. */
+export const findings = recountSchema.table(
+  'findings',
+  {
+    workspace_id: identifier().notNull(),
+    session_id: identifier().notNull(),
+    row_set_id: identifier().notNull(),
+    kind: text().$type<StoredFindingKind>().notNull(),
+    is_subagent: boolean().notNull(),
+    model: text(),
+    /** Of the response; null in findings of other things. */
+    git_branch: text(),
+    /** Of the first call, of the response after the pause, of the last sign of life. */
+    timestamp: isoTimestamp(),
+    message_id: identifier(),
+    line_number: integer(),
+    tool_name: text(),
+    subject: text(),
+    times: integer().notNull(),
+    /** Of the results of the repeats. */
+    output_bytes: tokens(),
+    /** Written to the cache again, or used by the whole session. */
+    tokens: tokens(),
+    pause_ms: bigint({ mode: 'number' }),
+    /** Responses that made the repeats; null if `cost_usd` says what the finding cost. */
+    response_keys: text().array(),
+    cost_usd: usd(),
+  },
+  (table) => [
+    index('findings_session').on(table.workspace_id, table.session_id),
+    index('findings_kind_time').on(table.workspace_id, table.kind, table.timestamp),
+  ],
+);

@@ -1,0 +1,37 @@
+import { type SQL, sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
+import { usageEntries, usageLedger } from '../usage/schema.ts';
+import { type FindingScope, isInScope } from './finding-scope.ts';
+
+/** What the vendors keep in their caches: a response that wrote for an hour says so. */
+const CACHE_LIFETIME = sql.raw("interval '5 minutes'");
+const LONG_CACHE_LIFETIME = sql.raw("interval '1 hour'");
+
+/**
+ * Queries for a WITH, the last of which, `cold_cache`, has the responses after a pause longer than the cache lives, of the same model
+ * as the one before. What was in the cache before, and was not read, was written again, as far as this one wrote.
+ */
+export const coldCacheQueries = (scope: FindingScope): SQL => sql`
+  response AS (
+    SELECT u.session_id, u.row_set_id, u.is_subagent, u.git_branch, u.message_id, u.agent, u.response_key, u.model, u."timestamp",
+      u."timestamp" - lag(u."timestamp") OVER conversation AS pause,
+      lag(u.model) OVER conversation AS model_before,
+      greatest(u.cache_write_1h, lag(u.cache_write_1h) OVER conversation) > 0 AS is_long,
+      least(u.cache_write, lag(u.cache_read + u.cache_write) OVER conversation - u.cache_read) AS tokens,
+      u.cost_cache_write_usd / nullif(u.cache_write, 0) AS write_rate,
+      coalesce(u.cost_cache_read_usd / nullif(u.cache_read, 0),
+        lag(u.cost_cache_read_usd / nullif(u.cache_read, 0)) OVER conversation) AS read_rate
+    FROM ${usageLedger} AS u
+    WHERE ${isInScope('u', scope)} AND u."timestamp" IS NOT NULL
+    WINDOW conversation AS (
+      PARTITION BY u.session_id, u.is_subagent, coalesce(u.agent_id, '') ORDER BY u."timestamp", u.response_key)
+  ), cold_cache AS (
+    SELECT session_id, row_set_id, is_subagent, model, git_branch, "timestamp", message_id, (
+        SELECT min(e.line_number) FROM ${usageEntries} AS e
+        WHERE e.workspace_id = ${toHiddenWorkspace(scope.workspaceId)} AND e.agent = response.agent
+          AND e.response_key = response.response_key AND e.row_set_id = response.row_set_id
+      ) AS line_number, tokens, (extract(epoch FROM pause) * 1000)::bigint AS pause_ms,
+      round(tokens * (write_rate - read_rate), 10) AS cost_usd
+    FROM response
+    WHERE tokens > 0 AND model = model_before AND pause > CASE WHEN is_long THEN ${LONG_CACHE_LIFETIME} ELSE ${CACHE_LIFETIME} END
+  )`;

@@ -1,0 +1,92 @@
+import type { Database } from '../database/database.ts';
+import { getTableColumns, type SQL, sql } from '../drizzle.cjs';
+import { toHiddenWorkspace } from '../planner.ts';
+import { transcripts } from '../transcripts/schema.ts';
+import { toolCalls } from '../usage/schema.ts';
+import { type FindingScope, isInScope } from './finding-scope.ts';
+import { findings } from './schema.ts';
+import { coldCacheQueries } from './select-cold-caches.ts';
+import { repeatQueries, selectSessionsWithRepeats } from './select-repeats.ts';
+import { unfinishedSessionQueries } from './select-unfinished-sessions.ts';
+
+const COLUMNS = sql.raw(
+  Object.keys(getTableColumns(findings))
+    .map((name) => `"${name}"`)
+    .join(', '),
+);
+
+/**
+ * Makes the findings of sessions again from their calls, texts, responses and events. The caller holds the sessions' rows, which
+ * are settled, as are the ledger and the roll-ups. `storedIds`: the sessions that may have findings; default all.
+ */
+export async function writeFindings(
+  transaction: Database,
+  workspaceId: string,
+  sessionIds: readonly string[],
+  storedIds?: ReadonlySet<string>,
+): Promise<void> {
+  if (sessionIds.length === 0) return;
+  const storedOfScope = sessionIds.filter((id) => storedIds?.has(id) ?? true);
+  if (storedOfScope.length > 0) {
+    const ofStored = isInScope('f', { workspaceId, sessionIds: storedOfScope });
+    await transaction.execute(sql`DELETE FROM ${findings} AS f WHERE ${ofStored} AND NOT ${isOnlyFound(workspaceId)}`);
+  }
+  const scope = { workspaceId, sessionIds };
+  await insert(transaction, selectSessionFindings(scope));
+  const { rows } = await transaction.execute<{ session_id: string }>(selectSessionsWithRepeats(scope));
+  if (rows.length === 0) return;
+  const repeating = { workspaceId, sessionIds: rows.map(({ session_id }) => session_id).sort() };
+  await insert(transaction, selectRepeats(repeating));
+}
+
+const insert = (transaction: Database, rows: SQL) =>
+  transaction.execute(sql`INSERT INTO ${findings} (${COLUMNS}) ${rows}`);
+
+/** Rows of findings by their definition, of a workspace. Where retention took the texts away, what was found stays. */
+export function selectFindings(workspaceId: string): SQL {
+  return sql`
+    SELECT ${COLUMNS} FROM (${selectSessionFindings({ workspaceId })}) AS found
+    UNION ALL
+    SELECT ${COLUMNS} FROM (${selectRepeats({ workspaceId })}) AS found
+    UNION ALL
+    SELECT ${COLUMNS} FROM ${findings} AS f WHERE f.workspace_id = ${workspaceId} AND ${isOnlyFound(workspaceId)}`;
+}
+
+/** Of a finding `f`: it is about texts that are gone, it is all that tells of them, and its first call still counts. */
+const isOnlyFound = (workspaceId: string): SQL => sql`(f.kind LIKE 'repeated-%' AND EXISTS (
+  SELECT FROM ${transcripts} AS t
+  WHERE t.workspace_id = ${toHiddenWorkspace(workspaceId)} AND t.row_set_id = f.row_set_id AND t.rows_deleted_at IS NOT NULL
+) AND EXISTS (
+  SELECT FROM ${toolCalls} AS c
+  WHERE c.workspace_id = ${toHiddenWorkspace(workspaceId)} AND c.row_set_id = f.row_set_id AND c.line_number = f.line_number
+    AND c.tool_name = f.tool_name AND c.is_own
+))`;
+
+/** Cold caches and unfinished sessions, as columns of the table. */
+function selectSessionFindings(scope: FindingScope): SQL {
+  const workspace = sql`${scope.workspaceId}::text`;
+  return sql`
+    WITH ${coldCacheQueries(scope)}, ${unfinishedSessionQueries(scope)}
+    SELECT ${workspace} AS workspace_id, session_id, row_set_id, 'cold-cache' AS kind, is_subagent, model, git_branch, "timestamp",
+      message_id, line_number, NULL AS tool_name, model AS subject, 1 AS times, 0::bigint AS output_bytes, tokens, pause_ms,
+      NULL::text[] AS response_keys, cost_usd
+    FROM cold_cache
+    UNION ALL
+    SELECT ${workspace}, session_id, row_set_id, 'unfinished-session', false, NULL, NULL, "timestamp", message_id, line_number,
+      tool_name, subject, 1, 0, tokens, NULL, NULL, cost_usd
+    FROM unfinished_session`;
+}
+
+/** Repeats, as columns of the table. */
+function selectRepeats(scope: FindingScope): SQL {
+  const repeats = (kind: string, query: string): SQL => sql`
+    SELECT ${scope.workspaceId}::text AS workspace_id, session_id, row_set_id, ${sql.raw(`'${kind}'`)} AS kind, is_subagent, model,
+      NULL AS git_branch, "timestamp", message_id, line_number, tool_name, subject, times, output_bytes, 0::bigint AS tokens,
+      NULL::bigint AS pause_ms, response_keys, NULL::numeric AS cost_usd
+    FROM ${sql.raw(query)}`;
+  return sql`
+    WITH ${repeatQueries(scope)}
+    ${repeats('repeated-call', 'repeated_call')}
+    UNION ALL ${repeats('repeated-error', 'repeated_error')}
+    UNION ALL ${repeats('repeated-read', 'repeated_read')}`;
+}
