@@ -24,19 +24,18 @@ import {
   resolveReportFilter,
   withReportSnapshot,
 } from '@recount/db';
-import { median } from '../child.ts';
+import { type Cost, measure } from './measure.ts';
 import { FLEET_WORKSPACE } from './seed-fleet.ts';
 
-export interface ReportTimes {
+interface ReportCosts {
   report: string;
   /** Of all that the fleet did in a year, and of its last 30 days. */
-  yearMs: number;
-  monthMs: number;
+  year: Cost;
+  month: Cost;
 }
 
 type Read = (database: Database, filter: ReportFilter) => Promise<unknown>;
 
-const RUNS = 7;
 const limit = 1000;
 const FINDING_THRESHOLDS = { minResultBytes: 40_000, minSessionCostUsd: 10, nowMs: Date.now() };
 
@@ -75,28 +74,14 @@ const REPORTS: Record<string, Read> = {
   reconciliation: (database, filter) => readReconciliationReport(database, filter, { limit }),
 };
 
-/** Medians, each in a snapshot of its own as the API reads it, in a time zone with daylight saving. */
-export async function measureReports(pool: DatabasePool): Promise<ReportTimes[]> {
+/** Each in a snapshot of its own as the API reads it, in a time zone with daylight saving. */
+export async function* measureReports(pool: DatabasePool): AsyncGenerator<ReportCosts> {
   const request = { timeZone: 'Europe/Berlin', subagents: 'include' as const };
   const year = await resolveReportFilter(pool.database, FLEET_WORKSPACE, request);
   const month = await resolveReportFilter(pool.database, FLEET_WORKSPACE, { ...request, from: '2026-05-02' });
-  const times: ReportTimes[] = [];
   for (const [report, read] of Object.entries(REPORTS)) {
-    times.push({
-      report,
-      yearMs: await measure(pool, read, year.filter),
-      monthMs: await measure(pool, read, month.filter),
-    });
+    const ask = (filter: ReportFilter) =>
+      measure(pool, () => withReportSnapshot(pool, (snapshot) => read(snapshot, filter)));
+    yield { report, year: await ask(year.filter), month: await ask(month.filter) };
   }
-  return times;
-}
-
-async function measure(pool: DatabasePool, read: Read, filter: ReportFilter): Promise<number> {
-  const times: number[] = [];
-  for (let run = 0; run < RUNS; run += 1) {
-    const startMs = performance.now();
-    await withReportSnapshot(pool, (snapshot) => read(snapshot, filter));
-    times.push(performance.now() - startMs);
-  }
-  return median(times);
 }

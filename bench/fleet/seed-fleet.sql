@@ -1,5 +1,6 @@
--- A fleet of $SESSIONS sessions, one in five a sub-agent's, over a year, straight into the tables that reports read.
--- The same every time. $SESSIONS and $WORKSPACE are replaced.
+-- A fleet of $SESSIONS sessions, one in five a sub-agent's, over a year, straight into the tables that reports read: for each session
+-- $RESPONSES responses (half as many again in every other hundredth), $CALLS tool calls and $EVENTS events within an hour.
+-- The same every time. What begins with a dollar sign is replaced.
 INSERT INTO recount.sessions (
   workspace_id, session_id, agent, is_subagent, parent_session_id, agent_id, primary_transcript_id,
   total_messages, user_messages, assistant_messages, tool_use_count, api_response_count, prompt_count, turn_count,
@@ -28,12 +29,26 @@ INSERT INTO recount.usage_ledger (
   cost_cache_write_usd, price_basis, price_version)
 SELECT
   workspace_id, agent, 'msg-' || session_id || '-' || r, session_id, primary_transcript_id, 'message',
-  first_timestamp + r * interval '90 seconds', is_subagent, agent_id, git_branch, agent_version, 1, 'msg-' || r,
+  first_timestamp + r * interval '1 hour' / $RESPONSES, is_subagent, agent_id, git_branch, agent_version, 1, 'msg-' || r,
   CASE WHEN r % 50 = 49 THEN 'unknown-model' WHEN r % 4 = 3 THEN models[2] ELSE models[1] END,
   r * 10, r * 20, r * 2000, r * 100, r * 10, r % 20 = 19, CASE WHEN r % 20 = 19 THEN r * 40 END,
   CASE WHEN r % 50 < 49 THEN r / 1000.0 END, r / 5000.0, r / 5000.0, r / 2500.0, r / 5000.0,
   CASE WHEN r % 50 = 49 THEN 'unpriced' ELSE 'list' END, 'seed'
-FROM recount.sessions, generate_series(0, 39 + (length(session_id) % 2) * 20) AS r WHERE workspace_id = '$WORKSPACE';
+FROM recount.sessions, generate_series(0, $RESPONSES - 1 + (length(session_id) % 2) * $RESPONSES / 2) AS r WHERE workspace_id = '$WORKSPACE';
+
+-- A row for each copy of a response: here each has one.
+INSERT INTO recount.usage_entries (
+  workspace_id, agent, response_key, session_id, row_set_id, source, "timestamp", is_subagent, agent_id, git_branch,
+  agent_version, provider_message_id, model, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h,
+  is_unfinalised, estimated_tokens_out, cost_usd, cost_input_usd, cost_output_usd, cost_cache_read_usd,
+  cost_cache_write_usd, price_basis, price_version, message_id, entry_number, is_marked_copy, line_number)
+SELECT
+  workspace_id, agent, response_key, session_id, row_set_id, source, "timestamp", is_subagent, agent_id, git_branch,
+  agent_version, provider_message_id, model, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h,
+  is_unfinalised, estimated_tokens_out, cost_usd, cost_input_usd, cost_output_usd, cost_cache_read_usd,
+  cost_cache_write_usd, price_basis, price_version, provider_message_id, substr(provider_message_id, 5)::int, false,
+  substr(provider_message_id, 5)::int
+FROM recount.usage_ledger WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.usage_rollup (
   workspace_id, session_id, bucket_start, model, is_subagent, agent_id, git_branch, agent_version, is_shared,
@@ -58,22 +73,24 @@ INSERT INTO recount.message_rollup
 SELECT workspace_id, session_id, first_timestamp + q * interval '15 minutes', NULLIF(models[1 + q % 2], ''), is_subagent, 20, 10
 FROM recount.sessions, generate_series(0, 3) AS q WHERE workspace_id = '$WORKSPACE';
 
--- As often as in real transcripts: 34 calls a session, of 5 tools, a program for every 4 commands, a file for every 3 calls.
+-- As often as in real transcripts: 34 calls a session, of 5 tools, a program for every 4 commands, a file for every 3 calls, a large
+-- result in one of eight sessions.
 INSERT INTO recount.tool_calls (
   workspace_id, row_set_id, call_number, session_id, call_key, response_key, message_id, is_own, tool_name, tool_kind,
   mcp_server, program, file_path, subagent_type, subagent_id, skill_name, model, "timestamp", is_subagent, duration_ms, is_error,
   is_denied, input_bytes, output_bytes, line_number)
 SELECT
-  workspace_id, primary_transcript_id, c, session_id, session_id || '-' || c, NULL, 'm', true, tool,
+  workspace_id, primary_transcript_id, c, session_id, session_id || '-' || c, 'msg-' || session_id || '-' || c, 'm', true, tool,
   CASE tool WHEN 'Read' THEN 'read' WHEN 'Edit' THEN 'edit' WHEN 'Bash' THEN 'shell' WHEN 'Grep' THEN 'search'
     WHEN 'Task' THEN 'agent' WHEN 'Skill' THEN 'skill' ELSE 'mcp' END,
   CASE WHEN tool LIKE 'mcp%' THEN 'server-' || n % 5 END, CASE WHEN tool = 'Bash' THEN 'program-' || (n * 5 + c / 12) % 37 END,
   CASE WHEN tool IN ('Read', 'Edit') THEN project || '/src/file-' || (n * 7 + c % 5) % 300 END,
   CASE WHEN tool = 'Task' THEN 'type-' || n / 4 % 4 END,
   CASE WHEN tool = 'Task' AND c = 2 THEN 'agent-' || n - n % 5 + 4 END,
-  CASE WHEN tool = 'Skill' THEN 'skill-' || n / 4 % 6 END, models[1], first_timestamp + c * interval '100 seconds', is_subagent,
-  (n * 31 + c * 137) % 9000, c % 13 = 0, c % 29 = 28, 100, c * 100, c
-FROM recount.sessions, generate_series(0, 33) AS c, LATERAL (SELECT substr(session_id, 9)::int AS n) AS s,
+  CASE WHEN tool = 'Skill' THEN 'skill-' || n / 4 % 6 END, models[1], first_timestamp + c * interval '57 minutes' / $CALLS, is_subagent,
+  (n * 31 + c * 137) % 9000, c % 13 = 0, c % 29 = 28, 100,
+  CASE WHEN c = 3 AND n % 8 = 0 THEN 60000 + n % 1000 ELSE c * 100 END, c
+FROM recount.sessions, generate_series(0, $CALLS - 1) AS c, LATERAL (SELECT substr(session_id, 9)::int AS n) AS s,
   LATERAL (SELECT CASE
     WHEN c % 17 = 2 THEN (ARRAY['mcp__server__query', 'Task', 'Skill', 'Grep'])[1 + n % 4]
     WHEN c % 3 = 0 THEN 'Bash' WHEN c % 3 = 1 THEN 'Read' ELSE 'Edit' END AS tool) AS t
@@ -85,7 +102,7 @@ SELECT workspace_id, primary_transcript_id, e, session_id, session_id || '-' || 
   first_timestamp + e * interval '5 minutes', is_subagent,
   (ARRAY[NULL, NULL, NULL, 'auto', NULL, '529', '529', 'https://github.com/ada/app/pull/' || length(session_id) * e % 1000, '/review', NULL])[1 + e % 10],
   '{"preTokens": 150000, "retryInMs": 500, "number": 7, "repository": "ada/app"}', e
-FROM recount.sessions, generate_series(0, 9) AS e WHERE workspace_id = '$WORKSPACE';
+FROM recount.sessions, generate_series(0, $EVENTS - 1) AS e WHERE workspace_id = '$WORKSPACE';
 
 INSERT INTO recount.usage_day_rollup (
   workspace_id, session_id, first_bucket_start, last_bucket_start, model, is_subagent, agent_id, git_branch, agent_version,
@@ -125,3 +142,26 @@ INSERT INTO recount.message_day_rollup
 SELECT workspace_id, session_id, min(bucket_start), max(bucket_start), is_subagent, sum(messages), sum(user_messages)
 FROM recount.message_rollup WHERE workspace_id = '$WORKSPACE'
 GROUP BY 1, 2, date_bin('1 day', bucket_start, '2000-01-01Z'), 5;
+
+-- As often as in real transcripts: repeats in 2 % of the sessions, a cold cache in 23 %, an end without an answer in 10 %.
+INSERT INTO recount.findings (
+  workspace_id, session_id, row_set_id, kind, is_subagent, model, git_branch, "timestamp", message_id, line_number, tool_name, subject,
+  times, output_bytes, tokens, pause_ms, response_keys, cost_usd)
+SELECT
+  workspace_id, session_id, primary_transcript_id, kind, is_subagent AND kind <> 'unfinished-session',
+  CASE WHEN kind <> 'unfinished-session' THEN models[1] END, CASE WHEN kind = 'cold-cache' THEN git_branch END,
+  first_timestamp + interval '10 minutes', 'm', 3, CASE WHEN kind <> 'cold-cache' THEN 'Bash' END,
+  CASE WHEN kind = 'cold-cache' THEN models[1] ELSE 'program-1' END, CASE WHEN kind LIKE 'repeated%' THEN 3 ELSE 1 END,
+  CASE WHEN kind LIKE 'repeated%' THEN 600 ELSE 0 END, CASE WHEN kind LIKE 'repeated%' THEN 0 ELSE 30000 END,
+  CASE WHEN kind = 'cold-cache' THEN 400000 END,
+  CASE WHEN kind LIKE 'repeated%' THEN ARRAY['msg-' || session_id || '-1', 'msg-' || session_id || '-2'] END,
+  CASE WHEN kind NOT LIKE 'repeated%' THEN (n % 997) / 100.0 END
+FROM recount.sessions, LATERAL (SELECT substr(session_id, 9)::int AS n) AS s,
+  unnest(
+    ARRAY['repeated-call', 'repeated-error', 'repeated-read', 'cold-cache', 'unfinished-session'],
+    ARRAY[n % 150 = 1, n % 150 = 2, n % 150 = 3, n % 100 < 23, n % 10 = 5]
+  ) AS each (kind, is_found)
+WHERE workspace_id = '$WORKSPACE' AND is_found;
+
+INSERT INTO recount.search_index_state (workspace_id, session_id, row_set_id, parser_version, indexed_at)
+SELECT workspace_id, session_id, primary_transcript_id, 'seed', now() FROM recount.sessions WHERE workspace_id = '$WORKSPACE';

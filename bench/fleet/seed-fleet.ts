@@ -3,10 +3,76 @@ import type { DatabasePool } from '@recount/db';
 
 export const FLEET_WORKSPACE = '01J0000000000000000000FLEE';
 
+/** Sessions of a fleet, and how many rows each has. */
+export interface FleetSize {
+  sessions: number;
+  responses: number;
+  calls: number;
+  events: number;
+  /** Messages, each with a block and a search document. */
+  texts: number;
+}
+
+const FIGURE_TABLES = [
+  ...['usage_ledger', 'usage_entries', 'tool_calls', 'session_events', 'findings'],
+  ...['usage_rollup', 'usage_day_rollup', 'message_rollup', 'message_day_rollup', 'tool_day_rollup', 'file_day_rollup'],
+];
+const TEXT_TABLES = ['search_documents', 'transcript_messages', 'content_blocks'];
+
 /** Fills the tables that reports read, as ingestion would with that many sessions. */
-export async function seedFleet({ pool }: DatabasePool, sessionCount: number): Promise<void> {
-  await pool.query('INSERT INTO recount.workspaces (id, name) VALUES ($1, $1)', [FLEET_WORKSPACE]);
-  const sql = await readFile(new URL('./seed-fleet.sql', import.meta.url), 'utf8');
-  await pool.query(sql.replaceAll('$SESSIONS', String(sessionCount)).replaceAll('$WORKSPACE', FLEET_WORKSPACE));
-  await pool.query('VACUUM ANALYZE');
+export async function seedFleet(database: DatabasePool, size: FleetSize): Promise<void> {
+  await database.pool.query('INSERT INTO recount.workspaces (id, name) VALUES ($1, $1)', [FLEET_WORKSPACE]);
+  await seed(database, './seed-fleet.sql', FIGURE_TABLES, {
+    SESSIONS: size.sessions,
+    RESPONSES: size.responses,
+    CALLS: size.calls,
+    EVENTS: size.events,
+  });
+}
+
+/** Fills the tables of texts with copies of those of a session that is ingested and indexed. */
+export async function seedTexts(
+  database: DatabasePool,
+  { texts }: FleetSize,
+  templateSessionId: string,
+): Promise<void> {
+  await seed(database, './seed-texts.sql', TEXT_TABLES, { TEXTS: texts, TEMPLATE: templateSessionId });
+}
+
+/** Runs the statements of a file while the tables have no indexes: these are made afterwards, which takes a fraction. */
+async function seed(
+  { pool }: DatabasePool,
+  file: string,
+  tables: readonly string[],
+  values: Readonly<Record<string, string | number>>,
+): Promise<void> {
+  const sql = await readFile(new URL(file, import.meta.url), 'utf8');
+  const all = Object.entries({ ...values, WORKSPACE: FLEET_WORKSPACE });
+  const statements = all.reduce((text, [name, value]) => text.replaceAll(`$${name}`, String(value)), sql);
+  const client = await pool.connect();
+  try {
+    await client.query("SET maintenance_work_mem = '1GB'; SET work_mem = '256MB'; SET jit = off");
+    const { rows: constraints } = await client.query<{ table: string; name: string; definition: string }>(
+      `SELECT c.conrelid::regclass::text AS table, c.conname AS name, pg_get_constraintdef(c.oid) AS definition
+       FROM pg_constraint AS c JOIN pg_class AS t ON t.oid = c.conrelid
+       WHERE t.relnamespace = 'recount'::regnamespace AND t.relname = ANY($1) AND c.contype IN ('p', 'u')`,
+      [tables],
+    );
+    for (const { table, name } of constraints) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
+    const { rows: indexes } = await client.query<{ name: string; definition: string }>(
+      `SELECT 'recount.' || indexname AS name, indexdef AS definition FROM pg_indexes
+       WHERE schemaname = 'recount' AND tablename = ANY($1)`,
+      [tables],
+    );
+    for (const { name } of indexes) await client.query(`DROP INDEX ${name}`);
+    await client.query(statements);
+    for (const { table, name, definition } of constraints) {
+      await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${definition}`);
+    }
+    for (const { definition } of indexes) await client.query(definition);
+    await client.query('VACUUM ANALYZE');
+    await client.query('RESET ALL');
+  } finally {
+    client.release();
+  }
 }
