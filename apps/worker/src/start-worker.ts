@@ -57,7 +57,7 @@ export async function startWorker(config: WorkerConfig, log: Logger): Promise<Ru
   const onError = (error: Error): void => logError(toFailureReason(error));
   const database = createDatabasePool({
     connectionString: config.databaseUrl,
-    maxConnections: Math.max(config.maxConnections, config.concurrency + 4),
+    maxConnections: Math.max(config.maxConnections, config.concurrency + 6),
     applicationName: 'recount worker',
     preparesStatements: true,
     onConnectionError: onError,

@@ -80,6 +80,7 @@ export {
   listTranscripts,
   listTranscriptsByContent,
   type PlainTranscript,
+  readTranscriptSizes,
   sumRawBytes,
   type TranscriptContent,
   type TranscriptFilter,

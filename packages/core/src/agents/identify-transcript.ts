@@ -30,6 +30,10 @@ export function describeRefusal(refusal: Refusal): string {
 
 /** Longer first lines are taken for what they begin like. */
 const MAX_FIRST_LINE_BYTES = 256 * 1024;
+/** Of a head, looked at between two looks at whether it has told enough. */
+const STEP_BYTES = 64 * 1024;
+/** Most first lines are shorter: to decode more of each file takes longer than all else that tells whose it is. */
+const FIRST_LOOK_BYTES = 8 * 1024;
 /** Members come first in all known documents but for one or two. */
 const MAX_OUTLINE_ENTRIES = 100_000;
 
@@ -133,9 +137,10 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
   let detected = outline && detectFormat(outline, path, 'document', agent);
   const fallback = agent === undefined ? undefined : findAgentFormat(agent, 'session');
   const isDocument = detected !== undefined || (outline !== undefined && fallback?.format.layout === 'document');
+  const isFound = (): boolean => found.sessionId !== undefined && found.hasMessage;
   const createSplitter = isDocument ? createDocumentSplitter : createLineSplitter;
   const splitter = createSplitter(IDENTIFY_HEAD_BYTES, ({ bytes, key, terminated }) => {
-    if (found.sessionId !== undefined && found.hasMessage) return;
+    if (isFound()) return;
     const isTorn = !terminated && head.length >= IDENTIFY_HEAD_BYTES;
     const line = bytes === undefined ? '' : (isTorn ? closeTornLine(bytes) : bytes).toString('utf8');
     for (const json of parseJsonLine(line.trim()).values) {
@@ -145,7 +150,9 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
       if (isJsonObject(value)) (detected ?? fallback)?.format.identify?.(value, found);
     }
   });
-  splitter.push(head);
+  for (let start = 0; start < head.length && !isFound(); start += STEP_BYTES) {
+    splitter.push(head.subarray(start, start + STEP_BYTES));
+  }
   splitter.finish();
   return { ...found, known: detected ?? fallback, isDetected: detected !== undefined, isPromptHistory };
 }
@@ -158,14 +165,17 @@ function closeTornLine(bytes: Buffer): Buffer {
 }
 
 /** Whether the bytes may be one JSON document: an array, or an object that is no line with more lines behind it. */
-function mayBeDocument(head: Uint8Array): boolean {
-  const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, MAX_FIRST_LINE_BYTES)).toString('utf8');
+function mayBeDocument(head: Uint8Array, maxBytes = FIRST_LOOK_BYTES): boolean {
+  const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, maxBytes)).toString('utf8');
   const start = /[^\s\uFEFF]/.exec(text)?.index ?? 0;
   if (text[start] === '[') return true;
-  if (text[start] !== '{') return false;
   const end = text.indexOf('\n', start);
-  const isWholeLine = end !== -1 && !parseJsonLine(text.slice(start, end)).isBroken;
-  return !isWholeLine || text.slice(end).trim() === '';
+  const behind = end === -1 ? '' : text.slice(end).trim();
+  // A single character may be a torn one.
+  const isDecided = behind.length > 1 || maxBytes >= Math.min(head.length, MAX_FIRST_LINE_BYTES);
+  if (!isDecided) return mayBeDocument(head, MAX_FIRST_LINE_BYTES);
+  if (text[start] !== '{') return false;
+  return behind === '' || parseJsonLine(text.slice(start, end)).isBroken;
 }
 
 /** See `Format.layout`. Undefined if the bytes are no JSON. */

@@ -67,6 +67,8 @@ export interface SearchBatch {
 
 /** Sessions of a batch at most: their re-parse waits for its end. */
 const MAX_BATCH_SESSIONS = 100;
+/** Sessions that are taken at first: most often they fill a batch. */
+const FIRST_TAKEN_SESSIONS = 10;
 /** Blocks of a batch, and bytes of the lines that hold them, which stay in memory. */
 const MAX_BATCH_BLOCKS = 1000;
 const MAX_BATCH_LINE_BYTES = 4 * 1024 * 1024;
@@ -135,13 +137,12 @@ async function indexWorkspaceBatch(
   workspaceId: string,
   options: { signal?: AbortSignal | undefined },
 ): Promise<SearchBatch | undefined> {
-  let taken: readonly TakenSession[] = [];
+  let taken: TakenSession[] = [];
   try {
     return await pool.withTransaction(async (transaction, client) => {
+      await preferBulkIndexing(transaction);
       taken = await takeSessions(transaction, workspaceId);
       if (taken.length === 0) return undefined;
-      await preferBulkIndexing(transaction);
-      taken = await limitBlocks(transaction, workspaceId, taken);
       return await indexBlocks(transaction, client, workspaceId, taken);
     }, options);
   } catch (error) {
@@ -156,37 +157,45 @@ type TakenSession = Pick<
 > & { [column: string]: unknown };
 
 /**
- * Whoever replaces the rows of a session changes the state's row at the end of its transaction: while it is held here,
- * the rows are those that it speaks of. A session that failed before is taken by itself.
+ * As many sessions as fill a batch, one at least, and hardly any more: those that are held here no other batch can take. Whoever
+ * replaces the rows of a session changes the state's row at the end of its transaction: while it is held here, the rows are
+ * those that it speaks of. A session that failed before is taken by itself.
  */
 async function takeSessions(transaction: Database, workspaceId: string): Promise<TakenSession[]> {
-  const { rows } = await transaction.execute<TakenSession>(sql`
-    SELECT session_id, row_set_id, after_message_id, after_block_order, failure_count
-    FROM ${searchIndexState}
-    WHERE workspace_id = ${workspaceId} AND indexed_at IS NULL AND next_attempt_at <= now()
-    ORDER BY next_attempt_at LIMIT ${MAX_BATCH_SESSIONS} FOR UPDATE SKIP LOCKED`);
-  const [first] = rows;
-  if (first !== undefined && first.failure_count > 0) return [first];
-  return rows.filter(({ failure_count }) => failure_count === 0);
+  const taken: TakenSession[] = [];
+  let blocks = 0;
+  for (const limit of [FIRST_TAKEN_SESSIONS, MAX_BATCH_SESSIONS - FIRST_TAKEN_SESSIONS]) {
+    const takenIds = sql.param(taken.map(({ session_id }) => session_id));
+    const { rows } = await transaction.execute<TakenSession>(sql`
+      SELECT session_id, row_set_id, after_message_id, after_block_order, failure_count
+      FROM ${searchIndexState}
+      WHERE workspace_id = ${workspaceId} AND indexed_at IS NULL AND next_attempt_at <= now()
+        AND session_id <> ALL(${takenIds}::text[])
+      ORDER BY next_attempt_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`);
+    const [first] = rows;
+    if (taken.length === 0 && first !== undefined && first.failure_count > 0) return [first];
+    const blocksOf = await countBlocks(transaction, workspaceId, rows);
+    for (const session of rows) {
+      if (session.failure_count > 0) continue;
+      taken.push(session);
+      blocks += blocksOf.get(session.row_set_id) ?? 0;
+      if (blocks >= MAX_BATCH_BLOCKS) return taken;
+    }
+    if (rows.length < limit) break;
+  }
+  return taken;
 }
 
-/** As many of the sessions as fill a batch, one at least. */
-async function limitBlocks(
+async function countBlocks(
   transaction: Database,
   workspaceId: string,
   sessions: readonly TakenSession[],
-): Promise<readonly TakenSession[]> {
+): Promise<Map<string, number>> {
   const rowSetIds = sql.param(sessions.map(({ row_set_id }) => row_set_id));
   const { rows } = await transaction.execute<{ row_set_id: string; blocks: number }>(sql`
     SELECT row_set_id, content_block_count AS blocks FROM ${transcripts}
     WHERE workspace_id = ${workspaceId} AND row_set_id = ANY(${rowSetIds}::text[])`);
-  const blocksOf = new Map(rows.map(({ row_set_id, blocks }) => [row_set_id, blocks]));
-  let blocks = 0;
-  const end = sessions.findIndex(({ row_set_id }) => {
-    blocks += blocksOf.get(row_set_id) ?? 0;
-    return blocks >= MAX_BATCH_BLOCKS;
-  });
-  return end < 0 ? sessions : sessions.slice(0, end + 1);
+  return new Map(rows.map(({ row_set_id, blocks }) => [row_set_id, blocks]));
 }
 
 async function indexBlocks(

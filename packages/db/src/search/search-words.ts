@@ -23,53 +23,69 @@ const WORD_CHARACTER = /[\p{L}\p{M}\p{N}]/u;
 const UNSPACED_SCRIPTS =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u;
 
-const SEPARATOR = 0;
-const LETTER = 1;
-const SINGLE = 2;
+const SEPARATOR = 1;
+const LETTER = 2;
+const SINGLE = 3;
 
-const asciiClasses = Uint8Array.from({ length: 128 }, (_, code) =>
-  /[A-Za-z0-9]/.test(String.fromCharCode(code)) ? LETTER : SEPARATOR,
-);
+/** By UTF-16 unit, filled as units are met; 0: not met yet. Two regular expressions a character would take most of the time. */
+const unitClasses = new Uint8Array(2 ** 16);
+
+function classifyUnit(unit: number): number {
+  const known = unitClasses[unit] ?? 0;
+  if (known !== 0) return known;
+  const found = classify(unit);
+  unitClasses[unit] = found;
+  return found;
+}
 
 function classify(codePoint: number): number {
-  if (codePoint < 128) return asciiClasses[codePoint] ?? SEPARATOR;
   const character = String.fromCodePoint(codePoint);
   if (!WORD_CHARACTER.test(character)) return SEPARATOR;
   return UNSPACED_SCRIPTS.test(character) ? SINGLE : LETTER;
 }
+
+const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
 
 /**
  * The words of a text in their order: letters, marks and digits; all else separates them, so that names in snake case,
  * paths and addresses are phrases of their parts. In scripts without spaces each character is a word, and what one looks
  * for a phrase of characters.
  */
-export function* toWords(text: string): Generator<TextWord> {
+export function toWords(text: string): TextWord[] {
+  const words: TextWord[] = [];
+  visitWords(text, (start, end) => {
+    words.push({ start, end, lexemes: toLexemes(text.slice(start, end)) });
+    return true;
+  });
+  return words;
+}
+
+/** Calls `visit` with start and end of each word, until it returns false. */
+function visitWords(text: string, visit: (start: number, end: number) => boolean): void {
   let start = -1;
   for (let index = 0; index < text.length; ) {
-    const codePoint = text.codePointAt(index) ?? 0;
-    const kind = classify(codePoint);
+    const unit = text.charCodeAt(index);
+    const codePoint = isSurrogate(unit) ? (text.codePointAt(index) ?? unit) : unit;
+    const kind = codePoint > 0xffff ? classify(codePoint) : classifyUnit(codePoint);
     const next = index + (codePoint > 0xffff ? 2 : 1);
     if (kind !== LETTER && start >= 0) {
-      yield toWord(text, start, index);
+      if (!visit(start, index)) return;
       start = -1;
     }
-    if (kind === SINGLE) yield toWord(text, index, next);
+    if (kind === SINGLE && !visit(index, next)) return;
     if (kind === LETTER && start < 0) start = index;
     index = next;
   }
-  if (start >= 0) yield toWord(text, start, text.length);
+  if (start >= 0) visit(start, text.length);
 }
 
-function toWord(text: string, start: number, end: number): TextWord {
-  const word = text.slice(start, end);
+function toLexemes(word: string): readonly string[] {
   const isAscii = ONLY_ASCII.test(word);
   const toLexeme = isAscii ? toAsciiLexeme : toUnicodeLexeme;
   const whole = toLexeme(word);
-  if (word.length > MAX_CAMEL_CASE_LENGTH || !(isAscii ? HAS_ASCII_PARTS : HAS_PARTS).test(word)) {
-    return { start, end, lexemes: [whole] };
-  }
+  if (word.length > MAX_CAMEL_CASE_LENGTH || !(isAscii ? HAS_ASCII_PARTS : HAS_PARTS).test(word)) return [whole];
   const parts = word.split(PART_BOUNDARY).filter(({ length }) => length >= MIN_PART_LENGTH);
-  return { start, end, lexemes: [...new Set([whole, ...parts.map(toLexeme)])] };
+  return [...new Set([whole, ...parts.map(toLexeme)])];
 }
 
 const toAsciiLexeme = (word: string): string => word.slice(0, MAX_LEXEME_LENGTH).toLowerCase();
@@ -111,13 +127,13 @@ export function toGrams(text: string): Int16Array {
     isSeen[gram - LOWEST_NUMBER] = 1;
     grams.push(gram);
   };
-  if (ONLY_ASCII.test(text)) addAsciiGrams(text, add);
-  else addGrams(text, add);
+  if (!addGrams(text, add)) addGramsOfRuns(text, add);
   for (const gram of grams) isSeen[gram - LOWEST_NUMBER] = 0;
   return Int16Array.from(grams).sort();
 }
 
-function addGrams(text: string, add: (gram: number) => void): void {
+/** Of a text with letters of two units: three units may then be two letters. */
+function addGramsOfRuns(text: string, add: (gram: number) => void): void {
   for (const [run] of foldCase(text).matchAll(RUNS)) {
     for (let index = 0; index + 2 < run.length; index++) {
       add(toGram(run.charCodeAt(index), run.charCodeAt(index + 1), run.charCodeAt(index + 2)));
@@ -125,17 +141,32 @@ function addGrams(text: string, add: (gram: number) => void): void {
   }
 }
 
-/** The same for a text that is ASCII alone: without looking for runs first. */
-function addAsciiGrams(text: string, add: (gram: number) => void): void {
-  let gram = 0;
-  let runLength = 0;
+/** The same for any other text, unit by unit; false if it is none. */
+function addGrams(text: string, add: (gram: number) => void): boolean {
+  let first = 0;
+  let second = 0;
   for (let index = 0; index < text.length; index++) {
-    const digit = asciiDigits[text.charCodeAt(index)] ?? -1;
-    gram = (gram % ALPHABET ** 2) * ALPHABET + digit;
-    runLength = digit < 0 ? 0 : runLength + 1;
-    if (runLength === 0) gram = 0;
-    if (runLength >= 3) add(LOWEST_NUMBER + gram);
+    const original = text.charCodeAt(index);
+    if (isSurrogate(original) && WORD_CHARACTER.test(String.fromCodePoint(text.codePointAt(index) ?? 0))) return false;
+    const unit = foldUnit(original);
+    if (unit !== 0 && second !== 0 && first !== 0) add(toGram(first, second, unit));
+    first = second;
+    second = unit;
   }
+  return true;
+}
+
+/** By UTF-16 unit: its letter in lower case, or 0 if it is none; filled as units are met, which NOT_MET tells. */
+const foldedUnits = new Uint16Array(2 ** 16).fill(0xffff);
+const NOT_MET = 0xffff;
+
+function foldUnit(unit: number): number {
+  const known = foldedUnits[unit] ?? NOT_MET;
+  if (known !== NOT_MET) return known;
+  const folded = foldCase(String.fromCharCode(unit));
+  const found = WORD_CHARACTER.test(folded) ? folded.charCodeAt(0) : 0;
+  foldedUnits[unit] = found;
+  return found;
 }
 
 function toGram(first: number, second: number, third: number): number {
@@ -150,9 +181,6 @@ function toDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   return code >= 97 && code <= 122 ? code - 87 : -1;
 }
-
-/** By ASCII code, of letters in either case. */
-const asciiDigits = Int8Array.from({ length: 128 }, (_, code) => toDigit(code | (code >= 65 && code <= 90 ? 32 : 0)));
 
 /** In lower case, of the same length: places in the one are places in the other. */
 export function foldCase(text: string): string {
@@ -193,17 +221,18 @@ export function toWordVector(text: string, kind: SearchKind, workspaceId: string
   const positions = new Map<string, number[]>([[toWorkspaceLexeme(workspaceId), []]]);
   let position = 0;
   let end = text.length;
-  for (const word of toWords(text)) {
+  visitWords(text, (start, wordEnd) => {
     if (position === MAX_DOCUMENT_WORDS) {
-      end = word.start;
-      break;
+      end = start;
+      return false;
     }
     position += 1;
-    for (const lexeme of word.lexemes) {
+    for (const lexeme of toLexemes(text.slice(start, wordEnd))) {
       const known = positions.get(lexeme);
       if (known === undefined) positions.set(lexeme, [position]);
       else if (known.length < MAX_LEXEME_POSITIONS) known.push(position);
     }
-  }
+    return true;
+  });
   return { vector: { positions, weight: WEIGHTS[kind] }, end };
 }

@@ -269,6 +269,20 @@ export async function listPlainTranscripts(
     .orderBy(asc(transcripts.id));
 }
 
+/** Bytes of transcripts, by id; without those that are not there. */
+export async function readTranscriptSizes(
+  database: Database,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  const { id, size_bytes } = transcripts;
+  const rows = await database
+    .select({ id, size_bytes })
+    .from(transcripts)
+    .where(isInWorkspace('transcripts', 'id', workspaceId, ids));
+  return new Map(rows.map((row) => [row.id, row.size_bytes]));
+}
+
 export type IssueRow = typeof ingestIssues.$inferSelect;
 
 /** Issues of a transcript, by its `row_set_id`, in the order of its lines, at most `limit` after number `afterNumber`. */

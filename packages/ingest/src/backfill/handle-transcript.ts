@@ -1,5 +1,4 @@
 import type { TranscriptSource } from '@recount/storage/sources';
-import { MAX_GROUPED_BYTES } from '../process/process-group.ts';
 import type { BackfillTally } from './backfill-tally.ts';
 import { type BackfillTarget, BackfillTargetError } from './backfill-target.ts';
 import { type DeliverOptions, deliverTranscript } from './deliver-transcript.ts';
@@ -22,6 +21,8 @@ interface HandledTranscript {
   isHeld: Promise<void>;
 }
 
+/** Of which many more are held than may be read at once: 32 MiB of 128. */
+const MAX_SMALL_BYTES = 256 * 1024;
 /** A target that could not take this many in a row, after all attempts, will not take the next either. */
 const MAX_UNAVAILABLE_IN_A_ROW = 4;
 
@@ -60,7 +61,7 @@ export function createTranscriptHandler(
     const isHeld = new Promise<void>((resolve) => {
       const resolveWhereSmall = (content: Awaited<typeof reading>): void => {
         const sizeBytes = typeof content === 'object' ? content.measure?.sizeBytes : undefined;
-        if (sizeBytes !== undefined && sizeBytes <= MAX_GROUPED_BYTES) resolve();
+        if (sizeBytes !== undefined && sizeBytes <= MAX_SMALL_BYTES) resolve();
       };
       // Why it cannot be read, the task tells.
       reading.then(resolveWhereSmall, () => undefined);

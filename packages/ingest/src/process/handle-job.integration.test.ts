@@ -55,6 +55,22 @@ describe('a group', () => {
     expect(await work(jobs)).toEqual(['alone', 'alone', 'alone']);
   });
 
+  it('is ingested in several transactions if it is long, and keeps what growing transcripts are parsed on from', async () => {
+    const ids: string[] = [];
+    for (const session of ['p1', 'p2', 'p3', 'p4', 'p5', 'p6']) {
+      const text = toLine(session, 0, { message: { role: 'user', content: 'x'.repeat(OPTIONS.maxLineBytes / 2) } });
+      ids.push((await installation.receive(text.repeat(3), {})).transcript.id);
+    }
+    expect(await work(takeJobs())).toEqual(Array.from({ length: 6 }, () => 'done'));
+    const rows = await Promise.all(ids.map((id) => readRow(TEST_WORKSPACE, id)));
+    expect(new Set(rows.map((row) => row?.ingested_at)).size).toBe(2);
+    const { rows: checkpoints } = await installation.database.pool.query(
+      'SELECT row_set_id FROM recount.transcript_checkpoints WHERE row_set_id = ANY($1) ORDER BY row_set_id',
+      [ids],
+    );
+    expect(checkpoints.map(({ row_set_id }) => row_set_id)).toEqual(ids.toSorted());
+  });
+
   it('leaves what is not plain as it is, and takes the rest', async () => {
     const receive = async (...request: Parameters<TestInstallation['receive']>): Promise<IngestJob> => {
       const { transcript } = await installation.receive(...request);

@@ -1,9 +1,15 @@
-import { claimTranscript, findTranscript, recordAttemptFailure, setTranscriptStatus } from '@recount/db';
+import {
+  claimTranscript,
+  findTranscript,
+  readTranscriptSizes,
+  recordAttemptFailure,
+  setTranscriptStatus,
+} from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import type { GroupedOutcome, IngestJob, JobOutcome } from '../queue/index.ts';
 import { toFailureReason } from './failure-reason.ts';
 import { type OutageGate, toOutage } from './outage-gate.ts';
-import { processGroup } from './process-group.ts';
+import { processGroup, splitBySize } from './process-group.ts';
 import { type ProcessOptions, processTranscript } from './process-transcript.ts';
 
 /** What a worker reports of a job; never anything of the transcript's text. */
@@ -84,6 +90,11 @@ async function keepReason(deps: HandleDeps, job: IngestJob, reason: string, isCo
   }
 }
 
+/** Longer groups are cut: a transaction is undone as a whole, and nothing of it is there before its end. */
+const MAX_TRANSACTION_BYTES = 8 * 1024 * 1024;
+/** Of one group, so that one is parsed while Postgres settles the other. */
+const TRANSACTIONS_AT_ONCE = 2;
+
 /**
  * Ingests the transcripts of many jobs at once. Does not throw: where one of them fails, the others are not to suffer from
  * it, and all are left to be done alone, as are those that `processGroup` leaves. No attempt is counted before that.
@@ -96,12 +107,32 @@ export async function handleGroup(
 ): Promise<GroupedOutcome[]> {
   const outcomes = new Map<IngestJob, GroupedOutcome>();
   for (const [workspaceId, group] of Map.groupBy(jobs, (job) => job.workspaceId)) {
-    for (const [job, outcome] of await handleWorkspace(deps, workspaceId, group, options)) outcomes.set(job, outcome);
+    const parts = (await splitGroup(deps, workspaceId, group)).values();
+    const handleParts = async (): Promise<void> => {
+      for (const part of parts) {
+        for (const [job, outcome] of await handlePart(deps, workspaceId, part, options)) outcomes.set(job, outcome);
+      }
+    };
+    await Promise.all(Array.from({ length: TRANSACTIONS_AT_ONCE }, handleParts));
   }
   return jobs.map((job) => outcomes.get(job) ?? 'alone');
 }
 
-async function handleWorkspace(
+/** Into the jobs of one transaction each. In one piece if the sizes cannot be read, as nothing else can then be done either. */
+async function splitGroup(
+  deps: HandleDeps,
+  workspaceId: string,
+  jobs: readonly IngestJob[],
+): Promise<readonly (readonly IngestJob[])[]> {
+  const ids = jobs.map(({ transcriptId }) => transcriptId);
+  const sizes = await readTranscriptSizes(deps.database.database, workspaceId, ids).catch(() => undefined);
+  if (sizes === undefined) return [jobs];
+  const sized = jobs.map((job) => ({ job, size_bytes: sizes.get(job.transcriptId) ?? 0 }));
+  const parts = splitBySize(sized, { maxCount: jobs.length, maxBytes: MAX_TRANSACTION_BYTES });
+  return parts.map((part) => part.map(({ job }) => job));
+}
+
+async function handlePart(
   deps: HandleDeps,
   workspaceId: string,
   jobs: readonly IngestJob[],

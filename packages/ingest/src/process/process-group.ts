@@ -14,14 +14,16 @@ import type { RawStore } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { readWorkspacePrices } from '../prices/workspace-prices.ts';
 import { toRowsVersion } from '../redact/redaction.ts';
+import { DEFAULT_MIN_CHECKPOINT_BYTES } from './parse-raw-object.ts';
 import { PARSER_VERSION, type ProcessOptions } from './process-transcript.ts';
 import { type PlannedTranscript, writeTranscripts } from './write-transcripts.ts';
 
-/** Longer transcripts are ingested by themselves. */
-export const MAX_GROUPED_BYTES = 256 * 1024;
+/** Longer transcripts are ingested by themselves: what all have in common is little of what they take. */
+export const MAX_GROUPED_BYTES = 2 * 1024 * 1024;
 
-/** Raw objects of a group that are read at once, and held until they are parsed: 4 MiB. */
-const READS_AT_ONCE = 16;
+/** Raw objects of a group that are read at once, and held until they are parsed. */
+const MAX_READS_AT_ONCE = 16;
+const MAX_HELD_BYTES = 4 * 1024 * 1024;
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
@@ -58,7 +60,13 @@ export async function processGroup(
         for await (const { row, bytes } of readObjects(rawStore, plain, signal)) {
           ingested.push(row);
           const rowSet = toNewRowSet({ workspaceId, rowSetId: row.id });
-          const batches = streamTranscript(row.session_id, bytes, { ...options, format: row.format, prices });
+          const batches = streamTranscript(row.session_id, bytes, {
+            ...options,
+            prices,
+            longLines: 'cut',
+            format: row.format,
+            makeCheckpoint: row.size_bytes >= (options.minCheckpointBytes ?? DEFAULT_MIN_CHECKPOINT_BYTES),
+          });
           yield { transcript: { ...row, attempt_count: 1, stored_sha256: null }, rowSet, batches };
         }
       }
@@ -67,6 +75,25 @@ export async function processGroup(
     },
     { signal },
   );
+}
+
+/** Cuts a list into parts of so many entries, and so many bytes together, at most; one entry at least. */
+export function splitBySize<Entry extends { size_bytes: number }>(
+  entries: readonly Entry[],
+  { maxCount, maxBytes }: { maxCount: number; maxBytes: number },
+): Entry[][] {
+  const parts: Entry[][] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const part = parts.at(-1);
+    bytes += entry.size_bytes;
+    if (part !== undefined && part.length < maxCount && bytes <= maxBytes) part.push(entry);
+    else {
+      parts.push([entry]);
+      bytes = entry.size_bytes;
+    }
+  }
+  return parts;
 }
 
 /** Looks twice: what a session has is known for certain once its lock is held. */
@@ -87,8 +114,7 @@ async function* readObjects(
   rows: readonly PlainTranscript[],
   signal: AbortSignal | undefined,
 ): AsyncGenerator<HeldTranscript> {
-  for (let start = 0; start < rows.length; start += READS_AT_ONCE) {
-    const some = rows.slice(start, start + READS_AT_ONCE);
+  for (const some of splitBySize(rows, { maxCount: MAX_READS_AT_ONCE, maxBytes: MAX_HELD_BYTES })) {
     const objects = await Promise.all(some.map((row) => readObject(rawStore, row, signal)));
     for (const object of objects) if (object !== undefined) yield object;
   }

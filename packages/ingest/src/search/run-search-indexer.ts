@@ -35,9 +35,21 @@ const REST_STEP_MS = 50;
 
 /**
  * Indexes for search what waits, a small batch at a time, until it is told to end: beside ingestion, in at most a fifth
- * of the time. Any number of processes may run one; each takes another session. Never rejects.
+ * of the time; else two batches at once, so that one is made into documents while Postgres takes those of the other. Any
+ * number of processes may run one; each batch takes other sessions. Never rejects.
  */
 export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchIndexerOptions): Promise<void> {
+  await Promise.all([
+    runLoop(deps, options, { worksBesideIngestion: true }),
+    runLoop(deps, options, { worksBesideIngestion: false }),
+  ]);
+}
+
+async function runLoop(
+  deps: SearchIndexerDeps,
+  options: SearchIndexerOptions,
+  { worksBesideIngestion }: { worksBesideIngestion: boolean },
+): Promise<void> {
   const { signal, idleMs = DEFAULT_IDLE_MS, busyRestFactor = DEFAULT_BUSY_REST_FACTOR } = options;
   const pause = (ms: number): Promise<void> => sleep(ms, undefined, { signal }).catch(() => undefined);
   const restWhileBusy = async (ms: number): Promise<void> => {
@@ -48,6 +60,10 @@ export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchI
   let nextRoundAt = 0;
   while (!signal.aborted) {
     await deps.outages?.pass(signal);
+    if (!worksBesideIngestion && deps.isBusy()) {
+      await pause(REST_STEP_MS);
+      continue;
+    }
     const startedAt = performance.now();
     const looksEverywhere = startedAt >= nextRoundAt;
     let pauseMs = idleMs;

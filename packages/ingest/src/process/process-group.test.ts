@@ -1,0 +1,18 @@
+import { expect, it } from 'vitest';
+import { splitBySize } from './process-group.ts';
+
+const split = (sizes: readonly number[], limits: { maxCount: number; maxBytes: number }): number[][] =>
+  splitBySize(
+    sizes.map((size_bytes) => ({ size_bytes })),
+    limits,
+  ).map((part) => part.map(({ size_bytes }) => size_bytes));
+
+it('cuts a list by count and by size, in its order', () => {
+  expect(split([], { maxCount: 2, maxBytes: 10 })).toEqual([]);
+  expect(split([1, 2, 3, 4, 5], { maxCount: 2, maxBytes: 10 })).toEqual([[1, 2], [3, 4], [5]]);
+  expect(split([4, 6, 1, 9, 1], { maxCount: 9, maxBytes: 10 })).toEqual([[4, 6], [1, 9], [1]]);
+});
+
+it('gives an entry that is too long a part of its own', () => {
+  expect(split([3, 30, 3], { maxCount: 9, maxBytes: 10 })).toEqual([[3], [30], [3]]);
+});
