@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, cp, mkdir, open, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.t
 import { createSystemDirectory, systemDirectory } from './postgres-directory.ts';
 import { takeProcessLock } from './process-lock.ts';
 import { isUsable, type ServerAccount } from './server-account.ts';
+import { syncDirectory } from './sync-directory.ts';
 
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const;
 
@@ -16,15 +17,6 @@ async function removeAbandonedBuilds(path: string): Promise<void> {
   const prefix = `${basename(path)}.`;
   for (const entry of await readdir(dirname(path))) {
     if (entry.startsWith(prefix) && entry.endsWith('.tmp')) await rm(join(dirname(path), entry), removal);
-  }
-}
-
-async function syncDirectory(path: string): Promise<void> {
-  const handle = await open(path);
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }
 
@@ -48,7 +40,18 @@ export async function buildDirectory(path: string, build: (temporaryPath: string
 
 const copyTimeoutMs = 120_000;
 const pollIntervalMs = 50;
-const supportedPlatforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
+const supportedPlatforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64', 'windows-x64'];
+
+/** As the packages call it, such as `linux-x64` or `windows-x64`. */
+export const toNativePlatform = (platform: string = process.platform, architecture: string = process.arch): string =>
+  `${platform === 'win32' ? 'windows' : platform}-${architecture}`;
+
+/** A program of PostgreSQL in its folder. */
+export const toProgramPath = (
+  programsDirectory: string,
+  name: 'initdb' | 'pg_ctl' | 'postgres',
+  platform: string = process.platform,
+): string => join(programsDirectory, 'bin', platform === 'win32' ? `${name}.exe` : name);
 
 interface NativePackage {
   /** The folder with bin/, lib/ and share/. */
@@ -87,7 +90,8 @@ export async function findNativePackage(platform: string, programsDirectory?: st
 async function readNativePackage(packageDirectory: string): Promise<NativePackage> {
   const { version } = JSON.parse(await readFile(join(packageDirectory, 'package.json'), 'utf8')) as { version: string };
   const nativeDirectory = await realpath(join(packageDirectory, 'native'));
-  await stat(join(nativeDirectory, 'bin', 'postgres'));
+  const isForWindows = packageDirectory.endsWith('windows-x64');
+  await stat(toProgramPath(nativeDirectory, 'postgres', isForWindows ? 'win32' : 'linux'));
   return { nativeDirectory, version };
 }
 
@@ -99,7 +103,7 @@ async function readNativePackage(packageDirectory: string): Promise<NativePackag
 export async function installNativePackage(
   programsDirectory: string,
   onInstall: () => void,
-  platform = `${process.platform}-${process.arch}`,
+  platform = toNativePlatform(),
 ): Promise<void> {
   const isThere = await findNativePackage(platform, programsDirectory).then(
     () => true,
@@ -176,10 +180,7 @@ export async function providePostgresPrograms(
   account: ServerAccount | undefined,
   programsDirectory?: string,
 ): Promise<string> {
-  const { nativeDirectory, version } = await findNativePackage(
-    `${process.platform}-${process.arch}`,
-    programsDirectory,
-  );
+  const { nativeDirectory, version } = await findNativePackage(toNativePlatform(), programsDirectory);
   if (account === undefined) return nativeDirectory;
   await createSystemDirectory();
   return provideUsablePrograms(nativeDirectory, account, join(systemDirectory, `postgres-native-${version}`));

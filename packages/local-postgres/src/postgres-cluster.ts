@@ -4,7 +4,7 @@ import { chmod, chown, mkdir, readFile, stat, writeFile } from 'node:fs/promises
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
-import { buildDirectory } from './postgres-binaries.ts';
+import { buildDirectory, toProgramPath } from './postgres-binaries.ts';
 import { containerMode } from './postgres-directory.ts';
 import { chooseInitdbAccount, type ServerAccount, takeOverFiles } from './server-account.ts';
 import { serverEnvironment, toLogTail } from './spawn-postgres.ts';
@@ -37,7 +37,7 @@ async function runInitdb(clusterDirectory: string, options: CreateClusterOptions
     ...['--data-checksums', '--no-instructions', ...(syncToDisk ? [] : ['--no-sync'])],
   ];
   try {
-    await promisify(execFile)(join(programsDirectory, 'bin', 'initdb'), commandArguments, {
+    await promisify(execFile)(toProgramPath(programsDirectory, 'initdb'), commandArguments, {
       ...account,
       cwd: '/',
       env: serverEnvironment,

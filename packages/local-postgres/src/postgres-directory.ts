@@ -3,6 +3,7 @@ import { chmod, mkdir, open, readdir, readFile, realpath, rename, rm, rmdir, sta
 import { dirname, join, resolve } from 'node:path';
 import { LocalPostgresError } from './local-postgres-error.ts';
 import { isReachable, type ServerAccount } from './server-account.ts';
+import { syncDirectory } from './sync-directory.ts';
 
 /** Lies in the directory that was asked for, and points to the one that holds the cluster. */
 const noteName = 'where-the-data-are.txt';
@@ -66,12 +67,7 @@ async function replaceFile(path: string, text: string): Promise<void> {
     await rm(temporaryPath, { force: true });
     throw error;
   }
-  const directory = await open(dirname(path));
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  await syncDirectory(dirname(path));
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {
@@ -214,7 +210,8 @@ export async function createSystemDirectory(): Promise<void> {
 
 async function refuseForeignDirectory(directory: string): Promise<void> {
   const { uid } = await stat(directory);
-  if (uid !== process.getuid?.()) {
+  // Windows has no user ids.
+  if (process.getuid !== undefined && uid !== process.getuid()) {
     throw new LocalPostgresError(
       `${directory} belongs to user ${uid}. Run recount as that user or remove the directory.`,
     );

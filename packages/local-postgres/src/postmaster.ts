@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { LocalPostgresError } from './local-postgres-error.ts';
+import { signalPostgres } from './windows-signals.ts';
 
 async function readFromProc(pid: number): Promise<string> {
   try {
@@ -64,8 +65,16 @@ const fastShutdownTimeoutMs = 20_000;
 const immediateShutdownTimeoutMs = 10_000;
 const pollIntervalMs = 20;
 
-/** Every server is started as `…/postgres -D <directory> …`, by this package and by pg_ctl alike. */
+/**
+ * Every server is started as `…/postgres -D <directory> …`, by this package and by pg_ctl alike. On Windows, where the command line
+ * is not to be had soon, by the file that the server keeps while it runs.
+ */
 export async function isPostmasterOf(dataDirectory: string, pid: number): Promise<boolean> {
+  if (process.platform === 'win32') {
+    const text = await readPidFile(toPidFile(dataDirectory));
+    const isNoted = text !== undefined && parsePostmasterPid(text)?.pid === pid;
+    return isNoted && (await signalPostgres(pid, 'nothing'));
+  }
   return `${await readCommandLine(pid)} `.includes(`/postgres -D ${dataDirectory} `);
 }
 
@@ -114,7 +123,8 @@ export async function waitForExit(
   return true;
 }
 
-function sendSignal(pid: number, signal: NodeJS.Signals): void {
+async function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT'): Promise<void> {
+  if (process.platform === 'win32') return void (await signalPostgres(pid, signal));
   try {
     process.kill(pid, signal);
   } catch (error) {
@@ -133,7 +143,7 @@ export async function stopPostmaster(dataDirectory: string, pid: number): Promis
     ['SIGQUIT', immediateShutdownTimeoutMs],
   ] as const) {
     if (!(await isPostmasterOf(dataDirectory, pid))) return;
-    sendSignal(pid, signal);
+    await sendSignal(pid, signal);
     if (await waitForExit(dataDirectory, pid, timeoutMs)) return;
   }
   throw new LocalPostgresError(`PostgreSQL (process ${pid}, data in ${dataDirectory}) does not stop.`);

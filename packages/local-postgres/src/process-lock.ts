@@ -32,7 +32,7 @@ export interface LockHolder {
 export interface ProcessLock {
   /**
    * A child process that inherits this descriptor holds the lock, too, and so do its own children. The lock is free again
-   * when the last of them is gone, however it ended.
+   * when the last of them is gone, however it ended. Windows hands no descriptors on: there it is this process's alone.
    */
   fd: number;
   /** Closes this process's descriptor. Calling it again changes nothing. */
@@ -41,10 +41,14 @@ export interface ProcessLock {
   remove(): void;
 }
 
-/** Takes the lock on a whole file, without waiting. Throws an error with a code. */
+/** Takes the lock on a part of a file, without waiting; by default, or with a length of 0, on all of it. Throws an error with a code. */
 interface FileLocks {
-  tryLock(fd: number, options?: { shared: boolean }): boolean;
+  tryLock(fd: number, offset: number, lengthBytes: number, options: { shared: boolean }): boolean;
 }
+
+/** On Windows, what is locked cannot be read, not even who has it: there, a byte behind the note is locked. */
+const LOCKED_PART =
+  process.platform === 'win32' ? { offset: 1024 * 1024, lengthBytes: 1 } : { offset: 0, lengthBytes: 0 };
 
 /** Of file systems without locks, such as some network mounts and FUSE file systems. */
 const unsupportedCodes = ['ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'];
@@ -61,9 +65,9 @@ function loadFileLocks(): FileLocks {
   }
 }
 
-function tryLock(fileLocks: FileLocks, fd: number, path: string, options?: { shared: boolean }): boolean {
+function tryLock(fileLocks: FileLocks, fd: number, path: string, options = { shared: false }): boolean {
   try {
-    return fileLocks.tryLock(fd, options);
+    return fileLocks.tryLock(fd, LOCKED_PART.offset, LOCKED_PART.lengthBytes, options);
   } catch (cause) {
     const { code = '' } = cause as NodeJS.ErrnoException;
     if (!unsupportedCodes.includes(code)) throw cause;
@@ -87,6 +91,7 @@ function readIfThere(read: () => string): string | undefined {
 
 /** This process. */
 export function describeSelf(): LockHolder {
+  if (process.platform !== 'linux') return { pid: process.pid, hostName: hostname() };
   const bootId = readIfThere(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim());
   const pidNamespace = readIfThere(() => readlinkSync('/proc/self/ns/pid'));
   return {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createServerLog } from './spawn-postgres.ts';
+import { createServerLog, toServerOptions } from './spawn-postgres.ts';
 
 function collectLines(chunks: string[]) {
   const lines: string[] = [];
@@ -7,6 +7,16 @@ function collectLines(chunks: string[]) {
   for (const chunk of chunks) log.append(chunk);
   return { lines, tail: log.tail() };
 }
+
+test('settings for pg_ctl are one argument, without anything that a command interpreter reads', () => {
+  const settings = { port: '5432', listen_addresses: '127.0.0.1', unix_socket_directories: '', max_wal_size: '2GB' };
+  expect(toServerOptions(settings)).toBe(
+    '-c port=5432 -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c max_wal_size=2GB',
+  );
+  for (const value of ['a b', '"', '%PATH%', 'a&b', 'a|b', '^']) {
+    expect(() => toServerOptions({ log_line_prefix: value })).toThrow('cannot be given on Windows');
+  }
+});
 
 describe('createServerLog', () => {
   test('joins lines across chunks and holds back an unfinished one', () => {

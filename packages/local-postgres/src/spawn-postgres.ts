@@ -1,9 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
+import { toProgramPath } from './postgres-binaries.ts';
+import { findPostmaster } from './postmaster.ts';
 import type { ServerAccount } from './server-account.ts';
+import { signalOnce } from './windows-signals.ts';
 
 /** For initdb and postgres: nothing of the caller's PG* variables, locale or time zone, which would end up in the cluster. */
 export const serverEnvironment = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
@@ -83,9 +86,10 @@ export async function spawnPostgres(options: SpawnPostgresOptions): Promise<Post
     port: String(options.port),
     unix_socket_directories: '',
   };
+  if (process.platform === 'win32') return await spawnByPgCtl(options, settings);
   const commandArguments = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = spawn(
-    join(options.programsDirectory, 'bin', 'postgres'),
+    toProgramPath(options.programsDirectory, 'postgres'),
     ['-D', options.dataDirectory, ...commandArguments],
     {
       ...options.account,
@@ -113,4 +117,56 @@ export async function spawnPostgres(options: SpawnPostgresOptions): Promise<Post
   child.once('exit', () => process.off('exit', stopAtExit));
   if (child.pid === undefined) throw new LocalPostgresError(`postgres cannot be run. ${useYourOwnDatabase}`);
   return { pid: child.pid, logTail: log.tail, exited };
+}
+
+const PID_FILE_POLL_MS = 50;
+
+/** Settings as one argument of pg_ctl, which hands it to the command interpreter as it is. */
+export function toServerOptions(settings: Readonly<Record<string, string>>): string {
+  const words = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  const unsafe = words.find((word) => !/^-c [\w.]+=[\w.,:/-]*$/.test(word));
+  if (unsafe !== undefined) throw new LocalPostgresError(`A setting that cannot be given on Windows: ${unsafe}`);
+  return words.join(' ');
+}
+
+/**
+ * The same on Windows, where PostgreSQL refuses to run with an administrator's rights, and pg_ctl gives them up. It ends once the
+ * server runs, which goes on to write to its output: when that is closed, the server is gone.
+ */
+async function spawnByPgCtl(
+  { programsDirectory, dataDirectory, onLog }: SpawnPostgresOptions,
+  settings: Readonly<Record<string, string>>,
+): Promise<PostgresProcess> {
+  const words = ['start', '--silent', '--no-wait', '--pgdata', dataDirectory, '--options', toServerOptions(settings)];
+  const child = spawn(toProgramPath(programsDirectory, 'pg_ctl'), words, {
+    cwd: '/',
+    env: serverEnvironment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // In a console of its own: Ctrl-C reaches recount alone.
+    detached: true,
+    windowsHide: true,
+  });
+  const log = createServerLog(onLog);
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => log.append(text.replaceAll('\r\n', '\n')));
+  }
+  let isGone = false;
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', () => resolve('not run'));
+    child.once('close', () => resolve('gone'));
+  }).finally(() => {
+    isGone = true;
+  });
+  let pid: number | undefined;
+  while (pid === undefined && !isGone) {
+    await sleep(PID_FILE_POLL_MS);
+    pid = (await findPostmaster(dataDirectory))?.pid;
+  }
+  // It has failed: no process has this id.
+  if (pid === undefined) return { pid: 0, logTail: log.tail, exited };
+  const server = pid;
+  const stopAtExit = () => void signalOnce(server, 'SIGINT');
+  process.once('exit', stopAtExit);
+  void exited.then(() => process.off('exit', stopAtExit));
+  return { pid, logTail: log.tail, exited };
 }

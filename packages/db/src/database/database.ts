@@ -49,8 +49,11 @@ const CONNECT_TIMEOUT_MS = 10_000;
  * two hours, in which the server would keep the locks of a worker whose machine lost power.
  */
 const KEEP_ALIVE_DELAY_MS = 10_000;
-const KEEP_ALIVE_SETTINGS =
-  'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET client_connection_check_interval = 5000';
+const KEEP_ALIVE_SETTINGS = [
+  'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3',
+  // A server on Windows refuses it: the system does not tell of closed connections.
+  `SELECT set_config('client_connection_check_interval', '5000', false) WHERE version() !~* 'windows|mingw|visual c'`,
+].join('; ');
 
 /** Whether the server spreads tables over nodes. */
 const SELECT_IS_DISTRIBUTED = `SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS is_distributed`;
