@@ -81,6 +81,14 @@ const toLines = (content = ''): { table?: string; row?: Record<string, unknown>;
 
 const HERON = '/share/opencode/opencode.db!ses_heron';
 
+it('tells how far it is in files that are given one by one', async () => {
+  const files = ['a', 'b', 'c'].map((name) => join(folder, `${name}.jsonl`));
+  for (const [index, file] of files.entries()) await writeFile(file, 'x'.repeat(10 * (index + 1)));
+  const done: number[] = [];
+  for await (const { consumedInputBytes } of readSessions(files)) done.push(consumedInputBytes);
+  expect(done).toEqual([0, 10, 30]);
+});
+
 describe('a database', () => {
   it('gives each session as NDJSON, with rows as they are', async () => {
     addSession('ses_heron');

@@ -38,7 +38,14 @@ export async function* readSessions(
       if (isStored) seen.add(item.location);
       yield { ...item, consumedInputBytes };
     }
+    consumedInputBytes = Math.max(consumedInputBytes, before + (await measureFile(path)));
   }
+}
+
+/** What has been gone through when a path is done, which its items do not tell; of a folder, its last item does. */
+async function measureFile(path: string): Promise<number> {
+  const stats = await stat(path).catch(() => undefined);
+  return stats?.isFile() ? stats.size : 0;
 }
 
 /**

@@ -1,4 +1,5 @@
-import { type Session, type Turn, toVisible } from '@recount/contract';
+import { type ContentBlock, type Session, type Turn, toVisible } from '@recount/contract';
+import { findAttachmentReference } from '@recount/core';
 
 export interface DocumentLayout {
   /** IANA name. */
@@ -45,6 +46,19 @@ export function toTurnHeading({ kind, message }: Turn, { timeZone, currencyLabel
     .filter(Boolean)
     .map(toLine)
     .join(' · ');
+}
+
+/** What a reader is to know of a result whose text is only the beginning of it; undefined of others. */
+export function toLeftOutNote(
+  agent: string,
+  { attachment, result_text: text }: Pick<ContentBlock, 'attachment' | 'result_text'>,
+): string | undefined {
+  if (attachment !== undefined) {
+    const { path, size_bytes: sizeBytes } = attachment;
+    return toLine(`The whole result, ${sizeBytes.toLocaleString('en-US')} bytes in ${path}, is left out here.`);
+  }
+  const reference = text === null ? undefined : findAttachmentReference(agent, text);
+  return reference && toLine(`The whole result was saved in ${reference.path}, which is not stored.`);
 }
 
 const toLine = (text: string): string => toVisible(text.replace(/\s+/g, ' ').trim());

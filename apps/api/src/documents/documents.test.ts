@@ -101,6 +101,42 @@ const HOSTILE = [
   '<!-- --><![CDATA[ <?php ?>',
 ];
 
+describe('a result that lies in a file beside the transcript', () => {
+  const path = '/home/ada/.claude/projects/-app/0b8f2a51-7c1d-4f0e-9a63-000000000001/tool-results/toolu_<b>.txt';
+  const withResult = (result: Partial<ContentBlock>): SessionDocument => {
+    const document = { ...toDocument('x'), subagents: [] };
+    const use = { block_type: 'tool_use', tool_name: 'Bash', tool_use_id: 'a', tool_input: { command: 'ls' } } as const;
+    const messages = [
+      toMessage('assistant', 1, [use]),
+      toMessage('user', 2, [{ block_type: 'tool_result', tool_result_id: 'a', ...result }]),
+    ];
+    return { ...document, messages };
+  };
+  const result_text = `Output too large (56KB). Full output saved to: ${path.replace('<b>', 'b')}\n\nPreview (first 2KB):\nx`;
+  const attachment = { id: '01', session_id: 's', path: 'tool-results/toolu_<b>.txt', size_bytes: 56_000 };
+
+  it('is said to be left out, and how large it is', () => {
+    const document = withResult({ result_text, attachment });
+    const note = 'The whole result, 56,000 bytes in tool-results/toolu';
+    const html = formatHtmlDocument(document, LAYOUT);
+    expectInert(html);
+    expect(html).toContain(`<p class="end">${note}_&lt;b&gt;.txt, is left out here.</p>`);
+    expect(formatMarkdownDocument(document, LAYOUT)).toContain(`*${note}\\_\\<b\\>.txt, is left out here.*`);
+    const sanitized = sanitizeDocument(document);
+    for (const text of [formatHtmlDocument(sanitized, LAYOUT), JSON.stringify(sanitized)]) {
+      expect(text).not.toContain('toolu_');
+    }
+  });
+
+  it('is said to be missing if nobody brought it', () => {
+    const document = withResult({ result_text });
+    const note = 'The whole result was saved in tool-results/toolu_b.txt, which is not stored.';
+    expect(formatHtmlDocument(document, LAYOUT)).toContain(note);
+    expect(formatMarkdownDocument(document, LAYOUT)).toContain(note.replace('_', '\\_'));
+    expect(formatHtmlDocument(withResult({ result_text: 'x' }), LAYOUT)).not.toContain('The whole result');
+  });
+});
+
 describe('formatHtmlDocument', () => {
   it('lets nothing of a transcript become markup', () => {
     for (const text of HOSTILE) {

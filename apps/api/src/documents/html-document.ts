@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  type ContentBlock,
   describeToolInput,
   type Step,
   type ToolStep,
@@ -9,7 +10,7 @@ import {
   toVisible,
 } from '@recount/contract';
 import { Marked } from 'marked';
-import { type DocumentLayout, toDocumentHeading, toTurnHeading } from './document-words.ts';
+import { type DocumentLayout, toDocumentHeading, toLeftOutNote, toTurnHeading } from './document-words.ts';
 import type { SessionDocument } from './session-document.ts';
 
 const STYLE = `
@@ -75,36 +76,36 @@ function formatSession(document: SessionDocument, layout: DocumentLayout, level:
   return [
     `<h1>${escapeHtml(heading)}</h1>`,
     `<p class="facts">${facts.map(escapeHtml).join(' · ')}</p>`,
-    ...toConversation(document.messages).map((turn) => formatTurn(turn, layout)),
+    ...toConversation(document.messages).map((turn) => formatTurn(turn, layout, document.session.agent)),
     ...(document.isCut ? ['<p class="end">More messages than a document holds: the rest is left out.</p>'] : []),
     ...document.subagents.map((child) => `<section>${formatSession(child, layout, 2)}</section>`),
   ].join('\n');
 }
 
-function formatTurn(turn: Turn, layout: DocumentLayout): string {
+function formatTurn(turn: Turn, layout: DocumentLayout, agent: string): string {
   const { kind, message, steps } = turn;
   return `<article class="${kind}" id="line-${message.line_number}">
 <h2>${escapeHtml(toTurnHeading(turn, layout))}</h2>
-${steps.map(formatStep).join('\n')}
+${steps.map((step) => formatStep(step, agent)).join('\n')}
 </article>`;
 }
 
-function formatStep(step: Step): string {
+function formatStep(step: Step, agent: string): string {
   switch (step.kind) {
     case 'text':
       return formatText(step.block.content_text ?? '');
     case 'thinking':
       return `<details><summary>Thinking</summary>${formatText(step.block.thinking_text ?? '')}</details>`;
     case 'result':
-      return formatPlain(step.block.result_text ?? '');
+      return formatResult(step.block, agent);
     case 'other':
       return `<p class="end">[${escapeHtml(step.block.block_type)}]</p>`;
     case 'tool':
-      return formatTool(step);
+      return formatTool(step, agent);
   }
 }
 
-function formatTool({ use, result }: ToolStep): string {
+function formatTool({ use, result }: ToolStep, agent: string): string {
   const edits = use.tool_kind === 'edit' ? toEdits(use.tool_input) : [];
   const subject = describeToolInput(use.tool_input);
   const isFailed = result?.is_error === true;
@@ -113,7 +114,12 @@ function formatTool({ use, result }: ToolStep): string {
   const line = escapeHtml(subject.replace(/\s+/g, ' ').slice(0, MAX_SUBJECT_LENGTH));
   return `<details${isFailed ? ' class="failed" open' : ''}><summary><b>${escapeHtml(use.tool_name ?? 'tool')}</b>${
     isFailed ? ' (failed)' : ''
-  } <span class="subject">${line}</span></summary>${input}${formatPlain(result?.result_text ?? '')}</details>`;
+  } <span class="subject">${line}</span></summary>${input}${result === undefined ? '' : formatResult(result, agent)}</details>`;
+}
+
+function formatResult(block: ContentBlock, agent: string): string {
+  const note = toLeftOutNote(agent, block);
+  return formatPlain(block.result_text ?? '') + (note === undefined ? '' : `<p class="end">${escapeHtml(note)}</p>`);
 }
 
 const MAX_SUBJECT_LENGTH = 120;

@@ -1,13 +1,18 @@
-import { describeToolInput, type Step, toConversation, toEdits, toVisible } from '@recount/contract';
+import { type ContentBlock, describeToolInput, type Step, toConversation, toEdits, toVisible } from '@recount/contract';
 import { lexer, walkTokens } from 'marked';
-import { type DocumentLayout, toDocumentHeading, toTurnHeading } from './document-words.ts';
+import { type DocumentLayout, toDocumentHeading, toLeftOutNote, toTurnHeading } from './document-words.ts';
 import type { SessionDocument } from './session-document.ts';
 
 /** The conversation as Markdown that renders on a forge; texts of tools stand in fences that they cannot leave. */
 export function formatMarkdownDocument(document: SessionDocument, layout: DocumentLayout): string {
   const { title, facts } = toDocumentHeading(document.session, layout);
   const turns = toConversation(document.messages).map((turn) =>
-    [`## ${escapeLine(toTurnHeading(turn, layout))}`, ...turn.steps.map(toMarkdownStep)].filter(Boolean).join('\n\n'),
+    [
+      `## ${escapeLine(toTurnHeading(turn, layout))}`,
+      ...turn.steps.map((step) => toMarkdownStep(step, document.session.agent)),
+    ]
+      .filter(Boolean)
+      .join('\n\n'),
   );
   const children = document.subagents.map((child) =>
     formatMarkdownDocument(child, layout).replace(/^# /, '# Sub-agent: '),
@@ -19,14 +24,14 @@ export function formatMarkdownDocument(document: SessionDocument, layout: Docume
 /** A heading's text: nothing in it is markup. */
 const escapeLine = (text: string): string => text.replace(/[\\`*_[\]<>#|~]/g, '\\$&');
 
-function toMarkdownStep(step: Step): string {
+function toMarkdownStep(step: Step, agent: string): string {
   switch (step.kind) {
     case 'text':
       return escapeTags(toVisible(step.block.content_text ?? ''));
     case 'thinking':
       return escapeTags(toVisible(step.block.thinking_text ?? '')).replace(/^/gm, '> ');
     case 'result':
-      return toFence(step.block.result_text ?? '');
+      return toResult(step.block, agent);
     case 'other':
       return `*${step.block.block_type}*`;
     case 'tool': {
@@ -37,9 +42,16 @@ function toMarkdownStep(step: Step): string {
         .join('\n');
       const heading = `**${escapeLine(toVisible(use.tool_name ?? 'tool'))}**${result?.is_error === true ? ' (failed)' : ''}`;
       const input = diff === '' ? toFence(describeToolInput(use.tool_input)) : toFence(diff, 'diff');
-      return [heading, input, toFence(result?.result_text ?? '')].filter(Boolean).join('\n\n');
+      return [heading, input, result === undefined ? '' : toResult(result, agent)].filter(Boolean).join('\n\n');
     }
   }
+}
+
+function toResult(block: ContentBlock, agent: string): string {
+  const note = toLeftOutNote(agent, block);
+  return [toFence(block.result_text ?? ''), note === undefined ? '' : `*${escapeLine(note)}*`]
+    .filter(Boolean)
+    .join('\n\n');
 }
 
 const prefix = (text: string, sign: string): string => (text === '' ? '' : text.replace(/^/gm, sign));

@@ -1,6 +1,7 @@
 import type { Message, Session } from '@recount/contract';
 import { type Database, findTranscript } from '@recount/db';
 import { createTranscriptRedactor } from '@recount/ingest/redaction';
+import { addAttachments } from '../paging/add-attachments.ts';
 import { listMessagePage, listSessionPage } from '../paging/pages.ts';
 
 /** A session with its messages, and those of its sub-agents: what HTML, Markdown and JSON are made of. */
@@ -38,7 +39,7 @@ export async function loadSessionDocument(database: Database, request: DocumentR
   const document: SessionDocument = {
     // Title and first prompt would tell of lines that are left out.
     session: isRange ? { ...session, title: null, initial_prompt: null } : session,
-    ...(await loadMessages(database, request, budget)),
+    ...(await loadMessages(database, { ...request, agent: session.agent }, budget)),
     subagents: [],
   };
   if (!request.hasSubagents || isRange) return document;
@@ -49,7 +50,11 @@ export async function loadSessionDocument(database: Database, request: DocumentR
     if (child.session_id === session.session_id) continue;
     const transcript = await findTranscript(database, workspaceId, child.primary_transcript_id);
     if (transcript?.row_set_id == null) continue;
-    const loaded = await loadMessages(database, { workspaceId, rowSetId: transcript.row_set_id }, budget);
+    const loaded = await loadMessages(
+      database,
+      { workspaceId, agent: child.agent, rowSetId: transcript.row_set_id },
+      budget,
+    );
     document.subagents.push({ session: child, ...loaded, subagents: [] });
   }
   return document;
@@ -60,16 +65,17 @@ async function loadMessages(
   {
     workspaceId,
     rowSetId,
+    agent,
     fromLine = 1,
     toLine = Number.POSITIVE_INFINITY,
-  }: Pick<DocumentRequest, 'workspaceId' | 'rowSetId' | 'fromLine' | 'toLine'>,
+  }: Pick<DocumentRequest, 'workspaceId' | 'rowSetId' | 'fromLine' | 'toLine'> & { agent: string },
   budget: { messages: number; textLength: number },
 ): Promise<Pick<SessionDocument, 'messages' | 'isCut'>> {
   const messages: Message[] = [];
   let cursor: string | undefined;
   do {
     const page = await listMessagePage(database, { workspaceId, rowSetId }, { limit: PAGE_LIMIT, cursor });
-    for (const message of page.messages) {
+    for (const message of await addAttachments(database, { workspaceId, agent }, page.messages)) {
       if (message.line_number < fromLine || message.line_number > toLine) continue;
       budget.messages -= 1;
       budget.textLength -= JSON.stringify(message.content_blocks).length;
@@ -122,7 +128,7 @@ export function sanitizeDocument({ session, messages, isCut, subagents }: Sessio
     messages: messages.map((message) => ({
       ...message,
       metadata: {},
-      content_blocks: message.content_blocks.map((block) => ({
+      content_blocks: message.content_blocks.map(({ attachment: _attachment, ...block }) => ({
         ...block,
         metadata: {},
         content_text: toSize(block.content_text),
