@@ -1,5 +1,5 @@
 export { createLocalClock, type LocalClock } from './local-days.ts';
-export { type LedgerRow, type LocalLedger, settleLedger } from './local-ledger.ts';
+export { type LedgerRow, type LocalLedger, type SharedCopy, settleLedger } from './local-ledger.ts';
 export type { FoundFile, ScannedFile, ScanResult, StoredFile } from './scan-files.ts';
 export { scanHistory } from './scan-history.ts';
 export { BLOCK_MS, listBlocks, type UsageBlock } from './usage-blocks.ts';

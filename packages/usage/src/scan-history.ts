@@ -1,8 +1,10 @@
+import { getCompileCacheDir } from 'node:module';
 import { availableParallelism } from 'node:os';
+import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { recallUsage, rememberUsage } from './remembered-usage.ts';
 import { type FoundFile, type ScanResult, type StoredFile, scanFiles, scanStored } from './scan-files.ts';
-import type { ScanJob } from './scan-worker.ts';
+import type { ScanJob } from './scan-job.ts';
 import { createUsageColumns } from './usage-columns.ts';
 
 interface ScanHistoryOptions {
@@ -17,10 +19,10 @@ const MAX_THREADS = 4;
 /** Less than this is scanned before another thread has started. */
 const BYTES_PER_THREAD = 12 * 1024 * 1024;
 /**
- * Lines that are parsed die young: in a young generation of this size, few of them live to see a collection, which saves a
- * tenth of the time.
+ * Lines that are parsed die young: in a young generation of this size, few of them live to see a collection. A larger one takes more
+ * memory than it saves time.
  */
-const YOUNG_GENERATION_MB = 24;
+const YOUNG_GENERATION_MB = 12;
 
 /** The usage in all files, and in sessions of databases: as it is remembered of what has not changed, read of the rest. */
 export async function scanHistory(
@@ -46,10 +48,13 @@ const isStored = (file: FoundFile | StoredFile): file is StoredFile => file.vers
 async function scanAll(files: readonly FoundFile[], threads: number | undefined): Promise<ScanResult[]> {
   const totalBytes = files.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   const wanted = threads ?? Math.min(MAX_THREADS, availableParallelism(), Math.ceil(totalBytes / BYTES_PER_THREAD));
+  const compileCache = getCompileCacheDir();
   // The longest first, so that no thread begins with one when the others are done.
   const job: ScanJob = {
     files: files.toSorted((one, other) => other.sizeBytes - one.sizeBytes),
     counter: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+    // Below it is a folder for each version of Node.
+    compileCacheDirectory: compileCache && dirname(compileCache),
   };
   const taken = new Int32Array(job.counter);
   const others = Array.from({ length: Math.max(0, wanted - 1) }, () => scanInThread(job));

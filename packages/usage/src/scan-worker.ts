@@ -1,17 +1,8 @@
-import { parentPort, workerData } from 'node:worker_threads';
-import { type FoundFile, scanFiles } from './scan-files.ts';
+import { enableCompileCache } from 'node:module';
+import { workerData } from 'node:worker_threads';
+import type { ScanJob } from './scan-job.ts';
 
-/** What a thread works on: it takes one file after another, by a counter that all threads share. */
-export interface ScanJob {
-  files: readonly FoundFile[];
-  counter: SharedArrayBuffer;
-}
-
-const { files, counter } = workerData as ScanJob;
-const taken = new Int32Array(counter);
-const result = await scanFiles(files, () => Atomics.add(taken, 0, 1));
-const { figures, names, timesMs, reportedCostsUsd, flags } = result.columns;
-parentPort?.postMessage(
-  result,
-  [figures, names, timesMs, reportedCostsUsd, flags].map(({ buffer }) => buffer as ArrayBuffer),
-);
+const { compileCacheDirectory } = workerData as ScanJob;
+// That of the process is not a thread's: it would compile all anew.
+if (compileCacheDirectory !== undefined) enableCompileCache(compileCacheDirectory);
+await import('./scan-job.ts');

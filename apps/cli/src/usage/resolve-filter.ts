@@ -1,6 +1,6 @@
 import { AGENTS } from '@recount/core';
 import { matchName } from '@recount/db/match-name';
-import type { LocalLedger, UsageFilter } from '@recount/usage';
+import type { LocalLedger, SharedCopy, UsageFilter } from '@recount/usage';
 import { UsageError } from '../cli-error.ts';
 import { toRangeNote } from '../report/range-note.ts';
 
@@ -14,10 +14,14 @@ export function resolveFilter(
   { rows, shared }: Pick<LocalLedger, 'rows' | 'shared'>,
   filter: UsageFilter,
 ): UsageFilter {
-  const all = [...rows, ...shared];
-  const resolve = (what: string, wanted: string | undefined, known: readonly (string | null)[]): string | undefined => {
+  const resolve = (
+    what: string,
+    wanted: string | undefined,
+    nameOf: (copy: SharedCopy) => string | null,
+    others: readonly string[] = [],
+  ): string | undefined => {
     if (wanted === undefined) return undefined;
-    const names = [...new Set(known)].filter((name) => name !== null);
+    const names = [...new Set([...[...rows, ...shared].map(nameOf), ...others])].filter((name) => name !== null);
     const match = matchName(wanted, names);
     if (match.kind === 'one') return match.name;
     if (match.kind === 'several') {
@@ -34,22 +38,15 @@ export function resolveFilter(
   };
   return {
     ...filter,
-    agent: resolve('agent', filter.agent, [...all.map(({ agent }) => agent), ...AGENTS.map(({ id }) => id)]),
-    project: resolve(
-      'project',
-      filter.project,
-      all.map(({ project }) => project),
+    agent: resolve(
+      'agent',
+      filter.agent,
+      ({ agent }) => agent,
+      AGENTS.map(({ id }) => id),
     ),
-    model: resolve(
-      'model',
-      filter.model,
-      all.map(({ model }) => model),
-    ),
-    session: resolve(
-      'session',
-      filter.session,
-      all.map(({ sessionId }) => sessionId),
-    ),
+    project: resolve('project', filter.project, ({ project }) => project),
+    model: resolve('model', filter.model, ({ model }) => model),
+    session: resolve('session', filter.session, ({ sessionId }) => sessionId),
   };
 }
 
