@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/src/longest-first.ts';
 
 const files = (suffix: string) => [`{packages,apps,bench,test,scripts}/**/*.${suffix}`];
 
@@ -25,8 +26,9 @@ const replacingModules = [
 
 export default defineConfig({
   test: {
-    // Tests of whole programs wait half of the time: three at once also on two cores.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // Tests of whole programs wait half of the time: four at once also on two cores.
+    maxWorkers: Math.max(4, availableParallelism() - 1),
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -34,6 +36,9 @@ export default defineConfig({
           // They import much the same modules: a worker loads each once for all its files.
           pool: 'threads',
           isolate: false,
+          // They wait for nothing. Projects whose numbers of workers differ run one after the other.
+          maxWorkers: Math.max(2, availableParallelism() - 1),
+          sequence: { groupOrder: 1 },
           setupFiles,
           expect,
           testTimeout,

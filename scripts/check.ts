@@ -1,14 +1,13 @@
 import { parseArgs } from 'node:util';
-import { type CheckResult, checks } from './checks.ts';
+import { type CheckResult, checkNames, selectChecks } from './checks.ts';
 import { createCommandRunner } from './run-command.ts';
 
 const root = `${import.meta.dirname}/..`;
-const checkNames = checks.map((check) => check.name);
 const interruptedExitCode = 130;
 
 const help = `Usage: node scripts/check.ts [--only NAME,NAME]
 
-Runs every check, also after one that failed, and exits with 1 where any failed.
+Runs every check, also after one that failed, and exits with 1 if any failed.
 
   --only NAME,NAME  run only these of: ${checkNames.join(', ')}
   --help            print this text
@@ -19,7 +18,7 @@ interface FinishedCheck extends CheckResult {
   durationMs: number;
 }
 
-function parseNames(only: string | undefined): string[] {
+function parseNames(only: string | undefined): readonly string[] {
   if (only === undefined) return checkNames;
   const names = only.split(',').map((name) => name.trim());
   const unknown = names.filter((name) => !checkNames.includes(name));
@@ -33,7 +32,7 @@ const toSeconds = (durationMs: number) => `${(durationMs / 1_000).toFixed(1)} s`
 function toSummaryLine({ name, durationMs, passed, failed, skipped }: FinishedCheck): string {
   const verdict = failed > 0 ? 'FAILED' : 'passed';
   const counts = `${passed} passed, ${failed} failed, ${skipped} skipped`;
-  return `${verdict}  ${name.padEnd(12)} ${toSeconds(durationMs).padStart(8)}  ${counts}`;
+  return `${verdict}  ${name.padEnd(15)} ${toSeconds(durationMs).padStart(8)}  ${counts}`;
 }
 
 const toFailureLines = ({ failures = [] }: FinishedCheck) => failures.map((failure) => `FAILED  ${failure}\n`);
@@ -44,11 +43,11 @@ function toClosingLine(finished: FinishedCheck[]): string {
   return `${sum('passed')} passed, ${sum('failed')} failed${skipped}`;
 }
 
-async function runChecks(names: string[], interruption: AbortSignal): Promise<FinishedCheck[]> {
+async function runChecks(names: readonly string[], interruption: AbortSignal): Promise<FinishedCheck[]> {
   const deps = { root, runCommand: createCommandRunner({ directory: root, interruption }) };
   const finished: FinishedCheck[] = [];
-  for (const check of checks) {
-    if (!names.includes(check.name) || interruption.aborted) continue;
+  for (const check of selectChecks(names)) {
+    if (interruption.aborted) continue;
     console.log(`\n== ${check.name}: ${check.title}`);
     const startMs = performance.now();
     const result = await check.run(deps);

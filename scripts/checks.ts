@@ -78,27 +78,34 @@ function listFailures(report: VitestReport, root: string): string[] {
   });
 }
 
-async function readVitestReport(path: string, root: string): Promise<CheckResult> {
-  const report = JSON.parse(await readFile(path, 'utf8')) as VitestReport;
-  return {
-    passed: report.numPassedTests,
-    failed: report.numFailedTests,
-    skipped: report.numPendingTests + report.numTodoTests,
-    failures: listFailures(report, root),
-  };
+const toVitestResult = (report: VitestReport, root: string): CheckResult => ({
+  passed: report.numPassedTests,
+  failed: report.numFailedTests,
+  skipped: report.numPendingTests + report.numTodoTests,
+  failures: listFailures(report, root),
+});
+
+/** The kinds, e.g. `e2e`, of which no test was executed. */
+function listUnexecuted(report: VitestReport, kinds: readonly string[]): string[] {
+  const executed = report.testResults.filter(({ assertionResults }) =>
+    assertionResults.some(({ status }) => status === 'passed' || status === 'failed'),
+  );
+  const executedKinds = new Set(executed.map(({ name }) => /\.(integration|e2e)\.test\./.exec(name)?.[1] ?? 'unit'));
+  return kinds.filter((kind) => !executedKinds.has(kind));
 }
 
-/** A run that fails outside its tests, say in an import, counts as one failure, and so does one that executes no test. */
-async function runVitest({ root, runCommand }: CheckDeps, project: string): Promise<CheckResult> {
+/** A run that fails outside its tests, say in an import, counts as one failure, and so does one that executes no test of a kind. */
+async function runVitest({ root, runCommand }: CheckDeps, kinds: readonly string[]): Promise<CheckResult> {
   const directory = await mkdtemp(join(tmpdir(), 'recount-check-'));
   const reportPath = join(directory, 'report.json');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
-    const exitCode = await runCommand('vitest', ['run', '--project', project, ...reporters]);
-    const result = await readVitestReport(reportPath, resolve(root));
-    const executed = result.passed + result.failed;
-    if (executed === 0) console.error(`no test was executed in the project ${project}`);
-    return exitCode === 0 && executed > 0 ? result : { ...result, failed: Math.max(result.failed, 1) };
+    const exitCode = await runCommand('vitest', ['run', ...toProjectOptions(kinds), ...reporters]);
+    const report = JSON.parse(await readFile(reportPath, 'utf8')) as VitestReport;
+    const result = toVitestResult(report, resolve(root));
+    const unexecuted = listUnexecuted(report, kinds);
+    for (const kind of unexecuted) console.error(`no ${kind} test was executed`);
+    return exitCode === 0 && unexecuted.length === 0 ? result : { ...result, failed: Math.max(result.failed, 1) };
   } catch (error) {
     console.error(`vitest left no report: ${(error as Error).message}`);
     return toResult(false);
@@ -107,12 +114,17 @@ async function runVitest({ root, runCommand }: CheckDeps, project: string): Prom
   }
 }
 
-function tests(name: string, project: string): Check {
-  return { name, title: `vitest run --project ${project}`, run: (deps) => runVitest(deps, project) };
+/** The project `integration-alone` is of the kind `integration`. */
+const toProjectOptions = (kinds: readonly string[]): string[] =>
+  kinds.flatMap((kind) => ['--project', kind === 'integration' ? 'integration*' : kind]);
+
+function tests(...kinds: string[]): Check {
+  const title = ['vitest run', ...toProjectOptions(kinds)].join(' ');
+  return { name: kinds.join('+'), title, run: (deps) => runVitest(deps, kinds) };
 }
 
 /** In the order in which they run: the quick ones first. */
-export const checks: readonly Check[] = [
+const checks: readonly Check[] = [
   command('format', 'biome', 'format', '.'),
   command('lint', 'biome', 'lint', '--error-on-warnings', '.'),
   command('types', 'turbo', 'run', 'check-types', '--output-logs=errors-only'),
@@ -121,7 +133,19 @@ export const checks: readonly Check[] = [
   command('unused', 'knip', '--no-config-hints'),
   { name: 'lockfile', title: 'pnpm-lock.yaml names no host', run: checkLockfile },
   { name: 'audit', title: 'pnpm audit --prod', run: async ({ root }) => toResult(await auditDependencies(root)) },
-  tests('unit', 'unit'),
-  tests('integration', 'integration*'),
-  tests('e2e', 'e2e'),
+  tests('unit'),
+  tests('integration'),
+  tests('e2e'),
 ];
+
+export const checkNames: readonly string[] = checks.map(({ name }) => name);
+
+/** Both wait half of the time for the programs that they test: in one run, each kind works while the other waits. */
+const RUN_TOGETHER = ['integration', 'e2e'];
+
+/** The checks of these names, in the order in which they run. */
+export function selectChecks(names: readonly string[]): Check[] {
+  const selected = checks.filter(({ name }) => names.includes(name));
+  if (!RUN_TOGETHER.every((name) => names.includes(name))) return selected;
+  return [...selected.filter(({ name }) => !RUN_TOGETHER.includes(name)), tests(...RUN_TOGETHER)];
+}

@@ -19,7 +19,19 @@ interface FakeFile {
   assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
 }
 
-function writeReport(counts: Record<string, number>, testResults: FakeFile[] = []): string {
+/** A file of each of the kinds, with a test that passed. */
+const toFiles = (...kinds: ('unit' | 'integration' | 'e2e')[]): FakeFile[] =>
+  kinds.map((kind) => ({
+    name: kind === 'unit' ? '/elsewhere/a.test.ts' : `/elsewhere/a.${kind}.test.ts`,
+    status: 'passed',
+    message: '',
+    assertionResults: [{ status: 'passed', fullName: 'is there', failureMessages: [] }],
+  }));
+
+function writeReport(
+  counts: Record<string, number>,
+  testResults: FakeFile[] = toFiles('unit', 'integration', 'e2e'),
+): string {
   const none = { numPassedTests: 0, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 };
   return `cat > "$report" <<'END'\n${JSON.stringify({ ...none, ...counts, testResults })}\nEND\n`;
 }
@@ -73,10 +85,24 @@ test('goes on after a failure and names what was skipped', async () => {
 
 test.each([
   ['fails outside its tests', `${writeReport({ numPassedTests: 5, numFailedTests: 0 })}exit 1`, '5 passed, 1 failed'],
-  ['executes no test', writeReport({ numPassedTests: 0, numPendingTests: 2 }), '0 passed, 1 failed, 2 skipped'],
+  ['executes no test', writeReport({ numPassedTests: 0, numPendingTests: 2 }, []), '0 passed, 1 failed, 2 skipped'],
   ['leaves no report', 'exit 0', '0 passed, 1 failed'],
 ])('fails where vitest %s', async (_name, vitest, closingLine) => {
   expect(await check({ programs: { vitest } }, 'e2e')).toMatchObject({ exitCode: 1, closingLine });
+});
+
+test('runs tests of whole programs together, and fails if one of both kinds was not executed', async () => {
+  const both = `echo "given: $*"\n${writeReport({ numPassedTests: 2 }, toFiles('integration', 'e2e'))}`;
+  const passed = await check({ programs: { vitest: both } }, 'e2e,integration');
+  expect(passed).toMatchObject({ exitCode: 0, closingLine: '2 passed, 0 failed' });
+  expect(passed.output.match(/given: .*/g)).toEqual([
+    expect.stringContaining('run --project integration* --project e2e --reporter'),
+  ]);
+  expect(passed.output).toMatch(/^passed {2}integration\+e2e +\d+\.\d s {2}2 passed/m);
+  const one = writeReport({ numPassedTests: 1 }, toFiles('e2e'));
+  const failed = await check({ programs: { vitest: one } }, 'integration,e2e');
+  expect(failed).toMatchObject({ exitCode: 1, closingLine: '1 passed, 1 failed' });
+  expect(failed.errors).toContain('no integration test was executed');
 });
 
 test('ends with what failed in tests, without the frames of others', async () => {

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { dropDatabase } from '@recount/local-postgres';
 import { expect, onTestFinished, test } from 'vitest';
-import { startEmbeddedPostgres } from './embedded-postgres.ts';
+import { PARENTS, startEmbeddedPostgres } from './embedded-postgres.ts';
 
 test('the server of a killed test run is stopped and removed by the next run', async () => {
   const moduleUrl = pathToFileURL(join(import.meta.dirname, 'embedded-postgres.ts')).href;
@@ -24,7 +23,7 @@ test('the server of a killed test run is stopped and removed by the next run', a
   const server = await startEmbeddedPostgres();
   onTestFinished(() => server.stop());
   await expect(ping()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-  const directories = await readdir(tmpdir());
+  const directories = (await Promise.all(PARENTS.map((parent) => readdir(parent).catch(() => [])))).flat();
   expect(directories).not.toContainEqual(expect.stringContaining(`recount-test-postgres-${killed.pid}-`));
   expect(directories).toContainEqual(expect.stringContaining(`recount-test-postgres-${process.pid}-`));
 });
