@@ -43,12 +43,20 @@ function toHookCommandFile(folder: SpoolFolder, sender: SenderCommand): string {
   const [program, ...commandArguments] = sender;
   const script = [
     "const{readFileSync:r,writeFileSync:w}=require('fs');",
-    `try{w(${JSON.stringify(folder.queue)}+'/'+process.pid+'-'+Date.now()+'.json',r(0).subarray(0,${MAX_NOTE_BYTES}))}catch{}`,
-    `try{require('child_process').spawn(${JSON.stringify(program)},${JSON.stringify(commandArguments)},`,
+    `try{w(${toAsciiJson(folder.queue)}+'/'+process.pid+'-'+Date.now()+'.json',r(0).subarray(0,${MAX_NOTE_BYTES}))}catch{}`,
+    `try{require('child_process').spawn(process.execPath,${toAsciiJson(commandArguments)},`,
     `{detached:true,stdio:'ignore',windowsHide:true}).unref()}catch{}`,
   ].join('');
-  return `@echo off\r\n"${program}" -e "${script.replaceAll('"', '\\"')}"\r\nexit /b 0\r\n`;
+  // Without it, cmd reads the file in the code page of the console.
+  const codePage = isAscii(program) ? '' : 'chcp 65001 >nul\r\n';
+  return `@echo off\r\n${codePage}"${program}" -e "${script.replaceAll('"', '\\"')}"\r\nexit /b 0\r\n`;
 }
+
+const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
+
+/** JSON that every code page reads alike: names of users may have any letters. */
+const toAsciiJson = (value: unknown): string =>
+  JSON.stringify(value).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** Where the program lies: the same for every version, as Codex has its user approve each change of a hook's command. */
 const toHookPath = (folder: SpoolFolder, platform: string): string =>

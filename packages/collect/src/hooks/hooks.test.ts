@@ -120,6 +120,20 @@ describe('hooks in settings files', () => {
   );
 });
 
+describe('the program that hooks call on Windows', () => {
+  it('is the same in every code page, whatever the user is called', async () => {
+    const folder = toSpoolFolder(join(home, 'José 山田'));
+    const program = 'C:\\Program Files\\nodejs\\node.exe';
+    const path = await writeHookProgram(folder, [program, 'C:\\Users\\José\\recount.mjs', 'send'], 'win32');
+    const text = await readFile(path, 'utf8');
+    expect(text).toMatch(/^[\x20-\x7e\r\n]*$/);
+    expect(text).toContain('Jos\\u00e9 \\u5c71\\u7530');
+    expect(text).not.toContain('chcp');
+    const own = await writeHookProgram(folder, ['C:\\Users\\José\\node.exe', 'x.mjs'], 'win32');
+    expect(await readFile(own, 'utf8')).toMatch(/^@echo off\r\nchcp 65001 >nul\r\n"C:\\Users\\José\\node\.exe" -e /);
+  });
+});
+
 describe.skipIf(process.platform === 'win32')('the program that hooks call', () => {
   const fire = (path: string, input: string) => spawnSync('sh', ['-c', path], { input, encoding: 'utf8' });
 
