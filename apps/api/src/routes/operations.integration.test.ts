@@ -105,8 +105,8 @@ describe('metrics', () => {
       await searched.work();
       await searched.database.pool.query(`
         UPDATE recount.search_index_state SET waiting_since = now() - interval '1 hour',
-          failure_count = CASE session_id WHEN 'failing' THEN 1 ELSE 0 END,
-          indexed_at = CASE session_id WHEN 'indexed' THEN timestamptz '2026-01-01Z' END`);
+          failure_count = CASE WHEN session_id = 'failing' THEN 1 ELSE 0 END,
+          indexed_at = CASE WHEN session_id = 'indexed' THEN timestamptz '2026-01-01Z' END`);
       const metrics = await searched.readMetrics();
       expect(metrics).toContain('recount_search_sessions{state="waiting"} 2\n');
       expect(metrics).toContain('recount_search_sessions{state="failing"} 1\n');
