@@ -78,7 +78,11 @@ const REPORTS: Record<string, Read> = {
 export async function* measureReports(pool: DatabasePool): AsyncGenerator<ReportCosts> {
   const request = { timeZone: 'Europe/Berlin', subagents: 'include' as const };
   const year = await resolveReportFilter(pool.database, FLEET_WORKSPACE, request);
-  const month = await resolveReportFilter(pool.database, FLEET_WORKSPACE, { ...request, from: '2026-05-02' });
+  const month = await resolveReportFilter(pool.database, FLEET_WORKSPACE, {
+    ...request,
+    from: '2026-05-02',
+    to: '2026-06-01',
+  });
   for (const [report, read] of Object.entries(REPORTS)) {
     const ask = (filter: ReportFilter) =>
       measure(pool, () => withReportSnapshot(pool, (snapshot) => read(snapshot, filter)));

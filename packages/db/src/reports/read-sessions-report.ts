@@ -88,15 +88,33 @@ function toActiveTime(workspaceId: string, idleThresholdMs: number): SQL {
     ) AS gap)`;
 }
 
+const MAX_LOOKED_UP_MS = 100 * 24 * 60 * 60_000;
+
+/** Whether sessions that begin within the filter's time are so few that their rows are looked up, not those of all sessions summed up. */
+const isShort = ({ from, to }: ReportFilter): boolean =>
+  from !== null && (to === null ? Date.now() : Date.parse(to)) - Date.parse(from) <= MAX_LOOKED_UP_MS;
+
+/** Own usage of the sessions `f`, for a FROM: null where they have none. */
+function joinOwnUsage(filter: ReportFilter): SQL {
+  const sums = sql`sum(cost_units) AS cost_units, sum(responses) AS responses, sum(unpriced_responses) AS unpriced`;
+  if (isShort(filter)) {
+    return sql`
+    LEFT JOIN LATERAL (
+      SELECT ${sums} FROM recount.usage_day_rollup AS u
+      WHERE u.workspace_id = ${toHiddenWorkspace(filter.workspaceId)} AND u.session_id = f.session_id AND NOT u.is_shared
+      OFFSET 0
+    ) AS own ON true`;
+  }
+  return sql`
+    LEFT JOIN (
+      SELECT session_id, ${sums} FROM recount.usage_day_rollup
+      WHERE workspace_id = ${filter.workspaceId} AND NOT is_shared GROUP BY session_id
+    ) AS own ON own.session_id = f.session_id`;
+}
+
 const toPart = (filter: ReportFilter, activeTime: SQL): GroupPart => ({
   source: SESSION_SOURCE,
-  table: sql`recount.sessions AS f
-    LEFT JOIN (
-      SELECT session_id, sum(cost_units) AS cost_units, sum(responses) AS responses,
-        sum(unpriced_responses) AS unpriced
-      FROM recount.usage_day_rollup
-      WHERE workspace_id = ${filter.workspaceId} AND NOT is_shared GROUP BY session_id
-    ) AS own ON own.session_id = f.session_id`,
+  table: sql`recount.sessions AS f ${joinOwnUsage(filter)}`,
   columns: {
     prompts: sql`f.prompt_count`,
     turns: sql`f.turn_count`,
