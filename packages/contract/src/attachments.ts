@@ -34,8 +34,10 @@ export const attachmentSchema = z
         '`tool_result`: the whole of a result that the transcript has the beginning of. `subagent`: facts about a sub-agent. `workflow`: script, state or journal of a workflow.',
       ),
     size_bytes: countField,
-    sha256: sha256Field.describe('Of what was uploaded, hex'),
-    stored_sha256: sha256Field.nullable().describe('Of the stored bytes, if secrets were taken out of them; else null'),
+    sha256: sha256Field.describe('SHA-256 of what was uploaded, hex'),
+    stored_sha256: sha256Field
+      .nullable()
+      .describe('SHA-256 of the stored bytes, if secrets were taken out of them; else null'),
     modified_at: timestampField.describe(
       'When the file was written, by its machine’s clock; never later than it was received',
     ),

@@ -60,7 +60,9 @@ export const liveHeadersSchema = z.object({
   'content-digest': z
     .string()
     .optional()
-    .describe(`Of the body (RFC 9530), which is then stored as a whole and has ${MAX_LIVE_CHUNK_BYTES} bytes at most`),
+    .describe(
+      `Digest of the body (RFC 9530), which is then stored as a whole and has ${MAX_LIVE_CHUNK_BYTES} bytes at most`,
+    ),
   'recount-exit-code': z.coerce
     .number()
     .int()

@@ -56,19 +56,19 @@ export const continuationHeadersSchema = z.looseObject({
 /** As a client writes it. */
 export type UploadQuery = z.input<typeof uploadQuerySchema>;
 
-const digestField = 'e.g. `sha-256=:…:`; also sha-512. Where it is wrong, nothing is kept';
+const digestField = 'e.g. `sha-256=:…:`; also sha-512. If it is wrong, nothing is kept';
 
 /** In lower case, as Node gives them. Checked as they come, not by this schema. */
 export const uploadHeadersSchema = z.looseObject({
   'content-digest': z
     .string()
     .optional()
-    .describe(`Of the body as it is sent, before Content-Encoding is undone (RFC 9530), ${digestField}`),
+    .describe(`Digest of the body as it is sent, before Content-Encoding is undone (RFC 9530), ${digestField}`),
   'repr-digest': z.string().optional().describe('As Content-Digest, and over the same bytes'),
   'unencoded-digest': z
     .string()
     .optional()
-    .describe(`Of the transcript, after Content-Encoding was undone, ${digestField}`),
+    .describe(`Digest of the transcript, after Content-Encoding was undone, ${digestField}`),
   'x-amz-checksum-sha256': z.string().optional().describe('Checksum of the body as it is sent, in base64'),
 });
 

@@ -43,7 +43,7 @@ const uploadSchema = {
   description: [
     'Large tool results, facts about sub-agents, scripts and journals of workflows: the body is the file, and `path` its place in the folder of the session,',
     'which need not be there yet. When the answer is 200 or 201, it is stored for good. The same again adds nothing, so it is safe to repeat.',
-    'Of each uploader the latest state of a file is kept, by `modified_at`, whatever the order in which they come; nobody replaces what somebody else brought.',
+    'The latest state of a file that each uploader sent is kept, by `modified_at`, whatever the order in which they come; nobody replaces what somebody else brought.',
     'Digests and encodings as with transcripts.',
   ].join(' '),
   tags: ['sessions'],

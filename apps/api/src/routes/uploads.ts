@@ -147,7 +147,7 @@ async function handleSingle(
   reply: FastifyReply,
 ) {
   if (/^multipart\//i.test(request.headers['content-type'] ?? '')) {
-    throw new ProblemError('unsupported-media-type', 'Of the multipart types, only multipart/form-data is accepted');
+    throw new ProblemError('unsupported-media-type', 'multipart/form-data is the only multipart type that is accepted');
   }
   const encoding = parseContentEncoding(request.headers['content-encoding']);
   const digests = parseDigests(request.headers);

@@ -78,7 +78,7 @@ export const AUTHORIZATION_TABLE: Readonly<Record<string, StatusRow>> = {
   'POST /v1/workspaces': [401, 401, 401, 401, 403, 403, 403, 403],
   'PUT /v1/workspaces/{workspace_id}/name': [401, 401, 401, 401, 403, 403, 403, 403],
   'GET /v1/checks': [401, 401, 401, 401, 403, 403, 200, 200],
-  // Of all workspaces.
+  // It examines all workspaces, which operators alone may do.
   'POST /v1/checks': [401, 401, 401, 401, 403, 403, 403, 403],
   'GET /v1/keys': [401, 401, 401, 401, 403, 403, 200, 200],
   'POST /v1/keys': [401, 401, 401, 401, 403, 403, 201, 201],

@@ -16,7 +16,7 @@ export interface SessionOrigin {
   person: string | null;
 }
 
-/** Of zlib's levels, the fastest that compresses as transcripts need: a fifth of their size. */
+/** The fastest of zlib's levels that compresses transcripts well enough, to a fifth of their size. */
 const ZSTD_LEVEL = 3;
 const CONTENT_TYPE = 'application/x-ndjson';
 
@@ -37,7 +37,7 @@ export function createSessionTarget(client: ApiClient, { machine, person }: Sess
       headers: {
         'content-type': CONTENT_TYPE,
         'content-encoding': encoding ?? 'zstd',
-        // Of a compressed file, the digest is that of the bytes that are sent.
+        // For a compressed file, the digest is that of the bytes that are sent.
         [encoding === undefined ? 'unencoded-digest' : 'content-digest']: digest,
       },
       body: encoding === undefined ? compress(open(0)) : open(0),

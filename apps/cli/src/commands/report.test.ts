@@ -64,8 +64,10 @@ describe('recount report', () => {
   });
 
   it('tells that the breakdown is cut at the limit', async () => {
-    expect((await run(['weekly', '--breakdown'], toUsageReport({ truncated: true }))).err).toContain('Of the models');
-    expect((await run(['weekly', '--breakdown'])).err).not.toContain('Of the models');
+    expect((await run(['weekly', '--breakdown'], toUsageReport({ truncated: true }))).err).toContain(
+      'models in all are shown',
+    );
+    expect((await run(['weekly', '--breakdown'])).err).not.toContain('models in all are shown');
   });
 
   it('counts sub-agents as sessions only where that is asked for', async () => {

@@ -141,7 +141,7 @@ async function showTable(
     for (const line of formatSessionsSummary(answer as unknown as SessionsReport, maxWidth)) write(line);
   }
   const caveats = toCaveatLines(kind, answer, details);
-  // Of what is piped on, only the table; the caveats are for whoever runs the command.
+  // Only the table is piped on; the caveats are for whoever runs the command.
   if (caveats.length > 0) note(context, '');
   for (const caveat of caveats) {
     for (const line of wrapToWidth(caveat, toPrintWidth({ ...context, stdout: context.stderr }))) {

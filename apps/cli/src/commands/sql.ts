@@ -125,7 +125,7 @@ async function runQuery(
     const result = await pool.query<unknown[]>({ text: query, rowMode: 'array' }).catch(({ message }: Error) => {
       throw new CliError(`Postgres: ${message}`);
     });
-    // Of several statements, the last one that gives rows.
+    // If there are several statements, the last one that gives rows.
     const shown = [result].flat().findLast(({ fields }) => fields?.length > 0);
     const names = toUniqueNames(shown?.fields.map(({ name }) => name) ?? []);
     const rows = shown?.rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]]))) ?? [];

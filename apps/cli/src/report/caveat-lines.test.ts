@@ -38,7 +38,7 @@ describe('toCaveatLines', () => {
 
   it('tells that models are missing, also where all rows are there', () => {
     const details = toUsageReport({ truncated: true }) as never;
-    const line = 'Of the models only the first 2 in all are shown; --limit shows more.';
+    const line = 'Only the first 2 models in all are shown; --limit shows more.';
     expect(toCaveatLines(usage, toUsageReport() as never, details)).toEqual([line]);
     expect(toCaveatLines(usage, toUsageReport() as never, toUsageReport() as never)).toEqual([]);
   });

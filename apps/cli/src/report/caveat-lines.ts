@@ -27,9 +27,7 @@ export function toCaveatLines(
   const lines = toAgreementLines({ filters, totals, currency_label, usage });
   if (truncated) lines.push(`${toTruncationLine({ rows })} The totals are of all.`);
   if (details?.truncated) {
-    lines.push(
-      `Of the models only the first ${formatCount(details.rows.length)} in all are shown; --limit shows more.`,
-    );
+    lines.push(`Only the first ${formatCount(details.rows.length)} models in all are shown; --limit shows more.`);
   }
   if (!columns.some(({ format }) => isMoney(format))) return lines;
   if (unfinalised.responses > 0) {

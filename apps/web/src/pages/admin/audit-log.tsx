@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { get } from '../../api/client.ts';
 import { Time } from '../../ui/figures.tsx';
 import { Answered } from '../../ui/states.tsx';
+import { WideTable } from './wide-table.tsx';
 
 const PAGE_ROWS = 100;
 const SHOWN_SUBJECTS = 5;
@@ -22,39 +23,26 @@ export function AuditLog(): ReactNode {
       <h2 id="audit">Audit log</h2>
       <Answered of={list}>
         {({ pages }) => (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label="Audit log">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th scope="col">When</th>
-                  <th scope="col">Who</th>
-                  <th scope="col">What</th>
-                  <th scope="col">Of</th>
-                  <th scope="col">Details</th>
+          <WideTable label="Audit log" columns={['When', 'Who', 'What', 'Of', 'Details']}>
+            {pages
+              .flatMap(({ entries }) => entries)
+              .map(({ id, at, actor, action, subjects, details }) => (
+                <tr key={id}>
+                  <td>
+                    <Time iso={at} />
+                  </td>
+                  <td>{actor}</td>
+                  <td>{action}</td>
+                  <td>
+                    {subjects.slice(0, SHOWN_SUBJECTS).join(', ')}
+                    {subjects.length > SHOWN_SUBJECTS && ` and ${subjects.length - SHOWN_SUBJECTS} more`}
+                  </td>
+                  <td>
+                    <code>{JSON.stringify(details)}</code>
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {pages
-                  .flatMap(({ entries }) => entries)
-                  .map(({ id, at, actor, action, subjects, details }) => (
-                    <tr key={id}>
-                      <td>
-                        <Time iso={at} />
-                      </td>
-                      <td>{actor}</td>
-                      <td>{action}</td>
-                      <td>
-                        {subjects.slice(0, SHOWN_SUBJECTS).join(', ')}
-                        {subjects.length > SHOWN_SUBJECTS && ` and ${subjects.length - SHOWN_SUBJECTS} more`}
-                      </td>
-                      <td>
-                        <code>{JSON.stringify(details)}</code>
-                      </td>
-                    </tr>
-                  ))}
-              </tbody>
-            </table>
-          </div>
+              ))}
+          </WideTable>
         )}
       </Answered>
       {list.hasNextPage && (

@@ -8,6 +8,7 @@ import { Modal } from '../../ui/modal.tsx';
 import { ShownOnce } from '../../ui/shown-once.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
 import { NewMachine } from './new-machine.tsx';
+import { WideTable } from './wide-table.tsx';
 
 type Key = ApiKeyList['keys'][number];
 type Scope = ApiKeyRequest['scopes'][number];
@@ -138,47 +139,34 @@ function KeyTable({
   ask: (asked: Asked) => void;
 }): ReactNode {
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="API keys">
-      <table className="plain-table">
-        <thead>
-          <tr>
-            {HEADS.map((head) => (
-              <th key={head} scope="col">
-                {head}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((key) => (
-            <tr key={key.id}>
-              <td title={key.id}>
-                {key.name} {key.id === ownId && <span className="tag">yours</span>}
-              </td>
-              <td>
-                <code>{key.hint}</code>
-              </td>
-              <td>{key.scopes.join(', ')}</td>
-              <td>{key.person ?? <span className="muted">the upload says</span>}</td>
-              <td>
-                <Time iso={key.created_at} />
-              </td>
-              <td>
-                <Time iso={key.last_used_at} />
-              </td>
-              <td>{key.expires_at === null ? 'never' : <Time iso={key.expires_at} />}</td>
-              <td>
-                {key.revoked_at === null ? (
-                  <KeyActions apiKey={key} isOwn={key.id === ownId} ask={ask} />
-                ) : (
-                  <span className="tag error">revoked</span>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <WideTable label="API keys" columns={HEADS}>
+      {keys.map((key) => (
+        <tr key={key.id}>
+          <td title={key.id}>
+            {key.name} {key.id === ownId && <span className="tag">yours</span>}
+          </td>
+          <td>
+            <code>{key.hint}</code>
+          </td>
+          <td>{key.scopes.join(', ')}</td>
+          <td>{key.person ?? <span className="muted">the upload says</span>}</td>
+          <td>
+            <Time iso={key.created_at} />
+          </td>
+          <td>
+            <Time iso={key.last_used_at} />
+          </td>
+          <td>{key.expires_at === null ? 'never' : <Time iso={key.expires_at} />}</td>
+          <td>
+            {key.revoked_at === null ? (
+              <KeyActions apiKey={key} isOwn={key.id === ownId} ask={ask} />
+            ) : (
+              <span className="tag error">revoked</span>
+            )}
+          </td>
+        </tr>
+      ))}
+    </WideTable>
   );
 }
 

@@ -6,6 +6,7 @@ import { queryClient, useAnswer } from '../../api/use-answer.ts';
 import { Count, Time } from '../../ui/figures.tsx';
 import { Modal } from '../../ui/modal.tsx';
 import { Answered, Failure } from '../../ui/states.tsx';
+import { WideTable } from './wide-table.tsx';
 
 type Workspace = WorkspaceList['workspaces'][number];
 
@@ -51,46 +52,33 @@ function AllWorkspaces({ ownId }: { ownId: string }): ReactNode {
       <NewWorkspace />
       <Answered of={list}>
         {({ workspaces }) => (
-          <div className="scroll-x" tabIndex={0} role="region" aria-label="Workspaces">
-            <table className="plain-table">
-              <thead>
-                <tr>
-                  <th scope="col">Name</th>
-                  <th scope="col">Id</th>
-                  <th scope="col">Created</th>
-                  <th scope="col">Keys</th>
-                  <th scope="col">Change</th>
-                </tr>
-              </thead>
-              <tbody>
-                {workspaces.map((workspace) => (
-                  <tr key={workspace.id}>
-                    <td>
-                      {workspace.name} {workspace.id === ownId && <span className="tag">yours</span>}
-                    </td>
-                    <td>
-                      <code>{workspace.id}</code>
-                    </td>
-                    <td>
-                      <Time iso={workspace.created_at} />
-                    </td>
-                    <td>
-                      <Count value={workspace.api_key_count} />
-                    </td>
-                    <td>
-                      {workspace.name === DEFAULT_WORKSPACE ? (
-                        <span className="muted">keeps its name</span>
-                      ) : (
-                        <button type="button" onClick={() => setRenamed(workspace)}>
-                          Rename<span className="hidden-label"> {workspace.name}</span>
-                        </button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <WideTable label="Workspaces" columns={['Name', 'Id', 'Created', 'Keys', 'Change']}>
+            {workspaces.map((workspace) => (
+              <tr key={workspace.id}>
+                <td>
+                  {workspace.name} {workspace.id === ownId && <span className="tag">yours</span>}
+                </td>
+                <td>
+                  <code>{workspace.id}</code>
+                </td>
+                <td>
+                  <Time iso={workspace.created_at} />
+                </td>
+                <td>
+                  <Count value={workspace.api_key_count} />
+                </td>
+                <td>
+                  {workspace.name === DEFAULT_WORKSPACE ? (
+                    <span className="muted">keeps its name</span>
+                  ) : (
+                    <button type="button" onClick={() => setRenamed(workspace)}>
+                      Rename<span className="hidden-label"> {workspace.name}</span>
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </WideTable>
         )}
       </Answered>
       <p className="muted">
