@@ -100,10 +100,11 @@ describe('runBackfill', () => {
     });
   });
 
-  it('takes a sub-agent’s journal for what its path says', async () => {
+  it('leaves the journal of sub-agents to those who bring attachments', async () => {
     const path = '/p/11111111-1111-4111-8111-111111111111/subagents/workflows/wf_1/journal.jsonl';
     const source = toSource('journal', { content: '{"type":"started","key":"a"}\n', path });
-    expect(await runBackfill({ target: createMemoryTarget() }, toItems([source]), fast)).toMatchObject({ ingested: 1 });
+    const report = await runBackfill({ target: createMemoryTarget() }, toItems([source]), fast);
+    expect(report).toMatchObject({ found: 0, ingested: 0, skippedByReason: { 'not-a-transcript': 1 } });
   });
 
   it('counts what cannot be read, and goes on', async () => {
