@@ -213,6 +213,14 @@ describe('scanHistory and settleLedger', () => {
     expect(columns.keys.toSorted()).toEqual(['msg_of_the_history_test_1', 'msg_of_the_history_test_2']);
   });
 
+  it('lists groups of equal cost by their names, whichever file was read first', async () => {
+    // The longest file is read first.
+    await save('one.jsonl', [ONE]);
+    await save('two.jsonl', [{ ...ONE, session: 'two', id: '2'.repeat(100) }]);
+    const { rows } = await report(['session']);
+    expect(rows.map(([session]) => session)).toEqual(['one', 'two']);
+  });
+
   it('says what it cannot read, and goes on', async () => {
     await save('one.jsonl', [ONE]);
     await writeFile(join(directory, 'notes.json'), '{"a":1}\n');

@@ -102,10 +102,14 @@ export function reportUsage(
       sums.sessions.add(copy.sessionId);
     }
   }
-  const sorted = [...groups.values()].sort(
-    (one, other) => compareTimes(keys, one.values, other.values) || other.sums.costUnits - one.sums.costUnits,
+  // By id at last, as threads deliver the ledger's rows in any order.
+  const sorted = [...groups].sort(
+    ([oneId, one], [otherId, other]) =>
+      compareTimes(keys, one.values, other.values) ||
+      other.sums.costUnits - one.sums.costUnits ||
+      ((oneId ?? '') < (otherId ?? '') ? -1 : 1),
   );
-  const rows = sorted.map(({ values, sums }) => ({
+  const rows = sorted.map(([, { values, sums }]) => ({
     ...Object.fromEntries(keys.map((key, index) => [key, values[index] ?? null])),
     ...toRow(sums),
   }));
