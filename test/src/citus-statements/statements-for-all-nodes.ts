@@ -35,6 +35,10 @@ export const ALL_NODES: readonly StatementForAllNodes[] = [
     reason: 'As above.',
   },
   {
+    part: '"workspace_settings"."rows_max_age_days" is not null or',
+    reason: 'Retention runs in all workspaces that want it.',
+  },
+  {
     part: 'FROM "recount"."search_index_state" WHERE indexed_at IS NULL AND next_attempt_at <= now() ORDER BY next_attempt_at LIMIT',
     reason: 'Which workspaces wait to be indexed for search.',
   },
