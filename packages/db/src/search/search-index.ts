@@ -99,22 +99,27 @@ export async function indexSearchBatch(
   return await indexFirstBatch(pool, workspaces, signal);
 }
 
-/** Each workspace has its turn: one in which something was indexed is put back behind the others. */
+/**
+ * Each workspace has its turn: one in which sessions wait is put back behind the others, as soon as some of them are taken, as
+ * another batch may index others of them meanwhile.
+ */
 async function indexFirstBatch(
   pool: DatabasePool,
   workspaces: Set<string>,
   signal: AbortSignal | undefined,
 ): Promise<SearchBatch | undefined> {
   for (const workspaceId of [...workspaces]) {
+    const putBack = () => void workspaces.add(workspaceId);
     // Before the look, so that one that is put in during it stays.
     workspaces.delete(workspaceId);
     try {
-      const batch = await indexWorkspaceBatch(pool, workspaceId, { signal });
+      const batch = await indexWorkspaceBatch(pool, workspaceId, { signal, onTaken: putBack });
       if (batch === undefined) continue;
-      workspaces.add(workspaceId);
+      // The other batch may have found nothing left to take, and have taken it out.
+      putBack();
       return batch;
     } catch (error) {
-      workspaces.add(workspaceId);
+      putBack();
       throw error;
     }
   }
@@ -135,7 +140,7 @@ async function listWaitingWorkspaces(database: Database): Promise<string[]> {
 async function indexWorkspaceBatch(
   pool: DatabasePool,
   workspaceId: string,
-  options: { signal?: AbortSignal | undefined },
+  { onTaken, ...options }: { signal: AbortSignal | undefined; onTaken: () => void },
 ): Promise<SearchBatch | undefined> {
   let taken: TakenSession[] = [];
   try {
@@ -143,6 +148,7 @@ async function indexWorkspaceBatch(
       await preferBulkIndexing(transaction);
       taken = await takeSessions(transaction, workspaceId);
       if (taken.length === 0) return undefined;
+      onTaken();
       return await indexBlocks(transaction, client, workspaceId, taken);
     }, options);
   } catch (error) {

@@ -132,6 +132,35 @@ describe('a workspace', () => {
     expect([...workspaces]).toEqual([]);
   });
 
+  it('is indexed by a second batch while the first is under way', async () => {
+    const texts = Array.from({ length: 150 }, (_, number) => `needle ${number}`);
+    for (let number = 0; number < 12; number += 1) {
+      await installation.receive(toTranscript(`session-${number}`, ...texts), path(`session-${number}`));
+    }
+    await installation.work();
+    const options = { workspaces: new Set([TEST_WORKSPACE]), looksEverywhere: false };
+    const [worked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = indexSearchBatch(
+      {
+        ...installation.database,
+        withTransaction: (work) =>
+          installation.database.withTransaction(async (...transaction) => {
+            const batch = await work(...transaction);
+            worked.resolve();
+            await held.promise;
+            return batch;
+          }),
+      },
+      options,
+    );
+    await worked.promise;
+    const second = await indexSearchBatch(installation.database, options);
+    held.resolve();
+    expect(second?.sessions).toBeGreaterThan(0);
+    expect((await first)?.sessions).toBeGreaterThan(0);
+    expect([...options.workspaces]).toEqual([TEST_WORKSPACE]);
+  });
+
   it('has its turn while another has more to be indexed', async () => {
     const other = '01J00000000000000000000002';
     await ensureWorkspace(installation.database.database, other, 'other');
