@@ -172,6 +172,27 @@ it('stops at once where nothing is taken, and says so until something is', async
   expect(await send()).toMatchObject({ sent: 3, waiting: 0 });
 });
 
+it('keeps what a hook notes while it is told that nothing is taken', async () => {
+  const first = await write('a.jsonl', 'one\n');
+  await send({ sweeps: true });
+  const later = await write('b.jsonl', 'two\n');
+  let refusals = 0;
+  const refuse = async (): Promise<never> => {
+    refusals += 1;
+    if (refusals === 1) await note({ transcript_path: later, hook_event_name: 'Stop' });
+    throw new DeliveryError('denied', 'The key is revoked');
+  };
+  await appendFile(first, 'two\n');
+  await age(first);
+  await note({ transcript_path: first, hook_event_name: 'Stop' });
+  const target = { send: refuse, sendAttachment: refuse };
+  expect(await send({}, { target })).toMatchObject({ sent: 0, waiting: 2, stopped: { code: 'denied' } });
+  expect(await readdir(folder.queue)).toEqual([]);
+  await rm(later);
+  await send();
+  expect(stored.get('b.jsonl')).toEqual(['two\n']);
+});
+
 it('does not send again what was refused, unless it changes or the server is another version', async () => {
   const path = await write('a.jsonl', 'one\n');
   failure = new DeliveryError('rejected', 'not a transcript');

@@ -92,8 +92,8 @@ export async function sendSessions(deps: SendDependencies, options: SendOptions 
       lock.release();
     }
     sweeps = false;
-    // A hook that fired meanwhile saw a sender at work, and started none.
-  } while (stopped === undefined && !options.signal?.aborted && (await readHookNotes(folder)).length > 0);
+    // A hook that fired meanwhile saw a sender at work, and started none. What it names is kept also if nothing can be sent.
+  } while (!options.signal?.aborted && (await readHookNotes(folder)).length > 0);
   return { ...summary, isBusy: false, waiting, stopped };
 }
 

@@ -1,5 +1,5 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { ensureWorkspace, listTranscripts, lockSession, verifyUsage } from '@recount/db';
+import { type DatabasePool, ensureWorkspace, listTranscripts, lockSession, verifyUsage } from '@recount/db';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requeueTranscript } from '../maintain/requeue-transcripts.ts';
@@ -61,9 +61,17 @@ describe('a group', () => {
       const text = toLine(session, 0, { message: { role: 'user', content: 'x'.repeat(OPTIONS.maxLineBytes / 2) } });
       ids.push((await installation.receive(text.repeat(3), {})).transcript.id);
     }
-    expect(await work(takeJobs())).toEqual(Array.from({ length: 6 }, () => 'done'));
-    const rows = await Promise.all(ids.map((id) => readRow(TEST_WORKSPACE, id)));
-    expect(new Set(rows.map((row) => row?.ingested_at)).size).toBe(2);
+    let transactions = 0;
+    const database: DatabasePool = {
+      ...installation.database,
+      withTransaction(run, options) {
+        transactions += 1;
+        return installation.database.withTransaction(run, options);
+      },
+    };
+    const outcomes = await handleGroup({ ...toDeps(), database }, takeJobs(), OPTIONS);
+    expect(outcomes).toEqual(Array.from({ length: 6 }, () => 'done'));
+    expect(transactions).toBe(2);
     const { rows: checkpoints } = await installation.database.pool.query(
       'SELECT row_set_id FROM recount.transcript_checkpoints WHERE row_set_id = ANY($1) ORDER BY row_set_id',
       [ids],
