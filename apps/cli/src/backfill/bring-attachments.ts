@@ -111,15 +111,15 @@ export async function bringAttachments(
 /** Of a member of an archive, its name in there. */
 const toNameOf = (location: string): string => location.replace(/^.*?\.(?:tar|zip|tgz|tzst|tar\.gz|tar\.zst)!/i, '');
 
-/** Prints what became of them; nothing if there are none. */
+/** Says what became of them, by default on stdout; nothing if there are none. */
 export function showAttachments(
   context: CliContext,
   { found, stored, alreadyThere, failed, failures }: AttachmentReport,
-  isDryRun = false,
+  { isDryRun = false, say = print }: { isDryRun?: boolean; say?: (context: CliContext, line: string) => void } = {},
 ): void {
   if (found === 0) return;
   const parts = [`${stored} ${isDryRun ? 'would be stored' : 'stored'}`, `${alreadyThere} already there`];
   if (failed > 0) parts.push(`${failed} failed`);
-  print(context, `Attachments (results and files beside transcripts): ${parts.join(', ')}`);
+  say(context, `Attachments (results and files beside transcripts): ${parts.join(', ')}`);
   for (const { location, reason } of failures) note(context, `recount: ${location}: ${reason}`);
 }

@@ -257,6 +257,17 @@ describe('three connected machines', () => {
     const again = await runRecount(laptop, ['backfill', projects, '--json', '--no-wait', '--dry-run'], options);
     expect(JSON.parse(again.stdout)).toMatchObject({ attachments: { found: 3, stored: 3 } });
     expect((await api.fetch('/v1/sessions/with-files/attachments')).status).toBe(404);
+    // So does an upload, of a folder and of a file by itself.
+    const uploaded = await runRecount(laptop, ['upload', projects], options);
+    expect(uploaded).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('3 stored, 0 already there') });
+    await api.work();
+    expect((await list()).attachments.map(({ path }) => path)).toEqual(Object.keys(files).sort());
+    const alone = await runRecount(
+      laptop,
+      ['upload', join(projects, '-app/with-files/tool-results/toolu_01.txt')],
+      options,
+    );
+    expect(alone).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('0 stored, 1 already there') });
   });
 
   it('bring the same session once', async () => {

@@ -108,7 +108,7 @@ async function backfill(context: CliContext, given: string[], options: BackfillC
     if (options.json)
       print(context, JSON.stringify({ ...report, attachments, isDryRun, elapsedMs: Math.round(elapsedMs) }, null, 2));
     else for (const line of formatReport(report, elapsedMs, isDryRun)) print(context, line);
-    if (!options.json) showAttachments(context, attachments, isDryRun);
+    if (!options.json) showAttachments(context, attachments, { isDryRun });
     if (report.skipped > refused && !options.verbose && !options.json)
       note(context, '--verbose names what is skipped.');
     if (report.isInterrupted) note(context, 'Interrupted: run it again, and it goes on where it was.');

@@ -20,8 +20,9 @@ export function createUploadCommand(context: CliContext): Command {
       'after',
       `
 Ends when everything is stored; a worker ingests it afterwards. Ends with 1 where something failed, or where a given
-file is no transcript; other files in a given folder are skipped. For many files, \`recount backfill\` is quicker when
-it is run again, and waits until all is ingested.
+file is no transcript. Files that agents keep beside transcripts, such as large tool results, are uploaded as well;
+other files in a given folder are skipped. For many files, \`recount backfill\` is quicker when it is run again, and
+waits until all is ingested.
 
 Examples:
   $ recount upload session.jsonl
@@ -34,12 +35,16 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
   const [
     { backfillWithProgress },
     { describeSkip },
+    { createApiAttachmentTarget },
+    { bringAttachments, isAttachmentPath, showAttachments },
     { createApiClient },
     { createApiTarget },
     { findApi, NO_API_MESSAGE },
   ] = await Promise.all([
     import('../backfill/backfill-with-progress.ts'),
     import('../backfill/format-report.ts'),
+    import('../backfill/attachment-targets.ts'),
+    import('../backfill/bring-attachments.ts'),
     import('../connection/api-client.ts'),
     import('../connection/api-target.ts'),
     import('../connection/find-api.ts'),
@@ -47,9 +52,10 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
   const signal = context.listenForInterruption();
   const place = await findApi(context, options);
   if (place === undefined) throw new CliError(NO_API_MESSAGE);
+  const client = createApiClient(place);
   const { report, refused } = await backfillWithProgress(context, {
-    paths,
-    target: createApiTarget(createApiClient(place)),
+    paths: paths.filter((path) => !isAttachmentPath(path)),
+    target: createApiTarget(client),
     asksFirst: false,
     waitsForIngestion: false,
     showsProgress: false,
@@ -60,8 +66,10 @@ async function upload(context: CliContext, paths: string[], options: UploadOptio
   const { queued, alreadyThere, healed, skipped, failed } = report;
   const healedText = healed > 0 ? `${healed} there already, damaged, and stored again, ` : '';
   note(context, `${queued} uploaded, ${alreadyThere} there already, ${healedText}${skipped} skipped, ${failed} failed`);
-  if (failed + refused > 0) context.exitCode = 1;
-  if (report.isInterrupted) context.exitCode = INTERRUPTED_EXIT_CODE;
+  const attachments = await bringAttachments(context, paths, { target: createApiAttachmentTarget(client, {}), signal });
+  showAttachments(context, attachments, { say: note });
+  if (failed + attachments.failed + refused > 0) context.exitCode = 1;
+  if (report.isInterrupted || signal.aborted) context.exitCode = INTERRUPTED_EXIT_CODE;
 }
 
 function showOutcome(
