@@ -29,7 +29,7 @@ const vectors = readdirSync(FOLDER)
 const toBytes = (file: VectorFile): Buffer =>
   Buffer.from('lines' in file ? toJsonl(...file.lines) : JSON.stringify(file.document));
 
-/** Each response of all files once, as the ledger has it: of its copies the one with the most output. */
+/** Counts each response of all files once, as the ledger does: of its copies, the one with the most output. */
 async function count(files: Vector['files']): Promise<Vector['expected']> {
   const responses = new Map<string, ApiResponse>();
   for (const file of files) {
@@ -62,7 +62,7 @@ describe('the conformance vectors', () => {
 
   it('are there for every agent that keeps usage, with a count of its own or one in test/src', () => {
     const counted = new Set(vectors.map(({ vector }) => vector.agent));
-    // Cursor and Crush keep none; Kilo CLI shares opencode's store.
+    // Cursor and Crush record no usage; Kilo CLI uses opencode's store.
     const others = AGENTS.map(({ id }) => id).filter((id) => !counted.has(id));
     expect(others.toSorted()).toEqual(['crush', 'cursor', 'kilo']);
     expect([...counted].filter((id) => !COUNTED_AGENTS.includes(id)).toSorted()).toEqual(['claude-code', 'codex']);

@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 
 const CHECKOUT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The block of code that has an import from the checkout. */
+/** The code block that imports from the checkout. */
 async function readSnippet(document: string): Promise<string> {
   const blocks = (await readFile(join(CHECKOUT, document), 'utf8')).split(/\n\n/);
   const snippet = blocks.find((block) => /^ {4}import .*|^ {4}.* from '\.\/packages/m.test(block));
@@ -16,7 +16,7 @@ async function readSnippet(document: string): Promise<string> {
   return snippet.replaceAll(/^ {4}/gm, '');
 }
 
-/** What Node prints that runs the code from the checkout as the documents say, without any other module loader. */
+/** The output of Node for that code, run from the checkout as the documents say, without another module loader. */
 async function run(code: string): Promise<string> {
   const words = ['--no-warnings', '--input-type=module', '--eval', code];
   return (await promisify(execFile)(process.execPath, words, { cwd: CHECKOUT })).stdout;

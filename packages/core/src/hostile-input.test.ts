@@ -7,7 +7,7 @@ import { assistantLine, nestedArrays, only, toJsonl, userLine } from './testing/
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Of this process, in bytes; buffers outside of the heap included. */
+/** Bytes used by this process, including buffers outside the heap. */
 function usedMemory(): number {
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
@@ -71,7 +71,7 @@ describe('nesting of 100,000 levels', () => {
     expect(messages).toHaveLength(2);
     expect(contentBlocks).toHaveLength(blockCount + 1);
     expect(errors).toEqual([]);
-    // What is handed over can be written as JSON.
+    // The result can be written as JSON.
     expect(JSON.stringify([messages, contentBlocks]).length).toBeLessThan(5000);
   });
 
@@ -151,7 +151,7 @@ describe('memory', () => {
     expect(messages.map(({ line_number }) => line_number)).toEqual([1, 3]);
     expect(errors.map(({ error, lineNumber }) => [error, lineNumber])).toEqual([['Line exceeds max size', 2]]);
     expect(metadata.byteLength).toBeGreaterThan(200 * MEBIBYTE);
-    // The line is held up to the limit of 5 MiB; the rest is garbage that waits for its collection.
+    // The line is held up to the limit of 5 MiB; the rest is uncollected garbage.
     expect(peak - before).toBeLessThan(80 * MEBIBYTE);
   });
 
@@ -172,7 +172,7 @@ describe('memory', () => {
     const { messages, contentBlocks } = await parseTranscript('s', source());
     await collectGarbage();
     expect(messages.length + contentBlocks.length).toBe(100);
-    // 150 MB of text went through.
+    // 150 MB of text were parsed.
     expect(usedMemory() - before).toBeLessThan(60 * MEBIBYTE);
   });
 });

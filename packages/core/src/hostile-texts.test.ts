@@ -5,12 +5,12 @@ import type { JsonObject } from './rows.ts';
 import { assistantLine, nestedArrays, resultLine, toJsonl, userLine } from './testing/transcript-lines.ts';
 
 const LENGTH = 30_000;
-/** Of the processor, not of the wall clock. What takes time in proportion to the square of the length takes minutes. */
+/** Processor time, not wall clock. Anything quadratic in the length takes minutes. */
 const MAX_CPU_US_PER_TEXT = 5e6;
 
 const repeat = (part: string): string => part.repeat(LENGTH / part.length);
 
-/** Texts on which a careless regular expression or loop takes ages. */
+/** Texts that make a careless regular expression or loop very slow. */
 const texts: [name: string, text: string][] = [
   ...['"', "'", '\\', ' ', '\n', '\t', '#', '/', '&', '(', '{', '-', '<', '1', '_', '\0', '\ud800', '漢', '😀'],
   ...['#\n', 'a=', '<command-name>', '<tool_use_error>', 'Error: ', 'mcp__', 'sudo ', 'cd a && ', '\u001b['],
@@ -57,7 +57,7 @@ describe('a long text in the place of any other', () => {
 
   it('as a line', async () => {
     const lines = [...texts.map(([, text]) => text), repeat('{"a":'), repeat('{"type":"user"}'), repeat('{"')];
-    // Line feeds apart: those make many lines.
+    // Except for line feeds, which would split the line.
     const input = lines.map((line) => line.replaceAll('\n', ' ')).join('\n');
     const { errors } = await parseTranscript('s', `${input}\n`);
     expect(errors.length).toBeGreaterThan(20);

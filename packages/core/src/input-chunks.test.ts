@@ -188,7 +188,7 @@ describe('an abort', () => {
     }
     let last: Uint8Array | undefined;
     for await (const chunk of toChunks(source(), new AbortController().signal)) last = chunk;
-    // The one read last may still stand in a local variable.
+    // The last chunk may still be referenced by a local variable.
     expect(last?.[0]).toBeLessThanOrEqual(1);
   });
 });

@@ -1,12 +1,12 @@
-/** What a transcript can be read from; a Node Readable and a web ReadableStream are both AsyncIterables. */
+/** What a transcript can be read from. A Node Readable and a web ReadableStream are both AsyncIterables. */
 export type TranscriptInput = string | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>;
 
-/** Bounds how many rows one chunk can bring into a batch. */
+/** Bounds how many rows one chunk can add to a batch. */
 const MAX_CHUNK_BYTES = 256 * 1024;
 
 /**
- * The input as chunks of at most 256 KiB. Ends early, without an error, when `signal` aborts, also while the source
- * is silent. A source that fails throws its own error; a chunk that is neither bytes nor text throws a TypeError.
+ * The input as chunks of at most 256 KiB. Ends early, without an error, when `signal` aborts, even while the source is
+ * silent. If the source fails, its error is thrown; a chunk that is neither bytes nor text throws a TypeError.
  */
 export async function* toChunks(input: TranscriptInput, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
   const source = typeof input === 'string' || input instanceof Uint8Array ? toSingleChunk(input) : input;
@@ -38,8 +38,8 @@ async function* toSingleChunk(chunk: Uint8Array | string): AsyncGenerator<Uint8A
 const ABORTED = Symbol('aborted');
 
 /**
- * Listens again for every chunk. To race the source against one promise that lasts as long as the signal would keep
- * every chunk in memory: that promise never forgets who waits for it.
+ * Adds a listener for every chunk. Racing the source against a single long-lived promise would keep every chunk in
+ * memory, because such a promise keeps references to everything raced against it.
  */
 function nextOrAbort<T>(
   iterator: AsyncIterator<T>,
@@ -56,25 +56,25 @@ function nextOrAbort<T>(
   });
 }
 
-/** Lets timers and I/O run, an abort among them, that would else wait until a large chunk is parsed. */
+/** Yields to timers and I/O, including an abort, which would otherwise wait until a large chunk is parsed. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
 /**
- * Not awaited: a generator that is waiting for its own source would never answer. A silent Node stream has to be
- * destroyed, since its iterator's `return` waits for the pending read.
+ * Not awaited: a generator that is waiting for its own source would never answer. A silent Node stream must be
+ * destroyed, because its iterator's `return` waits for the pending read.
  */
 async function close(source: object, iterator: AsyncIterator<unknown>): Promise<void> {
   try {
     if ('destroy' in source && typeof source.destroy === 'function') source.destroy();
     await iterator.return?.();
   } catch {
-    // The parse has ended, with its own error or none; how the abandoned source ends is nobody's business.
+    // The parse has ended already; errors of the abandoned source no longer matter.
   }
 }
 
-/** Text as UTF-8, also where a chunk ends between the halves of a surrogate pair. */
+/** Encodes text as UTF-8, even if a chunk ends between the halves of a surrogate pair. */
 function createChunkEncoder() {
   let highSurrogate = '';
   return {

@@ -1,6 +1,6 @@
 /**
- * What can be wrong with a place of a transcript. Errors lost something of the line; warnings were repaired or merely
- * noted. The raw bytes keep everything in either case.
+ * What can be wrong at a place of a transcript. Errors lost part of a line; warnings were repaired or merely noted. The
+ * raw bytes are kept in either case.
  */
 export type IssueCode =
   | 'invalid_json'
@@ -29,7 +29,7 @@ export type IssueCode =
 
 export type IssueSeverity = 'error' | 'warning';
 
-/** A fault at a place of a transcript. `error` never quotes the transcript beyond the name of an unknown type. */
+/** A fault at a place of a transcript. `error` never quotes the transcript, except for the name of an unknown type. */
 export interface Issue {
   code: IssueCode;
   severity: IssueSeverity;

@@ -1,3 +1,3 @@
-/** What the npm package `recount` is as a library: the parser of transcripts, and that of live streams. */
+/** The library API of the npm package `recount`: the parsers of transcripts and of live streams. */
 export * from './index.ts';
 export * from './live/index.ts';

@@ -1,14 +1,16 @@
 import type { LongLines } from './lines/line-buffer.ts';
 import { flatDefaultPrices, type PriceTable } from './pricing/price-table.ts';
 
-/** Up to `endOffset` bytes of a stream had been received at `timeMs`. */
+/** All bytes of a stream up to `endOffset` had been received by `timeMs`. */
 export interface Arrival {
   endOffset: number;
   /** Milliseconds since 1970. */
   timeMs: number;
 }
 
-/** Returns when the byte before an offset arrived; undefined if nothing is known. Offsets must not fall from call to call. */
+/**
+ * Returns when the byte before an offset arrived; undefined if unknown. Offsets must not decrease from call to call.
+ */
 export function createArrivalClock(arrivals: readonly Arrival[] = []): (endOffset: number) => number | undefined {
   let index = 0;
   return (endOffset) => {
@@ -18,47 +20,50 @@ export function createArrivalClock(arrivals: readonly Arrival[] = []): (endOffse
 }
 
 export interface ParseOptions {
-  /** Id of the transcript's format, of those in the registry that can be read. Default `claude-code`. */
+  /** Id of the transcript's format, one of those in the registry that can be read. Default `claude-code`. */
   format?: string | undefined;
-  /** Longer texts and tool inputs are cut in the rows, in bytes of UTF-8. Default 262,144. */
+  /** Texts and tool inputs longer than this many bytes of UTF-8 are cut in the rows. Default 262,144. */
   maxInlineContentBytes?: number | undefined;
-  /** Longer lines are not held. Default 5 MiB. */
+  /** Longer lines are not held in full. Default 5 MiB. */
   maxLineBytes?: number | undefined;
   /**
-   * `skip` (default): longer lines are skipped with an error. `cut`: they are read, of whatever length, with their long texts cut
-   * while they stream past, and elements left out where they have hundreds of thousands.
+   * `skip` (default): longer lines are skipped with an error. `cut`: lines of any length are read, with their long
+   * texts cut as they stream past, and elements dropped if there are hundreds of thousands.
    */
   longLines?: LongLines | undefined;
-  /** Called for each error, in the order of the lines, as it is found; not for warnings. */
+  /** Called for each error as it is found, in the order of the lines; not for warnings. */
   onLineError?: ((lineNumber: number, error: string) => void) | undefined;
-  /** Ends the parse soon; the result then holds what was read so far. */
+  /** Ends the parse early; the result then holds what was read so far. */
   signal?: AbortSignal | undefined;
   /**
-   * Which of the usages that a response's lines carry counts: the final one (default), or the first line's, which in
-   * most versions is a placeholder written when the response began.
+   * Which usage of a response's lines counts: the final one (default), or the first line's, in most versions a
+   * placeholder written when the response began.
    */
   usageFrom?: 'first' | 'final' | undefined;
   /** Default: one flat rate for every model. */
   prices?: PriceTable | undefined;
-  /** When the bytes of a recorded stream came, in the order of their offsets. Lines without a time get theirs from here. */
+  /**
+   * When the bytes of a recorded stream arrived, in the order of their offsets. Lines without a time get theirs from
+   * here.
+   */
   arrivals?: readonly Arrival[] | undefined;
   /**
-   * Checkpoint of a parse of the same session, with the same options, whose bytes were the beginning of this
-   * transcript's: the input is what follows them. A ResumeError is thrown where that cannot give the rows of a full parse.
+   * Checkpoint of a parse of the same session, with the same options, of bytes that this transcript begins with. The
+   * input is then the bytes after those. Throws ResumeError if the result would differ from a full parse.
    */
   resumeFrom?: Uint8Array | undefined;
-  /** Let the last batches carry a checkpoint, from which a transcript that grew can be parsed on. Default false. */
+  /** Lets the last batches carry a checkpoint from which a grown transcript can be parsed further. Default false. */
   makeCheckpoint?: boolean | undefined;
   /**
-   * Lines that cannot bear on usage are skipped unread, as far as the format tells them: `apiResponses` are those of a whole
-   * parse, and everything else is incomplete. Default false.
+   * Skips lines that cannot affect usage, as far as the format can tell, without parsing them. `apiResponses` are the
+   * same as for a full parse; everything else is incomplete. Default false.
    */
   isUsageOnly?: boolean | undefined;
   /** Messages that stay open at a checkpoint. Late lines of real sessions come within 120 messages. Default 128. */
   maxMessagesInCheckpoint?: number | undefined;
   /**
-   * Messages held back for later lines of their API responses, some two to a response. Default 2,000: between two lines of one
-   * response, real sessions have had at most 120 messages, and each thousand takes about a megabyte.
+   * Messages held back for later lines of their API responses, about two for each response. Default 2,000: real
+   * sessions have at most 120 messages between two lines of a response, and each thousand takes about a megabyte.
    */
   maxOpenMessages?: number | undefined;
   /** Tool calls kept open for their results, and results for their calls. Default 10,000. */

@@ -89,7 +89,7 @@ function expectStorable(value: JsonValue): void {
 
 const sumOf = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
-/** Records that made a message: those of a response's later lines have no row of their own. */
+/** Records that made a message; later lines of the same response have no row of their own. */
 const messageRecordCount = ({ messages }: ParseResult) =>
   sumOf(messages.map(({ metadata }) => (metadata.line_count as number | undefined) ?? 1));
 

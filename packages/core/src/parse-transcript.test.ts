@@ -640,7 +640,7 @@ describe('rule 10: long lines', () => {
     };
     const TEXT = '<text>';
 
-    /** The lines with a text or a list of that many bytes in place of TEXT. */
+    /** The lines with TEXT replaced by a text or list of many bytes. */
     async function* grow(lines: string, filler: string): AsyncGenerator<Buffer> {
       const [before = '', after = ''] = lines.split(TEXT);
       yield Buffer.from(before);

@@ -32,16 +32,16 @@ export interface ParseResult {
   toolCalls: ToolCall[];
   events: SessionEvent[];
   stats: TranscriptStats;
-  /** Lines that were lost, wholly or in part. */
+  /** Lines that were lost, in whole or in part. */
   errors: LineIssue[];
-  /** What was repaired or merely noted, e.g. replaced characters. */
+  /** Repairs and remarks, e.g. replaced characters. */
   warnings: LineIssue[];
   metadata: TranscriptMetadata;
 }
 
 /**
- * Parses a whole transcript into memory: the rows of `streamTranscript`, collected. Bad lines never fail it; it throws
- * only what the input throws.
+ * Parses a whole transcript into memory: the rows of `streamTranscript`, collected. Bad lines do not make it fail; it
+ * throws only what the input throws.
  */
 export async function parseTranscript(
   sessionId: string,

@@ -8,21 +8,19 @@ import { createTotalsState, type TotalsState } from './messages/transcript-total
 import { type ParseOptions, resolveOptions } from './parse-options.ts';
 import { ResumeError } from './resume-error.ts';
 
-/**
- * All that a parse remembers between two lines: plain objects, maps and sets, which its parts keep up to date.
- */
+/** Everything that a parse remembers between two lines: plain objects, maps and sets, kept up to date by its parts. */
 interface ParserState {
   position: LinePosition;
   ids: UlidState;
   totals: TotalsState;
   facts: SessionFactsState;
   assembler: AssemblerState;
-  /** The reader's own; undefined before the first line. */
+  /** The reader's state; undefined before the first line. */
   reader: unknown;
-  /** Identities of the session events handed on. */
+  /** Identities of the session events emitted so far. */
   eventKeys: Set<string>;
   prompts: { initial: string | undefined; sidechain: string | undefined };
-  /** Whether lines of the oldest responses would count again. */
+  /** Whether late lines of the oldest responses would be counted again. */
   areKeysForgotten: boolean;
 }
 
@@ -40,10 +38,10 @@ export function createParserState(): ParserState {
   };
 }
 
-/** To be raised whenever ParserState, or what a part keeps in it, changes: older checkpoints are then not read. */
+/** Increase it whenever ParserState, or what a part keeps in it, changes: older checkpoints are then rejected. */
 const CHECKPOINT_VERSION = 8;
 
-/** Sessions with thousands of responses take a few hundred KiB; beyond this, parsing again is the better bargain. */
+/** Sessions with thousands of responses take a few hundred KiB; beyond this limit, parsing again is cheaper. */
 const MAX_CHECKPOINT_BYTES = 4 * 1024 * 1024;
 
 interface Checkpoint {
@@ -52,7 +50,10 @@ interface Checkpoint {
   state: ParserState;
 }
 
-/** Options that rows depend on. Of the price table, whose rates are no part of it, the caller must see to it. */
+/**
+ * Options that rows depend on. The price table's rates are not part of it: the caller must make sure that they are the
+ * same.
+ */
 type CheckpointOptions = Omit<ReturnType<typeof resolveOptions>, 'prices'>;
 
 /** The state as bytes in the format of `v8.serialize`; undefined if they would be more than 4 MiB. */
@@ -62,7 +63,7 @@ export function writeCheckpoint(state: ParserState, options: ParseOptions): Uint
   return bytes.length > MAX_CHECKPOINT_BYTES ? undefined : bytes;
 }
 
-/** Throws ResumeError where the bytes are of another version of recount or of Node, or were made with other options. */
+/** Throws ResumeError if the bytes come from another version of recount or Node, or were made with other options. */
 export function readCheckpoint(bytes: Uint8Array, options: ParseOptions): ParserState {
   const checkpoint = parseCheckpoint(bytes);
   if (checkpoint?.version !== CHECKPOINT_VERSION) throw new ResumeError('The checkpoint is of another version');
@@ -76,7 +77,7 @@ function parseCheckpoint(bytes: Uint8Array): Checkpoint | undefined {
   try {
     return deserialize(bytes);
   } catch {
-    // V8 reads the formats of its past, not those of its future.
+    // V8 reads older formats, but not newer ones.
     return undefined;
   }
 }

@@ -8,7 +8,7 @@ import { expectSame } from './testing/expect-same.ts';
 import { sessionLine } from './testing/session-lines.ts';
 import { assistantLine, toJsonl, toUsageFields, userLine } from './testing/transcript-lines.ts';
 
-/** What a store keeps of a transcript: its rows, and the checkpoint with what it says will come again. */
+/** What a store keeps of a transcript: its rows, and the checkpoint with the rows that will be emitted again. */
 interface Stored {
   result: ParseResult;
   activeMs: number | null;
@@ -16,7 +16,9 @@ interface Stored {
   checkpoint: { bytes: Uint8Array; messageCount: number; responseCount: number; callCount: number } | undefined;
 }
 
-/** Parses `input`, going on from `stored` where there is a checkpoint; its rows are those that a store would then have. */
+/**
+ * Parses `input`, continuing from `stored` if it has a checkpoint; returns the rows that a store would have afterwards.
+ */
 async function parseGrown(
   stored: Stored | undefined,
   input: Buffer,
@@ -74,7 +76,7 @@ async function collect(kept: ParseResult, input: AsyncIterable<Uint8Array>, opti
   return { result: { ...result, stats, metadata }, activeMs, byteLength: metadata.byteLength, checkpoint };
 }
 
-/** In an order that does not depend on when a row could be emitted. */
+/** Sorted, so that the order does not depend on when a row could be emitted. */
 function sorted({ apiResponses, toolCalls, ...rest }: ParseResult): ParseResult {
   const byText = <T>(rows: T[]) =>
     rows.map((row) => [JSON.stringify(row), row] as const).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -95,7 +97,10 @@ const at = (second: number): JsonObject => ({
   timestamp: new Date(Date.UTC(2025, 5, 1) + second * 1000).toISOString(),
 });
 
-/** The rows of `first` and then `second`, parsed as one growing transcript, and whether that went on from the first. */
+/**
+ * The rows of `first` followed by `second`, parsed as one growing transcript, and whether the second parse continued
+ * the first.
+ */
 async function grow(first: JsonObject[], second: JsonObject[], options: ParseOptions) {
   const { stored } = await parseGrown(undefined, Buffer.from(toJsonl(...first)), options);
   const input = Buffer.from(toJsonl(...first, ...second));

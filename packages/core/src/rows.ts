@@ -6,7 +6,7 @@ export type MessageType = 'user' | 'assistant' | 'system' | 'summary';
 
 /** One message of a transcript: a user, system or summary line, or all assistant lines that share a `message.id`. */
 export interface TranscriptMessage {
-  /** ULID, the same at every parse of the same session; ascending with `ordinal`. */
+  /** ULID, the same for every parse of the same session; ascending with `ordinal`. */
   id: string;
   session_id: string;
   /** Line of the message's first record, counted from 1 over all lines. */
@@ -16,7 +16,7 @@ export interface TranscriptMessage {
   message_type: MessageType;
   role: string | null;
   model: string | null;
-  /** Tokens as the provider counts them, without cached ones; null if the record carries no usage. */
+  /** Tokens as the provider counts them, without cached ones; null if the record has no usage. */
   tokens_in: number | null;
   tokens_out: number | null;
   cache_read: number | null;
@@ -42,15 +42,15 @@ export interface TranscriptMessage {
   byte_length: number;
 }
 
-/** One content block of a message. Which of the text columns is filled follows from `block_type`. */
+/** One content block of a message. `block_type` determines which of the text columns is set. */
 export interface ParsedContentBlock {
-  /** ULID, the same at every parse of the same session. */
+  /** ULID, the same for every parse of the same session. */
   id: string;
   message_id: string;
   session_id: string;
   /** Position within the message, from 0 without gaps, in the order of the message's lines. */
   block_order: number;
-  /** `text`, `thinking`, `tool_use`, `tool_result`, `image`, … : the name that the transcript gives it. */
+  /** `text`, `thinking`, `tool_use`, `tool_result`, `image`, …: the transcript's own name. */
   block_type: string;
   content_text: string | null;
   thinking_text: string | null;
@@ -59,7 +59,7 @@ export interface ParsedContentBlock {
   tool_kind: ToolKind | null;
   tool_use_id: string | null;
   /**
-   * The tool's input. Where `metadata.truncated` is true: a string holding the first bytes of its JSON, or null for one
+   * The tool's input. If `metadata.truncated` is true: a string with the first bytes of its JSON, or null if it is
    * nested too deep.
    */
   tool_input: JsonValue;
@@ -67,13 +67,13 @@ export interface ParsedContentBlock {
   is_error: boolean | null;
   result_text: string | null;
   metadata: JsonObject;
-  /** Line that holds the block, and its place in the raw object. */
+  /** Line of the block, and its place in the raw object. */
   line_number: number;
   byte_offset: number;
   byte_length: number;
 }
 
-/** Where a transcript told of an API response: its own message, a sub-agent's progress line, an advisor's iteration. */
+/** Where a transcript reports an API response: its own message, a sub-agent's progress line, an advisor's iteration. */
 export type UsageSource = 'message' | 'progress' | 'advisor';
 
 /** US dollars by what they were spent on, each a multiple of 1e-10. */
@@ -85,10 +85,12 @@ export interface CostByClass {
   webSearch: number;
 }
 
-/** Model of usage that an agent kept without saying whose it is: it has no price, while a null model has the default one. */
+/** Model of usage that an agent recorded without a model: it has no price, while a null model has the default one. */
 export const UNKNOWN_MODEL = 'unknown';
 
-/** `default`: no model named. `override`: a workspace's own rate. `reported`: the agent's figure for an unknown model. */
+/**
+ * `default`: no model named. `override`: a workspace's own rate. `reported`: the agent's figure for an unknown model.
+ */
 export type PriceBasis = 'list' | 'default' | 'override' | 'reported' | 'unpriced';
 
 /** One API response as one transcript holds it; a copy in another transcript has the same `response_key`. */
@@ -96,14 +98,14 @@ export interface ApiResponse {
   response_key: string;
   source: UsageSource;
   session_id: string;
-  /** Row of the message that the response is, or that carries the advisor's iteration; null for progress lines. */
+  /** The message that is the response, or that carries the advisor's iteration; null for progress lines. */
   message_id: string | null;
   provider_message_id: string | null;
   request_id: string | null;
   model: string | null;
   /** ISO 8601 in UTC with milliseconds, or null. */
   timestamp: string | null;
-  /** Made by a sub-agent, also where its lines stand in the transcript of its parent. */
+  /** Made by a sub-agent, even if its lines are in its parent's transcript. */
   is_subagent: boolean;
   agent_id: string | null;
   /** As the line has them: both may change within a session. */
@@ -126,7 +128,7 @@ export interface ApiResponse {
   inference_geo: string | null;
   /** The output count is a placeholder that was never replaced. */
   is_unfinalised: boolean;
-  /** Output tokens guessed from the length of the content; null unless unfinalised. Never part of a total. */
+  /** Output tokens estimated from the length of the content; null unless unfinalised. Never part of a total. */
   estimated_tokens_out: number | null;
   /** The line's own figure (old versions wrote `costUSD`), or null. */
   reported_cost_usd: number | null;
@@ -140,7 +142,7 @@ export interface ApiResponse {
   line_number: number;
 }
 
-/** What a tool does, whatever an agent calls it: decided in the agent's vocabulary. */
+/** What a tool does, independent of its name; each agent's vocabulary maps its tools. */
 export const TOOL_KINDS = [
   'read',
   'edit',
@@ -159,11 +161,11 @@ export type ToolKind = (typeof TOOL_KINDS)[number];
 /** One use of a tool with its result. */
 export interface ToolCall {
   /**
-   * The same in every copy: the tool use's id, one too short to be unique joined to the response's key; where it has
-   * none, made of the line's uuid and the block's place.
+   * The same in every copy: the tool use's id, combined with the response's key if it is too short to be unique;
+   * without an id, made from the line's uuid and the block's place.
    */
   call_key: string;
-  /** Response that made the call: a copy of the call has a copy of the response. Null where there is none. */
+  /** Response that made the call: a copy of the call has a copy of the response. Null if there is none. */
   response_key: string | null;
   session_id: string;
   message_id: string;
@@ -173,45 +175,48 @@ export interface ToolCall {
   mcp_server: string | null;
   /** First program of a shell command, without its path. */
   program: string | null;
-  /** File that is read or edited. */
+  /** File that was read or edited. */
   file_path: string | null;
   subagent_type: string | null;
-  /** Id of the sub-agent that the call started, as its result tells it. */
+  /** Id of the sub-agent that the call started, from its result. */
   subagent_id: string | null;
   skill_name: string | null;
   model: string | null;
   timestamp: string | null;
   is_subagent: boolean;
-  /** From the tool use's line to its result's; null without a result, or where a timestamp is missing. */
+  /** From the tool use's line to its result's; null without a result, or if a timestamp is missing. */
   duration_ms: number | null;
   /** Null while there is no result. */
   is_error: boolean | null;
   /** The user, a rule or a hook refused it. */
   is_denied: boolean;
   input_bytes: number;
-  /** Bytes of the result's text as the model gets it; null without a result. */
+  /** Bytes of the result's text as the model receives it; null without a result. */
   output_bytes: number | null;
   line_number: number;
 }
 
 export type SessionEventKind = 'prompt' | 'compaction' | 'api_error' | 'api_retry' | 'pull_request' | 'slash_command';
 
-/** Something that happened in a session beside responses and tool calls. */
+/** Something that happened in a session other than responses and tool calls. */
 export interface SessionEvent {
-  /** The same in every copy of the line: the kind with its uuid, else with the session and the line's number. */
+  /** The same in every copy of the line: the kind with its uuid, or else with the session and the line number. */
   event_key: string;
   kind: SessionEventKind;
   session_id: string;
   timestamp: string | null;
   is_subagent: boolean;
-  /** What it is counted by: a compaction's trigger, an error's type or status, a pull request's URL, a command's name. */
+  /**
+   * What it is grouped by in counts: a compaction's trigger, an error's type or status, a pull request's URL, a
+   * command's name.
+   */
   name: string | null;
   /** Scalars: `preTokens`, `postTokens`, `retryInMs`, `retryAttempt`, `number`, `repository`, … */
   details: JsonObject;
   line_number: number;
 }
 
-/** The agent's own cumulative figures for the session: the last ones of its transcript. */
+/** The agent's own cumulative figures for the session: the last ones in its transcript. */
 export interface ReportedTotals {
   source: 'cost-state' | 'result';
   cost_usd: number | null;
@@ -221,7 +226,9 @@ export interface ReportedTotals {
   cache_write: number | null;
 }
 
-/** Figures of a transcript. Tokens and cost are those of all its API responses, each once: messages, progress lines, advisors. */
+/**
+ * Figures of a transcript. Tokens and cost cover all its API responses, each once: messages, progress lines, advisors.
+ */
 export interface TranscriptStats {
   total_messages: number;
   user_messages: number;
@@ -231,31 +238,31 @@ export interface TranscriptStats {
   thinking_blocks: number;
   /** Tool uses that start a sub-agent. */
   subagent_count: number;
-  /** These four and the cost are null if the transcript has no usage of what was answered, and 0 if nothing was. */
+  /** These four and the cost are null if the transcript has answers but no usage, and 0 if there were no answers. */
   tokens_in: number | null;
   tokens_out: number | null;
   cache_read: number | null;
   cache_write: number | null;
   /**
-   * US dollars of the responses that have a price: 0 if there are no responses at all, null if none of them has a price, or the
-   * sum is beyond 1e10 dollars. The number nearest to the sum, which is exact up to 900,000 dollars.
+   * US dollars of the responses that have a price: 0 if there are no responses at all, null if none of them has a
+   * price, or if the sum exceeds 1e10 dollars. The number nearest to the sum, which is exact up to 900,000 dollars.
    */
   cost_estimate_usd: number | null;
   api_response_count: number;
-  /** Responses whose input is in no figure, as the agent tells it at the end of a run that never came. */
+  /** Responses whose input is in no figure: the agent states it at the end of a run, and that end never came. */
   output_only_count: number;
   /** Responses whose output count is a placeholder. */
   unfinalised_count: number;
-  /** Responses without a price, which the cost lacks. */
+  /** Responses without a price, which the cost does not include. */
   unpriced_count: number;
   web_search_count: number;
-  /** Real user prompts of the main conversation: no tool results, no text that the agent put in. */
+  /** User prompts of the main conversation, without tool results and text that the agent added. */
   prompt_count: number;
-  /** Prompts that were answered by at least one API response before the next prompt. */
+  /** Prompts with at least one API response before the next prompt. */
   turn_count: number;
   /** Last timestamp minus first, in milliseconds; 0 if there are none. */
   duration_ms: number;
-  /** First real user text, 1,000 characters at most, then `...`; null if there is none. */
+  /** First text that the user typed, cut to 1,000 characters and `...`; null if there is none. */
   initial_prompt: string | null;
 }
 
@@ -265,15 +272,15 @@ export interface PullRequestLink {
   repository: string | null;
 }
 
-/** What the lines say about the session as a whole. Each field is null (or empty) where no line has it. */
+/** What the lines say about the session as a whole. Each field is null (or empty) if no line has it. */
 export interface TranscriptMetadata {
   sessionId: string | null;
   cwd: string | null;
   version: string | null;
   gitBranch: string | null;
-  /** The remote as the agent has it: mostly a URL, without user name, password and query. */
+  /** The remote as the agent records it: usually a URL, without user name, password and query. */
   repository: string | null;
-  /** That was checked out as the session began. */
+  /** The commit that was checked out when the session began. */
   commitHash: string | null;
   /** Earliest and latest timestamp of any line, ISO 8601 in UTC. */
   firstTimestamp: string | null;

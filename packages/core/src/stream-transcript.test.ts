@@ -9,7 +9,7 @@ import { expectSame } from './testing/expect-same.ts';
 import { assistantLine, toJsonl, toUsageFields, userLine } from './testing/transcript-lines.ts';
 
 async function collect(input: TranscriptInput, options: ParseOptions = {}) {
-  // Copies, as a writer to a database makes them: rows must be right when they are handed over.
+  // Copied at once, as a database writer does: rows must be right when they are emitted.
   const batches: TranscriptBatch[] = [];
   for await (const batch of streamTranscript('s', input, options)) batches.push(structuredClone(batch));
   expect(batches.filter(({ summary }) => summary !== undefined)).toEqual(batches.slice(-1));
@@ -18,7 +18,7 @@ async function collect(input: TranscriptInput, options: ParseOptions = {}) {
 
 const messagesOf = (batches: readonly TranscriptBatch[]) => batches.flatMap(({ messages }) => messages);
 
-/** 2,500 lines, of which every tenth response comes back much later, with its final usage and another block. */
+/** 2,500 lines; every tenth response continues much later, with its final usage and another block. */
 const longTranscript = Buffer.from(
   toJsonl(
     ...Array.from({ length: 2500 }, (_, index) => {

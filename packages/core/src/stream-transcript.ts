@@ -4,26 +4,29 @@ import type { ParseOptions } from './parse-options.ts';
 import type { ApiResponse, ParsedContentBlock, SessionEvent, ToolCall, TranscriptMessage } from './rows.ts';
 import { createTranscriptParser, type RowSink, type TranscriptSummary } from './transcript-parser.ts';
 
-/** Rows, each once and final: nothing that comes later changes them. */
+/** Rows, each emitted once and final: nothing that comes later changes them. */
 export interface TranscriptBatch {
-  /** In the order of the transcript; a message comes when no later line is expected to belong to it. */
+  /** In the order of the transcript; a message is emitted when no later line is expected to belong to it. */
   messages: TranscriptMessage[];
-  /** In the order of the transcript, as their lines are read: earlier than their messages. */
+  /** In the order of the transcript, emitted as their lines are read, before their messages. */
   contentBlocks: ParsedContentBlock[];
   apiResponses: ApiResponse[];
   toolCalls: ToolCall[];
   events: SessionEvent[];
   issues: Issue[];
   /**
-   * In one batch at most, and only if asked for: what `resumeFrom` takes once the transcript has grown. Messages, API
-   * responses and tool calls of later batches then come again, as they are by then.
+   * In at most one batch, and only if requested: the value for `resumeFrom` once the transcript has grown. Messages,
+   * API responses and tool calls of later batches will then be emitted again, in their state at that time.
    */
   checkpoint?: Uint8Array | undefined;
-  /** In the last batch: what the parse found out about the whole, or about what was read when `options.signal` aborted. */
+  /**
+   * In the last batch: what the parse found out about the whole transcript, or about the part read when
+   * `options.signal` aborted.
+   */
   summary?: TranscriptSummary | undefined;
 }
 
-/** A batch is handed over once it holds this many rows, or rows of lines of this many bytes. */
+/** A batch is emitted once it holds this many rows, or rows from lines of this many bytes. */
 export const BATCH_ROWS = 1000;
 export const BATCH_BYTES = 256 * 1024;
 

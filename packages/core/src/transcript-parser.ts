@@ -28,32 +28,34 @@ export interface TranscriptSummary {
   /** `stats.cost_estimate_usd` as an exact decimal. */
   exactCostUsd: string | null;
   metadata: TranscriptMetadata;
-  /** Time between messages, gaps of more than MAX_ACTIVE_GAP_MS left out; null if only sorting them all would tell. */
+  /** Time between messages, without gaps of more than MAX_ACTIVE_GAP_MS; null if only sorting them all would tell. */
   activeMs: number | null;
 }
 
-/** Where the rows and issues go, each once and final. */
+/** Receives rows and issues, each once and final. */
 export interface RowSink extends AssemblySink {
   addEvent(event: SessionEvent): void;
   addIssue(issue: Issue): void;
 }
 
 interface TranscriptParser {
-  /** Parses the lines that the chunk completes; the rows go to the sink before it returns. */
+  /** Parses the lines that the chunk completes; their rows go to the sink before it returns. */
   push(chunk: Uint8Array): void;
-  /** Emits the oldest message that a checkpoint would not hold. To be called before `toCheckpoint`, until it is false. */
+  /**
+   * Emits the oldest message that a checkpoint would not hold. Call it before `toCheckpoint`, until it returns false.
+   */
   closeForCheckpoint(): boolean;
   /**
-   * State after the lines read so far, to go on from when more have been added. To be called once, after the last chunk;
-   * undefined if the last line has not ended, or where it cannot be told what further lines might change. What is
-   * emitted later is emitted again by the parse that goes on.
+   * State after the lines read so far, from which a longer transcript can be parsed further. To be called once, after
+   * the last chunk. Undefined if the last line is incomplete, or if further lines might change what was emitted.
+   * Anything emitted later is emitted again by the parse that continues.
    */
   toCheckpoint(): Uint8Array | undefined;
-  /** Parses a last line that no line feed ended. To be called once, after the last chunk. */
+  /** Parses a last line without a line feed. To be called once, after the last chunk. */
   finish(): void;
   /**
-   * Emits the oldest of the messages and tool calls that later lines could have changed. To be called at the end, until
-   * it returns false: there are none left.
+   * Emits the oldest of the messages and tool calls that later lines could have changed. Call it at the end until it
+   * returns false, when none are left.
    */
   closeOldest(): boolean;
   /** Complete once nothing is open. */
@@ -63,10 +65,10 @@ interface TranscriptParser {
 const LATE_LINE = 'The line belongs to an API response whose usage is final';
 
 /**
- * The heart of recount: bytes of a transcript or of a recorded stream in, rows and issues out. Synchronous and pure;
- * memory is bounded by `maxLineBytes`, `maxOpenMessages` and `maxOpenToolCalls`.
+ * The core of recount: takes the bytes of a transcript or of a recorded stream, emits rows and issues. Synchronous and
+ * pure; memory is bounded by `maxLineBytes`, `maxOpenMessages` and `maxOpenToolCalls`.
  *
- * Throws ResumeError, also from `push`, if the parse cannot go on from `options.resumeFrom`.
+ * Throws ResumeError, also from `push`, if the parse cannot continue from `options.resumeFrom`.
  */
 export function createTranscriptParser(sessionId: string, options: ParseOptions, sink: RowSink): TranscriptParser {
   const { format, maxLineBytes, longLines, maxInlineContentBytes, maxOpenMessages, ...resolved } =
@@ -139,7 +141,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
         assembler.addUsage(record, line);
         break;
       default:
-        // Of interest only while the agent runs.
+        // Relevant only while the agent runs.
         break;
     }
   };
@@ -194,7 +196,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
     : createLineSplitter(maxLineBytes, readLine, state.position, { isWanted, longLines });
   const mayHaveCheckpoint = (): boolean => {
     const isWithinLine = splitter.byteCount !== state.position.byteOffset;
-    // A document is rewritten as a whole: no later version goes on from it.
+    // A document is rewritten as a whole, so no later version continues it.
     return !isDocument && !isWithinLine && options.arrivals === undefined && !state.areKeysForgotten;
   };
   return {
@@ -223,7 +225,7 @@ export function createTranscriptParser(sessionId: string, options: ParseOptions,
   };
 }
 
-/** The first lines are read until they have said where and when the session began. */
+/** The first lines are parsed until they have named the session's directory and start time. */
 const MAX_HEAD_LINES = 200;
 
 interface UsageFilterDeps {
@@ -232,7 +234,7 @@ interface UsageFilterDeps {
   position: LinePosition;
 }
 
-/** The lines that bear on usage; undefined, which is all lines, for a format without markers. */
+/** The lines that can affect usage; undefined, meaning all lines, for a format without markers. */
 function createUsageFilter(formatId: string, { facts, assembler, position }: UsageFilterDeps): LineFilter | undefined {
   const markers = findFormat(formatId)?.format.usageMarkers;
   if (markers === undefined) return undefined;

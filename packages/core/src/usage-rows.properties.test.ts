@@ -23,7 +23,7 @@ const usage = fc
   .tuple(tokens, fc.nat(12), tokens, tokens)
   .map(([input, output, read, write]) => toUsageFields(input, output, read, write));
 
-/** Lines of a few responses and tools, so that they meet. */
+/** Lines of a few responses and tools, so that they often share ids. */
 const line: fc.Arbitrary<JsonObject> = fc.oneof(
   fc
     .tuple(index, usage, index, fc.boolean())

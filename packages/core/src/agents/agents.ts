@@ -15,7 +15,7 @@ import { openHands } from './openhands/agent.ts';
 import { omp, openclaw, pi } from './pi/agent.ts';
 import { qwen } from './qwen/agent.ts';
 
-/** Every agent that recount knows: the one list. The first one is the default. */
+/** All agents that recount knows. The first one is the default. */
 export const AGENTS: readonly [Agent, ...Agent[]] = [
   claudeCode,
   codex,

@@ -10,7 +10,10 @@ const UNSAFE = /[\u0000-\u001f\u007f\\:*?"<>|]/;
 /** An attachment with the agent that keeps it. */
 export type KnownAttachment = AttachmentIdentity & { agent: string };
 
-/** Whose attachment the file at a path on somebody's disk is, by the layouts of all agents; undefined if it is none. */
+/**
+ * Which session's attachment a file at a path on somebody's disk is, by the layouts of all agents; undefined if it is
+ * none.
+ */
 export function identifyAttachment(path: string): KnownAttachment | undefined {
   for (const { id: agent, attachments } of AGENTS) {
     const found = attachments?.readPath(path);
@@ -20,15 +23,15 @@ export function identifyAttachment(path: string): KnownAttachment | undefined {
 }
 
 /**
- * What the file at a path in a session's folder is for; undefined for a path that the agent has no file at, or that would lead out
- * of the folder.
+ * What the file at a path in a session's folder is; undefined for paths where the agent keeps no file, and for paths
+ * that would leave the folder.
  */
 export function toAttachmentKind(agentId: string, path: string): AttachmentKind | undefined {
   if (!isSafeAttachmentPath(path)) return undefined;
   return AGENTS.find(({ id }) => id === agentId)?.attachments?.toKind(path);
 }
 
-/** The attachment that the text of a tool's result points to, in a session of the agent. The text may be anything: it is a claim. */
+/** The attachment that a tool result's text points to, in a session of the agent. The text is untrusted. */
 export function findAttachmentReference(agentId: string, text: string): AttachmentReference | undefined {
   const found = AGENTS.find(({ id }) => id === agentId)?.attachments?.findReference(text);
   return found !== undefined && isSafeAttachmentPath(found.path) ? found : undefined;

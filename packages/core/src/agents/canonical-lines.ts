@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../rows.ts';
 import type { Format } from './agent.ts';
 import { parseJsonText } from './reader-kit.ts';
 
-/** The first line of a session that `packages/collect` has read from an agent's store. */
+/** The first line of a session that `packages/collect` read from an agent's store. */
 export interface CanonicalHeader {
   recount: 'session';
   version: 1;
@@ -12,7 +12,7 @@ export interface CanonicalHeader {
   session: string;
   /** The session that started this one as a sub-agent. */
   parent?: string;
-  /** If the session has a log beside the database: the time of the first row of the first table, as the store has it. */
+  /** If the session has a log beside the database: the time of the first table's first row, as the store has it. */
   rowsSince?: string | number;
 }
 
@@ -24,7 +24,7 @@ export interface CanonicalRow {
   children: CanonicalRow[];
 }
 
-/** A file of a session that lies in many: `{"file":"message/ses_1/msg_1.json","value":{…},"children":[…]}`. */
+/** One file of a session that is spread over many: `{"file":"message/ses_1/msg_1.json","value":{…},"children":[…]}`. */
 export interface CanonicalFile {
   file: string;
   value: JsonObject;
@@ -56,12 +56,14 @@ export function readCanonicalFile(line: JsonObject): CanonicalFile | undefined {
   return { file, value, children: children.flatMap((child) => readCanonicalFile(readObject(child) ?? {}) ?? []) };
 }
 
-/** The JSON value that a column holds as text, without characters that Postgres refuses. Undefined if it holds none. */
+/**
+ * Parses the JSON that a column holds as text, without characters that Postgres rejects. Undefined if it is not JSON.
+ */
 export function readJsonColumn(value: JsonValue | undefined): JsonValue | undefined {
   return typeof value === 'string' ? parseJsonText(value) : value;
 }
 
-/** The form in which an agent's sessions come from its store. */
+/** The format of sessions that `packages/collect` reads from the agent's store. */
 export function toCanonicalFormat(
   agentId: string,
   createReader: Format['createReader'],

@@ -80,7 +80,7 @@ describe('identifyTranscript', () => {
       toJsonl(userLine('hi', { ...named, isSidechain: false })),
       toJsonl(userLine('hi', { ...named, isSidechain: 'true' })),
       toJsonl(userLine('hi', { sessionId: 's', isSidechain: true })),
-      // Sub-agents of a main session wrote into its transcript once.
+      // Older versions wrote sub-agents into the main session's transcript.
       toJsonl(userLine('hi', { sessionId: 's' }), userLine('explore', { ...named, isSidechain: true })),
     ];
     for (const head of heads) {

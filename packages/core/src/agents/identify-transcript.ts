@@ -10,10 +10,12 @@ import { detectFormat, findAgentFormat, type KnownFormat } from './registry.ts';
 import { toSubagentSessionId } from './subagent-session-id.ts';
 import { toFileIdentity } from './transcript-path.ts';
 
-/** Bytes from the beginning of a transcript that suffice to identify all known ones: first lines can be long. */
+/** Bytes from the beginning of a transcript that are enough to identify all known ones: first lines can be long. */
 export const IDENTIFY_HEAD_BYTES = 4 * 1024 * 1024;
 
-/** Why bytes are not taken for a transcript: there are none, neither lines nor path tell whose it is, or it has prompts of many sessions. */
+/**
+ * Why bytes are rejected: they are empty, neither lines nor path identify them, or they are prompts of many sessions.
+ */
 export type Refusal = 'empty' | 'unknown-format' | 'prompt-history';
 
 const REFUSALS: Readonly<Record<Refusal, string>> = {
@@ -23,52 +25,56 @@ const REFUSALS: Readonly<Record<Refusal, string>> = {
     'a history of prompts, of many sessions: `recount backfill --yes`, where the agent keeps it, brings those whose transcripts are gone',
 };
 
-/** A refusal in the words that every command and the API have for it, after the name of the file. */
+/** The message for a refusal, to follow the file's name. The API and all commands use the same one. */
 export function describeRefusal(refusal: Refusal): string {
   return REFUSALS[refusal];
 }
 
-/** Longer first lines are taken for what they begin like. */
+/** Longer first lines are judged by their beginning. */
 const MAX_FIRST_LINE_BYTES = 256 * 1024;
-/** Of a head, looked at between two looks at whether it has told enough. */
+/** Bytes decoded at a time before checking whether they suffice. */
 const STEP_BYTES = 64 * 1024;
-/** Most first lines are shorter: to decode more of each file takes longer than all else that tells whose it is. */
+/** Most first lines are shorter. Decoding more of each file would take longer than the rest of the identification. */
 const FIRST_LOOK_BYTES = 8 * 1024;
-/** Members come first in all known documents but for one or two. */
+/** In nearly all known documents, the members needed come first. */
 const MAX_OUTLINE_ENTRIES = 100_000;
 
 export interface TranscriptIdentity {
-  /** Undefined if no line gave the format away. */
+  /** Undefined if no line revealed the format. */
   format: string | undefined;
   /** The agent whose format it is. */
   agent: string | undefined;
-  /** Whether lines or the path tell whose it is, or else the uploader, who then names agent and session. */
+  /** Whether the lines or the path identify it, or else the uploader, by naming agent and session. */
   isRecognised: boolean;
   /** Whether the lines are prompts of many sessions: see `PromptHistory`. Never recognised. */
   isPromptHistory: boolean;
-  /** Undefined where neither the caller, the path nor a line names it. */
+  /** Undefined if neither the caller, the path nor a line names it. */
   sessionId: string | undefined;
   isSubagent: boolean;
   parentSessionId: string | undefined;
   agentId: string | undefined;
-  /** False where more of the transcript's beginning could still change the answer. */
+  /** False if more of the transcript's beginning could still change the answer. */
   isConclusive: boolean;
 }
 
 export interface IdentifyInput {
-  /** Named by the uploader; it overrules path and content. */
+  /** Named by the uploader; overrides path and content. */
   sessionId?: string | undefined;
-  /** Id of the agent, named by the uploader: the lines are then taken for one of its formats, whatever they look like. */
+  /** Agent id named by the uploader: the lines are then read in one of its formats, whatever they look like. */
   agent?: string | undefined;
   /** The transcript's original path. */
   path?: string | undefined;
-  /** The transcript's first bytes, up to IDENTIFY_HEAD_BYTES; a torn last line is ignored, unless they are as many. */
+  /**
+   * The transcript's first bytes, up to IDENTIFY_HEAD_BYTES. An incomplete last line is ignored, unless the head has
+   * that full size.
+   */
   head: Uint8Array;
 }
 
 /**
- * Decides whose transcript it is: the uploader's word first, then the path by the agents' layouts, then the lines, and
- * the file's name last. Whether it is a sub-agent's is the path's to say; lines decide where the path says nothing.
+ * Decides which session a transcript belongs to: by the uploader's word first, then the path (by the agents' layouts),
+ * then the lines, and the file's name last. Whether it is a sub-agent's is decided by the path, or by the lines if the
+ * path does not say.
  */
 export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInput): TranscriptIdentity {
   const content = readHead(head, path, agent);
@@ -103,7 +109,7 @@ export function identifyTranscript({ sessionId, agent, path, head }: IdentifyInp
   };
 }
 
-/** The layout of the agent whose lines they are says more than the file's name; else the first that the path fits. */
+/** The layout of the agent that the lines identify, or else the first layout that the path fits. */
 function readPath(path: string, agent: Agent | undefined): PathIdentity | undefined {
   const identities = (agent === undefined ? AGENTS : [agent]).flatMap((agent) => agent.readPath?.(path) ?? []);
   return (
@@ -120,7 +126,7 @@ function toSubagentId(parent: string | undefined, agent: string | undefined, ste
 
 interface HeadContent extends ContentIdentity {
   known: KnownFormat | undefined;
-  /** Whether the format shows in the bytes, rather than being the uploader's word alone. */
+  /** Whether the bytes show the format, rather than only the uploader naming it. */
   isDetected: boolean;
   isPromptHistory: boolean;
 }
@@ -157,28 +163,28 @@ function readHead(head: Uint8Array, path: string | undefined, agent: string | un
   return { ...found, known: detected ?? fallback, isDetected: detected !== undefined, isPromptHistory };
 }
 
-/** The beginning of a line that is longer than the head, as JSON. */
+/** Completes the beginning of a line that is longer than the head, so that it parses as JSON. */
 function closeTornLine(bytes: Buffer): Buffer {
   const cutter = createLineCutter({ maxBytes: IDENTIFY_HEAD_BYTES, maxTextBytes: MAX_FIRST_LINE_BYTES });
   cutter.push(bytes);
   return cutter.finish(true).bytes;
 }
 
-/** Whether the bytes may be one JSON document: an array, or an object that is no line with more lines behind it. */
+/** Whether the bytes may be one JSON document: an array, or an object that is not followed by more lines. */
 function mayBeDocument(head: Uint8Array, maxBytes = FIRST_LOOK_BYTES): boolean {
   const text = Buffer.from(head.buffer, head.byteOffset, Math.min(head.length, maxBytes)).toString('utf8');
   const start = /[^\s\uFEFF]/.exec(text)?.index ?? 0;
   if (text[start] === '[') return true;
   const end = text.indexOf('\n', start);
   const behind = end === -1 ? '' : text.slice(end).trim();
-  // A single character may be a torn one.
+  // A single character may be part of a cut line.
   const isDecided = behind.length > 1 || maxBytes >= Math.min(head.length, MAX_FIRST_LINE_BYTES);
   if (!isDecided) return mayBeDocument(head, MAX_FIRST_LINE_BYTES);
   if (text[start] !== '{') return false;
   return behind === '' || parseJsonLine(text.slice(start, end)).isBroken;
 }
 
-/** See `Format.layout`. Undefined if the bytes are no JSON. */
+/** See `Format.layout`. Undefined if the bytes are not JSON. */
 function toOutline(head: Uint8Array): JsonObject | undefined {
   const outline: JsonObject = {};
   let isKnown = false;

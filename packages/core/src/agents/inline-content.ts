@@ -4,14 +4,17 @@ import type { BlockContent } from './records.ts';
 
 export interface InlineContext {
   maxInlineContentBytes: number;
-  /** Nobody asks for sizes and hashes: they are 0 and left out, and nothing is cut. */
+  /** Skips measuring: sizes and hashes are 0 or left out, and nothing is cut. */
   isUnmeasured?: boolean;
   onNestingTooDeep: () => void;
 }
 
 type Measured = Pick<BlockContent, 'metadata' | 'contentBytes'>;
 
-/** The text as a row holds it: cut if it is too long, which the block's metadata then says. Sets `contentBytes`. */
+/**
+ * The text to store in a row. Texts that are too long are cut, which the block's metadata then states. Sets
+ * `contentBytes`.
+ */
 export function toInlineText(text: string, block: Measured, context: InlineContext): string {
   if (context.isUnmeasured) return text;
   const limited = limitText(text, context.maxInlineContentBytes);
@@ -20,7 +23,10 @@ export function toInlineText(text: string, block: Measured, context: InlineConte
   return limited.value;
 }
 
-/** The same of any JSON: what is too long becomes a string with its beginning, what is nested too deep null. */
+/**
+ * The same for any JSON: a value that is too long becomes a string with its beginning; parts nested too deep become
+ * null.
+ */
 export function toInlineJson(value: JsonValue, block: Measured, context: InlineContext): JsonValue {
   if (typeof value !== 'object' || value === null) {
     return typeof value === 'string' ? toInlineText(value, block, context) : value;
@@ -36,7 +42,7 @@ export function toInlineJson(value: JsonValue, block: Measured, context: InlineC
   return limited.value;
 }
 
-/** Of several texts that were cut, the length is that of the first: a tool result's text comes before its other parts. */
+/** If several texts were cut, the first one's length is kept: a tool result's text comes before its other parts. */
 function markTruncated(block: Measured, originalByteLength: number): void {
   block.metadata.truncated = true;
   block.metadata.original_byte_length ??= originalByteLength;

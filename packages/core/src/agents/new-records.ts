@@ -10,7 +10,7 @@ import type {
   UsageRecord,
 } from './records.ts';
 
-/** A response of which nothing is known but what `known` says. */
+/** A response with the given fields; all others are empty. */
 function newResponse(known: Partial<ResponseRecord>): ResponseRecord {
   return {
     responseId: null,
@@ -32,11 +32,11 @@ function newResponse(known: Partial<ResponseRecord>): ResponseRecord {
   };
 }
 
-/** Usage without a model is nobody's: no price is guessed for it. */
+/** The model, or UNKNOWN_MODEL for usage without one: no price is guessed for it. */
 export const toModel = ({ model = null, usage }: Partial<Pick<ResponseRecord, 'model' | 'usage'>>): string | null =>
   usage === undefined ? model : (model ?? UNKNOWN_MODEL);
 
-/** A message of which nothing is known but what `known` says. */
+/** A message with the given fields; all others are empty. */
 export function newMessage(type: MessageType, known: Partial<MessageRecord>): MessageRecord {
   return {
     ...newResponse(known),
@@ -54,12 +54,12 @@ export function newMessage(type: MessageType, known: Partial<MessageRecord>): Me
   };
 }
 
-/** Usage without a message, of a response of which nothing is known but what `known` says. */
+/** Usage without a message; response fields that are not given are empty. */
 export function newUsageRecord(known: Partial<UsageRecord> & Pick<UsageRecord, 'usage'>): UsageRecord {
   return { ...newResponse(known), isSubagent: false, ...known, model: toModel(known), kind: 'usage' };
 }
 
-/** A content block with nothing in it but what `known` says. */
+/** A content block with the given fields; all others are empty. */
 export function newBlock(blockType: string, known: Partial<BlockContent> = {}): BlockContent {
   return {
     block_type: blockType,
@@ -78,18 +78,18 @@ export function newBlock(blockType: string, known: Partial<BlockContent> = {}): 
   };
 }
 
-/** A call of which nothing is known but its tool and what `known` says. */
+/** A tool use with the given tool and fields; all others are empty. */
 export function newToolUse(facts: Pick<ToolUseFacts, 'tool_name' | 'tool_kind'> & Partial<ToolUseFacts>): ToolUse {
   const unknown = { mcp_server: null, program: null, file_path: null, subagent_type: null, skill_name: null };
   return { countsSearches: false, facts: { ...unknown, input_bytes: 0, ...facts } };
 }
 
-/** A result of which nothing is known but what `known` says. */
+/** A tool result with the given fields; all others are empty. */
 export function newToolResult(known: Pick<ToolResult, 'timestampMs' | 'isError'> & Partial<ToolResult>): ToolResult {
   return { isDenied: false, outputBytes: 0, subagentId: null, searchCount: 0, ...known };
 }
 
-/** Usage of nothing but what `known` says. */
+/** Usage with the given counts; all others are 0. */
 export function newUsage(known: Partial<Usage>): Usage {
   return { ...NO_USAGE, ...known };
 }

@@ -9,19 +9,19 @@ import { type ApiBlock, type BlockContext, toContentBlocks } from './anthropic-a
 import { newMessage, newToolResult, newToolUse, newUsage } from './new-records.ts';
 import type { BlockContent, EventRecord, MessageRecord, SessionRecord, TranscriptRecord } from './records.ts';
 
-/** What an agent calls its tools, in lower case, by what they do. Tools that are not listed are of kind `other`. */
+/** An agent's tool names in lower case, by what the tools do. Tools that are not listed have kind `other`. */
 export type ToolVocabulary = Partial<Record<ToolKind, readonly string[]>>;
 
-/** A call of a tool as an agent's line has it. */
+/** A tool call as the agent's line has it. */
 export interface ToolUseSource {
   id: JsonValue | undefined;
   name: JsonValue | undefined;
   input: JsonValue | undefined;
-  /** If the agent says it beside the tool's name. */
+  /** Set if the agent states the server separately from the tool's name. */
   mcpServer?: string | null;
 }
 
-/** The result of a call as an agent's line has it. */
+/** A tool result as the agent's line has it. */
 export interface ToolResultSource {
   id: JsonValue | undefined;
   /** Text, or content blocks of the Anthropic API. */
@@ -41,7 +41,7 @@ const SKILL_FIELDS = ['skill', 'skill_name', 'name'];
 
 export type ReaderKit = ReturnType<typeof createReaderKit>;
 
-/** What readers of different agents' formats have in common: fields that are reported if they are no good, and blocks. */
+/** Helpers that the readers of all agents share: they check fields, report bad ones, and build blocks. */
 export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabulary) {
   const { report } = context;
   const kinds = new Map(
@@ -59,7 +59,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
   const toId = (value: JsonValue | undefined): string | null => readIdentifier(value, blockContext.onIdentifierCut);
 
-  /** A time; one that is there and is none is reported. */
+  /** A time; a value that is not one is reported. */
   const toTimeMs = (value: JsonValue | undefined): number | undefined => {
     const timeMs = parseTimestampMs(value);
     if (timeMs === undefined && value !== undefined && value !== null && value !== '') {
@@ -68,7 +68,7 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     return timeMs;
   };
 
-  /** A count of tokens, 0 if there is none; one that is not plausible is reported and 0. */
+  /** A token count, 0 if there is none; an implausible one is reported and becomes 0. */
   const toCount = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
     readCount(source?.[field], max, onInvalidUsage(field)) ?? 0;
 
@@ -111,12 +111,12 @@ export function createReaderKit(context: ReaderContext, vocabulary: ToolVocabula
     toToolUseBlocks,
     toToolResultBlocks,
 
-    /** A message that answers one tool use. */
+    /** A message with the result of one tool use. */
     toToolResultMessage(source: ToolResultSource, known: Partial<MessageRecord>): MessageRecord {
       return newMessage('user', { ...known, blocks: toToolResultBlocks(source, known.timestampMs) });
     },
 
-    /** What a person typed: the message, and the event before it. `identity` is the same in every copy of the line. */
+    /** What a person typed: an event, then the message. `identity` is the same in every copy of the line. */
     toPromptRecords(
       content: JsonValue | undefined,
       known: Partial<MessageRecord>,
@@ -144,14 +144,14 @@ function toEvent(
   return { kind: 'event', event, uuid: identity, timestampMs, isSubagent: isSidechain };
 }
 
-/** Usage whose classes do not overlap; undefined if all counts are 0, as agents write it if the provider gave none. */
+/** Usage whose classes do not overlap; undefined if all counts are 0, which agents write if the provider gave none. */
 export function toUsageIfAny(known: Partial<Usage>): Usage | undefined {
   const usage = newUsage(known);
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return inputTokens + outputTokens + cacheReadTokens + cacheWriteTokens === 0 ? undefined : usage;
 }
 
-/** The agent's price of a response. Agents write 0 for models that they have no price for. */
+/** The agent's own price for a response. Agents write 0 for models that they have no price for. */
 export function toReportedCost(dollars: number | null): number | null {
   return dollars === null || dollars === 0 ? null : dollars;
 }
@@ -166,7 +166,7 @@ export function toCutTitle(source: 'custom' | 'generated' | 'summary', text: str
   return { kind: 'session', title: { source, text: cutCharacters(text, 512) } };
 }
 
-/** The JSON that a text holds, without characters that Postgres refuses; undefined if it is none. */
+/** Parses JSON text, without characters that Postgres rejects; undefined if it is not JSON. */
 export function parseJsonText(text: string): JsonValue | undefined {
   try {
     return toStorableJson(JSON.parse(text) as JsonValue).value;
@@ -175,7 +175,7 @@ export function parseJsonText(text: string): JsonValue | undefined {
   }
 }
 
-/** A line's type as statistics count it; undefined if it has none. */
+/** A line's type for the statistics; undefined if it has none. */
 export function readType(value: JsonValue | undefined): string | undefined {
   const type = readText(value);
   return type === null ? undefined : cutCharacters(type, MAX_TYPE_LENGTH);

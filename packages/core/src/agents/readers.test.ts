@@ -6,25 +6,28 @@ import type { ReaderContext } from './agent.ts';
 import { createTranscriptReader, FORMATS } from './registry.ts';
 
 /**
- * `<agent>/<format>[.<what it shows>].records.txt`: lines of the format as they stand in transcripts, each beginning with `{`, and below each what is
- * made of it. A line that is added gets its part by `vitest -u`, which is then to be read.
+ * `<agent>/<format>[.<case>].records.txt`: lines of the format as transcripts have them, each beginning with `{`,
+ * followed by the records made of it. After adding a line, run `vitest -u` and review the records that it writes.
  */
 const SUFFIX = '.records.txt';
 const FILES = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith(SUFFIX))
   .sort();
 
-/** Nothing is left of what is no more than the default of a record. */
+/** Leaves out fields that have a record's default value. */
 function withoutDefaults(key: string, value: unknown): unknown {
   if (value === null || value === false || value === '') return undefined;
   if (value === 0 && /(Tokens|Requests|Count|[bB]ytes)$/.test(key)) return undefined;
   if (typeof value === 'object' && Object.keys(value).length === 0) return undefined;
-  // The line's own block: it stands above.
+  // The source is the line above.
   if (typeof value === 'object' && key === 'source') return undefined;
   return value;
 }
 
-/** Every line, the formats that it may be of (`=`), what is reported (`!`), its type and time, and what is read (`-`). */
+/**
+ * For every line: the formats that it may be in (`=`), what is reported (`!`), its type and time, and what is read
+ * (`-`).
+ */
 function readAll(format: string, lines: readonly JsonObject[], reopens: boolean): string {
   const said: string[] = [];
   const context: ReaderContext = {
@@ -56,7 +59,7 @@ describe('the lines that agents write', () => {
     const values = lines.map((line) => JSON.parse(line) as JsonObject);
     expect(values.length).toBeGreaterThan(0);
     const records = readAll(format, values, false);
-    // What a reader remembers is all in its state.
+    // Everything that a reader remembers is in its state.
     expect(readAll(format, values, true)).toBe(records);
     await expect(records).toMatchFileSnapshot(file);
   });

@@ -20,7 +20,7 @@ export interface LinePlace {
   byteLength: number;
 }
 
-/** What the input of a tool use says about the call. Every text is cut to 512 characters. */
+/** Facts about a call from the tool use's input. Every text is cut to 512 characters. */
 export type ToolUseFacts = Pick<
   ToolCall,
   'tool_name' | 'tool_kind' | 'mcp_server' | 'program' | 'file_path' | 'subagent_type' | 'skill_name' | 'input_bytes'
@@ -28,9 +28,9 @@ export type ToolUseFacts = Pick<
 
 export interface ToolUse {
   facts: ToolUseFacts;
-  /** Whether its result may count web searches that no usage of the transcript does. */
+  /** Whether its result may count web searches that the transcript's usage does not include. */
   countsSearches: boolean;
-  /** What it does in one short line for people, if the agent's reader says it. */
+  /** One short line for people about what the call does, if the agent's reader provides it. */
   summary?: string | undefined;
 }
 
@@ -40,27 +40,27 @@ export interface ToolResult {
   isError: boolean;
   /** The user, a rule or a hook refused the call. */
   isDenied: boolean;
-  /** UTF-8 bytes of the text that the model gets. */
+  /** UTF-8 bytes of the text that the model receives. */
   outputBytes: number;
   subagentId: string | null;
-  /** Web searches made for the call that no usage of the transcript counts; 0 for most. */
+  /** Web searches made for the call that the transcript's usage does not include; 0 for most. */
   searchCount: number;
-  /** The agent's word for the failure, if that is not what the tool gave. */
+  /** The agent's description of the failure, if it differs from the tool's output. */
   error?: string | undefined;
 }
 
-/** A content block as its line shows it: without ids, order and place. */
+/** A content block as its line has it, without ids, order and place. */
 export interface BlockContent
   extends Omit<
     ParsedContentBlock,
     'id' | 'message_id' | 'session_id' | 'block_order' | 'tool_kind' | 'line_number' | 'byte_offset' | 'byte_length'
   > {
   /**
-   * UTF-8 bytes, uncut, of its text, of a tool use's input as JSON, of a tool result's text as the model gets it; of
-   * withheld thinking, what its ciphertext says about its length.
+   * UTF-8 bytes before any cut: of its text, of a tool use's input as JSON, or of a tool result's text as the model
+   * receives it. For withheld thinking, the length that its ciphertext implies.
    */
   contentBytes: number;
-  /** Bytes of these that the model wrote; 0 for results. */
+  /** How many of these bytes the model wrote; 0 for results. */
   writtenBytes: number;
   /** The call, if the block calls a tool. */
   toolUse?: ToolUse;
@@ -68,19 +68,19 @@ export interface BlockContent
   toolResult?: ToolResult;
 }
 
-/** A further model's response within a response, billed apart from it. */
+/** A second model's response within a response, billed separately. */
 export interface AdvisorUsage {
   model: string | null;
   usage: Usage;
 }
 
-/** What a message and a usage record have in common: what they say about an API response. */
+/** The fields about an API response that messages and usage records share. */
 export interface ResponseRecord {
   /** The provider's id of the response: the same on each of its lines and in every copy. */
   responseId: string | null;
   /**
-   * If the agent names a response, or says what it used, only after its messages: the messages of one response share a
-   * group, any text that no other response of the transcript has, and a usage record of the same group says the rest.
+   * Set if the agent names a response, or states its usage, only after the messages: all messages of the response share
+   * a group (any text that no other response of the transcript uses), and a usage record of that group adds the rest.
    */
   group?: string | undefined;
   requestId: string | null;
@@ -89,14 +89,17 @@ export interface ResponseRecord {
   timestampMs: number | undefined;
   agentId: string | null;
   model: string | null;
-  /** Whether the agent made the response up itself: it is no API response, whatever usage it carries. */
+  /** Whether the agent made the response up: it is then no API response, whatever usage it carries. */
   isSynthetic: boolean;
   stopReason: string | null;
-  /** Undefined if the line has none. Of several for one response, the largest count of each class is final. */
+  /**
+   * Undefined if the line has none. If several lines of a response have usage, the largest count of each class is
+   * final.
+   */
   usage: Usage | undefined;
   /** In the order of the calls; later records of the response repeat them. */
   advisors: readonly AdvisorUsage[];
-  /** What the agent says that the response cost, in US dollars. */
+  /** The cost of the response according to the agent, in US dollars. */
   reportedCostUsd: number | null;
   gitBranch: string | null;
   agentVersion: string | null;
@@ -105,30 +108,30 @@ export interface ResponseRecord {
   blocks: readonly BlockContent[];
 }
 
-/** A line that is a message or, for an assistant's, part of one: those with the same response id are one message. */
+/** A line that is a message, or part of an assistant message: lines with the same response id form one message. */
 export interface MessageRecord extends ResponseRecord {
   kind: 'message';
   type: MessageType;
   parentUuid: string | null;
-  /** The tool use of the sub-agent that speaks or is spoken to; null for the agent itself. */
+  /** The tool use that started the sub-agent that this message is from or to; null for the main agent. */
   parentToolUseId: string | null;
   /** ISO 8601 in UTC with milliseconds, or null. */
   timestamp: string | null;
   isSidechain: boolean;
   role: string | null;
   metadata: JsonObject;
-  /** What a person typed, 1,000 characters at most, then `...`; undefined if nobody typed this line. */
+  /** What a person typed, cut to 1,000 characters and `...`; undefined if nobody typed this line. */
   promptText: string | undefined;
 }
 
-/** The usage of a response whose messages stand before it (those of its `group`), elsewhere or nowhere. */
+/** Usage of a response whose messages came before (those of its `group`), are elsewhere, or do not exist. */
 export interface UsageRecord extends ResponseRecord {
   kind: 'usage';
   usage: Usage;
   isSubagent: boolean;
 }
 
-/** Something that happened in the session beside responses and tool calls. */
+/** Something that happened in the session other than responses and tool calls. */
 export interface EventRecord {
   kind: 'event';
   event: Pick<SessionEvent, 'kind' | 'name' | 'details'>;
@@ -136,21 +139,21 @@ export interface EventRecord {
   uuid: string | null;
   timestampMs: number | undefined;
   isSubagent: boolean;
-  /** Tells repetitions within the transcript; default: the line's uuid or place. */
+  /** Identifies repetitions within the transcript; default: the line's uuid or place. */
   identity?: string | undefined;
 }
 
-/** What a line says about its session. Readers leave out what they have said before and is unchanged. */
+/** What a line says about its session. Readers leave out facts that they have reported and that have not changed. */
 export interface SessionRecord {
   kind: 'session';
-  /** Kept from the first record that has them. */
+  /** The first record with a value wins. */
   first?: Partial<Record<SessionConstant, string>>;
-  /** Kept from the last record that has them. */
+  /** The last record with a value wins. */
   last?: Partial<Record<SessionVariable, string>>;
   title?: { source: 'custom' | 'generated' | 'summary'; text: string };
   reportedTotals?: ReportedTotals;
   pullRequest?: PullRequestLink;
-  /** Responses so far whose input is in no figure. The last record that says it holds. */
+  /** Responses so far whose input is in no figure. The last record that states it wins. */
   outputOnlyCount?: number;
 }
 
@@ -170,7 +173,7 @@ export type SessionVariable = 'permissionMode' | 'agentName';
 interface UnknownRecord {
   kind: 'unknown';
   type: string;
-  /** The type with what tells lines of it apart, e.g. `system/status`. */
+  /** The type, with whatever distinguishes its lines, e.g. `system/status`. */
   name: string;
 }
 
@@ -185,7 +188,7 @@ export interface RunRecord {
   tools: string[];
 }
 
-/** A response begins to come in pieces, or the text of one of its blocks grows. */
+/** A response starts streaming, or the text of one of its blocks grows. */
 export interface PieceRecord {
   kind: 'piece';
   responseId: string | null;
@@ -193,19 +196,19 @@ export interface PieceRecord {
   piece: { blockIndex: number; text: string } | undefined;
 }
 
-/** The agent ended a turn. What the line says about usage and cost is in records of its own. */
+/** The agent ended a turn. The line's usage and cost are in records of their own. */
 export interface TurnEndRecord {
   kind: 'turn-end';
   success: boolean;
-  /** The agent's word for how it ended, e.g. `error_max_turns`. */
+  /** The agent's code for how it ended, e.g. `error_max_turns`. */
   subtype: string | null;
-  /** What failed, e.g. `error_max_turns` or `API error 401`; null if the line has none. */
+  /** The code of the failure, e.g. `error_max_turns` or `API error 401`; null if the line has none. */
   errorCode: string | null;
   /** The answer, or the error's text. */
   text: string | null;
   stopReason: string | null;
   durationMs: number | null;
-  /** As the line says: often the main loop of this turn alone. */
+  /** As the line states it, which often covers only the main loop of this turn. */
   usage: Usage | undefined;
 }
 
@@ -219,7 +222,7 @@ export interface Question {
 export interface QuestionPrompt {
   kind: 'question';
   toolUseId: string | null;
-  /** Names the request that an answer on the agent's stdin goes to, or null. */
+  /** The request that an answer on the agent's stdin must name, or null. */
   requestId: string | null;
   questions: Question[];
 }
@@ -231,19 +234,19 @@ export interface ConfirmationPrompt {
   requestId: string | null;
   toolName: string | null;
   toolInput: JsonValue;
-  /** The plan, or why the agent asks or was denied; or null. */
+  /** The plan, the reason for asking or for the denial, or null. */
   message: string | null;
 }
 
 export type Prompt = QuestionPrompt | ConfirmationPrompt;
 
-/** The agent asks something of the user. Several lines may say it of one tool use. */
+/** The agent asks the user something. Several lines may say so for one tool use. */
 export interface PromptRecord {
   kind: 'prompt';
   prompt: Prompt;
 }
 
-/** What else a line says to people who watch: a state, a plan, a passing error. */
+/** Anything else worth showing to watchers: a state, a plan, a passing error. */
 export interface NoticeRecord {
   kind: 'notice';
   /** E.g. `thinking`, `todo_list`, `system/status`. */
@@ -253,8 +256,8 @@ export interface NoticeRecord {
   isError: boolean;
 }
 
-/** What matters only while the agent runs: nothing of it is stored. Given only if the context asks for it. */
+/** Records that matter only while the agent runs and are never stored. Emitted only if the context asks for them. */
 export type LiveRecord = RunRecord | PieceRecord | TurnEndRecord | PromptRecord | NoticeRecord;
 
-/** What a line says, in the words that all agents share. */
+/** What a line says, in terms that all agents share. */
 export type TranscriptRecord = MessageRecord | UsageRecord | EventRecord | SessionRecord | UnknownRecord | LiveRecord;

@@ -12,7 +12,7 @@ const samples: [string | undefined, JsonValue][] = [
   ['claude-stream-json', { type: 'system', subtype: 'init', session_id: 's', tools: [], uuid: 'u' }],
   ['claude-stream-json', { type: 'assistant', session_id: 's', message: {}, parent_tool_use_id: null }],
   ['claude-stream-json', { type: 'stream_event', session_id: 's', event: {} }],
-  // Cursor is known by its `init` line, which alone lacks the tools; no other line of Claude's stream names them.
+  // Cursor is recognised by its `init` line, which lacks the tools; no other line of Claude's stream names them.
   ['claude-stream-json', { type: 'system', subtype: 'compact_boundary', session_id: 's' }],
   ['claude-stream-json', { type: 'system', session_id: 's' }],
   ['claude-stream-json', { type: 'user', subtype: 'init', session_id: 's', message: {} }],
@@ -81,7 +81,7 @@ describe('detectFormat', () => {
   });
 });
 
-/** What an agent's paths say: the session, and of a sub-agent its parent and its own name. */
+/** What an agent's paths say: the session, and for a sub-agent also its parent and its own name. */
 const paths: [agent: string, path: string, session?: string, parent?: string, own?: string][] = [
   ['cursor', '/p/agent-transcripts/s-1/s-1.jsonl', 's-1'],
   ['cursor', '/p/agent-transcripts/s-1/subagents/a-1.jsonl', 's-1:a-1', 's-1', 'a-1'],

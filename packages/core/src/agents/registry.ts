@@ -3,7 +3,7 @@ import type { JsonValue } from '../rows.ts';
 import type { Agent, AgentProgram, Format, Reader, ReaderContext } from './agent.ts';
 import { AGENTS } from './agents.ts';
 
-/** Whose transcripts and streams they are taken for if neither their lines nor a person say. */
+/** The agent assumed if neither the lines nor a person name one. */
 export const DEFAULT_AGENT_ID = AGENTS[0].id;
 
 /** An agent whose output recount can read while it runs. */
@@ -13,7 +13,7 @@ export const RUNNABLE_AGENTS: readonly RunnableAgent[] = AGENTS.filter(
   (agent): agent is RunnableAgent => agent.program !== undefined,
 );
 
-/** A format with the agent whose it is. */
+/** A format and its agent. */
 export interface KnownFormat {
   agent: Agent;
   format: Format;
@@ -24,7 +24,7 @@ export const FORMATS: readonly KnownFormat[] = AGENTS.flatMap((agent) =>
   agent.formats.map((format) => ({ agent, format })),
 );
 
-/** Ids of the formats that have nothing of answers: see `Format`. */
+/** Ids of the formats that hold no answers: see `Format`. */
 export const FORMATS_WITHOUT_USAGE: readonly string[] = FORMATS.filter(({ format }) => format.lacksUsage).map(
   ({ format }) => format.id,
 );
@@ -37,25 +37,25 @@ export function isStreamFormat(id: string): boolean {
   return findFormat(id)?.format.kind === 'stream';
 }
 
-/** Whether versions of a session in the format need not begin with one another's bytes: see `Format`. */
+/** Whether a later version of a session in the format may not begin with the earlier one's bytes: see `Format`. */
 export function isRewrittenFormat(id: string): boolean {
   const format = findFormat(id)?.format;
   return format?.isRewritten ?? format?.layout === 'document';
 }
 
-/** Whether a transcript of one format takes the place of any of the other, of the same session: see `Format`. */
+/** Whether a transcript of one format replaces one of the other, of the same session: see `Format`. */
 export function outranks(id: string, otherId: string): boolean {
   return findFormat(id)?.format.outranks?.includes(otherId) === true;
 }
 
-/** The first of an agent's formats (of a kind); undefined if it has none, or recount does not know the agent. */
+/** The first of an agent's formats, optionally of one kind; undefined if it has none, or the agent is unknown. */
 export function findAgentFormat(agentId: string, kind?: Format['kind']): KnownFormat | undefined {
   return FORMATS.find(({ agent, format }) => agent.id === agentId && (kind === undefined || format.kind === kind));
 }
 
 /**
- * The format that a line's fields, or a document's outline, and the file's path give away, of those of `agentId` if it is
- * known; undefined if they fit none.
+ * The format indicated by a line's fields or a document's outline, and the file's path; limited to `agentId`'s formats
+ * if given. Undefined if none fits.
  */
 export function detectFormat(
   line: JsonValue,

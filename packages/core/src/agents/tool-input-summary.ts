@@ -2,7 +2,7 @@ import { cutCharacters, cutText, readObject, readText, toOneLine } from '../reco
 import type { JsonValue } from '../rows.ts';
 
 interface SummaryRule {
-  /** The first of these that is a text tells what the tool does. */
+  /** The first of these fields that is a text is the summary. */
   fields: readonly string[];
   maxCharacters: number;
 }
@@ -13,7 +13,7 @@ const pattern: SummaryRule = { fields: ['pattern', 'filePattern'], maxCharacters
 const task: SummaryRule = { fields: ['description'], maxCharacters: 40 };
 const web: SummaryRule = { fields: ['url', 'query', 'objective'], maxCharacters: 50 };
 
-/** By tool name: Claude Code's, then Amp's where they differ. */
+/** By tool name: Claude Code's, then Amp's if they differ. */
 const RULES = new Map<string, SummaryRule>([
   ['Read', path],
   ['Write', path],
@@ -33,10 +33,10 @@ const RULES = new Map<string, SummaryRule>([
   ['web_search', web],
 ]);
 
-/** More than any rule keeps, so that a long command is not worked over whole. */
+/** More than any rule keeps, so that long commands are not processed whole. */
 const MAX_UNITS = 40_000;
 
-/** A tool's input in one short line for people, e.g. the file's path or the command; empty for tools unknown here. */
+/** A tool's input in one short line for people, e.g. the file's path or the command; empty for unknown tools. */
 export function toToolInputSummary(toolName: string, input: JsonValue | undefined): string {
   const rule = RULES.get(toolName);
   const fields = readObject(input);

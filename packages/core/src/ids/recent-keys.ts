@@ -1,15 +1,15 @@
 interface OldestKey {
-  /** The key inserted first, to be deleted by the caller before anything else happens; undefined if there is none. */
+  /** The oldest key, which the caller must delete before anything else; undefined if there is none. */
   take(): string | undefined;
-  /** To be called after an insertion for which nothing was taken. */
+  /** To be called after an insertion without a `take`. */
   pass(): void;
 }
 
 /**
- * Finds the keys of a map or set in the order of their insertion. One iterator for all calls: a new one would step over
- * every deleted entry again, which makes deleting n entries one by one cost n squared. Yet an iterator that rests holds
- * every table that the map has had since, and a map from which entries come and go has a new one every few insertions:
- * so it is given up after as many insertions as there are entries.
+ * Finds the keys of a map or set in insertion order. All calls share one iterator: a new one would step over every
+ * deleted entry again, so deleting n entries one by one would take O(n²). But an iterator keeps alive every hash table
+ * that the map has had since, and a map with many insertions and deletions gets a new table every few insertions. So it
+ * is replaced after as many insertions as there are entries.
  */
 export function createOldestKey(entries: { readonly size: number; keys(): Iterator<string, undefined> }): OldestKey {
   let keys: Iterator<string, undefined> | undefined;
@@ -20,7 +20,7 @@ export function createOldestKey(entries: { readonly size: number; keys(): Iterat
       keys ??= entries.keys();
       const next = keys.next();
       if (!next.done) return next.value;
-      // An iterator that has come to its end stays there, whatever is added later.
+      // An exhausted iterator stays exhausted, whatever is added later.
       keys = entries.keys();
       return keys.next().value;
     },
@@ -31,12 +31,12 @@ export function createOldestKey(entries: { readonly size: number; keys(): Iterat
 }
 
 interface RecentKeys {
-  /** Remembers the key; false if it is remembered already. */
+  /** Remembers the key; returns false if it already is remembered. */
   add(key: string): boolean;
   has(key: string): boolean;
 }
 
-/** Remembers in `keys` the `maxKeys` keys added last. */
+/** Remembers the last `maxKeys` added keys in `keys`. */
 export function createRecentKeys(maxKeys: number, keys = new Set<string>()): RecentKeys {
   const oldest = createOldestKey(keys);
   return {

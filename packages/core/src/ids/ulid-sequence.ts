@@ -18,14 +18,14 @@ function toBase32(value: number, length: number): string {
 export interface UlidState {
   /** Latest time of an id, milliseconds since 1970. */
   lastTimeMs: number;
-  /** Ids made so far. */
+  /** Ids generated so far. */
   counter: number;
 }
 
 /**
- * Ascending ULIDs (48 bits of time, 80 of randomness: github.com/ulid/spec) that depend on nothing but the seed and the
- * order of the calls, so that parsing the same bytes again gives the same ids. The randomness is 50 bits of the seed's
- * SHA-256 and a 30-bit counter. A time that lies before an earlier one is raised to it.
+ * Ascending ULIDs (48 bits of time, 80 of randomness: github.com/ulid/spec) that depend only on the seed and the order
+ * of the calls, so that parsing the same bytes again gives the same ids. The randomness is 50 bits of the seed's
+ * SHA-256 and a 30-bit counter. A time before an earlier one is raised to it.
  */
 export function createUlidSequence(
   seed: string,

@@ -3,7 +3,7 @@ import { createLineBuffer, type LongLines } from './line-buffer.ts';
 import type { LinePosition, LineSplitter, RawLine } from './line-splitter.ts';
 
 const NOTHING = Buffer.alloc(0);
-/** Longer names of members are cut: none that a reader knows comes near it. */
+/** Longer member names are cut; those that readers know are much shorter. */
 const MAX_KEY_BYTES = 256;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -15,17 +15,17 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Where in the document the next byte stands:
- * `root` before or after the document, `name` before a member's name, `in-name` within it, `colon` after it, `value` before a
- * member's value, `element` before an element of an array, `entry` within a value, `after` behind one, `lost` behind something
- * that is no JSON.
+ * Position of the next byte in the document: `root` before or after the document, `name` before a member's name,
+ * `in-name` within it, `colon` after it, `value` before a member's value, `element` before an array element, `entry`
+ * within a value, `after` behind one, `lost` after something that is not JSON.
  */
 type Place = 'root' | 'name' | 'in-name' | 'colon' | 'value' | 'element' | 'entry' | 'after' | 'lost';
 
 /**
- * Splits one JSON document into its entries, as `createLineSplitter` splits lines: the elements of a top-level array, or the
- * members of a top-level object, of which those that are arrays give an entry for each element. `key` is the member's name.
- * Holds at most `maxEntryBytes` of an unfinished entry; of longer ones what `longLines` says. Entries are counted from 1.
+ * Splits one JSON document into its entries, as `createLineSplitter` splits lines: the elements of a top-level array,
+ * or the members of a top-level object. A member that is an array gives one entry for each element. `key` is the
+ * member's name. Holds at most `maxEntryBytes` of an unfinished entry; `longLines` decides what happens to longer ones.
+ * Entries are counted from 1.
  */
 export function createDocumentSplitter(
   maxEntryBytes: number,
@@ -35,7 +35,10 @@ export function createDocumentSplitter(
 ): LineSplitter {
   const buffer = createLineBuffer(maxEntryBytes, longLines);
   let place: Place = 'root';
-  /** Whether the top is an object, whether its member is an array; the array at the top is one as well. */
+  /**
+   * Whether the top level is an object, and whether the place is inside an array: the top-level one, or a member that
+   * is one.
+   */
   let isObject = false;
   let isInArray = false;
   let key: string | undefined;
@@ -74,7 +77,7 @@ export function createDocumentSplitter(
     place = 'entry';
   };
 
-  /** Goes on to the place after a byte that stands between entries; false if it cannot stand there. */
+  /** Advances past a byte between entries; returns false if that byte is not allowed there. */
   const readBetween = (byte: number, at: number): boolean => {
     switch (place) {
       case 'root':
@@ -123,7 +126,7 @@ export function createDocumentSplitter(
     if (keyBytes.length < MAX_KEY_BYTES) keyBytes.push(byte);
   };
 
-  /** Whether the byte, of an entry, is its last one. */
+  /** Whether this byte ends the current entry. */
   const endsEntry = (byte: number): boolean => {
     if (isInString) {
       if (isEscaped) isEscaped = false;
@@ -156,11 +159,11 @@ export function createDocumentSplitter(
         if (place === 'in-name') readName(byte);
         else if (place !== 'lost' && !isBlank(byte)) {
           if (!readBetween(byte, at)) lose(at);
-          // The first byte of a value is read already.
+          // The first byte of the value has been read already.
           start = at;
         }
       }
-      // An assertion: the place changes within closures.
+      // TypeScript does not see that closures change the place.
       if ((place as Place) === 'entry') buffer.hold(bytes.subarray(start));
       byteCount += bytes.length;
       position.byteOffset = byteCount;
@@ -178,12 +181,14 @@ export function createDocumentSplitter(
   };
 }
 
-/** An entry as readers get it: an element of the top-level array as it is, a member as an object of it alone. */
+/**
+ * An entry as readers get it: an element of the top-level array unchanged, a member as an object with only that member.
+ */
 export function toEntryObject(value: JsonValue, key: string | undefined): JsonValue {
   return key === undefined || key === '' ? value : { [key]: value };
 }
 
-/** White space, and the bytes of a byte order mark, which stand nowhere else between the parts of a document. */
+/** White space, and the bytes of a byte order mark, which can occur nowhere else between the parts of a document. */
 function isBlank(byte: number): boolean {
   return byte === 0x20 || (byte >= 0x09 && byte <= 0x0d) || byte === 0xef || byte === 0xbb || byte === 0xbf;
 }

@@ -1,7 +1,9 @@
 import type { JsonValue } from '../rows.ts';
 import { readUncutLength } from './cut-mark.ts';
 
-/** Nesting that Postgres' jsonb parser takes with its default max_stack_depth of 2 MB, with a wide margin. */
+/**
+ * The nesting depth that Postgres' jsonb parser accepts with its default max_stack_depth of 2 MB, with a wide margin.
+ */
 export const MAX_STORED_JSON_DEPTH = 256;
 
 interface LimitedValue<T> {
@@ -31,8 +33,8 @@ export function isNestedDeeperThan(value: JsonValue, maxDepth: number): boolean 
 }
 
 /**
- * The value, or a string with the first `maxBytes` of its JSON where that is longer, or null if it is nested too
- * deep. `byteLength` is that of its whole JSON, and 0 for the last.
+ * The value; or a string with the first `maxBytes` of its JSON if that is longer; or null if it is nested too deep.
+ * `byteLength` is the length of the whole JSON, 0 in the last case.
  */
 export function limitJson(value: JsonValue, maxBytes: number): LimitedValue<JsonValue> & { isTooDeep: boolean } {
   if (isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH)) {

@@ -5,7 +5,7 @@ import { nestedArrays } from '../testing/transcript-lines.ts';
 import { decodeLine, maySmuggleCharacters, parseJsonLine, toStorableJson, toStorableText } from './json-line.ts';
 
 describe('storable characters', () => {
-  /** Any UTF-16 units, lone surrogates and NUL among them. */
+  /** Any UTF-16 units, including lone surrogates and NUL. */
   const anyText = fc
     .array(fc.oneof(fc.constantFrom(0, 0xd83d, 0xde00, 0x61), fc.integer({ min: 0, max: 0xffff })), { maxLength: 20 })
     .map((units) => String.fromCharCode(...units));

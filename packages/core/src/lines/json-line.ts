@@ -4,17 +4,17 @@ import type { JsonValue } from '../rows.ts';
 
 const REPLACEMENT = '\uFFFD';
 /**
- * Only these escapes can bring a NUL or half a surrogate pair into a string that was decoded from UTF-8. Asking for `\u`
- * first would take three times as long in text with many escapes: it stops at every backslash.
+ * Only these escapes can put a NUL or half a surrogate pair into a string decoded from UTF-8. Testing for `\u` first
+ * would take three times as long on text with many escapes, because it stops at every backslash.
  */
 const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/;
 
-/** Whether a line's JSON text may hold characters that Postgres refuses. */
+/** Whether a line's JSON text may hold characters that Postgres rejects. */
 export function maySmuggleCharacters(jsonText: string): boolean {
   return SUSPECT_ESCAPE.test(jsonText);
 }
 
-/** Text without NUL and lone surrogates, which Postgres' text and jsonb refuse: each becomes U+FFFD. */
+/** Text without NUL and lone surrogates, which Postgres rejects in text and jsonb: each becomes U+FFFD. */
 export function toStorableText(text: string): { text: string; replacedCount: number } {
   if (text.isWellFormed() && !text.includes('\0')) return { text, replacedCount: 0 };
   let replacedCount = 0;
@@ -34,7 +34,7 @@ export function toStorableJson(root: JsonValue): { value: JsonValue; replacedCou
     return result.text;
   };
   if (typeof root === 'string') return { value: clean(root), replacedCount };
-  // An explicit stack: JSON.parse accepts nesting that would overflow the call stack here.
+  // Uses an explicit stack: JSON.parse accepts nesting that would overflow the call stack here.
   const stack: JsonValue[] = [root];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
     if (Array.isArray(node)) {
@@ -55,25 +55,25 @@ export function toStorableJson(root: JsonValue): { value: JsonValue; replacedCou
   return { value: root, replacedCount };
 }
 
-/** Assignment would run the setter of a key named `__proto__`. */
+/** Plain assignment would run the setter of a key named `__proto__`. */
 function defineOwn(target: { [key: string]: JsonValue }, key: string, value: JsonValue): void {
   Object.defineProperty(target, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 interface DecodedLine {
   text: string;
-  /** Byte sequences that were no UTF-8; each became U+FFFD. */
+  /** Invalid UTF-8 sequences; each became U+FFFD. */
   invalidSequenceCount: number;
 }
 
-/** Decodes a line's bytes as UTF-8, replacing what is invalid. */
+/** Decodes a line's bytes as UTF-8, replacing invalid sequences. */
 export function decodeLine(bytes: Buffer): DecodedLine {
   const text = bytes.toString();
   return { text, invalidSequenceCount: countInvalidSequences(bytes, text) };
 }
 
 function countInvalidSequences(bytes: Buffer, text: string): number {
-  // What is invalid becomes U+FFFD, which costs nothing to look for in a text of Latin-1 characters alone.
+  // Invalid sequences become U+FFFD, and searching a Latin-1 string for that is free.
   if (!text.includes('\uFFFD') || isUtf8(bytes)) return 0;
   const replacements = countOccurrences(text, '\uFFFD');
   const genuine = countOccurrences(bytes.toString('latin1'), '\u00EF\u00BF\u00BD');
@@ -87,15 +87,15 @@ function countOccurrences(text: string, part: string): number {
 }
 
 interface ParsedJsonLine {
-  /** The line's JSON values in order: one, or several where objects were glued together. */
+  /** The line's JSON values in order: one, or several if objects were written without a line feed between them. */
   values: JsonValue[];
-  /** True where something on the line could not be read. */
+  /** True if part of the line could not be read. */
   isBroken: boolean;
 }
 
 /**
- * Reads a line as JSON. Where that fails, reads the complete objects at its beginning: writers that crash or race leave
- * several objects, or an object and a torn one, on a line.
+ * Reads a line as JSON. If that fails, reads the complete objects at its beginning: writers that crash or race leave
+ * several objects, or a complete and an incomplete one, on a line.
  */
 export function parseJsonLine(text: string): ParsedJsonLine {
   try {
@@ -105,7 +105,7 @@ export function parseJsonLine(text: string): ParsedJsonLine {
   }
 }
 
-/** A line of 64 MiB could hold millions of empty objects; two are what is seen in the field. */
+/** A line of 64 MiB could hold millions of empty objects; real lines have at most two. */
 const MAX_OBJECTS_PER_LINE = 100;
 
 function parseGluedObjects(text: string): ParsedJsonLine {
@@ -124,7 +124,7 @@ function parseGluedObjects(text: string): ParsedJsonLine {
   return { values, isBroken: values.length === 0 };
 }
 
-/** Not NUL and other control characters: where a crash left them, the line is broken. */
+/** NUL and other control characters are left out: a line with those, after a crash, is broken. */
 const JSON_WHITESPACE = ' \t\r\n';
 
 function skipWhitespace(text: string, from: number): number {
@@ -133,7 +133,7 @@ function skipWhitespace(text: string, from: number): number {
   return index;
 }
 
-/** Index after the object that starts at `start`, or -1 where none starts or ends. */
+/** Index after the object that starts at `start`, or -1 if no complete object starts there. */
 function findObjectEnd(text: string, start: number): number {
   if (text[start] !== '{') return -1;
   let depth = 0;
@@ -151,11 +151,14 @@ function findObjectEnd(text: string, start: number): number {
 }
 
 interface JsonLine {
-  /** As it was decoded. */
+  /** The decoded text. */
   text: string;
-  /** In order: one, or several if objects were glued together. Without NUL and lone surrogates. */
+  /**
+   * In order: one, or several if objects were written without a line feed between them. Without NUL and lone
+   * surrogates.
+   */
   values: JsonValue[];
-  /** Something on the line could not be read. */
+  /** Part of the line could not be read. */
   isBroken: boolean;
 }
 
@@ -163,10 +166,10 @@ type ReportFault = (code: IssueCode, severity: IssueSeverity, error: string, cou
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Reads the bytes of a line, of a file or of a stream. Undefined for a blank line. What was repaired is reported. */
+/** Reads a line's bytes, from a file or a stream. Undefined for a blank line. Repairs are reported. */
 export function readJsonLine(lineBytes: Buffer, report: ReportFault): JsonLine | undefined {
   let bytes = lineBytes;
-  // Not on the first line alone: files with a mark each may have been concatenated.
+  // Checked on every line: files that each begin with a mark may have been concatenated.
   if (bytes[0] === BYTE_ORDER_MARK[0] && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK)) {
     report('byte_order_mark', 'warning', 'Byte order mark skipped');
     bytes = bytes.subarray(3);

@@ -2,13 +2,13 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LETTER_U = 0x75;
 
-/** Follows a text of JSON from behind its opening quote. */
+/** Scans a JSON string, starting after its opening quote. */
 export function createJsonText() {
   let byteLength = 0;
   let isEscaped = false;
   let hexDigits = 0;
   let code = 0;
-  /** Whether half a pair stands before, whose other half may follow. */
+  /** Whether the last unit was the first half of a surrogate pair. */
   let isHalfPair = false;
   return {
     begin(): void {
@@ -17,7 +17,7 @@ export function createJsonText() {
       hexDigits = 0;
       isHalfPair = false;
     },
-    /** Whether a character, or the end, begins with this byte, which is to be read next. */
+    /** Whether the next byte starts a character or ends the text. */
     isBetweenCharacters: (byte: number): boolean =>
       !isEscaped && hexDigits === 0 && !isHalfPair && (byte & 0xc0) !== 0x80,
     /** Whether the byte is the closing quote. */
@@ -42,7 +42,7 @@ export function createJsonText() {
       }
       return false;
     },
-    /** Reads on to a quote or backslash, and gives its place; the end of the bytes if there is none. */
+    /** Skips to the next quote or backslash and returns its index; the end of the bytes if there is none. */
     skip(bytes: Buffer, start: number): number {
       if (isEscaped || hexDigits > 0) return start;
       let at = start;
@@ -51,7 +51,7 @@ export function createJsonText() {
       byteLength += at - start;
       return at;
     },
-    /** Length of what was read, without escapes, as UTF-8. */
+    /** Length in UTF-8 of what was read, with escapes decoded. */
     get byteLength() {
       return byteLength;
     },
@@ -60,6 +60,6 @@ export function createJsonText() {
 
 function toUtf8Length(code: number): number {
   if (code < 0x80) return 1;
-  // Each half of a pair is two of its four bytes.
+  // Each half of a surrogate pair counts for two of its four bytes.
   return code < 0x800 || (code >= 0xd800 && code <= 0xdfff) ? 2 : 3;
 }

@@ -1,23 +1,29 @@
 import { createLineCutter, type LineCut, type LineCutter } from './line-cutter.ts';
 
-/** What becomes of lines of more than `maxLineBytes`: they are left unread, or read with their long texts cut. */
+/** How to treat lines longer than `maxLineBytes`: skip them, or read them with their long texts cut. */
 export type LongLines = 'skip' | 'cut';
 
-/** What is kept of a line that is cut: a worker holds it as bytes, as text and as values. */
+/** Kept bytes of a line that is cut. A worker holds them as bytes, as text and as values at the same time. */
 const MAX_CUT_LINE_BYTES = 32 * 1024 * 1024;
-/** More than what a row holds of a text (256 KiB), were it all escapes: so rows of a cut line hold as much of it. */
+/**
+ * More than a row holds of a text (256 KiB), even if every character is escaped: so rows of a cut line hold no less
+ * text.
+ */
 const MAX_CUT_TEXT_BYTES = 2 * 1024 * 1024;
 
-/** A line as it was held. */
+/** A line with the bytes that were kept. */
 export interface HeldLine {
   byteLength: number;
-  /** Absent where the line was too long. Valid until more is held. */
+  /** Absent if the line was too long. Valid until more is held. */
   bytes: Buffer | undefined;
-  /** Where the bytes are not the whole line. */
+  /** Set if the bytes are not the whole line. */
   cut?: LineCut;
 }
 
-/** Gathers the parts of one line after the other; holds at most `maxLineBytes`, and for a longer line what is kept of it. */
+/**
+ * Assembles lines from their parts, one line at a time. Holds at most `maxLineBytes`, and of a longer line only what is
+ * kept.
+ */
 export function createLineBuffer(maxLineBytes: number, longLines: LongLines) {
   let held: Buffer = Buffer.alloc(0);
   let heldBytes = 0;
@@ -33,7 +39,7 @@ export function createLineBuffer(maxLineBytes: number, longLines: LongLines) {
     cutter.push(part);
   };
 
-  /** A copy: the reader may reuse the part, and a view would keep all of its chunk alive for a few bytes. */
+  /** Copies, because the reader may reuse the part, and a view would keep its whole chunk alive for a few bytes. */
   const hold = (part: Buffer): void => {
     const byteLength = heldBytes + part.length;
     if (byteLength > maxLineBytes) {
@@ -65,7 +71,7 @@ export function createLineBuffer(maxLineBytes: number, longLines: LongLines) {
       const { bytes, textCount, elementCount } = line;
       return { byteLength, bytes, ...(textCount + elementCount > 0 && { cut: { textCount, elementCount } }) };
     },
-    /** What is held of the unfinished line. */
+    /** Bytes held of the unfinished line. */
     get heldBytes() {
       return heldBytes;
     },

@@ -12,7 +12,7 @@ function cut(line: string | Uint8Array, { size = 7, closesTorn = false, maxBytes
   return { ...counts, json: bytes.toString() };
 }
 
-/** The rule once more, over values and not over bytes: the JSON that is left of a value, and what was cut. */
+/** The same rule, applied to values instead of bytes: the JSON left of a value, and what was cut. */
 function cutValue(value: unknown, maxBytes: number, counts: { textCount: number; elementCount: number }): string {
   if (typeof value === 'string') return cutText(value, Math.min(maxBytes, MAX_TEXT_BYTES + 1), counts);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -32,7 +32,7 @@ function cutText(text: string, maxBytes: number, counts: { textCount: number }):
   if (Buffer.byteLength(whole) <= maxBytes) return whole;
   counts.textCount++;
   let kept = '';
-  // Characters, and not UTF-16 units: no pair is parted.
+  // Iterates over characters, not UTF-16 units, so no pair is split.
   for (const character of text) {
     if (Buffer.byteLength(JSON.stringify(kept + character)) > maxBytes - 48) break;
     kept += character;

@@ -1,35 +1,35 @@
 import { MAX_MARK_BYTES, toCutMark } from './cut-mark.ts';
 import { createJsonText } from './json-text.ts';
 
-/** What a line of JSON lacks that was cut. */
+/** What was cut from a line of JSON. */
 export interface LineCut {
-  /** Texts of which only the beginning was kept. */
+  /** Texts cut to their beginning. */
   textCount: number;
-  /** Elements of arrays and members of objects that were left out. */
+  /** Array elements and object members that were left out. */
   elementCount: number;
 }
 
 interface CutLine extends LineCut {
-  /** JSON where the line was; broken where the line was. Without the white space between values. */
+  /** Valid JSON if the line was, without white space between values. */
   bytes: Buffer;
 }
 
 export interface LineCutter {
   push(part: Buffer): void;
-  /** To be called once. `closesTorn`: what the line's end was torn from is completed, as far as it came. */
+  /** To be called once. `closesTorn`: closes open texts, arrays and objects of an incomplete line. */
   finish(closesTorn?: boolean): CutLine;
 }
 
 interface LineCutterOptions {
-  /** The most that is kept, which bounds the memory. At least 256. */
+  /** The most that is kept, which bounds memory. At least 256. */
   maxBytes: number;
-  /** Longer texts are cut, in bytes of JSON. */
+  /** Texts longer than this many bytes of JSON are cut. */
   maxTextBytes: number;
 }
 
-/** What the smallest value may take: less room than this is left alone. Has room for a text's mark, and for any number. */
+/** Values are left out if less room than this remains. It fits a cut text's mark, and any number. */
 const MIN_VALUE_BYTES = 64;
-/** Members with longer names are left out: none that a reader knows comes near it. */
+/** Members with longer names are left out; those that readers know are much shorter. */
 const MAX_KEY_BYTES = 1024;
 const FIRST_CAPACITY_BYTES = 64 * 1024;
 
@@ -40,13 +40,13 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** Stands nowhere in JSON but in texts. */
+/** A byte that occurs in JSON only inside texts. */
 const NO_JSON = 0x21;
 
 /**
- * Where in the line the next byte stands: `root` between whole values, `first` behind an opening bracket, `next` behind a comma,
- * `colon` behind a name, `value` before a member's value, `after` behind one; `key`, `text` and `scalar` within one, `left-out`
- * within a value that is left out, `lost` behind something that is no JSON.
+ * Position of the next byte in the line: `root` between top-level values, `first` after an opening bracket, `next`
+ * after a comma, `colon` after a name, `value` before a member's value, `after` behind one; `key`, `text` and `scalar`
+ * within one, `left-out` within a value that is left out, `lost` after something that is not JSON.
  */
 type Place = 'root' | 'first' | 'next' | 'colon' | 'value' | 'after' | 'key' | 'text' | 'scalar' | 'left-out' | 'lost';
 
@@ -54,15 +54,16 @@ type Place = 'root' | 'first' | 'next' | 'colon' | 'value' | 'after' | 'key' | '
 interface Frame {
   isObject: boolean;
   isEmpty: boolean;
-  /** Where the output has to be closed at the latest. */
+  /** Output size by which it must be closed. */
   endBytes: number;
 }
 
 /**
- * Cuts a line of JSON of any length while it streams past, so that what is left is JSON of at most `maxBytes`. Texts longer than
- * `maxTextBytes` keep their beginning, behind which stands how long they were. So that what comes first cannot crowd out what
- * comes last (usage comes last), every value may take half of what is left of the array or object that it stands in; elements
- * for which less than 64 bytes would be left are left out. Depends on the bytes alone, not on how they are parted.
+ * Cuts a line of JSON of any length while it streams past, so that the rest is JSON of at most `maxBytes`. Texts longer
+ * than `maxTextBytes` keep their beginning, followed by a mark with their length. Usage comes last on a line and must
+ * not be crowded out by what precedes it: so every value may take half of the room left in its array or object, and
+ * elements with less than 64 bytes left are dropped. The result depends only on the bytes, not on how they are split
+ * into chunks.
  */
 export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions): LineCutter {
   let output = Buffer.allocUnsafe(Math.min(FIRST_CAPACITY_BYTES, maxBytes));
@@ -74,11 +75,11 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
   const frames: Frame[] = [];
   const key = Buffer.allocUnsafe(MAX_KEY_BYTES);
   let keyBytes = 0;
-  /** Where in the output the element begins that is being read, with its comma and name. */
+  /** Offset in the output of the current element, including its comma and name. */
   let elementStart = 0;
   let valueEnd = 0;
   const text = createJsonText();
-  /** Where in the output a text may be cut at the latest, and where it would be. */
+  /** Latest output offset at which a text may be cut, and the offset at which it would be. */
   let lastCutBytes = 0;
   let cutBytes = 0;
   let isCopying = false;
@@ -99,7 +100,7 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
     for (const byte of bytes) write(byte);
   };
 
-  /** Writes the comma and the name before a value. False if too little would be left for it. */
+  /** Writes the comma and the name before a value. Returns false if too little room is left for it. */
   const beginValue = (): boolean => {
     const { isObject, isEmpty, endBytes } = frame();
     elementStart = length;
@@ -167,7 +168,7 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
     write(NO_JSON);
   };
 
-  /** A byte that stands between texts and scalars. */
+  /** Reads a byte between texts and scalars. */
   const readBetween = (byte: number): void => {
     const isClose = byte === CLOSE_ARRAY || byte === CLOSE_OBJECT;
     // White space, and a byte order mark.
@@ -219,7 +220,7 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
     endValue();
   };
 
-  /** False if the byte is the first one behind the scalar. */
+  /** Returns false if the byte is the first one after the scalar. */
   const readScalar = (byte: number): boolean => {
     if (isScalarEnd(byte)) {
       endValue();
@@ -230,7 +231,7 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
     return true;
   };
 
-  /** As `readScalar`, of a value that is left out. */
+  /** Like `readScalar`, for a value that is left out. */
   const readLeftOut = (byte: number): boolean => {
     if (isLeftOutText) {
       if (text.isEnd(byte)) {
@@ -278,7 +279,7 @@ export function createLineCutter({ maxBytes, maxTextBytes }: LineCutterOptions):
   return {
     push(part) {
       for (let at = 0; at < part.length; at++) {
-        // Nearly all of a long line goes past here.
+        // Fast path for the bulk of a long line.
         if (place === 'left-out' ? isLeftOutText : place === 'text' && !isCopying) at = text.skip(part, at);
         if (at < part.length) read(part[at] ?? 0);
       }

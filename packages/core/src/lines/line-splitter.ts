@@ -11,32 +11,32 @@ export interface RawLine {
   /** Where the line begins, from the start of the input. */
   byteOffset: number;
   byteLength: number;
-  /** Absent where the line is longer than `maxLineBytes` and was skipped without being held. */
+  /** Absent if the line is longer than `maxLineBytes` and was skipped without being held. */
   bytes: Buffer | undefined;
-  /** Where it is longer than that, and `bytes` are what was kept of it. */
+  /** Set if the line is longer than that and `bytes` are only the kept part. */
   cut?: LineCut;
-  /** False for a last line that no `\n` ends. */
+  /** False for a last line without `\n`. */
   terminated: boolean;
-  /** For an entry of a document, the name of the member that it is or stands in; empty if it has none. */
+  /** For an entry of a document: the name of the member that it is or belongs to; empty if it has none. */
   key?: string;
-  /** What stands here in a document is no JSON. */
+  /** Set if this part of a document is not JSON. */
   isBroken?: boolean;
 }
 
 /** Where the next line begins. */
 export interface LinePosition {
-  /** Lines before it. */
+  /** Number of lines before it. */
   lineCount: number;
   byteOffset: number;
 }
 
-/** Whether the line from `start` to `end` of the bytes is to be read. Asked for the lines of a chunk in their order. */
+/** Whether to read the line from `start` to `end` of the bytes. Called for the lines of a chunk in order. */
 export type LineFilter = (bytes: Buffer, start: number, end: number) => boolean;
 
 export interface LineSplitter {
   /** Hands every line that the chunk completes to the handler, in order. */
   push(chunk: Uint8Array): void;
-  /** Hands over the last line if no `\n` ended it. */
+  /** Hands over the last line if it has no `\n`. */
   finish(): void;
   readonly lineCount: number;
   readonly byteCount: number;
@@ -44,8 +44,8 @@ export interface LineSplitter {
 
 /**
  * Splits bytes at 0x0A before any decoding, so that offsets are exact and no UTF-8 character is cut. Holds at most
- * `maxLineBytes` of an unfinished line. Keeps `position`, where the input begins, up to date. Lines that `isWanted` refuses
- * are counted, but not handed over.
+ * `maxLineBytes` of an unfinished line. Updates `position`, which says where the input begins. Lines that `isWanted`
+ * rejects are counted but not handed over.
  */
 export function createLineSplitter(
   maxLineBytes: number,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createLineSplitter } from './line-splitter.ts';
 import { createMarkerFilter } from './marker-filter.ts';
 
-/** Lines that the splitter hands over, with their numbers and places, of bytes that come in chunks of a size. */
+/** The lines that the splitter hands over, with their numbers and places, for bytes in chunks of a given size. */
 function readWanted(bytes: Buffer, chunkBytes: number, markers?: readonly string[]) {
   const lines: { number: number; offset: number; text: string | undefined }[] = [];
   const splitter = createLineSplitter(

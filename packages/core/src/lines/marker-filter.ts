@@ -3,8 +3,8 @@ import type { LineFilter } from './line-splitter.ts';
 const NONE = Number.POSITIVE_INFINITY;
 
 /**
- * Wants the lines that contain one of the markers. Searches each chunk once for each marker, over many lines at a time, which
- * is several times as fast as to look at line after line.
+ * Accepts lines that contain one of the markers. Searches each chunk once for each marker, which is several times as
+ * fast as testing each line.
  */
 export function createMarkerFilter(markers: readonly string[]): LineFilter {
   const needles = markers.map((marker) => ({ bytes: Buffer.from(marker), nextAt: -1 }));

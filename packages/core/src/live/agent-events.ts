@@ -19,7 +19,7 @@ export interface ToolStartEvent extends LineEvent {
   toolName: string;
   /** Empty if the line has none. */
   toolId: string;
-  /** In one short line; empty for tools that have no rule. */
+  /** In one short line; empty for tools without a summary rule. */
   toolInput: string;
   /** As the agent wrote it. */
   input: JsonValue;
@@ -27,11 +27,11 @@ export interface ToolStartEvent extends LineEvent {
 
 export interface ToolEndEvent extends LineEvent {
   type: 'tool-end';
-  /** Null where the tool's start was never seen. */
+  /** Null if the tool's start was never seen. */
   toolName: string | null;
   toolId: string;
   toolOutput: string;
-  /** The output, or the agent's word for the failure, where the tool failed; else null. */
+  /** If the tool failed: its output, or the agent's description of the failure. Otherwise null. */
   toolError: string | null;
   /** From the start's line to this one, or null. */
   durationMs: number | null;
@@ -41,38 +41,38 @@ export interface ToolEndEvent extends LineEvent {
 
 export interface TextEvent extends LineEvent {
   type: 'text';
-  /** A whole text. */
+  /** The complete text. */
   text: string;
   /** The line's id, if it has one. */
   uuid?: string;
-  /** Its pieces were given as they came, as `progress` named `text`. */
+  /** Its pieces were emitted as they came, as `progress` events named `text`. */
   wasStreamed: boolean;
 }
 
-/** The agent ended a turn. A process may take several; the stream's end is its own matter. */
+/** The agent ended a turn. A process may run several turns, so this is not the end of the stream. */
 export interface AgentResultEvent extends LineEvent {
   type: 'result';
   isComplete: true;
   success: boolean;
   /** The answer, or null. */
   text: string | null;
-  /** The agent's word for the failure, or null. */
+  /** The agent's description of the failure, or null. */
   error: string | null;
   durationMs: number | null;
   /** Tokens of the stream so far; see StreamSummary.tokens. */
   tokens: TokenCounts;
-  /** Cumulative, the agent's own figure, and what it grew by since the last; null if the agent gives none. */
+  /** The agent's own cumulative figure, and its increase since the last one; null if the agent gives none. */
   costUsd: number | null;
   costDeltaUsd: number | null;
 }
 
-/** The agent asks something of the user. */
+/** The agent asks the user something. */
 export interface AgentPromptEvent extends LineEvent {
   type: 'prompt';
   prompt: Prompt;
 }
 
-/** What happens meanwhile: thoughts, plans, pieces of text, states, passing errors. */
+/** Progress within a turn: thinking, plans, pieces of text, states, passing errors. */
 export interface ProgressEvent extends LineEvent {
   type: 'progress';
   /** What kind, e.g. `thinking`, `text`, `todo_list`, `user`, `system/status`. */
@@ -84,7 +84,7 @@ export interface ProgressEvent extends LineEvent {
   checkpoint?: string;
 }
 
-/** A line of a type unknown here. */
+/** A line of an unknown type. */
 export interface UnknownEvent extends LineEvent {
   type: 'unknown';
   name: string;
@@ -96,7 +96,7 @@ export interface AgentWarningEvent {
   warning: LiveWarning;
 }
 
-/** What a stream says, whichever agent wrote it. */
+/** Events of a stream, the same for all agents. */
 export type AgentEvent =
   | SessionStartEvent
   | ToolStartEvent
@@ -108,7 +108,7 @@ export type AgentEvent =
   | UnknownEvent
   | AgentWarningEvent;
 
-/** A stream's events in the words of AgentEvent. */
+/** Converts a stream's events to AgentEvents. */
 export function toAgentReader(reader: StreamReader<StreamEvent>): StreamReader<AgentEvent> {
   let lastCostUsd = 0;
 

@@ -13,7 +13,7 @@ function parse(command: string, lines: readonly JsonObject[]) {
   return { events, summary: parser.toSummary() };
 }
 
-/** An event in a line, as a terminal might show it. */
+/** An event as one line of text, as a terminal might show it. */
 function toText(event: AgentEvent): string {
   switch (event.type) {
     case 'session-start':

@@ -1,13 +1,13 @@
 export interface CheckpointOptions {
-  /** The newest ones kept of each session. Default 100. */
+  /** How many of the newest checkpoints to keep for each session. Default 100. */
   maxPerSession?: number | undefined;
-  /** Sessions kept, those with the latest additions. Default 10,000. */
+  /** How many sessions to keep, by latest addition. Default 10,000. */
   maxSessions?: number | undefined;
 }
 
-/** Points that sessions can be rewound to: uuids of user messages. */
+/** Points to which sessions can be rewound: uuids of user messages. */
 export interface CheckpointRegistry {
-  /** A uuid known already keeps its place; beyond the bound the oldest falls out. */
+  /** A known uuid keeps its place. Beyond the bound, the oldest is dropped. */
   addCheckpoint(sessionId: string, uuid: string): void;
   /** Oldest first; a copy. */
   getCheckpoints(sessionId: string): string[];

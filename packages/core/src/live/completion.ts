@@ -2,11 +2,12 @@ import { readObject } from '../records/fields.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
 
 /**
- * What an agent answered in the end: the text of the last result line of its output (for Codex, which has none, the last
- * message), or else what the last `<response>…</response>` of the lines that are no JSON holds. Null if there is neither.
+ * The agent's final answer: the text of the last result line of its output (or for Codex, which has none, the last
+ * message), else the content of the last `<response>…</response>` in the lines that are not JSON. Null if there is
+ * neither.
  */
 export function extractResult(output: string): string | null {
-  /** Lines that are no JSON, the last first. */
+  /** Lines that are not JSON, last one first. */
   const plainLines: string[] = [];
   for (let end = output.length; end > 0; ) {
     const start = output.lastIndexOf('\n', end - 1) + 1;
@@ -15,7 +16,7 @@ export function extractResult(output: string): string | null {
     if (line === undefined) plainLines.push(text);
     const answer = line && toAnswer(line);
     if (typeof answer === 'string') return answer;
-    // A result without a text ends the search for one: those before it are of earlier turns.
+    // A result without text ends the search: earlier results belong to earlier turns.
     if (answer === null) return extractResponse(plainLines);
     end = start - 1;
   }
@@ -23,15 +24,15 @@ export function extractResult(output: string): string | null {
 }
 
 /**
- * Whether the agent's answer is the expected text, but for case and surrounding white space. Output without JSON and
- * without `<response>` is itself the answer.
+ * Whether the agent's answer equals the expected text, ignoring case and surrounding white space. Output without JSON
+ * and without `<response>` is itself the answer.
  */
 export function isComplete(output: string, expected: string): boolean {
   const answer = extractResult(output) ?? output;
   return answer.trim().toLowerCase() === expected.trim().toLowerCase();
 }
 
-/** Null for a result without a text; undefined for a line that is no answer. */
+/** Null for a result without text; undefined for a line that is not an answer. */
 function toAnswer(line: JsonObject): string | null | undefined {
   if (line.type === 'result') return typeof line.result === 'string' ? line.result : null;
   const item = line.type === 'item.completed' ? readObject(line.item) : undefined;
@@ -43,7 +44,7 @@ function parseObject(line: string): JsonObject | undefined {
   try {
     return readObject(JSON.parse(line) as JsonValue);
   } catch {
-    // Not JSON: the scan goes on with the line before.
+    // Not JSON: continue with the line before.
     return undefined;
   }
 }

@@ -5,7 +5,7 @@ import { toJsonLines } from '../testing/agent-transcripts.ts';
 import { parserFor } from './parser-for.ts';
 import type { TokenCounts } from './stream-summary.ts';
 
-/** The same run as its agent printed it and as it kept it, and what it used. */
+/** The same run as printed and as stored by its agent, and its usage. */
 interface Run {
   command: string;
   streamFormat: string;
@@ -57,7 +57,7 @@ function toCodexRun(): Run {
       item(2, { type: 'function_call', name: 'shell', call_id: 'call_1', arguments: '{"command":["ls"]}' }),
       count(2, first, first),
       item(3, { type: 'function_call_output', call_id: 'call_1', output: 'heron' }),
-      // Repeated, as when rate limits change.
+      // Repeated, as happens when rate limits change.
       count(3, first, first),
       item(4, { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'There it stands' }] }),
       count(4, second, total),

@@ -4,7 +4,7 @@ import { createLineSplitter, type RawLine } from '../lines/line-splitter.ts';
 import { cutCharacters, isJsonObject } from '../records/fields.ts';
 import type { JsonObject } from '../rows.ts';
 
-/** What was wrong with a line of a stream; the stream went on. An IssueCode means what it means in a transcript. */
+/** What was wrong with a line of a stream; decoding continued. An IssueCode means the same as in a transcript. */
 export type LiveWarningCode = IssueCode | 'not_an_object' | 'large_message' | 'buffer_overflow' | 'stream_corrupted';
 
 export interface LiveWarning {
@@ -16,8 +16,8 @@ export interface LiveWarning {
   /** Where the line begins, from the start of the stream. */
   byteOffset: number;
   /**
-   * The beginning of a line that is no JSON, up to 100 characters; only if the parser was asked to quote. For the user's own
-   * terminal, never for a log.
+   * The beginning of a line that is not JSON, up to 100 characters; only if the parser was asked to quote. For the
+   * user's own terminal, never for a log.
    */
   quote?: string;
 }
@@ -29,7 +29,7 @@ export interface LiveLine {
   byteOffset: number;
   byteLength: number;
   value: JsonObject;
-  /** Longer than `largeMessageBytes`: to be shown folded. */
+  /** Longer than `largeMessageBytes`; should be shown collapsed. */
   isLarge: boolean;
 }
 
@@ -40,20 +40,20 @@ export interface LiveLineHandlers {
 }
 
 export interface LiveLineDecoderOptions {
-  /** Longer lines are flagged, in bytes. Default 1,048,576. */
+  /** Lines longer than this many bytes are flagged. Default 1,048,576. */
   largeMessageBytes?: number | undefined;
-  /** More than this without a line feed is dropped, in bytes; bounds the decoder's memory. Default 10,485,760. */
+  /** Longer runs without a line feed are dropped, in bytes; bounds the decoder's memory. Default 10,485,760. */
   maxBufferBytes?: number | undefined;
-  /** Unreadable lines in a row that make a stream corrupted. Default 10. */
+  /** Consecutive unreadable lines after which a stream counts as corrupted. Default 10. */
   maxFailuresInRow?: number | undefined;
-  /** Let warnings of lines that are no JSON quote them. Default false. */
+  /** Lets warnings quote lines that are not JSON. Default false. */
   quotesLines?: boolean | undefined;
 }
 
 export interface LiveLineDecoder {
   /** Decodes every line that the chunk completes; a partial line waits. */
   push(chunk: Uint8Array | string): void;
-  /** Decodes a last line that no line feed ended. To be called once. */
+  /** Decodes a last line without a line feed. To be called once. */
   end(): void;
 }
 
@@ -63,9 +63,9 @@ const DEFAULT_MAX_FAILURES_IN_ROW = 10;
 const MAX_QUOTE_CHARACTERS = 100;
 
 /**
- * Decodes NDJSON from a stream that may never end. Total: what cannot be read is warned of and skipped. After
- * `maxFailuresInRow` such lines it warns `stream_corrupted`, upon which the caller should look after the process, and
- * starts to count again; nothing else outlives a line.
+ * Decodes NDJSON from a stream that may never end. Never throws: unreadable lines are reported as warnings and skipped.
+ * After `maxFailuresInRow` of them it warns `stream_corrupted`, so that the caller can check the process, and starts
+ * counting again. No other state outlives a line.
  */
 export function createLiveLineDecoder(
   handlers: LiveLineHandlers,
@@ -119,7 +119,7 @@ export function createLiveLineDecoder(
   return {
     push(chunk) {
       splitter.push(typeof chunk === 'string' ? Buffer.from(chunk) : chunk);
-      // Said at once: the line feed may never come.
+      // Reported at once, because the line feed may never come.
       if (!isOverflowKnown && splitter.byteCount - nextLineOffset > maxBufferBytes) {
         place = { lineNumber: splitter.lineCount + 1, byteOffset: nextLineOffset };
         isOverflowKnown = true;

@@ -18,18 +18,18 @@ import type { StreamReader } from './stream-reader.ts';
 import { createStreamFigures, toTokenCounts } from './stream-summary.ts';
 import { createToolPairing } from './tool-pairing.ts';
 
-/** What a stream's reader is made of, of an agent's program. */
+/** The parts of an agent's program that a stream reader needs. */
 interface LiveAgent {
   createReader(context: ReaderContext): Reader;
   countsWholeSession?: boolean;
 }
 
-/** Tool uses known to have raised their prompt; the oldest are forgotten. */
+/** Tool uses that have raised their prompt; the oldest are forgotten. */
 const MAX_PROMPTED_TOOL_USES = 1000;
 
 /**
- * Turns the records of an agent's reader, the one that reads its transcripts, into events and figures. Total, synchronous
- * and bounded.
+ * Turns the records of an agent's reader (the same one that reads its transcripts) into events and figures. Synchronous
+ * and bounded; never throws on bad input.
  */
 export function createLiveReader(agent: LiveAgent, now: () => number): StreamReader<StreamEvent> {
   const figures = createStreamFigures(agent.countsWholeSession === true ? 'session' : 'stream');
@@ -59,7 +59,7 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
     give(warn({ code, message, lineNumber: line.lineNumber, byteOffset }));
   };
   const reader = agent.createReader({
-    // The decoder bounds the line as a whole.
+    // The decoder bounds whole lines.
     maxInlineContentBytes: Number.MAX_SAFE_INTEGER,
     isLive: true,
     report: (code, _severity, error) => report(code, error),
@@ -150,7 +150,7 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
   const readRun = (record: RunRecord): void => {
     figures.addRun(record);
     const { kind: _kind, ...run } = record;
-    // A process that takes several turns writes it again at each of them.
+    // A process that takes several turns repeats it for each of them.
     if (run.sessionId !== '' && run.sessionId === runSessionId) return;
     runSessionId = run.sessionId;
     give({ ...line, type: 'init', ...run });
@@ -177,7 +177,7 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
   const giveGeneric = (name: string, isKnown: boolean, text: string, isError: boolean): void =>
     give({ ...line, type: 'generic', name, isKnown, text, isError, message: { type: 'generic', original: value } });
 
-  /** Whoever hands such an event on writes it as JSON, which would overflow the stack. */
+  /** Consumers write events as JSON, which would overflow the stack. */
   const isTooDeep = (): boolean => {
     const isDeep = isNestedDeeperThan(value, MAX_STORED_JSON_DEPTH);
     if (isDeep) report('nesting_too_deep', `Nested deeper than ${MAX_STORED_JSON_DEPTH} levels`);
@@ -215,7 +215,7 @@ export function createLiveReader(agent: LiveAgent, now: () => number): StreamRea
         if (!isTooDeep()) giveGeneric(record.name, false, '', false);
         break;
       case 'event':
-        // What it counts is in the events of its message or notice.
+        // Its usage is part of the message's or notice's event.
         break;
     }
   };

@@ -185,7 +185,7 @@ describe('partial texts', () => {
     for (const blockIndex of [0, 1, 2]) texts.append(null, 'm', { blockIndex, text: `text ${blockIndex}` });
     expect(texts.takeWhole(null, 'm', 'text 0')).toBe(true);
     expect(texts.append(null, 'm', { blockIndex: 0, text: 'late' })).toBe(false);
-    // A piece of the next one was lost.
+    // A piece of the next text was lost.
     expect(texts.takeWhole(null, 'm', 'whole text 1')).toBe(false);
     expect(texts.takeWhole(null, 'other', 'text 2')).toBe(false);
     expect(texts.takeWhole('sub-agent', 'm', 'text 2')).toBe(false);

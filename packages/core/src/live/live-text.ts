@@ -2,7 +2,7 @@ import type { BlockContent } from '../agents/records.ts';
 import { isJsonObject, readObject, readText } from '../records/fields.ts';
 import type { JsonValue } from '../rows.ts';
 
-/** A text that came in pieces and of which no whole line was seen. */
+/** A text that came in pieces and whose complete line was never seen. */
 interface StreamedText {
   parentToolUseId: string | null;
   messageId: string | null;
@@ -11,33 +11,33 @@ interface StreamedText {
 
 interface StreamedMessage {
   messageId: string | null;
-  /** By the block's index. Blocks given whole are kept, so that a late piece does not open them again. */
+  /** By block index. Completed blocks are kept, so that a late piece does not reopen them. */
   blocks: Map<number, { text: string; isGiven: boolean }>;
   characterCount: number;
 }
 
 interface PartialTexts {
-  /** A response begins; gives the texts of the one before that never came whole. */
+  /** A response begins; returns texts of the previous one that never came whole. */
   start(parentToolUseId: string | null, messageId: string | null): StreamedText[];
-  /** False where the piece belongs to a text that was given whole already. */
+  /** False if the piece belongs to a text that was already emitted whole. */
   append(
     parentToolUseId: string | null,
     messageId: string | null,
     piece: { blockIndex: number; text: string },
   ): boolean;
-  /** Whether just this text came in pieces before; it then counts as given. */
+  /** Whether exactly this text came in pieces before; it then counts as emitted. */
   takeWhole(parentToolUseId: string | null, messageId: string | null, text: string): boolean;
   /** The texts that never came whole. */
   release(): StreamedText[];
 }
 
-/** Sub-agents that stream at the same time. */
+/** Concurrently streaming sub-agents. */
 const MAX_MESSAGES = 32;
-/** How much is kept of a response's pieces until its whole lines come; a longer text still comes with those. */
+/** Characters of a response's pieces kept until its complete lines come. Longer texts still come with those lines. */
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_BLOCKS = 1000;
 
-/** Joins the pieces of texts, one response at a time for each sub-agent and for the agent itself. */
+/** Joins pieces of text, one response at a time for the main agent and for each sub-agent. */
 export function createPartialTexts(): PartialTexts {
   const messages = new Map<string | null, StreamedMessage>();
 
@@ -81,7 +81,7 @@ export function createPartialTexts(): PartialTexts {
       if (message === undefined || (message.messageId !== null && message.messageId !== messageId)) return false;
       const waiting = [...message.blocks.values()].filter(({ isGiven }) => !isGiven);
       const exact = waiting.find((block) => block.text === text);
-      // A piece was lost: the text is not the one that was streamed, and has to be shown whole.
+      // A piece was lost: this is not the text that was streamed, so it must be shown whole.
       const block = exact ?? waiting[0];
       if (block !== undefined) Object.assign(block, { text: '', isGiven: true });
       return exact !== undefined;
@@ -90,20 +90,20 @@ export function createPartialTexts(): PartialTexts {
   };
 }
 
-/** The end of a text that may never end, such as an agent's stderr. */
+/** The end of a text of unbounded length, such as an agent's stderr. */
 export interface TextTail {
   push(chunk: Uint8Array | string): void;
   toString(): string;
 }
 
-/** Keeps the last `maxBytes` of UTF-8, from a whole character on. */
+/** Keeps the last `maxBytes` of UTF-8, starting at a character boundary. */
 export function createTextTail(maxBytes = 4096): TextTail {
   let tail: Buffer = Buffer.alloc(0);
   return {
     push(chunk) {
       const added =
         typeof chunk === 'string' ? Buffer.from(chunk) : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-      // A copy, which holds on to nothing else.
+      // Copied, so that it does not keep a larger buffer alive.
       tail = Buffer.concat([tail, added.subarray(-maxBytes)]).subarray(-maxBytes);
     },
     toString() {
@@ -115,8 +115,8 @@ export function createTextTail(maxBytes = 4096): TextTail {
 }
 
 /**
- * A tool result as text for people: texts as they are, an image or a file by its media type and size, anything else as
- * its JSON. Empty only if the result is.
+ * A tool result as text for people: texts unchanged, images and files by media type and size, anything else as JSON.
+ * Empty only if the result is.
  */
 export function toOutputText({ result_text: text, metadata }: BlockContent): string {
   const { content, other_parts: others } = metadata;
@@ -130,7 +130,7 @@ function toPartText(part: JsonValue): string {
   return toMediaText(part) ?? JSON.stringify(part);
 }
 
-/** Undefined for what is no media; their data have been replaced by their size already. */
+/** Undefined if the part is not media. Its data have already been replaced by their size. */
 function toMediaText(part: JsonValue): string | undefined {
   if (!isJsonObject(part)) return undefined;
   const media = readObject(part.source) ?? part;

@@ -14,7 +14,7 @@ import { ampStream, claudeStream, codexStream, toBytes } from './testing/stream-
 type Bytes = Uint8Array | string;
 const now = (): number => 0;
 
-/** Every reader there is, with a stream of its own. */
+/** Every reader, with a sample stream for it. */
 const readers: [
   name: string,
   lines: readonly JsonObject[],
@@ -45,7 +45,7 @@ function cutAt(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end));
 }
 
-/** What a line says, wherever it stands. */
+/** The events without their places, which depend on the surrounding lines. */
 const withoutPlace = (events: readonly (StreamEvent | AgentEvent)[]) =>
   events.map((event) => {
     if (event.type === 'warning') return { type: event.type, code: event.warning.code };
@@ -59,7 +59,7 @@ const garbage = fc
     fc.string({ unit: 'binary', maxLength: 40 }).map((text) => Buffer.from(text)),
     fc.constantFrom('oops', '[1]', 'null', '{"type":"assi', '"text"', '}{', '\u0000').map((text) => Buffer.from(text)),
   )
-  // An object, be it an empty one, is a line that some reader may have something to say about.
+  // Any object, even an empty one, is a line that some reader may react to.
   .filter((bytes) => !/\{.*\}/s.test(bytes.toString('latin1')))
   .map((bytes) => Buffer.concat([bytes, Buffer.from('\n')]));
 
@@ -115,7 +115,7 @@ describe.each(readers)('the stream of %s', (_name, lines, read) => {
   });
 });
 
-/** Puts a value where the path of positions leads, as far as it leads anywhere. */
+/** Replaces the value at the path of positions, following it as far as it exists. */
 function replaceAt(root: JsonValue, path: readonly number[], value: JsonValue): void {
   let parent: JsonValue = root;
   for (const [depth, position] of path.entries()) {

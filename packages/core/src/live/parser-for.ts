@@ -16,14 +16,16 @@ export interface AgentParserOptions extends LiveLineDecoderOptions {
   now: () => number;
 }
 
-/** The agent that a command starts, by the base name of its path: any case, `.exe` cut; an agent's id does as well. */
+/**
+ * The agent that a command starts, by the base name of its path, ignoring case and `.exe`. An agent's id also works.
+ */
 export function agentOf(command: string): RunnableAgent | undefined {
   const baseName = command.trim().split(/[/\\]/).at(-1) ?? '';
   const name = baseName.toLowerCase().replace(/\.exe$/, '');
   return RUNNABLE_AGENTS.find(({ id, program }) => program.command === name || id === name);
 }
 
-/** A new parser for the output of the agent that the command starts; undefined if recount cannot read that. */
+/** A new parser for the output of the agent that the command starts; undefined if recount cannot read it. */
 export function parserFor(command: string, options: AgentParserOptions): AgentParser | undefined {
   const agent = agentOf(command);
   if (agent === undefined) return undefined;
@@ -32,8 +34,9 @@ export function parserFor(command: string, options: AgentParserOptions): AgentPa
 }
 
 /**
- * What makes an agent print its stream, beside its own print mode (`claude -p`, `codex exec`, `amp -x`): a new array, or
- * undefined for a command that starts no agent known here. Without those that depend on its other arguments.
+ * The options that make an agent print its stream, in addition to its own print mode (`claude -p`, `codex exec`, `amp
+ * -x`). A new array, or undefined for a command that starts no known agent. Leaves out options that depend on its other
+ * arguments.
  */
 export function outputFlags(command: string): string[] | undefined {
   const options = agentOf(command)?.program.outputOptions.filter(({ isTaken }) => isTaken === undefined);
@@ -41,9 +44,9 @@ export function outputFlags(command: string): string[] | undefined {
 }
 
 /**
- * The arguments with the missing ones of the output flags put in where the agent takes them, before a `--`; the user's
- * own arguments stay as they are and in order. Undefined if the agent would print no stream: an agent unknown here,
- * another output format asked for, or a command of Codex other than `exec`.
+ * The arguments with any missing output flags inserted where the agent accepts them, before a `--`. The user's own
+ * arguments stay unchanged and in order. Undefined if the agent would print no stream: it is unknown, another output
+ * format was requested, or the command is one of Codex other than `exec`.
  */
 export function withOutputFlags(command: string, args: readonly string[]): string[] | undefined {
   const program = agentOf(command)?.program;

@@ -3,13 +3,13 @@ import type { JsonObject, JsonValue } from '../rows.ts';
 import type { LiveWarning } from './live-line-decoder.ts';
 import type { TokenCounts } from './stream-summary.ts';
 
-/** What every event says of the line that it comes from. */
+/** What every event says about its line. */
 export interface LineEvent {
   /** Milliseconds since 1970: the line's own time, or when it was received. */
   timestampMs: number;
   /** From 1. */
   lineNumber: number;
-  /** The line is a large one, to be shown folded. */
+  /** The line is large and should be shown collapsed. */
   isLarge: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface ToolUse {
   id: string;
   name: string;
   input: JsonValue;
-  /** In one short line, if the agent's reader says it. */
+  /** In one short line, if the agent's reader provides it. */
   summary?: string;
 }
 
@@ -35,13 +35,13 @@ export interface UserEvent extends LineEvent {
   type: 'user';
   uuid: string | null;
   content: string;
-  /** The tool use of the sub-agent that is spoken to, or null. */
+  /** The tool use that started the sub-agent that this message is to, or null. */
   parentToolUseId: string | null;
   /** The session can be rewound to this message. */
   isCheckpoint: boolean;
 }
 
-/** One block of a response: a text, a thought or a tool use. */
+/** One block of a response: text, thinking or a tool use. */
 export interface AssistantEvent extends LineEvent {
   type: 'assistant';
   uuid: string | null;
@@ -50,11 +50,11 @@ export interface AssistantEvent extends LineEvent {
   content?: string;
   thinking?: string;
   toolUse?: ToolUse;
-  /** Tokens of the whole response so far, on the first event of a line. They come again on other lines: do not sum them. */
+  /** Tokens of the whole response so far, on the first event of a line. Other lines repeat them: do not sum them. */
   tokens?: TokenCounts;
   /**
-   * A piece of a text as it grows; the whole text comes again, with `wasStreamed`. Either all events but the partial
-   * ones, or all but the streamed ones, give every text once.
+   * A piece of a growing text; the whole text follows, with `wasStreamed`. To get every text once, use either all
+   * events except the partial ones, or all except the streamed ones.
    */
   isPartial: boolean;
   wasStreamed: boolean;
@@ -68,7 +68,7 @@ export interface ToolResultEvent extends LineEvent {
   /** Texts as they are, media by type and size, anything else as JSON, joined by line feeds. */
   content: string;
   isError: boolean;
-  /** What went wrong: the agent's word for it, or the content. Null if nothing did. */
+  /** The error: the agent's description, or the content. Null if there is none. */
   error: string | null;
   /** From the tool use's line to the result's, or null. */
   durationMs: number | null;
@@ -86,31 +86,31 @@ export interface ResultEvent extends LineEvent {
   /** The answer, or the error's text. */
   text: string | null;
   durationMs: number | null;
-  /** As the line tells: the main loop of this turn alone. Null where it does not. */
+  /** As stated on the line, which covers only the main loop of this turn. Null if the line does not state them. */
   tokens: TokenCounts | null;
   /** Cumulative; never to be summed. */
   costUsd: number | null;
 }
 
-/** The agent asks something. One per tool use. */
+/** The agent asks something. One event for each tool use. */
 export interface PromptEvent extends LineEvent {
   type: 'prompt';
   prompt: Prompt;
 }
 
-/** A line that is none of the above: `isKnown` if it is of a type that the agent is known to write. */
+/** Any other line. `isKnown`: the agent is known to write this type. */
 export interface GenericEvent extends LineEvent {
   type: 'generic';
   /** `type`, or `type/subtype`. */
   name: string;
   isKnown: boolean;
-  /** What it says to people; may be empty. */
+  /** Text for people; may be empty. */
   text: string;
   isError: boolean;
   message: GenericMessage;
 }
 
-/** All that the line says. */
+/** Everything that the line says. */
 export interface GenericMessage {
   type: 'generic';
   original: JsonObject;

@@ -17,17 +17,17 @@ import type {
 import { type ByteReader, createByteReader } from './stream-reader.ts';
 import type { StreamSummary } from './stream-summary.ts';
 
-/** Hands values to an async iterator, in order, as it asks for them. */
+/** Passes values to an async iterator, in order, as it asks for them. */
 interface EventQueue<T> {
   push(value: T): void;
   /** No more will come. */
   end(): void;
-  /** Values that wait to be asked for. */
+  /** Values not yet consumed. */
   readonly size: number;
   readonly iterator: AsyncIterableIterator<T>;
 }
 
-/** `onShift` is called after a value was taken, `onReturn` when the iterator is left early. */
+/** `onShift` is called after a value is taken, `onReturn` when the iterator is closed early. */
 function createEventQueue<T>(onShift: () => void, onReturn: () => void): EventQueue<T> {
   let values: T[] = [];
   let start = 0;
@@ -36,7 +36,7 @@ function createEventQueue<T>(onShift: () => void, onReturn: () => void): EventQu
 
   const shift = (): T | undefined => {
     const value = values[start++];
-    // Moved now and then: `shift` of a long array would move it every time.
+    // Compacted only now and then: `shift` on a long array would move all of it each time.
     if (start * 2 > values.length) {
       values = values.slice(start);
       start = 0;
@@ -81,7 +81,7 @@ function createEventQueue<T>(onShift: () => void, onReturn: () => void): EventQu
 export interface StreamParserOptions extends LiveLineDecoderOptions {
   /** The caller's own id of the session. */
   sessionId: string;
-  /** Bytes of `claude -p --output-format stream-json`, or text. Read at once; never written to. */
+  /** Bytes or text of `claude -p --output-format stream-json`. Reading starts at once; nothing is written to it. */
   source: Readable;
   /** The time, in milliseconds since 1970. */
   now: () => number;
@@ -89,13 +89,13 @@ export interface StreamParserOptions extends LiveLineDecoderOptions {
   onSessionIdCaptured?: ((agentSessionId: string) => void) | undefined;
 }
 
-/** The source failed; the stream is read up to there. */
+/** The source failed; the stream was read up to that point. */
 export interface ErrorEvent {
   type: 'error';
   error: Error;
 }
 
-/** The last event, always. */
+/** Always the last event. */
 export interface CloseEvent {
   type: 'close';
   summary: StreamSummary;
@@ -118,25 +118,26 @@ export interface StreamParserEvents {
   close: [CloseEvent];
 }
 
-/** `sending` until the first line, then `streaming`; in the end `complete`, or `error` where source or result failed. */
+/**
+ * `sending` until the first line, then `streaming`; finally `complete`, or `error` if the source or the result failed.
+ */
 export type StreamState = 'sending' | 'streaming' | 'complete' | 'error';
 
 /**
- * A running agent's stream as events: listen to those of interest, or iterate over all of them. An iterator gives the
- * events from when it was made on, up to `close`; while it lags behind, the source is paused. Reading starts after the
- * caller's synchronous code, so that listeners set at once miss nothing. An `error` without a listener is told by
- * `close` alone.
+ * A running agent's stream as events: listen to some, or iterate over all of them. An iterator yields the events from
+ * its creation up to `close`; while it lags behind, the source is paused. Reading starts after the caller's synchronous
+ * code, so listeners added immediately miss nothing. An `error` that nobody listens to is reported by `close` only.
  */
 export interface StreamParser extends EventEmitter<StreamParserEvents>, AsyncIterable<ParserEvent> {
   readonly sessionId: string;
   readonly state: StreamState;
-  /** The figures so far; after `close`, the last. */
+  /** The figures so far; after `close`, the final ones. */
   toSummary(): StreamSummary;
 }
 
-/** Events that wait for an iterator before the source is paused; one chunk of the source may go beyond. */
+/** Events an iterator may lag behind before the source is paused; one chunk of the source may exceed it. */
 const MAX_WAITING_EVENTS = 256;
-/** So often the reader is asked for what has waited long enough. */
+/** How often the reader is polled for results that have waited long enough. */
 const POLL_MS = 500;
 
 export function createStreamParser(options: StreamParserOptions): StreamParser {
@@ -191,7 +192,7 @@ class ReadableStreamParser extends EventEmitter<StreamParserEvents> implements S
     this.#source.on('data', (chunk: Uint8Array | string) => this.#giveAll(this.#reader.push(chunk)));
     this.#poll = setInterval(() => this.#giveAll(this.#reader.poll()), POLL_MS);
     this.#poll.unref();
-    // Such a source says no more.
+    // A destroyed or ended source emits nothing more.
     if (this.#source.destroyed || this.#source.readableEnded) this.#close(this.#source.errored);
   }
 
@@ -217,7 +218,7 @@ class ReadableStreamParser extends EventEmitter<StreamParserEvents> implements S
 
   #give(event: ParserEvent): void {
     for (const queue of this.#queues) queue.push(event);
-    // Node would throw an `error` that nobody listens to.
+    // Node would throw an `error` without a listener.
     if (event.type !== 'error' || this.listenerCount('error') > 0) this.emit(event.type, event as never);
   }
 

@@ -6,30 +6,30 @@ import {
 } from './live-line-decoder.ts';
 import type { StreamSummary } from './stream-summary.ts';
 
-/** What understands the lines of one agent's stream. */
+/** Interprets the lines of one agent's stream. */
 export interface StreamReader<E> {
   read(line: LiveLine): E[];
-  /** The event for a warning, which is counted. */
+  /** Counts a warning and returns its event. */
   warn(warning: LiveWarning): E;
-  /** What has waited long enough by now. */
+  /** Events that have waited long enough by now. */
   poll(): E[];
-  /** What still waited when the stream ended. */
+  /** Events that were still waiting when the stream ended. */
   finish(): E[];
   toSummary(): StreamSummary;
 }
 
 /** A reader fed with bytes. */
 export interface ByteReader<E> {
-  /** The events of the lines that the bytes complete: none, or several. A partial line waits. */
+  /** The events of the lines that the bytes complete: none or several. A partial line is kept for later. */
   push(bytes: Uint8Array | string): E[];
-  /** The events of a last line that no line feed ended, and of what still waited. To be called once. */
+  /** The events of a last line without a line feed, and those still waiting. To be called once. */
   finish(): E[];
   /**
-   * The events that waited for a line, such as a tool's start, and wait no longer. To be called now and then while no
-   * bytes come; `push` gives them too.
+   * Events that were waiting for a later line, such as a tool's start, and are now due. Call it now and then while no
+   * bytes come; `push` returns them too.
    */
   poll(): E[];
-  /** May be asked at any time. */
+  /** May be called at any time. */
   toSummary(): StreamSummary;
 }
 

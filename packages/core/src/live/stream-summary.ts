@@ -3,7 +3,7 @@ import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
 import type { ReportedTotals } from '../rows.ts';
 import { toFinalUsage, type Usage } from '../usage/usage.ts';
 
-/** Tokens as Anthropic's API counts them: `input` without what was read from or written to the cache. */
+/** Tokens as Anthropic's API counts them: `input` excludes what was read from or written to the cache. */
 export interface TokenCounts {
   input: number;
   output: number;
@@ -36,15 +36,15 @@ function combineTokens(
 }
 
 interface TokenAccumulator {
-  /** Takes note of the usage on one line of a response, and gives the response's final figure so far. */
+  /** Takes in the usage on one line of a response and returns the response's figure so far. */
   add(key: string | null, usage: Usage): { counts: TokenCounts; isFirst: boolean };
   readonly total: TokenCounts;
 }
 
-/** Responses whose later lines still count as theirs; those of one response lie close together. */
+/** Responses whose later lines are still recognised; the lines of a response are close together. */
 const MAX_OPEN_MESSAGES = 10_000;
 
-/** Counts every response once, however many lines carry its id and usage; without a key each line is a response. */
+/** Counts every response once, however many lines carry its id and usage. Without a key, each line is a response. */
 export function createTokenAccumulator(): TokenAccumulator {
   const open = new Map<string, Usage>();
   let total: TokenCounts = NO_TOKENS;
@@ -69,19 +69,19 @@ export function createTokenAccumulator(): TokenAccumulator {
   };
 }
 
-/** What is known of a stream so far, or in the end. */
+/** What is known about a stream so far, or at its end. */
 export interface StreamSummary {
-  /** The agent's own id of the session (Codex, Amp: of the thread), or null while unknown. */
+  /** The agent's own id of the session (for Codex and Amp, of the thread), or null while unknown. */
   agentSessionId: string | null;
-  /** The first one named, or null. */
+  /** The first model named, or null. */
   model: string | null;
   /** Counted from the lines, each API response once. */
   tokens: TokenCounts;
-  /** `session` where `tokens` include earlier runs of a resumed session, as Codex counts them. */
+  /** `session` if `tokens` include earlier runs of a resumed session, as Codex counts them. */
   tokensCover: 'stream' | 'session';
-  /** The agent's own total, where it gives one; `tokens` fall short of it where lines hold mere placeholders. */
+  /** The agent's own total, if it gives one; `tokens` are lower if lines hold only placeholders. */
   reportedTokens: TokenCounts | null;
-  /** The agent's own cumulative cost, the latest; null if it gives none. */
+  /** The agent's own latest cumulative cost; null if it gives none. */
   costUsd: number | null;
   /** The last result, or null if none came. `error` is the agent's code for a failure. */
   lastResult: { success: boolean; error: string | null } | null;
@@ -96,11 +96,11 @@ export interface StreamSummary {
 
 /** How the agent's process ended. */
 export interface AgentExit {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   exitCode: number | null;
   /** E.g. `SIGTERM`, or null. */
   signal: string | null;
-  /** The end of what it wrote to stderr; see createTextTail. */
+  /** The end of its stderr; see createTextTail. */
   stderrTail?: string | undefined;
 }
 
@@ -114,14 +114,15 @@ export interface StreamOutcome {
   stopReason: string | null;
 }
 
-/** Signals, and the exit codes by which shells and agents pass them on. */
+/** Signals, and the exit codes with which shells and agents report them. */
 const ABORTING = new Set<string | number | null>(['SIGTERM', 'SIGKILL', 143, 137]);
-/** Stop reasons after which the agent itself would have gone on. */
+/** Stop reasons after which the agent would have continued. */
 const UNFINISHED = new Set<string | null>([null, 'tool_use', 'pause_turn']);
 
 /**
- * How a stream ended. Exit code 0 is success unless the agent's result says otherwise, also where no result came. Where
- * nothing is known of the process, the result decides, and without one whether the last response ended its turn.
+ * How a stream ended. Exit code 0 is success unless the agent's result says otherwise; a missing result does not
+ * matter. If nothing is known about the process, the result decides, and without a result, whether the last response
+ * ended its turn.
  */
 export function toStreamOutcome(
   summary: Pick<StreamSummary, 'lastResult' | 'stopReason'>,
@@ -147,14 +148,14 @@ function toResultError(result: StreamSummary['lastResult']): string | null {
   return result === null || result.success ? null : `The agent reported ${result.error ?? 'an error'}`;
 }
 
-/** Figures of a session, as they are kept. */
+/** The totals stored for a session. */
 export interface SessionTotals {
   tokens: TokenCounts;
   costUsd: number | null;
   model: string | null;
 }
 
-/** What a session has when a stream of it closes: what it had, and the stream's. */
+/** A session's totals when one of its streams closes: the earlier totals plus the stream's. */
 export function addStreamTotals(
   session: SessionTotals,
   stream: SessionTotals & Pick<StreamSummary, 'tokensCover'>,
@@ -170,22 +171,22 @@ function addCost(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : roundCost(a + b);
 }
 
-/** To units of 1e-10 dollars, in which all costs are counted. */
+/** Rounds to units of 1e-10 dollars, in which all costs are counted. */
 export function roundCost(costUsd: number): number {
   return Math.round(costUsd * COST_UNITS_PER_USD) / COST_UNITS_PER_USD;
 }
 
-/** The running figures of a stream: what its records count for. */
+/** The running figures of a stream. */
 interface StreamFigures {
   startLine(receivedMs: number): void;
   countWarning(): void;
-  /** Something came, though it may be no line. */
+  /** Notes activity, whether or not it was a complete line. */
   touch(receivedMs: number): void;
-  /** The tokens of the record's response so far; undefined if the record says nothing about them. */
+  /** The tokens of the record's response so far; undefined if the record has no usage. */
   addResponse(record: ResponseRecord): TokenCounts | undefined;
   addSession(record: SessionRecord): void;
   addRun(record: RunRecord): void;
-  /** The cumulative cost by this line, US dollars, or null. */
+  /** The cumulative cost as of this line in US dollars, or null. */
   endTurn(record: TurnEndRecord): number | null;
   toSummary(): StreamSummary;
 }

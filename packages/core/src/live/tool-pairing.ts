@@ -1,18 +1,21 @@
 import type { LineEvent, ToolResultEvent } from './stream-event.ts';
 
-/** Brings tool uses and their results together, whichever comes first. */
+/** Matches tool uses with their results, whichever comes first. */
 interface ToolPairing {
-  /** A tool use was seen; gives its result if that came before. */
+  /** Takes in a tool use; returns its result if that came before. */
   start(id: string, name: string, line: LineEvent): ToolResultEvent | undefined;
-  /** A result was seen; gives what can be told now: it, with its tool's name, or what no longer fits the bounds. */
+  /**
+   * Takes in a result; returns the results that are due: this one if its tool use is known, and any that exceed the
+   * bounds.
+   */
   end(result: ToolResultEvent, moment: Moment): ToolResultEvent[];
-  /** Results that have waited for as long as they may. */
+  /** Results that have waited as long as they may. */
   takeOverdue(moment: Moment): ToolResultEvent[];
-  /** Results that still wait for their tool use. */
+  /** Results still waiting for their tool use. */
   release(): ToolResultEvent[];
 }
 
-/** By which it is known how long a result has waited. */
+/** Used to measure how long a result has waited. */
 interface Moment {
   /** Events of the stream so far. */
   eventCount: number;
@@ -20,12 +23,12 @@ interface Moment {
   timeMs: number;
 }
 
-/** A result is shown without its tool use after so many events, or so long, whichever comes first. */
+/** A result is emitted without its tool use after this many events, or this time, whichever comes first. */
 const MAX_WAIT_EVENTS = 64;
 export const MAX_WAIT_MS = 2000;
-/** Tool uses remembered; the oldest fall out. */
+/** Tool uses remembered; the oldest are dropped. */
 const MAX_TOOL_USES = 10_000;
-/** Results that wait, and the characters they may hold together. */
+/** Results that may wait, and the characters that they may hold together. */
 const MAX_WAITING = 100;
 const MAX_WAITING_CHARACTERS = 16 * 1024 * 1024;
 
@@ -53,7 +56,7 @@ export function createToolPairing(): ToolPairing {
     end(result, moment) {
       const toolUse = toolUses.get(result.toolUseId);
       if (toolUse !== undefined) {
-        // A line that says both says nothing about the time between them.
+        // If both are on one line, the time between them is unknown.
         const isSameLine = result.lineNumber === toolUse.lineNumber;
         const durationMs = isSameLine ? null : Math.max(0, result.timestampMs - toolUse.timestampMs);
         return [{ ...result, toolName: toolUse.name, durationMs, isUnpaired: false }];
@@ -71,7 +74,7 @@ export function createToolPairing(): ToolPairing {
     },
     takeOverdue({ eventCount, timeMs }) {
       const overdue: ToolResultEvent[] = [];
-      // The first has waited for longest.
+      // In insertion order: the first has waited longest.
       for (const [id, { since }] of waiting) {
         if (eventCount - since.eventCount < MAX_WAIT_EVENTS && timeMs - since.timeMs < MAX_WAIT_MS) break;
         overdue.push(...remove(id));

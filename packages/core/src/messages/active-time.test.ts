@@ -13,9 +13,9 @@ const minutes = (count: number): number => count * 60_000;
 describe('the active time', () => {
   it('is that of all times in order, however they come, and wherever the state is taken up again', () => {
     const message = fc.record({
-      /** Minutes since the message before, mostly forwards. */
+      /** Minutes since the message before, mostly positive. */
       step: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 0, max: 7 }) }, fc.integer({ min: -40, max: 0 })),
-      /** A later line moves this one of the latest messages so many minutes back. */
+      /** A later line moves one of the latest messages back by this many minutes. */
       moved: fc.option(fc.record({ age: fc.nat(20), back: fc.nat(9) }), { freq: 4 }),
       isTakenUp: fc.boolean(),
     });

@@ -1,13 +1,15 @@
-/** A longer pause between two messages is taken for idle and not counted at all. */
+/** A longer pause between two messages counts as idle, and none of it as active. */
 export const MAX_ACTIVE_GAP_MS = 5 * 60_000;
 
-/** Times that may still be preceded by others; half of them leave at a time. Most messages are out of order by a few. */
+/**
+ * Times that earlier ones may still precede; they are closed half at a time. Most messages are out of order by a few.
+ */
 const MAX_OPEN_TIMES = 512;
 
 export interface ActiveTimeState {
   /** Times of the latest messages, ascending, milliseconds since 1970. */
   openTimes: number[];
-  /** What precedes them, as one time and the gaps before it. */
+  /** Everything before them, as the last time and the sum of the gaps up to it. */
   closedTimeMs: number | undefined;
   closedMs: number;
   isOutOfOrder: boolean;
@@ -22,8 +24,8 @@ export interface ActiveTime {
   /** A later line gave a message an earlier time. */
   move(fromMs: number | undefined, toMs: number): void;
   /**
-   * For how long the session was active: the gaps between its messages in the order of time, those of more than five minutes
-   * left out. Null where messages came too far out of order for it to be told without sorting all of them.
+   * How long the session was active: the sum of the gaps between its messages in order of time, without gaps of more
+   * than five minutes. Null if messages were so far out of order that only sorting them all would tell.
    */
   toActiveMs(): number | null;
 }

@@ -20,7 +20,7 @@ const at = (second: number): JsonObject => ({
   timestamp: new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString(),
 });
 
-/** A cent for a search, and half a dollar a response. */
+/** A cent for a search, and half a dollar for a response. */
 const prices: PriceTable = {
   version: 'test',
   price: ({ model, usage, reportedCostUsd }) => {

@@ -8,23 +8,23 @@ export interface AssemblerOptions {
   nextId: (timeMs: number) => string;
   prices: PriceTable;
   usageFrom: 'first' | 'final';
-  /** Messages, and responses without one, that later lines can still change; the oldest ones fall out. */
+  /** Messages, and responses without one, that later lines can still change; the oldest are closed. */
   maxOpenMessages: number;
-  /** Tool calls that wait for their results, and results that wait for their calls. */
+  /** Tool calls waiting for their results, and results waiting for their calls. */
   maxOpenToolCalls: number;
-  /** Only API responses are asked for: no rows of messages, blocks and tool calls. */
+  /** Only API responses are needed: no rows of messages, blocks and tool calls. */
   isUsageOnly?: boolean;
   /** Messages that `closeForCheckpoint` leaves open. */
   maxMessagesInCheckpoint: number;
-  /** Called for a figure that is beyond its bound and does not count. */
+  /** Called for a figure outside its bounds, which is not counted. */
   onImplausible: (name: string) => void;
-  /** Called if what the current line says about an API response comes too late to count. */
+  /** Called if the current line says something about an API response too late to count. */
   onLate: () => void;
-  /** Called once, if so many responses were closed that late lines of the first ones would count again. */
+  /** Called once, when so many responses have been closed that late lines of the first ones would be counted again. */
   onKeyForgotten: () => void;
 }
 
-/** Where the assembler puts what it makes: each row once, final, and nobody changes it afterwards. */
+/** Receives the assembler's rows: each once, final, and never changed afterwards. */
 export interface AssemblySink {
   /** In the order of the transcript. */
   addMessage(message: TranscriptMessage): void;
@@ -36,20 +36,20 @@ export interface AssemblySink {
 
 export interface MessageAssembler {
   addMessage(record: MessageRecord, place: LinePlace): void;
-  /** Takes in what a response used: one of messages that came before, or one that has no message here. */
+  /** Takes in a response's usage. Its messages came before, or it has none here. */
   addUsage(record: UsageRecord, place: LinePlace): void;
   /**
-   * Emits what has been open for longest: a tool call without its result, or a message. To be called after the last
-   * line, until it returns false: nothing is open any more.
+   * Emits what has been open longest: a tool call without its result, or a message. Call it after the last line until
+   * it returns false, when nothing is open any more.
    */
   closeOldest(): boolean;
-  /** Whether results of tools may still add searches to a response. */
+  /** Whether tool results may still add searches to a response. */
   awaitsSearches(): boolean;
   /** See `ActiveTime`. */
   toActiveMs(): number | null;
   /**
-   * Emits the oldest message unless only `maxMessagesInCheckpoint` are left. To be called until it returns false: the state
-   * then holds the last ones, and nothing else of it grows with the transcript but names.
+   * Emits the oldest message unless only `maxMessagesInCheckpoint` are left. Call it until it returns false: the state
+   * then holds the last messages, and otherwise only names grow with the transcript.
    */
   closeForCheckpoint(): boolean;
   /** After that: false if a later line could change a response that was emitted. */

@@ -9,11 +9,14 @@ interface EmissionContext {
   prices: PriceTable;
   totals: TranscriptTotals;
   sink: AssemblySink;
-  /** Only API responses are asked for. */
+  /** Only API responses are needed. */
   isUsageOnly: boolean;
 }
 
-/** Hands over an item that no later line can change: its message with what it used, and its API responses, priced and summed up. */
+/**
+ * Emits an item that no later line can change: its message with its usage, and its API responses, priced and added to
+ * the totals.
+ */
 export function emitItem(
   { message, progress }: HeldItem,
   { prices, totals, sink, isUsageOnly }: EmissionContext,

@@ -51,9 +51,9 @@ export function createAssemblerState(): AssemblerState {
 
 /**
  * Builds messages from records: all assistant lines that share a `message.id` are one message at the place of the
- * first; every other line is a message of its own. Messages are held back until they leave the window of the latest ones,
- * and are emitted then, with their API responses. A line that comes later still is a message of its own whose usage does not
- * count, as its response has been counted.
+ * first; every other line is a message of its own. Messages are held in a window of the latest ones and emitted, with
+ * their API responses, when they leave it. A line that comes even later is a message of its own whose usage does not
+ * count, because its response has been counted.
  */
 export function createMessageAssembler(
   options: AssemblerOptions,
@@ -141,7 +141,7 @@ export function createMessageAssembler(
     activeTime.move(earlier === null ? undefined : Date.parse(earlier), Date.parse(timestamp));
   };
 
-  /** A copy of a line without a message id is a message of its own, but has no response beside the original's. */
+  /** A copy of a line without a message id is a message of its own, but not another response. */
   const finishCopy = (message: OpenMessage, position: number): void => {
     const { response } = message;
     if (response !== undefined) setUsageColumns(message.row, response, priceResponse(response, prices));
@@ -149,7 +149,7 @@ export function createMessageAssembler(
     message.response = undefined;
   };
 
-  /** Adds a message to the window; what progress lines said about its response moves to it. */
+  /** Adds a message to the window and moves what progress lines said about its response to it. */
   const holdMessage = (message: OpenMessage, { groupKey, item, isLate }: Grouping): number => {
     const isCopy = item?.message !== undefined;
     const progress = isCopy ? undefined : item?.progress;
@@ -181,7 +181,7 @@ export function createMessageAssembler(
     if (original !== undefined) finishCopy(message, position);
   };
 
-  /** Takes in what the messages of a group used, and what their response is called. */
+  /** Takes in the usage of a group's messages, and the name of their response. */
   const nameResponse = (item: HeldItem, message: OpenMessage, record: UsageRecord, place: LinePlace): void => {
     const { item: known, groupKey, isLate } = window.find(record, place.lineNumber);
     const { row, response } = message;

@@ -5,7 +5,7 @@ import { createOpenResponse, type OpenResponse, toResponseKey } from '../usage/o
 
 export const isOfSubagent = (row: TranscriptMessage): boolean => row.is_sidechain || row.agent_id !== null;
 
-/** The response that a message begins. */
+/** The response that starts with a message. */
 export function toMessageResponse(record: MessageRecord, row: TranscriptMessage): OpenResponse {
   return createOpenResponse({
     key: toResponseKey(record, row.session_id, row.line_number),
@@ -21,7 +21,7 @@ export function toMessageResponse(record: MessageRecord, row: TranscriptMessage)
   });
 }
 
-/** The response of usage that came without a message. */
+/** The response for usage without a message. */
 export function toUsageResponse(record: UsageRecord, sessionId: string, lineNumber: number): OpenResponse {
   return createOpenResponse({
     key: toResponseKey(record, sessionId, lineNumber),

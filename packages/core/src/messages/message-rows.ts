@@ -11,7 +11,7 @@ interface RowIdentity {
   position: number;
 }
 
-/** The row as the message's first line tells it, without usage. */
+/** The row from the message's first line, without usage. */
 export function toMessageRow(identity: RowIdentity, record: MessageRecord, place: LinePlace): TranscriptMessage {
   return {
     id: identity.id,
@@ -45,8 +45,8 @@ export function toMessageRow(identity: RowIdentity, record: MessageRecord, place
 }
 
 /**
- * Adds what a later line of the same response tells: gaps are filled, the time is the earliest, whatever the order of the
- * lines, the stop reason is the last one given.
+ * Merges a later line of the same response: fills gaps, keeps the earliest time whatever the order of the lines, and
+ * the last stop reason.
  */
 export function mergeLine(row: TranscriptMessage, record: MessageRecord, lineCount: number): void {
   row.model = toKnownModel(row.model, record.model);
@@ -68,7 +68,7 @@ function toEarlier(one: string | null, other: string | null): string | null {
   return other < one ? other : one;
 }
 
-/** Fills in what the row says about its response's usage; nothing if no line brought any. */
+/** Fills in the columns about the response's usage; does nothing if no line had any. */
 export function setUsageColumns(row: TranscriptMessage, response: OpenResponse, price: Price | undefined): void {
   const usage = toBilledUsage(response);
   if (usage === undefined) return;
@@ -82,7 +82,7 @@ export function setUsageColumns(row: TranscriptMessage, response: OpenResponse, 
   if (isUnfinalised(response)) row.metadata.usage_unfinalised = true;
 }
 
-/** Builds the block's row, and notes its kind in the message's. */
+/** Builds the block's row, and adds its kind to the message's. */
 export function toBlockRow(
   identity: RowIdentity,
   message: TranscriptMessage,

@@ -3,25 +3,25 @@ import { ResumeError } from '../resume-error.ts';
 import type { TranscriptMessage } from '../rows.ts';
 import { isUniqueId, type OpenResponse, type ResponseIdentity, toResponseKey } from '../usage/open-response.ts';
 
-/** Closed responses whose late lines are recognised: some 16 MB. */
+/** Closed responses whose late lines are recognised; takes about 16 MB. */
 const MAX_CLOSED_KEYS = 200_000;
 
-/** A message of which lines may still follow. */
+/** A message that may get more lines. */
 export interface OpenMessage {
   row: TranscriptMessage;
-  /** Undefined if lines that follow cannot change it. */
+  /** Undefined if later lines cannot change it. */
   response: OpenResponse | undefined;
   blockCount: number;
   lineCount: number;
   /** Ids of the tool uses in it. */
   toolUseIds: string[];
-  /** What its response is called is still to come, in a usage record of its group. */
+  /** A usage record of its group is still to name its response. */
   isUnnamed: boolean;
 }
 
 /** A message, or an API response without one, that the window holds. */
 export interface HeldItem {
-  /** Among all items of the transcript, from 0. */
+  /** Index among all items of the transcript, from 0. */
   position: number;
   /** Shared by the records of one API response; null if no later record can belong to the item. */
   groupKey: string | null;
@@ -37,7 +37,7 @@ export interface ResponseWindowState {
   itemCount: number;
   /** Group keys of responses that left the window. */
   closedKeys: Set<string>;
-  /** Group keys of responses that left early, for a checkpoint, and would still be held without it; oldest first. */
+  /** Group keys of responses closed early for a checkpoint, which would otherwise still be held; oldest first. */
   closedEarly: { groupKey: string; position: number }[];
 }
 
@@ -45,7 +45,7 @@ export function createResponseWindowState(): ResponseWindowState {
   return { held: [], itemCount: 0, closedKeys: new Set(), closedEarly: [] };
 }
 
-/** Where a record belongs: to an item that is held, to none yet, or to a response that has left. */
+/** Where a record belongs: to a held item, to a new one, or to a response that has left the window. */
 export interface Grouping {
   groupKey: string | null;
   item: HeldItem | undefined;
@@ -57,7 +57,7 @@ interface ResponseWindow {
   find(record: ResponseIdentity, lineNumber: number): Grouping;
   /** The same for the messages of a group whose response has no name yet. */
   findGroup(group: string): Grouping;
-  /** Lets later records find the item by another key; by none if it is null. */
+  /** Changes the key by which later records find the item; null: none can. */
   rename(item: HeldItem, groupKey: string | null): void;
   /** Adds an item as the latest; closes the oldest one if there would be more than `maxOpenMessages`. */
   hold(item: Omit<HeldItem, 'position'>): HeldItem;
@@ -65,7 +65,7 @@ interface ResponseWindow {
   at(position: number): HeldItem | undefined;
   /** Closes the oldest item; false if there is none. */
   closeOldest(): boolean;
-  /** Closes the oldest item unless only `count` are left, and returns whether it did. */
+  /** Closes the oldest item unless only `count` are left; returns whether it did. */
   closeForCheckpoint(count: number): boolean;
 }
 
@@ -73,14 +73,14 @@ interface ResponseWindowOptions {
   sessionId: string;
   /** Messages, and responses without one, that are held. */
   maxOpenMessages: number;
-  /** Called for the first key that is forgotten: if a line of its response came now, the response would count twice. */
+  /** Called when the first key is forgotten: a later line of its response would be counted as a second response. */
   onKeyForgotten: () => void;
 }
 
 /**
- * Holds the latest messages and API responses until later lines of the same responses are no longer expected; `close` then gets
- * each once, in the order in which they began. Lines share a response if they share a message id; of ids that are too
- * short to be unique, a different request id tells two responses apart.
+ * Holds the latest messages and API responses until no more lines of the same responses are expected; `close` then gets
+ * each once, in the order in which they began. Lines belong to the same response if they share a message id. If the id
+ * is too short to be unique, different request ids tell two responses apart.
  */
 export function createResponseWindow(
   { sessionId, maxOpenMessages, onKeyForgotten }: ResponseWindowOptions,
@@ -163,7 +163,7 @@ export function createResponseWindow(
   };
 }
 
-/** Under which later records of the item's response would ask for it. */
+/** The keys by which later records of the item's response would look it up. */
 function toKeys(item: HeldItem | undefined): string[] {
   if (item === undefined || item.groupKey === null) return [];
   const { groupKey } = item;

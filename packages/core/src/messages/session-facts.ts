@@ -7,7 +7,7 @@ const MAX_DISTINCT_LINE_TYPES = 128;
 const MAX_MODELS = 64;
 const MAX_PULL_REQUESTS = 256;
 
-/** What the records of a transcript say about the session as a whole. */
+/** What a transcript's records say about the session as a whole. */
 export interface SessionFacts {
   observeLine(type: string, timestampMs: number | undefined): void;
   observe(record: SessionRecord): void;
@@ -109,10 +109,10 @@ function toEntries<Field extends string>(values: Partial<Record<Field, string>> 
   return Object.entries(values) as [Field, string][];
 }
 
-/** Events whose copies within the transcript are told from them. */
+/** Events remembered to recognise their copies within the transcript. */
 const MAX_REMEMBERED_EVENTS = 10_000;
 
-/** Hands every event on once, also if the transcript holds copies of its line: `known` are those handed on before. */
+/** Emits every event once, even if the transcript holds copies of its line. `known` are the events emitted before. */
 export function createSessionEventTracker(
   sessionId: string,
   emit: (event: SessionEvent) => void,

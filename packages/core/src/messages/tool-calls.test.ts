@@ -43,7 +43,7 @@ describe('shell program', () => {
         expect((program ?? '').length).toBeLessThanOrEqual(512);
       }
       expect(toShellProgram('x'.repeat(5000))).toBe('x'.repeat(512));
-      // Of the processor, not of the wall clock: other work takes none of it.
+      // Processor time, not wall clock, so that other work does not count.
       expect(process.threadCpuUsage(before).user).toBeLessThan(20e6);
     });
   });

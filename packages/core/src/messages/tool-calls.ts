@@ -3,11 +3,11 @@ import { createOldestKey, createRecentKeys } from '../ids/recent-keys.ts';
 import type { ToolCall } from '../rows.ts';
 import { isUniqueId } from '../usage/open-response.ts';
 
-/** Programs stand at the beginning; scripts of megabytes are not read for them. */
+/** Programs are at the beginning; the rest of a long script is not searched. */
 const MAX_COMMAND_LENGTH = 4096;
 const MAX_PROGRAM_LENGTH = 512;
 
-/** What most commands begin with: a bare word. */
+/** How most commands begin: with a bare word. */
 const PLAIN_PROGRAM = /^[\w.-]+(?= |$)/;
 const COMMENT_LINE = /^[ \t]*#.*$/gm;
 const ASSIGNMENT = /^[A-Za-z_]\w*=/;
@@ -17,7 +17,7 @@ const COMMAND_END = /^[;&|\n]$/;
 
 /**
  * The first program of a shell command, without its path; null if there is none. Assignments, `sudo` with its flags,
- * comment lines, parentheses and a leading `cd` are passed over: `cd /srv && A=1 sudo /usr/bin/git log` is `git`. `cd`
+ * comment lines, parentheses and a leading `cd` are skipped: `cd /srv && A=1 sudo /usr/bin/git log` is `git`. `cd`
  * alone is `cd`. Nothing is expanded, and a keyword such as `for` counts as a program.
  */
 export function toShellProgram(command: string): string | null {
@@ -42,26 +42,26 @@ function toBaseName(word: string): string {
   return path.slice(path.lastIndexOf('/') + 1, MAX_COMMAND_LENGTH).slice(0, MAX_PROGRAM_LENGTH);
 }
 
-/** Calls whose copies within the transcript are told from them. */
+/** Calls remembered to recognise their copies within the transcript. */
 const MAX_REMEMBERED_CALLS = 50_000;
-/** 30 days. Somebody may have been asked before the holidays; more is a clock that was wrong. */
+/** 30 days: a permission prompt may stay open over the holidays. Anything longer is a wrong clock. */
 export const MAX_TOOL_DURATION_MS = 30 * 24 * 60 * 60_000;
 
 interface ToolUseOrigin {
   /** Position of the block on its line. */
   index: number;
   record: MessageRecord;
-  /** Id of the message that it stands in. */
+  /** Id of the message that contains it. */
   messageId: string;
-  /** Position of that message among the items of the window. */
+  /** Position of that message among the window's items. */
   position: number;
-  /** Key of the response that it stands in. */
+  /** Key of the response that contains it. */
   responseKey: string;
   isSubagent: boolean;
   lineNumber: number;
 }
 
-/** What a call takes over from its message, as it is when the call is emitted. */
+/** What a call takes over from its message when the call is emitted. */
 export type CallFacts = Pick<ToolCall, 'model' | 'response_key'>;
 
 interface OpenCall extends Omit<ToolUseOrigin, 'index' | 'record' | 'responseKey'> {
@@ -69,16 +69,16 @@ interface OpenCall extends Omit<ToolUseOrigin, 'index' | 'record' | 'responseKey
   toolUse: ToolUse;
   timestamp: string | null;
   timestampMs: number | undefined;
-  /** Known once no later line can change the message. */
+  /** Set once no later line can change the message. */
   facts: CallFacts | undefined;
-  /** Came before the name of the response that made the call. */
+  /** Set if it came before the name of the response that made the call. */
   result: ToolResult | undefined;
 }
 
 export interface ToolCallState {
-  /** Calls that wait for their results, by the tool use's id. */
+  /** Calls waiting for their results, by the tool use's id. */
   openCalls: Map<string, OpenCall>;
-  /** Results that wait for their calls. */
+  /** Results waiting for their calls. */
   openResults: Map<string, ToolResult>;
   knownKeys: Set<string>;
 }
@@ -88,17 +88,17 @@ export function createToolCallState(): ToolCallState {
 }
 
 interface ToolCallTracker {
-  /** Takes in a tool use of an assistant line; a copy of one that is known adds nothing. */
+  /** Takes in a tool use of an assistant line; a copy of a known one is ignored. */
   addUse(id: string | null, toolUse: ToolUse, origin: ToolUseOrigin): void;
   /** Takes in the tool results of a line. */
   addResults(blocks: readonly BlockContent[]): void;
-  /** Emits the oldest call that waits for its result, without it; false if there is none. */
+  /** Emits the oldest open call without a result; returns false if there is none. */
   closeOldest(): boolean;
-  /** Tells the open calls of a message that is final, or whose response has got its name, what they take over from it. */
+  /** Gives the open calls of a message what they take over from it, once it is final or its response has a name. */
   settleMessage(position: number, toolUseIds: readonly string[], facts: CallFacts): void;
-  /** Whether the result of a call that is under way may count searches. */
+  /** Whether the result of an open call may count searches. */
   awaitsSearches(): boolean;
-  /** Whether a search is under way whose response is final, so that its result cannot count any more. */
+  /** Whether an open search belongs to a final response, so that its result can no longer count. */
   hasLateSearch(): boolean;
 }
 
@@ -106,23 +106,23 @@ export interface ToolCallSink {
   addCall(call: ToolCall): void;
   /** What a call takes over from a message that is not final. */
   factsAt(position: number): CallFacts;
-  /** Whether the name of the message's response is still to come. */
+  /** Whether the message's response has no name yet. */
   isUnnamedAt(position: number): boolean;
-  /** A result says how many searches were made for the response of the message at `position`: at least one. */
+  /** Adds the searches that a result reports, at least one, to the response of the message at `position`. */
   addSearches(position: number, searchCount: number): void;
 }
 
 interface ToolCallOptions {
   sessionId: string;
   maxOpenToolCalls: number;
-  /** Called for a figure that is beyond its bound and does not count. */
+  /** Called for a figure outside its bounds, which is not counted. */
   onImplausible: (name: string) => void;
 }
 
 /**
- * Matches tool uses with their results by id, whichever comes first. Of calls that wait for a result, and of results
- * that wait for a call, at most `maxOpenToolCalls` each are held: the oldest call is then emitted without a result, the
- * oldest result dropped.
+ * Matches tool uses with their results by id, whichever comes first. At most `maxOpenToolCalls` calls without results,
+ * and as many results without calls, are held. Beyond that, the oldest call is emitted without a result, and the oldest
+ * result is dropped.
  */
 export function createToolCallTracker(
   { sessionId, maxOpenToolCalls, onImplausible }: ToolCallOptions,
@@ -225,7 +225,7 @@ export function createToolCallTracker(
   };
 }
 
-/** The same in every copy of the call; an id that other sessions may have as well is joined to the response's key. */
+/** The same in every copy of the call. Ids that other sessions may also use are combined with the response's key. */
 function toCallKey(id: string | null, { index, record, messageId, responseKey }: ToolUseOrigin): string {
   if (id === null) return `${record.uuid ?? messageId}#${index}`;
   return isUniqueId(id) ? id : `${responseKey}/${id}`;
@@ -257,7 +257,7 @@ function toToolCall(
   };
 }
 
-/** 0 if a clock was set back. */
+/** 0 if the clock was set back. */
 function toDuration(fromMs: number | undefined, toMs: number | undefined): number | null {
   return fromMs === undefined || toMs === undefined ? null : Math.max(0, toMs - fromMs);
 }

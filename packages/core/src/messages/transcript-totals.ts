@@ -1,35 +1,35 @@
 import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
 import type { ApiResponse, ParsedContentBlock, ToolKind, TranscriptMessage, TranscriptStats } from '../rows.ts';
 
-/** Decimal places of a dollar that a unit of COST_UNITS_PER_USD is. */
+/** Decimal places of one of COST_UNITS_PER_USD, in dollars. */
 const COST_DECIMALS = 10;
 /**
- * No session costs near it, in whatever currency its rates are; more would not fit into the database. In units of 1e-10
- * dollars.
+ * No session costs nearly this much, in any currency, and larger sums would not fit the database column. In units of
+ * 1e-10 dollars.
  */
 const MAX_COST_UNITS = 10n ** 20n - 1n;
-/** What fits into 32 bits; no session makes near as many. */
+/** Fits into 32 bits; no session makes nearly as many. */
 const MAX_WEB_SEARCHES = 2 ** 31 - 1;
 
 export interface TranscriptTotals {
   addMessage(message: Pick<TranscriptMessage, 'message_type'>): void;
-  /** `toolKind` is that of the tool that the block calls, if it calls one. */
+  /** `toolKind`: the kind of the tool that the block calls, if it calls one. */
   addBlock(block: Pick<ParsedContentBlock, 'block_type'>, toolKind?: ToolKind): void;
   /** To be called once for each response, in its final state. */
   addResponse(response: ApiResponse): void;
-  /** An assistant's message without usage: nobody knows what it took. */
+  /** Counts an assistant message without usage: its tokens are unknown. */
   addUnmetered(): void;
   addPrompt(): void;
-  /** The first line of a response in the main conversation: it answers the prompt before it. */
+  /** Counts the first line of a response in the main conversation, which answers the prompt before it. */
   addAnswer(): void;
-  /** Names of the totals that are beyond their bound: the cost is null then, and the searches stay at the bound. */
+  /** Names of totals that exceed their bounds: the cost is then null, and the searches stay at the bound. */
   listImplausible(): string[];
   /**
-   * US dollars of the responses that have a price, as an exact decimal: 0 if there are no responses, null if none of
-   * them has a price or no usage is known, or all of them together cost more than is plausible.
+   * US dollars of the responses that have a price, as an exact decimal. 0 if there are no responses; null if none of
+   * them has a price, no usage is known, or the sum is implausible.
    */
   toExactCost(): string | null;
-  /** `initialPrompt`, `durationMs` and `outputOnlyCount` are the caller's. */
+  /** The caller supplies `initialPrompt`, `durationMs` and `outputOnlyCount`. */
   toStats(initialPrompt: string | null, durationMs: number, outputOnlyCount?: number): TranscriptStats;
 }
 
@@ -45,7 +45,10 @@ export function createTotalsState() {
   };
 }
 
-/** Running totals of a transcript. Cost is summed in whole units of 1e-10 dollars, exactly, so no order of lines changes it. */
+/**
+ * Running totals of a transcript. Cost is summed exactly, in whole units of 1e-10 dollars, so the order of lines does
+ * not matter.
+ */
 export function createTranscriptTotals(state: TotalsState = createTotalsState()): TranscriptTotals {
   const { counts, sums, responses } = state;
   const isUnknown = (): boolean => responses.all === 0 && responses.unmetered > 0;

@@ -4,10 +4,10 @@ import type { Usage } from '../usage/usage.ts';
 export interface PriceQuery {
   /** As the transcript names it; null if it names none. */
   model: string | null;
-  /** When the API response was: prices change over time. */
+  /** Time of the API response: prices change over time. */
   timestamp: string | null;
   usage: Usage;
-  /** What the transcript itself says the response cost; taken where the table has no price. */
+  /** What the response cost according to the transcript; used if the table has no price. */
   reportedCostUsd?: number | null;
 }
 
@@ -21,15 +21,15 @@ export interface Price {
 
 /** Prices usage by model, date and token class. Pure: the same query gives the same price. */
 export interface PriceTable {
-  /** Stored with what it priced, so that a later table's figures can be told apart. */
+  /** Stored with the prices, to tell them from those of later tables. */
   version: string;
   price(query: PriceQuery): Price;
 }
 
-/** Costs are whole multiples of 1e-10 dollars, so that sums of them are exact in integers. */
+/** Costs are whole multiples of 1e-10 dollars, so that integer sums of them are exact. */
 export const COST_UNITS_PER_USD = 1e10;
 
-/** US dollars per million tokens: the list price of the Sonnet models, Claude Code's most used ones. */
+/** US dollars per million tokens: the list price of the Sonnet models, the most used ones in Claude Code. */
 const USD_PER_MILLION = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
 const UNITS_PER_TOKEN = {
@@ -43,7 +43,7 @@ function toUnitsPerToken(usdPerMillion: number): number {
   return Math.round((usdPerMillion * COST_UNITS_PER_USD) / 1e6);
 }
 
-/** One rate for every model and date, and none for web searches: an estimate, marked as such by its basis `default`. */
+/** One rate for every model and date, and none for web searches: an estimate, marked by its basis `default`. */
 export const flatDefaultPrices: PriceTable = {
   version: 'flat-default-1',
   price({ usage }) {

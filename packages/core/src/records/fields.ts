@@ -1,7 +1,7 @@
 import { COST_UNITS_PER_USD } from '../pricing/price-table.ts';
 import type { JsonObject, JsonValue } from '../rows.ts';
 
-/** Longest uuid, id, model, version, path… that goes into a row; Postgres can index far more than this. */
+/** Maximum length of a uuid, id, model, version, path… in a row; Postgres can index much longer ones. */
 export const MAX_IDENTIFIER_LENGTH = 512;
 
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
@@ -25,14 +25,14 @@ export function readIdentifier(value: JsonValue | undefined, onCut: () => void):
   return cutCharacters(text, MAX_IDENTIFIER_LENGTH);
 }
 
-/** No session costs near it; larger figures are faults. */
+/** No session costs nearly this much; larger figures are faults. */
 const MAX_REPORTED_DOLLARS = 1e5;
-/** No session comes near it; larger figures are faults. */
+/** No session uses nearly this many; larger figures are faults. */
 export const MAX_REPORTED_TOKENS = 1e12;
 
 const NUMERIC_TEXT = /^\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\s*$/i;
 
-/** A finite number, also one that is written as text; undefined for anything else. */
+/** A finite number, even if written as text; undefined for anything else. */
 export function toNumber(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'string' && !NUMERIC_TEXT.test(value)) return undefined;
   const number = typeof value === 'string' ? Number(value) : value;
@@ -48,7 +48,7 @@ export function toFlag(value: JsonValue | undefined): boolean | undefined {
   return text === 'false' || text === '0' ? false : undefined;
 }
 
-/** US dollars, to the 1e-10 that costs are counted in; null if there are none, or no plausible sum, which is reported. */
+/** US dollars, rounded to 1e-10; null if missing or implausible. An implausible value is reported. */
 export function readDollars(value: JsonValue | undefined, onInvalid: () => void): number | null {
   if (value === undefined || value === null) return null;
   const dollars = toNumber(value);
@@ -59,7 +59,7 @@ export function readDollars(value: JsonValue | undefined, onInvalid: () => void)
   return null;
 }
 
-/** A whole number of at most `max`; null if there is none, or no plausible one, which is reported. */
+/** A whole number of at most `max`; null if missing or implausible. An implausible value is reported. */
 export function readCount(value: JsonValue | undefined, max: number, onInvalid: () => void): number | null {
   if (value === undefined || value === null) return null;
   const count = toNumber(value);
@@ -69,8 +69,8 @@ export function readCount(value: JsonValue | undefined, max: number, onInvalid: 
 }
 
 /**
- * The first `maxLength` UTF-16 units, one fewer where that would split a surrogate pair. What is cut is a copy: a slice
- * would keep the whole text in memory for as long as the row.
+ * The first `maxLength` UTF-16 units, or one fewer if that would split a surrogate pair. A cut text is a copy: a slice
+ * would keep the whole text in memory as long as the row.
  */
 export function cutCharacters(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
@@ -79,13 +79,13 @@ export function cutCharacters(text: string, maxLength: number): string {
 }
 
 const ELLIPSIS = '...';
-/** UTF-16 units looked at for each character; a family emoji has 11. Bounds what a pile of accents can cost. */
+/** UTF-16 units examined for each character; a family emoji has 11. Bounds the cost of stacked accents. */
 const MAX_UNITS_PER_CHARACTER = 32;
 let segmenter: Intl.Segmenter | undefined;
 
 /**
- * Text of at most `maxCharacters`, of which `...` takes the last three where something was cut. A character is what a
- * reader takes for one: no emoji or accented letter is cut inside.
+ * Text of at most `maxCharacters`; if it was cut, `...` takes the last three. Characters are grapheme clusters: no
+ * emoji or accented letter is split.
  */
 export function cutText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
@@ -100,7 +100,7 @@ export function cutText(text: string, maxCharacters: number): string {
   return head.length === text.length ? text : kept + ELLIPSIS;
 }
 
-/** Text on one line: line breaks and other control characters (a terminal would obey them) become a space. */
+/** Text on one line: line breaks and other control characters, which a terminal would act on, become a space. */
 export function toOneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 }

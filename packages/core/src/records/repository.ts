@@ -1,11 +1,11 @@
-/** A scheme, such as `https://` or `git+ssh://`. */
+/** A URL scheme, such as `https://` or `git+ssh://`. */
 const SCHEME = /^[a-z][a-z\d+.-]*:\/\//i;
-/** The user of `git@host:path`, which is no secret. */
+/** The user of `git@host:path`, which is not a secret. */
 const PLAIN_USER = /^[\w.-]+$/;
 
 /**
- * A repository's address without what could let somebody in: user name, password, query and fragment of a URL. The short
- * form of SSH, `git@host:path`, keeps its user. Names that are no addresses (`owner/name`, a folder) stay as they are.
+ * A repository's address without credentials: removes the user name, password, query and fragment of a URL. SSH's short
+ * form, `git@host:path`, keeps its user. Names that are not addresses (`owner/name`, a folder) stay unchanged.
  */
 export function toRepository(address: string | null): string | null {
   const text = address?.trim().replace(/[?#].*$/s, '') ?? '';
@@ -23,7 +23,7 @@ function withoutUser(rest: string, keepsPlainUser: boolean): string {
     const isPlain = keepsPlainUser && PLAIN_USER.test(authority.slice(0, at));
     return isPlain ? rest : rest.slice(at + 1);
   }
-  // What looks like a host and a port may be a user and the beginning of a password with a slash in it, or one that was cut.
+  // What looks like a host and port may be a user and the beginning of a password, cut or containing a slash.
   const hasPassword = /^[^:]+:(?!\d*$)/.test(authority) && !keepsPlainUser;
   if (!hasPassword) return rest;
   return rest.includes('@') ? rest.slice(rest.lastIndexOf('@') + 1) : '';

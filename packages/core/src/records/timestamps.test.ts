@@ -100,7 +100,7 @@ describe('parseTimestampMs', () => {
   });
 });
 
-/** Days since 1970 of a day in the Gregorian calendar, counted and not asked of `Date`; undefined where it has none. */
+/** Days since 1970 of a date in the Gregorian calendar, counted without `Date`; undefined if there is no such date. */
 function countDays(year: number, month: number, day: number): number | undefined {
   const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
   const lengths = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];

@@ -2,15 +2,15 @@ import type { JsonValue } from '../rows.ts';
 
 const ISO_TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})[T ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i;
-/** As `Date` writes it, and nearly every transcript; of the days that every month has. */
+/** As `Date` and nearly every transcript write it; limited to days that every month has. */
 const CANONICAL_TIMESTAMP =
   /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
-/** Years of five digits are no timestamps to Postgres. */
+/** Postgres rejects timestamps with five-digit years. */
 const MAX_TIMESTAMP_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Of Unix time: as seconds this is 1973, and less is a duration or a counter. */
+/** As Unix seconds, this is in 1973; smaller numbers are durations or counters. */
 const LEAST_SECONDS = 1e8;
-/** As seconds this is the year 5138, as milliseconds 1973: no session is from either. */
+/** As seconds this is in the year 5138, as milliseconds in 1973: no session is from either. */
 const LEAST_MILLISECONDS = 1e11;
 const UNIX_TEXT = /^\d+(?:\.\d+)?$/;
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
@@ -19,8 +19,9 @@ const RFC_2822 =
 
 /**
  * Milliseconds since 1970 of a time up to the year 9999: ISO 8601 (UTC if it has no offset), Unix seconds or
- * milliseconds (as a number or as text), or an RFC 2822 date. Undefined for anything else, also for a day that its month
- * lacks, the hour 24, a leap second, or an offset of 24 hours or more: `Date` would take some of them for another moment.
+ * milliseconds (as a number or as text), or an RFC 2822 date. Undefined for anything else, including a day that its
+ * month lacks, hour 24, a leap second, or an offset of 24 hours or more: `Date` would take some of them for another
+ * moment.
  */
 export function parseTimestampMs(value: JsonValue | undefined): number | undefined {
   if (typeof value === 'number') return toValidMs(toUnixMs(value));
@@ -37,7 +38,7 @@ function toUnixMs(number: number): number {
   return Math.round(number < LEAST_MILLISECONDS ? number * 1000 : number);
 }
 
-/** Much faster than `Date.parse`, of which every line needs two. */
+/** Much faster than `Date.parse`; every line needs two of these. */
 function toCanonicalTimeMs(text: string): number {
   const digit = (index: number): number => text.charCodeAt(index) - 48;
   const pair = (index: number): number => digit(index) * 10 + digit(index + 1);
@@ -48,7 +49,7 @@ function toCanonicalTimeMs(text: string): number {
 /** The time in ISO 8601, UTC, with milliseconds. `source` is what `timeMs` was parsed from. */
 export function toIsoTimestamp(timeMs: number | undefined, source?: JsonValue): string | null {
   if (timeMs === undefined) return null;
-  // A text like this is the one that `Date` would write, at some cost.
+  // The text is already what `Date` would produce, which is expensive.
   return typeof source === 'string' && CANONICAL_TIMESTAMP.test(source) ? source : new Date(timeMs).toISOString();
 }
 
@@ -74,7 +75,7 @@ function parseMailDate(value: string): number {
   return isDay ? Date.parse(value) : Number.NaN;
 }
 
-/** Whether the month has the day; `month` is 1 to 12. */
+/** Whether the month has that day; `month` is 1 to 12. */
 export function isDayOfMonth(year: number, month: number, day: number): boolean {
   // Day 0 of the month after it is its last; 2000 stands for the leap years, as `Date.UTC` adds 1900 to years below 100.
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);

@@ -7,7 +7,7 @@ export interface ReadTranscript extends ParseResult {
   identity: TranscriptIdentity;
 }
 
-/** Tokens by class, and how many responses they are of. */
+/** Tokens by class, and the number of responses. */
 export interface TokenCount {
   responses: number;
   input: number;
@@ -20,7 +20,10 @@ export function toJsonLines(lines: readonly unknown[]): string {
   return lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 }
 
-/** Reads a transcript as an upload would: whose it is from path and content, and the same however its bytes are cut. */
+/**
+ * Identifies and reads a transcript as an upload would; checks that the result does not depend on how its bytes are
+ * split.
+ */
 export async function readTranscript(text: string, path?: string): Promise<ReadTranscript> {
   const bytes = Buffer.from(text);
   const identity = identifyTranscript({ path, head: bytes });
@@ -45,7 +48,7 @@ export function countTokens({ apiResponses }: ParseResult): TokenCount {
   };
 }
 
-/** Issues as `code` with the place, errors and warnings alike. */
+/** Issues as `code` with their place, errors and warnings alike. */
 export function listIssues({ errors, warnings }: ParseResult): string[] {
   return [...errors, ...warnings].map(({ code, lineNumber }) => `${code}:${lineNumber}`);
 }

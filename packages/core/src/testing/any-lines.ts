@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { JsonObject, JsonValue } from '../rows.ts';
 
-/** Any UTF-16 units, NUL and halves of pairs more often than chance would have them. */
+/** Any UTF-16 units, with extra NULs and halves of surrogate pairs. */
 export const anyText = fc
   .array(fc.oneof(fc.constantFrom(0, 0xd83d, 0xde00, 0xfeff, 0x2028), fc.integer({ min: 0, max: 0xffff })), {
     maxLength: 12,
@@ -65,7 +65,7 @@ const anyUsage = fc.record(
   { requiredKeys: [] },
 );
 
-/** A message line whose every field may be right, wrong or missing. */
+/** A message line in which every field may be valid, wrong or missing. */
 export const anyMessage = fc.record(
   {
     type: fc.constantFrom('user', 'assistant', 'assistant', 'system', 'summary'),
@@ -100,7 +100,7 @@ export const anyMessage = fc.record(
   { requiredKeys: ['type'] },
 ) as fc.Arbitrary<JsonObject>;
 
-/** Lines of other types that rows are made of. */
+/** Lines of other types that produce rows. */
 export const anyMetadata = fc.oneof(
   fc.record({
     type: fc.constant('progress'),

@@ -5,7 +5,7 @@ export function* toPieces(bytes: Uint8Array, size: number): Generator<Uint8Array
   for (let start = 0; start < bytes.length; start += size) yield bytes.slice(start, start + size);
 }
 
-/** Reuses one buffer for every chunk, as a source may. */
+/** Reuses one buffer for all chunks, as a source may. */
 export async function* toReusedChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(size);
   for (const piece of toPieces(bytes, size)) {
@@ -15,7 +15,7 @@ export async function* toReusedChunks(bytes: Uint8Array, size: number): AsyncGen
   }
 }
 
-/** The same bytes in every form of input and at several chunk sizes, by name. */
+/** The same bytes as every kind of input and in several chunk sizes, by name. */
 export function toInputs(bytes: Uint8Array): [name: string, open: () => TranscriptInput][] {
   const sized = [1, 7, 64 * 1024].flatMap((size): [string, () => TranscriptInput][] => [
     [`async iterable of ${size}`, () => toReusedChunks(bytes, size)],

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../rows.ts';
 
-/** `old`: turns without ids. `turns`: turns with ids. `records`: with a `token_usage_record` for each response as well. */
+/** `old`: turns without ids. `turns`: turns with ids. `records`: also a `token_usage_record` for each response. */
 export type CodexGeneration = 'old' | 'turns' | 'records';
 
 export interface MadeUpTokens {
@@ -10,22 +10,22 @@ export interface MadeUpTokens {
   reasoning: number;
 }
 
-/** A thread of Codex with the lines of its rollout, made up for tests. */
+/** A made-up Codex thread with the lines of its rollout. */
 export interface MadeUpThread {
   id: string;
   generation: CodexGeneration;
   lines: JsonObject[];
   total: MadeUpTokens;
-  /** Whose usage stands in the rollout, by a number that each response of all threads has. */
+  /** The responses whose usage is in the rollout; numbers are unique over all threads. */
   responses: Set<number>;
 }
 
 export interface ThreadMaker {
-  /** Its times go up by a second. */
+  /** Starts a thread; each line is a second later than the one before. */
   begin(generation: CodexGeneration, meta?: JsonObject): MadeUpThread;
   /** Adds a turn: a prompt, and one response for each of `responses`. */
   addTurn(thread: MadeUpThread, prompt: string, responses: readonly MadeUpTokens[]): void;
-  /** A thread that begins with a copy of another's lines. */
+  /** A thread that begins with a copy of another one's lines. */
   fork(parent: MadeUpThread, options: { isSubagent: boolean; isRestamped: boolean; meta?: JsonObject }): MadeUpThread;
   /** Usage of each response by its number. */
   tokens: Map<number, MadeUpTokens>;
@@ -129,7 +129,9 @@ export function createThreadMaker(startMs = Date.UTC(2026, 7, 1)): ThreadMaker {
   };
 }
 
-/** Codex copies no `token_usage_record`, and into a sub-agent's rollout neither calls nor reasoning nor contexts. */
+/**
+ * Codex does not copy `token_usage_record`, and into a sub-agent's rollout neither calls nor reasoning nor contexts.
+ */
 function isCopied({ type, payload }: JsonObject, isSubagent: boolean): boolean {
   if (type === 'token_usage_record') return false;
   if (!isSubagent) return true;
@@ -156,7 +158,7 @@ export function addTokens(a: MadeUpTokens, b: MadeUpTokens): MadeUpTokens {
   };
 }
 
-/** A UUID of version 7 that was made at this time. */
+/** A version 7 UUID with this time. */
 export function toUuid7(timeMs: number, number: number): string {
   const time = timeMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;

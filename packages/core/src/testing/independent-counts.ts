@@ -2,7 +2,10 @@
 // biome-ignore lint/suspicious/noExplicitAny: the shapes are those of the formats' descriptions.
 type Json = any;
 
-/** An API response as a format's description says where it stands: its name in every copy, and tokens that do not overlap. */
+/**
+ * An API response, found as the format's description says: its name, the same in every copy, and tokens that do not
+ * overlap.
+ */
 type Counted = [name: string, input: number, cacheRead: number, cacheWrite: number, output: number];
 
 export interface IndependentCount {
@@ -20,7 +23,7 @@ const piCounter = (lines: Json[]): Counted[] =>
       : [[`${id} ${timestamp}`, usage.input, usage.cacheRead, usage.cacheWrite, usage.output]],
   );
 
-/** `api_req_started` holds the request's counts as JSON; by the protocol of OpenAI, input includes what was cached. */
+/** `api_req_started` holds the request's counts as JSON; with OpenAI's protocol, input includes cached tokens. */
 const taskCounter = (entries: Json[]): Counted[] =>
   entries.flatMap(({ ts, say, text }): Counted[] => {
     if (say !== 'api_req_started') return [];
@@ -31,8 +34,8 @@ const taskCounter = (entries: Json[]): Counted[] =>
   });
 
 /**
- * What the transcripts of an agent hold, one function an agent, each written from the format's description alone (docs/formats) and
- * from nothing that the reader does. A file is its lines, or the one document that it is.
+ * Counts an agent's transcripts, one function for each agent, each written only from the format's description
+ * (docs/formats) and independently of the reader. A file is its lines, or its one document.
  */
 const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
   pi: piCounter,
@@ -42,7 +45,10 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
   roo: (values) => taskCounter(values.flat()),
   'kilo-code': (values) => taskCounter(values.flat()),
 
-  /** Steps count, each once: copies have its message's time, lines of a stream its id. `total` says whether reasoning is a part of the output. */
+  /**
+   * Each step counts once: copies share the message's time, stream lines the id. `total` says whether output includes
+   * reasoning.
+   */
   opencode([{ messages }, ...rest]) {
     const toCount = (name: string, { total, input, output, reasoning, cache }: Json): Counted => {
       const isApart = total === input + output + reasoning + cache.read + cache.write;
@@ -55,7 +61,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     const kept = (messages ?? []).flatMap(({ info, parts }: Json) =>
       parts.filter(isStep).map(({ tokens }: Json, step: number) => toCount(`${info.time.created} ${step}`, tokens)),
     );
-    // One file a message, with its parts.
+    // One file for each message, with its parts.
     const filed = rest.flatMap(({ value, children = [] }) =>
       children
         .filter((part: Json) => isStep(part.value))
@@ -64,7 +70,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     return [...printed, ...kept, ...filed];
   },
 
-  /** Messages have their output, and the total of each run, whose last one holds, the rest. */
+  /** Messages state their output; the rest is the last total of each run. */
   copilot(lines) {
     const counted: Counted[] = [];
     let written = 0;
@@ -101,7 +107,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
           : [[id, tokens.input - tokens.cached + tokens.tool, tokens.cached, 0, tokens.output + tokens.thoughts]],
       ),
 
-  /** What the ledger has beyond the messages counts, too. */
+  /** Ledger entries beyond the messages count too. */
   amp([{ messages, usageLedger }]) {
     const used = messages.flatMap(({ messageId, usage }: Json) => (usage === undefined ? [] : [{ messageId, usage }]));
     const known = new Set(used.map(({ messageId }: Json) => messageId));
@@ -122,7 +128,10 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
       return [[providerLockTimestamp, inputTokens, cacheReadTokens, cacheCreationTokens, outputTokens]];
     }),
 
-  /** A line that follows a response directly and has its prompt is the same one, with the counts so far: the last ones stay. */
+  /**
+   * A line directly after a response, with the same prompt count, is the same response with cumulative counts: the last
+   * ones win.
+   */
   qwen(lines) {
     const names = new Map<string, string>();
     return lines.flatMap(({ uuid, parentUuid, usageMetadata }): Counted[] => {
@@ -134,7 +143,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     });
   },
 
-  /** Every usage is recorded; steps say again which of it they used. */
+  /** Every usage is recorded; steps repeat part of it. */
   kimi: (lines) =>
     lines.flatMap(({ type, time, usage }): Counted[] =>
       type === 'usage.record'
@@ -142,7 +151,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
         : [],
     ),
 
-  /** The ledger, and of a session without one its sums. */
+  /** The ledger, or for a session without one, its totals. */
   goose(lines) {
     const [{ accumulated_input_tokens: whole, accumulated_output_tokens: written }] = lines;
     if (whole !== undefined) return [['session', whole, 0, 0, written]];
@@ -159,7 +168,7 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
     });
   },
 
-  /** LiteLLM's prompt contains the cache, unless that is larger. */
+  /** LiteLLM's prompt count includes the cache, unless the cache is larger. */
   openhands: (lines) =>
     lines.flatMap(({ value }) =>
       Object.values<Json>(value?.stats?.usage_to_metrics ?? {}).flatMap(({ token_usages: usages }): Counted[] =>
@@ -179,7 +188,10 @@ const COUNTERS: Readonly<Record<string, (values: Json[]) => Counted[]>> = {
 
 export const COUNTED_AGENTS: readonly string[] = Object.keys(COUNTERS);
 
-/** Each response of an agent's files once. Undefined for an agent that is counted elsewhere, by real transcripts. */
+/**
+ * Counts each response of an agent's files once. Undefined for an agent whose counts are checked elsewhere, with real
+ * transcripts.
+ */
 export function countIndependently(agent: string, files: readonly Json[][]): IndependentCount | undefined {
   const counter = COUNTERS[agent];
   if (counter === undefined) return undefined;

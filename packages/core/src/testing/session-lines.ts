@@ -65,7 +65,7 @@ const orderlyLine = fc
   })
   .map((line) => JSON.stringify(line));
 
-/** The same, and now and then any other line. */
+/** The same, with some other lines mixed in. */
 export const sessionLine = fc.oneof(
   { arbitrary: orderlyLine, weight: 6 },
   messageLine,

@@ -28,7 +28,7 @@ export function toUsageFields(input: number, output: number, cacheRead = 0, cach
   };
 }
 
-/** A line that tells of a sub-agent's response, as some versions write it into the parent's transcript. */
+/** A line about a sub-agent's response, as some versions write it into the parent's transcript. */
 export function progressLine(
   id: string | null,
   content: JsonValue,
@@ -50,14 +50,14 @@ export function resultLine(
   return userLine([{ type: 'tool_result', tool_use_id: toolUseId, content, is_error: isError }], fields);
 }
 
-/** The one element of a list that has to have just one. */
+/** The element of a list that must have exactly one. */
 export function only<T>(values: readonly T[]): T {
   const [value] = values;
   if (value === undefined || values.length !== 1) throw new Error(`Expected one element, got ${values.length}`);
   return value;
 }
 
-/** JSON of an array in arrays, `depth` of them: too deep for JSON.stringify to write. */
+/** JSON of `depth` nested arrays: too deep for JSON.stringify. */
 export function nestedArrays(depth: number): string {
   return '['.repeat(depth) + ']'.repeat(depth);
 }

@@ -3,25 +3,25 @@ import type { Price, PriceTable } from '../pricing/price-table.ts';
 import type { ApiResponse, TranscriptMessage, UsageSource } from '../rows.ts';
 import { MAX_REQUESTS_PER_RESPONSE, toFinalUsage, type Usage } from './usage.ts';
 
-/** Shortest id that is taken to be unique in the world: `msg_` and 24 characters, UUIDs, ULIDs…; not `msg_1`. */
+/** Shortest id that counts as globally unique: `msg_` and 24 characters, UUIDs, ULIDs…; not `msg_1`. */
 const MIN_UNIQUE_ID_LENGTH = 20;
 
-/** The fields of a record by which its API response is told from all others. */
+/** The fields of a record that identify its API response. */
 export interface ResponseIdentity {
   responseId: string | null;
   requestId: string | null;
   uuid: string | null;
 }
 
-/** Whether no other response or tool use of any session is likely to have the same id. */
+/** Whether it is unlikely that any other response or tool use, in any session, has the same id. */
 export function isUniqueId(id: string): boolean {
   return id.length >= MIN_UNIQUE_ID_LENGTH;
 }
 
 /**
- * The name that an API response has in every copy of its record. It depends on the one record alone, so that no order
- * of arrival matters: `<message id>`, a short one joined by the request's id or the line's uuid; without a message id
- * `uuid:<uuid>`; without anything `line:<session id>:<line number>`, which no copy shares.
+ * The name of an API response, the same in every copy of its record. It depends only on that record, so the order of
+ * arrival does not matter: `<message id>`, combined with the request id or the line's uuid if it is short; without a
+ * message id `uuid:<uuid>`; without either `line:<session id>:<line number>`, which no copy shares.
  */
 export function toResponseKey(
   { responseId, requestId, uuid }: ResponseIdentity,
@@ -40,54 +40,56 @@ export function toAdvisorKey(responseKey: string, position: number): string {
   return `${responseKey}#advisor-${position}`;
 }
 
-/** Output counts that the API reports when a response starts to stream; final ones this small carry a stop_reason. */
+/**
+ * Output counts that the API reports when a response starts to stream; final counts this small come with a stop_reason.
+ */
 const MAX_PLACEHOLDER_OUTPUT_TOKENS = 8;
 
-/** More UTF-8 bytes of content than so many tokens can have made: real responses reach 4.2. */
+/** Tokens cannot make more UTF-8 bytes of content than this; the maximum in real responses is 4.2. */
 const MAX_BYTES_PER_TOKEN = 6;
 
 /**
- * UTF-8 bytes of content for one output token. Real responses have 1.5 to 3: an estimate by this figure is too low
- * rather than too high.
+ * UTF-8 bytes of content for one output token. Real responses have 1.5 to 3, so estimates are too low rather than too
+ * high.
  */
 const BYTES_PER_ESTIMATED_TOKEN = 4;
 
-/** Responses have a few dozen. */
+/** Real responses have a few dozen. */
 const MAX_COUNTED_BLOCKS = 100;
 
-/** What a message's row and a progress line have in common. */
+/** The fields that a message's row and a progress line share. */
 type ResponseFacts = Pick<
   TranscriptMessage,
   'provider_message_id' | 'request_id' | 'model' | 'timestamp' | 'agent_id' | 'stop_reason' | 'line_number'
 >;
 
-/** What the first line of a response tells that no later one changes. */
+/** Facts from a response's first line that later lines do not change. */
 interface ResponseOrigin {
   key: string;
   source: Exclude<UsageSource, 'advisor'>;
   sessionId: string;
-  /** Row of the message that the response is. */
+  /** The message that is the response. */
   messageRowId: string | null;
-  /** May still change: a message's row is filled by its later lines. */
+  /** May still change: later lines fill in a message's row. */
   facts: ResponseFacts;
   isSubagent: boolean;
   gitBranch: string | null;
   agentVersion: string | null;
   isMarkedCopy: boolean;
-  /** Whether the agent made it up itself. */
+  /** Whether the agent made it up. */
   isSynthetic: boolean;
 }
 
-/** An API response of which lines may still follow. */
+/** An API response that may get more lines. */
 export interface OpenResponse extends ResponseOrigin {
   usage: Usage | undefined;
   reportedCostUsd: number | null;
   advisors: AdvisorUsage[];
-  /** UTF-8 bytes of what the model wrote, as far as the transcript shows it; rather less than more. */
+  /** UTF-8 bytes that the model wrote, as far as the transcript shows them; a lower bound. */
   contentBytes: number;
   /** The blocks counted, MAX_COUNTED_BLOCKS at most. */
   countedBlocks: { name: string; byteLength: number }[];
-  /** Searches that the results of its tool uses report; they count if its usage names none. */
+  /** Searches that the results of its tool uses report; used if its usage does not state any. */
   searchCount: number;
 }
 
@@ -114,8 +116,8 @@ export function observeUsage(response: OpenResponse, line: UsageLine, usageFrom:
 }
 
 /**
- * Takes in a block that the model wrote, `name` being a tool use's id or the block's type. Transcripts repeat lines: one
- * of the same name and size is taken for a copy.
+ * Takes in a block that the model wrote; `name` is the tool use's id or the block's type. Transcripts repeat lines: a
+ * block with the same name and size counts as a copy.
  */
 export function observeContent(response: OpenResponse, name: string, byteLength: number): void {
   const { countedBlocks } = response;
@@ -125,7 +127,7 @@ export function observeContent(response: OpenResponse, name: string, byteLength:
   response.contentBytes += byteLength;
 }
 
-/** The searches that tool results report count where the usage names none. */
+/** Adds the searches that tool results report if the usage does not state any. */
 export function toBilledUsage({ usage, searchCount }: Pick<OpenResponse, 'usage' | 'searchCount'>): Usage | undefined {
   if (usage === undefined || usage.webSearchRequests > 0 || searchCount === 0) return usage;
   return { ...usage, webSearchRequests: Math.min(searchCount, MAX_REQUESTS_PER_RESPONSE) };
@@ -141,8 +143,8 @@ function observeAdvisors(response: OpenResponse, advisors: readonly AdvisorUsage
 }
 
 /**
- * Whether the output count is plainly the one that stood there when the response began, or a little later: no line
- * tells why the response ended, and the count is tiny, or too small for what the response wrote.
+ * Whether the output count is clearly from the start of the response: no line has a stop reason, and the count is tiny,
+ * or too small for what the response wrote.
  */
 export function isUnfinalised({ usage, facts, contentBytes }: UnfinalisedFacts): boolean {
   if (usage === undefined || facts.stop_reason !== null) return false;
@@ -154,8 +156,8 @@ export function isUnfinalised({ usage, facts, contentBytes }: UnfinalisedFacts):
 type UnfinalisedFacts = Pick<OpenResponse, 'usage' | 'facts' | 'contentBytes'>;
 
 /**
- * The response that a message and a progress line both report: the message's, with the figures of the one that has more
- * output tokens, as the ledger chooses among the copies in different transcripts.
+ * The response that both a message and a progress line report: the message's, with the figures of whichever has more
+ * output tokens, as the ledger chooses among copies in different transcripts.
  */
 export function joinProgress(message: OpenResponse, progress: OpenResponse): OpenResponse {
   if (message.usage === undefined) return progress;
@@ -174,18 +176,18 @@ export function joinProgress(message: OpenResponse, progress: OpenResponse): Ope
   return { ...joined, usage: progress.usage, advisors: progress.advisors };
 }
 
-/** A line that names no usage, or that the agent made up itself, reports no API response. */
+/** A line without usage, or made up by the agent, reports no API response. */
 export function isApiResponse({ usage, isSynthetic }: Pick<OpenResponse, 'usage' | 'isSynthetic'>): boolean {
   return usage !== undefined && !isSynthetic;
 }
 
-/** What the response costs; undefined if no line brought its usage. */
+/** The cost of the response; undefined if no line had its usage. */
 export function priceResponse(response: OpenResponse, prices: PriceTable): Price | undefined {
   const usage = toBilledUsage(response);
   return usage === undefined ? undefined : toPrice(response, usage, prices);
 }
 
-/** The row of the response and those of its advisors; none if nothing is known of it. */
+/** The rows of the response and its advisors; none if nothing is known about it. */
 export function toApiResponses(response: OpenResponse, price: Price | undefined, prices: PriceTable): ApiResponse[] {
   const usage = toBilledUsage(response);
   if (usage === undefined || price === undefined || !isApiResponse(response)) return [];

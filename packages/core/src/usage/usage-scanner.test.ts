@@ -51,7 +51,7 @@ function scan(bytes: Buffer, chunkBytes: number) {
   return { ...scanner.finish(), responses };
 }
 
-/** What a scan leaves to others, or has no rows for. */
+/** Fields that a scan leaves to its caller, or that refer to rows that it does not make. */
 const withoutPrice = ({ message_id: _id, ...response }: ApiResponse) =>
   Object.fromEntries(Object.entries(response).filter(([name]) => !name.startsWith('cost_') && name !== 'price_basis'));
 

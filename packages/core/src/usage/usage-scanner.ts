@@ -3,14 +3,14 @@ import type { PriceTable } from '../pricing/price-table.ts';
 import type { ApiResponse } from '../rows.ts';
 import { createTranscriptParser } from '../transcript-parser.ts';
 
-/** What a scan finds out about the transcript beside its responses. */
+/** What a scan finds out about the transcript besides its responses. */
 export interface UsageScan {
   /** The first working directory. */
   project: string | null;
   /** ISO 8601 in UTC. */
   firstTimestamp: string | null;
   lineCount: number;
-  /** Whether something was answered and no usage is known of it. */
+  /** Whether there were answers without any known usage. */
   isWithoutUsage: boolean;
   /** See `TranscriptStats`. */
   outputOnlyCount: number;
@@ -30,17 +30,17 @@ export interface UsageScannerOptions {
   onResponse(response: ApiResponse): void;
 }
 
-/** Costs are for whoever has settled which copies of a response count. */
+/** Costs are computed by the caller, once it is settled which copies of a response count. */
 const NO_PRICES: PriceTable = {
   version: 'none',
   price: () => ({ costUsd: null, costs: null, basis: 'unpriced' }),
 };
 
 /**
- * Finds the API responses of a transcript, unpriced, as a parse of the whole would, by the same readers and rules, but skips
- * the lines unread that its format says cannot bear on usage. Several times as fast. Synchronous, in bounded memory.
+ * Finds a transcript's API responses, unpriced, with the same readers and rules as a full parse, but skips lines that
+ * cannot affect usage according to the format. Several times as fast. Synchronous, in bounded memory.
  *
- * One thing differs: searches that the result of a tool counts are not found if the result stands before its call.
+ * One difference: searches reported in a tool's result are missed if the result precedes its call.
  */
 export function createUsageScanner(sessionId: string, options: UsageScannerOptions): UsageScanner {
   const { format, maxLineBytes, onResponse } = options;

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../rows.ts';
 
-/** Tokens of one API response by the classes that are priced apart, and what else its price depends on. */
+/** Tokens of one API response by price class, and whatever else its price depends on. */
 export interface Usage {
   inputTokens: number;
   outputTokens: number;
   cacheReadTokens: number;
-  /** All cache writes; the two below are parts of it where the transcript tells them apart. */
+  /** All cache writes; the two below are parts of it if the transcript distinguishes them. */
   cacheWriteTokens: number;
   cacheWrite5mTokens: number;
   cacheWrite1hTokens: number;
@@ -33,18 +33,20 @@ export const NO_USAGE: Readonly<Usage> = {
 };
 
 /**
- * No API response comes near it; larger figures are faults. Costs in units of 1e-10 dollars stay exact integers, also
- * where hundreds of such responses are summed up.
+ * No API response comes near it; larger figures are faults. It keeps costs in units of 1e-10 dollars exact integers,
+ * even summed over hundreds of such responses.
  */
 export const MAX_TOKENS_PER_FIELD = 1e8;
-/** Of agents that keep only a session's totals, which then count as one response. Costs of them stay exact integers, too. */
+/**
+ * For agents that keep only a session's totals, which then count as one response. Their costs stay exact integers, too.
+ */
 export const MAX_TOKENS_PER_SESSION = 2e9;
-/** The most requests that one API response may count, so that sums of millions fit into Postgres' 32 bits. */
+/** Maximum number of requests in one API response, so that sums of millions fit into Postgres' 32-bit integers. */
 export const MAX_REQUESTS_PER_RESPONSE = 1000;
 
 /**
- * The final figure of a response whose lines each carry a usage: the maximum of every field. It is `earlier` itself
- * where `later` says the same.
+ * The final figure of a response whose lines each carry usage: the maximum of every field. Returns `earlier` itself if
+ * `later` adds nothing.
  */
 export function toFinalUsage(earlier: Usage, later: Usage): Usage {
   if (isSameUsage(earlier, later)) return earlier;
@@ -81,7 +83,9 @@ function isSameUsage(one: Usage, other: Usage): boolean {
   );
 }
 
-/** What a message's metadata keeps of its usage beside the four token columns; undefined if there is nothing. */
+/**
+ * The parts of a message's usage that its metadata keeps, besides the four token columns; undefined if there are none.
+ */
 export function toUsageMetadata(usage: Usage): JsonObject | undefined {
   const details: JsonObject = {};
   if (usage.cacheWrite5mTokens > 0) details.cache_write_5m = usage.cacheWrite5mTokens;

@@ -6,19 +6,22 @@ import { createAmpThreadReader } from './thread.ts';
 
 const STREAM_TYPES = new Set<unknown>(['system', 'user', 'assistant', 'result']);
 
-/** Amp: what `amp threads export` prints, and the output of `amp -x --stream-json`, which has the shape of Claude Code's. Its threads are named `T-…`. */
+/**
+ * Amp: the output of `amp threads export`, and of `amp -x --stream-json`, which has the shape of Claude Code's. Thread
+ * ids look like `T-…`.
+ */
 export const amp: Agent = {
   id: 'amp',
   label: 'Amp',
   places: [
-    // Until threads moved to the server.
+    // Local threads, from before Amp moved them to its server.
     { holds: 'transcripts', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['amp/threads/T-*.json'] },
   ],
   formats: [
     {
       id: 'amp-thread',
       kind: 'session',
-      // The stream names no responses: nothing tells whose usage in the thread its own is.
+      // The stream has no response ids, so its usage cannot be matched with the thread's.
       outranks: ['amp-stream-json'],
       layout: 'document',
       detect({ id, messages, v, created }) {

@@ -5,7 +5,7 @@ import { toModel } from '../new-records.ts';
 import { parseJsonText } from '../reader-kit.ts';
 import type { BlockContent } from '../records.ts';
 
-/** Amp writes the shape of Claude Code, without ids of messages, models and costs. */
+/** Amp's stream has the shape of Claude Code's, but no message ids, models or costs. */
 export function createAmpReader(context: ReaderContext, state?: ClaudeCodeReaderState): Reader {
   const reader = createClaudeCodeReader(context, state);
   return {
@@ -22,7 +22,10 @@ export function createAmpReader(context: ReaderContext, state?: ClaudeCodeReader
   };
 }
 
-/** Amp's tools answer in JSON: a command's output stands beside its exit code, and a failed one is no error to Amp. */
+/**
+ * Amp's tools return JSON: a command's output comes with its exit code, and Amp does not mark failed commands as
+ * errors.
+ */
 function readOutput(block: BlockContent): void {
   const text = block.result_text;
   if (block.toolResult === undefined || !text?.startsWith('{')) return;

@@ -82,7 +82,10 @@ const THREAD = {
     ],
   },
 };
-/** Every message's counts once; of the ledger, what no message has. OpenAI bills no cache writes: those are input. */
+/**
+ * Each message's counts once, plus ledger entries that belong to no message. OpenAI bills no cache writes: they count
+ * as input.
+ */
 const EXPECTED = {
   responses: 3,
   input: 10 + 900 + 7,

@@ -26,7 +26,7 @@ const TOOLS: ToolVocabulary = {
   plan: ['todo_write', 'todo_read'],
 };
 
-/** Messages whose usage stands in them: the ledger has it again. */
+/** Messages with usage of their own, remembered because the ledger repeats it. */
 const MAX_REMEMBERED_MESSAGES = 20_000;
 
 interface AmpThreadState {
@@ -35,14 +35,14 @@ interface AmpThreadState {
   counted: Set<number>;
 }
 
-/** Reads the document that `amp threads export` prints, and threads of the time when Amp kept them on the machine. */
+/** Reads the document that `amp threads export` prints, and threads that older versions of Amp kept locally. */
 export function createAmpThreadReader(
   context: ReaderContext,
   state: AmpThreadState = { threadId: null, startedAtMs: undefined, counted: new Set() },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
 
-  /** `totalInputTokens` is the sum of the three counts of input. OpenAI bills no cache writes: those are input. */
+  /** `totalInputTokens` is the sum of the three input counts. OpenAI bills no cache writes: they count as input. */
   const toAmpUsage = (tokens: JsonObject, model: string | null): Usage | undefined => {
     const input = kit.toCount(tokens, 'inputTokens');
     const written = kit.toCount(tokens, 'cacheCreationInputTokens');
@@ -115,7 +115,10 @@ export function createAmpThreadReader(
     return kit.toToolResultBlocks({ id, content, isError, isDenied: status === 'rejected-by-user' }, timestampMs);
   };
 
-  /** `usageLedger.events[]` of older threads: what messages say themselves is not counted again. Credits are no dollars. */
+  /**
+   * `usageLedger.events[]` of older threads. Usage that messages state themselves is not counted again. Credits are not
+   * dollars.
+   */
   const readLedger = (ledger: JsonObject): TranscriptRecord[] =>
     (Array.isArray(ledger.events) ? ledger.events : []).filter(isJsonObject).flatMap((event): TranscriptRecord[] => {
       const { toMessageId, id } = event;
@@ -170,7 +173,7 @@ export function createAmpThreadReader(
   };
 }
 
-/** Forks of a thread copy its messages: their times and counts are the same, the thread's id is not. */
+/** Forks of a thread copy its messages with their times and counts, but under another thread id. */
 function toResponseId(
   tokens: JsonObject | undefined,
   usage: Usage | undefined,

@@ -14,23 +14,23 @@ import { type InlineContext, toInlineJson, toInlineText } from '../inline-conten
 import { newBlock } from '../new-records.ts';
 import type { BlockContent } from '../records.ts';
 
-/** A block with what the line has for it. */
+/** A block with the element that it was read from. */
 export interface ApiBlock extends BlockContent {
-  /** Undefined for bare text. */
+  /** Undefined for plain text. */
   source: JsonObject | undefined;
 }
 
 export interface BlockContext extends InlineContext {
   onIdentifierCut: () => void;
-  /** An element that is no content block at all, e.g. a number. */
+  /** Called for an element that is not a content block at all, e.g. a number. */
   onInvalidContent: () => void;
   onTooManyBlocks: (droppedCount: number) => void;
 }
 
-/** A line of 64 MiB could hold millions of empty blocks; the largest count seen in the field is 61. */
+/** A line of 64 MiB could hold millions of empty blocks; the largest count in real transcripts is 61. */
 export const MAX_BLOCKS_PER_LINE = 10_000;
 
-/** The blocks of a message's content: a string is one text block, null and the empty string are none. */
+/** The content blocks of a message: a string is one text block; null and the empty string have none. */
 export function toContentBlocks(content: JsonValue | undefined, context: BlockContext): ApiBlock[] {
   if (content === undefined || content === null || content === '') return [];
   if (typeof content !== 'object') return [toBareText(String(content), context)];
@@ -50,7 +50,7 @@ export function toContentBlocks(content: JsonValue | undefined, context: BlockCo
   return blocks;
 }
 
-/** What the model writes; what the API's own tools return is not its writing. */
+/** Blocks that the model writes. Results of the API's own tools do not count as its output. */
 const WRITTEN_TYPES = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use']);
 
 function toBlock(block: JsonObject, context: BlockContext): ApiBlock {
@@ -92,7 +92,7 @@ function toTextBlock(text: string, context: BlockContext): ApiBlock {
 function toThinkingBlock(source: JsonObject, context: BlockContext): ApiBlock {
   const block = emptyBlock('thinking');
   block.thinking_text = toInlineText(toText(source.thinking), block, context);
-  // The text is often withheld; the signature then shows that there was thinking.
+  // The text is often withheld; a signature shows that there was thinking.
   if (typeof source.signature === 'string') {
     block.metadata.signed = true;
     if (block.thinking_text === '') block.contentBytes = toWithheldBytes(source.signature);
@@ -100,7 +100,10 @@ function toThinkingBlock(source: JsonObject, context: BlockContext): ApiBlock {
   return block;
 }
 
-/** Base64 of the thinking, encrypted, and of this much else: so on all signatures whose thinking is there to compare. */
+/**
+ * A signature is base64 of the encrypted thinking plus this overhead, measured on all signatures whose thinking text is
+ * known.
+ */
 const SIGNATURE_OVERHEAD_CHARACTERS = 240;
 
 function toWithheldBytes(ciphertext: string): number {
@@ -141,7 +144,7 @@ function toToolResultBlock(source: JsonObject, context: BlockContext): ApiBlock 
   return block;
 }
 
-/** Some agents say why a tool failed in a field of its own, beside an empty result. */
+/** Some agents state why a tool failed in a separate field, beside an empty result. */
 function toResultContent({ content, error }: JsonObject): JsonValue | undefined {
   const isEmpty = content === undefined || content === null || content === '';
   return isEmpty && typeof error === 'string' ? error : content;
@@ -151,7 +154,7 @@ function toTextOfPart(part: JsonValue): string[] {
   return isJsonObject(part) && part.type === 'text' && typeof part.text === 'string' ? [part.text] : [];
 }
 
-/** Undefined where the block has no `source` to describe. */
+/** Undefined if the block has no `source`. */
 function toMediaBlock(type: 'image' | 'document', source: JsonObject, context: BlockContext): ApiBlock | undefined {
   const media = readObject(source.source);
   if (media === undefined) return undefined;
@@ -183,8 +186,8 @@ function toOtherBlock(type: string, source: JsonObject, context: BlockContext): 
 }
 
 /**
- * The value with every base64 source replaced by its description: media never go into rows, their bytes are found in
- * the raw object at the block's line. What is nested deeper than this walk goes is never stored: see limitJson.
+ * Replaces every base64 source by its description: media are never stored in rows, their bytes are in the raw object at
+ * the block's line. Values nested deeper than the walk goes are never stored: see limitJson.
  */
 function withoutMediaData(value: JsonValue, context: BlockContext, depth = 0): JsonValue {
   if (typeof value !== 'object' || value === null || depth > MAX_STORED_JSON_DEPTH) return value;
@@ -202,12 +205,12 @@ function withoutMediaData(value: JsonValue, context: BlockContext, depth = 0): J
   );
 }
 
-/** The Anthropic API names the encoding; MCP servers name the media type alone. */
+/** The Anthropic API states the encoding; MCP servers state only the media type. */
 function isMedia(value: JsonObject): boolean {
   return value.type === 'base64' || /^(image|audio|video)\//.test(toText(value.media_type ?? value.mimeType));
 }
 
-/** A number or a flag is as good as its text. */
+/** Numbers and flags become their text. */
 function toText(value: JsonValue | undefined): string {
   return value === undefined || typeof value === 'object' ? '' : String(value);
 }

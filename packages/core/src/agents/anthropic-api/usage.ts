@@ -3,10 +3,10 @@ import type { JsonObject } from '../../rows.ts';
 import { MAX_REQUESTS_PER_RESPONSE, MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 import type { AdvisorUsage } from '../records.ts';
 
-/** Claude Code's own calls have none to three. */
+/** Claude Code's own calls have three at most. */
 const MAX_ADVISOR_ITERATIONS = 64;
 
-/** Reads a `message.usage` object of the Anthropic API; a field that is no plausible count is 0 and reported. */
+/** Reads a `message.usage` object of the Anthropic API. A field without a plausible count is reported and becomes 0. */
 export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): Usage {
   const count = (source: JsonObject | undefined, field: string, max = MAX_TOKENS_PER_FIELD): number =>
     readCount(source?.[field], max, () => onInvalid(field)) ?? 0;
@@ -33,8 +33,8 @@ export function toUsage(usage: JsonObject, onInvalid: (field: string) => void): 
 }
 
 /**
- * The advisors' iterations of a `message.usage`. A `fallback_message` is in the figures of its response already, and so
- * is a `message`.
+ * The advisors' iterations of a `message.usage`. Those of type `message` and `fallback_message` are already included in
+ * the response's figures.
  */
 export function toAdvisors(usage: JsonObject, onInvalid: (field: string) => void): AdvisorUsage[] {
   if (!Array.isArray(usage.iterations)) return [];

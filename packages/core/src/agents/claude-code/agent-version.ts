@@ -1,15 +1,15 @@
 import type { JsonObject } from '../../rows.ts';
 
-/** Lines of later major versions are read as well as can be. */
+/** Lines of later major versions are read on a best-effort basis. */
 export const NEWEST_KNOWN_MAJOR_VERSION = 2;
 
 export interface AgentVersionState {
-  /** The one that the last line with a version named. */
+  /** The version on the last line that had one. */
   version: string | undefined;
   isTooNew: boolean;
 }
 
-/** Whether the line is the first of a version later than those that recount knows. */
+/** Whether the line is the first one of a version later than recount knows. */
 export function isFirstTooNew(line: JsonObject, state: AgentVersionState): boolean {
   const version = line.version ?? line.claude_code_version;
   if (version === undefined || version === state.version || typeof version !== 'string') return false;

@@ -22,7 +22,7 @@ const sessionFormat: Format = {
   usageMarkers: USAGE_MARKERS,
   detect(line) {
     if (claudeCodePromptHistory.isLine(line)) return 0;
-    // Others have these fields as well, and are surer of theirs.
+    // Other agents have these fields too, and detect their own with higher confidence.
     if (typeof line.sessionId === 'string' || ('parentUuid' in line && 'uuid' in line)) return 0.9;
     return typeof line.session_id !== 'string' && SESSION_ONLY_TYPES.has(line.type) ? 0.3 : 0;
   },
@@ -38,7 +38,7 @@ const streamFormat: Format = {
   kind: 'stream',
   outranks: [PROMPTS_FORMAT],
   usageMarkers: USAGE_MARKERS,
-  // Others write the same shape and are surer of theirs.
+  // Other agents write the same shape and detect their own with higher confidence.
   detect: (line) => (typeof line.session_id === 'string' && STREAM_TYPES.has(line.type) ? 0.5 : 0),
   identify(line, found) {
     found.sessionId ??= toId(line.session_id);
@@ -55,7 +55,8 @@ export const claudeCodeProgram: AgentProgram = {
   outputOptions: [
     { words: ['--output-format', 'stream-json'], spellings: ['--output-format'] },
     { words: ['--verbose'], spellings: ['--verbose'] },
-    // User messages with their uuids: the points that the session can be rewound to. Refused unless they come as a stream.
+    // Makes it print user messages with their uuids, the points that the session can be rewound to. Only accepted with
+    // stream input.
     {
       words: ['--replay-user-messages'],
       spellings: ['--replay-user-messages'],
@@ -69,7 +70,7 @@ export const claudeCodeProgram: AgentProgram = {
   createReader: createClaudeCodeReader,
 };
 
-/** In a session's folder: see `attachments.ts`. */
+/** Files in a session's folder: see `attachments.ts`. */
 const ATTACHMENT_FILES = [
   'tool-results/**/*',
   'subagents/**/*.meta.json',
@@ -77,7 +78,9 @@ const ATTACHMENT_FILES = [
   'workflows/**/*',
 ];
 
-/** Data of the desktop app, in which Claude Cowork runs Claude Code with a folder of settings for each session. */
+/**
+ * Data of the desktop app, in which Claude Cowork runs Claude Code with a separate settings folder for each session.
+ */
 const COWORK_BASES = [
   '.config/Claude',
   'Library/Application Support/Claude',
@@ -109,7 +112,7 @@ export const claudeCode: Agent = {
       ...{ holds: 'transcripts', bases: COWORK_BASES },
       files: [
         'local-agent-mode-sessions/*/*/*/.claude/projects/**/*.jsonl',
-        // Those that Cowork's own agent runs, which hands tasks on.
+        // Sessions of Cowork's own agent, which delegates tasks.
         'local-agent-mode-sessions/*/*/agent/*/.claude/projects/**/*.jsonl',
       ],
     },

@@ -2,7 +2,7 @@ import type { AttachmentIdentity, AttachmentKind, AttachmentReference } from '..
 import { toPathParts } from '../transcript-path.ts';
 import { UUID } from './transcript-path.ts';
 
-/** What Claude Code keeps in a session's folder beside transcripts, by the path in that folder. */
+/** Files other than transcripts that Claude Code keeps in a session's folder, by their path in that folder. */
 const KINDS: readonly (readonly [RegExp, AttachmentKind])[] = [
   [/^tool-results\/./, 'tool_result'],
   [/^subagents\/(?:.+\/)?[^/]+\.meta\.json$/, 'subagent'],
@@ -11,15 +11,15 @@ const KINDS: readonly (readonly [RegExp, AttachmentKind])[] = [
 ];
 const RESULTS_FOLDER = 'tool-results';
 /**
- * Both sentences stand before the beginning of the result that they replace: `Full output saved to: PATH`, and of MCP servers' tools
- * `Output has been saved to PATH.`
+ * Both sentences precede the beginning of the result that they replace: `Full output saved to: PATH`, and for tools of
+ * MCP servers `Output has been saved to PATH.`
  */
 const SAVED_TO = /(?:Full output saved to:|[Oo]utput has been saved to) ([^\n]{1,1500})/;
 const MAX_LOOKED_AT = 4096;
 
 /**
- * `…/projects/<project>/<session>/tool-results/<id>.txt` and the like; in an archive or a bucket, which may begin further down,
- * `<session>/tool-results/<id>.txt` behind anything.
+ * `…/projects/<project>/<session>/tool-results/<id>.txt` and the like. Paths in an archive or a bucket may be relative
+ * to a lower folder: `<session>/tool-results/<id>.txt` matches after any prefix.
  */
 export function readClaudeCodeAttachmentPath(path: string): AttachmentIdentity | undefined {
   const parts = toPathParts(path);
@@ -28,12 +28,12 @@ export function readClaudeCodeAttachmentPath(path: string): AttachmentIdentity |
     const kind = toClaudeCodeAttachmentKind(inSession.join('/'));
     return sessionId !== undefined && kind !== undefined ? { sessionId, path: inSession.join('/'), kind } : undefined;
   };
-  // A folder further up may have that name as well: the first one that has a session's files in its place.
+  // A parent folder may have the same name: take the first one that has a session's files in the right place.
   for (const [index, part] of parts.entries()) {
     const found = part === 'projects' ? readAt(index + 2) : undefined;
     if (found !== undefined) return found;
   }
-  // What else is a folder's name is no session.
+  // Any other folder name is not a session's.
   const index = parts.findIndex((part) => UUID.test(part));
   return index === -1 ? undefined : readAt(index);
 }
@@ -42,12 +42,15 @@ export function toClaudeCodeAttachmentKind(path: string): AttachmentKind | undef
   return KINDS.find(([pattern]) => pattern.test(path))?.[1];
 }
 
-/** Where a tool's result says that the whole of it was saved. The session may be another one: the parent, or one that was forked. */
+/**
+ * Where a tool result says that its full text was saved. It may name another session: the parent, or the one that was
+ * forked.
+ */
 export function findClaudeCodeAttachment(text: string): AttachmentReference | undefined {
   const parts = toPathParts(SAVED_TO.exec(text.slice(0, MAX_LOOKED_AT))?.[1] ?? '');
   const index = parts.lastIndexOf(RESULTS_FOLDER);
   const sessionId = parts[index - 1];
-  // The sentence may end behind the path.
+  // The sentence may end right after the path.
   const path = parts
     .slice(index)
     .join('/')

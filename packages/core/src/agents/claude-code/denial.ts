@@ -1,4 +1,4 @@
-/** Beginnings of the results that Claude Code writes in place of a tool's where it was not allowed to run. */
+/** How the texts begin that Claude Code writes as a tool's result if it was not allowed to run. */
 const DENIALS = [
   /^The user doesn't want to (?:proceed with this tool use|take this action right now)/,
   /^Permission to use .{1,200} (?:has been|was) (?:auto-)?denied/,

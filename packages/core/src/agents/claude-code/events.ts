@@ -7,10 +7,10 @@ import { toSlashCommand, toTypedText } from './initial-prompt.ts';
 import type { MessageFields } from './message-fields.ts';
 import { toPullRequestLink } from './session-lines.ts';
 
-/** Called for a figure that is beyond its bound and does not count. */
+/** Called for a figure outside its bounds, which is not counted. */
 type OnImplausible = (name: string) => void;
 
-/** Larger numbers, and negative ones, are faults. */
+/** Upper bounds; larger and negative numbers are faults. */
 const MAX_DETAILS = {
   preTokens: MAX_TOKENS_PER_FIELD,
   postTokens: MAX_TOKENS_PER_FIELD,
@@ -21,7 +21,7 @@ const MAX_DETAILS = {
 
 type EventContent = EventRecord['event'];
 
-/** Events of a message line, none for most. `promptText` is what a person typed on it. */
+/** The events of a message line; most have none. `promptText` is what a person typed. */
 export function toMessageEvents(
   message: MessageFields,
   line: JsonObject,
@@ -39,7 +39,7 @@ export function toMessageEvents(
   }));
 }
 
-/** The event of a line that is no message, if it is one. */
+/** The event of a line that is not a message, if it is one. */
 export function toMetadataEvent(
   line: JsonObject,
   type: string,
@@ -47,7 +47,7 @@ export function toMetadataEvent(
 ): EventRecord | undefined {
   const event = toMetadataEventContent(line, type);
   if (event === undefined) return undefined;
-  // A pull request is written again as it changes.
+  // A pull request's line is written again when the pull request changes.
   const identity = event.kind === 'pull_request' ? `pull_request:${event.name}#${event.details.number}` : undefined;
   return { kind: 'event', event, uuid: readIdentifier(line.uuid, ignoreCut), timestampMs, isSubagent: false, identity };
 }
@@ -115,7 +115,7 @@ function toSystemEvents(record: MessageFields, line: JsonObject, onImplausible: 
   }
 }
 
-/** The error as the API client threw it: a status, the API's own error within, or what the network said. */
+/** The error as the API client reported it: a status, the API's own error object, or a network error. */
 function toRetryEvent(line: JsonObject, onImplausible: OnImplausible): EventContent {
   const error = readObject(line.error);
   const cause = readObject(error?.cause) ?? readObject(line.cause);
@@ -130,7 +130,7 @@ function toEvent(kind: SessionEventKind, name: string | null, details: JsonObjec
   return { kind, name, details };
 }
 
-/** A text, a number, or the one that an object names itself by. */
+/** A text, a number, or the name in an object. */
 function toName(value: JsonValue | undefined): string | null {
   const object = readObject(value);
   return readIdentifier(object === undefined ? value : (object.status ?? object.type), ignoreCut);
@@ -151,7 +151,7 @@ function pickNumbers(
   return details;
 }
 
-/** What the user typed while the agent was at work reaches it as an attachment; no user line follows. */
+/** Text that the user types while the agent works reaches it as an attachment, without a user line. */
 function isQueuedPrompt(value: JsonValue | undefined): boolean {
   const attachment = readObject(value);
   if (attachment?.type !== 'queued_command' || attachment.isMeta === true) return false;
@@ -160,5 +160,5 @@ function isQueuedPrompt(value: JsonValue | undefined): boolean {
   return commandMode === 'prompt' && origin === 'human' && toTypedText(attachment.prompt) !== undefined;
 }
 
-/** A cut here is reported where the same field enters a row. */
+/** The cut is reported when the same field is stored in a row. */
 function ignoreCut(): void {}

@@ -2,9 +2,9 @@ import { readObject, readText, toFlag } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 
 /**
- * A line of a flat stream as a session file would have it: one message, tool use or tool result a line, without an
- * envelope, under names of its own (`tool_name`, `tool_input`, `output`) or those of the API. Other lines are returned as
- * they are.
+ * Converts a line of a flat stream to the form of a session file. Flat streams have one message, tool use or tool
+ * result a line, without an envelope, with field names of their own (`tool_name`, `tool_input`, `output`) or the API's.
+ * Other lines are returned unchanged.
  */
 export function toEnvelopeLine(line: JsonObject): JsonObject {
   switch (line.type) {

@@ -2,7 +2,7 @@ import type { MessageType } from '../../rows.ts';
 
 const MESSAGE_TYPES = new Set<string>(['user', 'assistant', 'system', 'summary'] satisfies MessageType[]);
 
-/** Line types seen in Claude Code 1.0 to 2.1 that are no messages: state, bookkeeping, progress. */
+/** Line types of Claude Code 1.0 to 2.1 that are not messages: state, bookkeeping, progress. */
 const METADATA_TYPES = new Set([
   'agent-color',
   'agent-name',

@@ -3,11 +3,11 @@ import type { JsonObject, JsonValue } from '../../rows.ts';
 import { toUsage } from '../anthropic-api/usage.ts';
 import type { LiveRecord, NoticeRecord, PieceRecord, RunRecord, TurnEndRecord } from '../records.ts';
 
-/** Fields of bookkeeping lines that say something to people. */
+/** Fields of bookkeeping lines that are worth showing. */
 const TELLING_FIELDS = ['summary', 'message', 'description', 'status', 'content', 'hook_name', 'tool_name'] as const;
 const MAX_NOTICE_CHARACTERS = 200;
 
-/** What a line that is neither a user's nor an assistant's message says to those who watch. */
+/** The live record of a line that is neither a user message nor an assistant message. */
 export function toLiveRecord(line: JsonObject, openResponses: ReadonlyMap<string, string>): LiveRecord | undefined {
   switch (line.type) {
     case 'result':
@@ -48,7 +48,7 @@ function toNotice(line: JsonObject): NoticeRecord {
   };
 }
 
-/** Tool uses and thoughts are left to their whole lines. */
+/** Only text is streamed: tool uses and thinking come with their complete lines. */
 function toPiece(line: JsonObject, openResponses: ReadonlyMap<string, string>): PieceRecord | undefined {
   const event = readObject(line.event);
   const parentToolUseId = readText(line.parent_tool_use_id);
@@ -72,12 +72,12 @@ function toTurnEnd(line: JsonObject): TurnEndRecord {
     text: readText(line.result) ?? readText(line.error) ?? toErrorsText(line.errors),
     stopReason: readText(line.stop_reason),
     durationMs: toNumber(line.duration_ms) ?? null,
-    // Its fields are reported where they count as the agent's own total.
+    // Invalid fields are reported when they are read for the agent's own total.
     usage: usage && toUsage(usage, () => undefined),
   };
 }
 
-/** Some failures are called a success and tell the API's status only. */
+/** Some failures have the subtype `success` and state only the API's status. */
 function toErrorCode(subtype: string | null, line: JsonObject): string | null {
   if (subtype !== null && subtype !== 'success') return subtype;
   return typeof line.api_error_status === 'number' ? `API error ${line.api_error_status}` : null;

@@ -2,7 +2,10 @@ import { isJsonObject, readDollars, readIdentifier, readObject, readText } from 
 import type { JsonObject, JsonValue, MessageType } from '../../rows.ts';
 import { toMessageMetadata } from './message-metadata.ts';
 
-/** A line that is (part of) a message, with its fields checked; content and usage are still as the agent wrote them. */
+/**
+ * A line that is a message or part of one, with its fields checked; content and usage are still as the agent wrote
+ * them.
+ */
 export interface MessageFields {
   type: MessageType;
   /** `message.id` of an assistant line: the API response that the line is part of. */
@@ -10,7 +13,7 @@ export interface MessageFields {
   requestId: string | null;
   uuid: string | null;
   parentUuid: string | null;
-  /** The tool use of the sub-agent that speaks or is spoken to. */
+  /** The tool use that started the sub-agent that this message is from or to. */
   parentToolUseId: string | null;
   timestampMs: number | undefined;
   isSidechain: boolean;
@@ -26,12 +29,12 @@ export interface MessageFields {
   version: string | null;
   /** The line says that it was copied from another session. */
   isMarkedCopy: boolean;
-  /** What old versions say that the response cost. */
+  /** The cost of the response; only old versions state it. */
   reportedCostUsd: number | null;
   toolUseResult: JsonObject | undefined;
 }
 
-/** Reads a user, assistant, system or summary line. Total: whatever is missing or of the wrong type is null. */
+/** Reads a user, assistant, system or summary line. Fields that are missing or of the wrong type become null. */
 export function toMessageFields(
   line: JsonObject,
   type: MessageType,
@@ -74,7 +77,7 @@ function toContent(line: JsonObject, type: MessageType, message: JsonObject | un
     case 'system':
       return line.content ?? message?.content;
     default:
-      // Some exporters write the content straight into `message`, or beside it.
+      // Some exporters put the content directly into `message`, or beside it.
       return isJsonObject(line.message) ? message?.content : (line.message ?? line.content);
   }
 }

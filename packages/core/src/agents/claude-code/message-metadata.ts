@@ -46,7 +46,7 @@ const SCALARS = [
 
 const OBJECTS = ['forkedFrom', 'compactMetadata', 'origin'] as const;
 
-/** The fields of a tool's result that describe the call. What the tool returned stays in the raw object. */
+/** Fields of a tool result that describe the call. The tool's output stays in the raw object. */
 const TOOL_RESULT_SCALARS = [
   'agentId',
   'agentType',
@@ -80,7 +80,7 @@ const TOOL_RESULT_SCALARS = [
 const MAX_SCALAR_LENGTH = 512;
 const MAX_OBJECT_FIELDS = 32;
 
-/** What becomes of a field's value; undefined if nothing does. */
+/** Converts a field's value; undefined if it is dropped. */
 type Reader = (value: JsonValue) => JsonValue | undefined;
 
 const MESSAGE_READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
@@ -92,7 +92,7 @@ const MESSAGE_READERS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 ]);
 const TOOL_RESULT_READERS: ReadonlyMap<string, Reader> = new Map(TOOL_RESULT_SCALARS.map((field) => [field, toScalar]));
 
-/** The small facts of a message line that have no column of their own. Bounded: long strings are cut. */
+/** Small facts of a message line that have no column of their own. Bounded: long strings are cut. */
 export function toMessageMetadata(line: JsonObject, message: JsonObject | undefined): JsonObject {
   const metadata = readFields(line, MESSAGE_READERS);
   const stopSequence = message?.stop_sequence;
@@ -100,7 +100,7 @@ export function toMessageMetadata(line: JsonObject, message: JsonObject | undefi
   return metadata;
 }
 
-/** Asks the few fields that are there, not the many that could be. */
+/** Looks up the few fields that are present rather than the many that could be. */
 function readFields(source: JsonObject, readers: ReadonlyMap<string, Reader>): JsonObject {
   const fields: JsonObject = {};
   for (const field in source) {

@@ -20,8 +20,8 @@ export interface ProgressFields {
 }
 
 /**
- * Reads an `agent_progress` line, by which some versions write a sub-agent's messages into its parent's transcript, and
- * nowhere else. Undefined for other progress, for what is not the model's, and where there is no usage.
+ * Reads an `agent_progress` line. Some versions write a sub-agent's messages into its parent's transcript this way, and
+ * nowhere else. Undefined for other progress, for lines that the model did not write, and if there is no usage.
  */
 export function toProgressFields(
   line: JsonObject,

@@ -6,7 +6,10 @@ import { createReaderKit, toSessionRecord } from '../reader-kit.ts';
 
 export const PROMPTS_FORMAT = 'claude-code-prompts';
 
-/** `~/.claude/history.jsonl`: every prompt of every session, kept when transcripts are deleted after 30 days. */
+/**
+ * `~/.claude/history.jsonl`: every prompt of every session. Claude Code keeps it when it deletes transcripts after 30
+ * days.
+ */
 export const claudeCodePromptHistory: PromptHistory = {
   file: 'history.jsonl',
   isLine: (line) => typeof line.display === 'string' && !('type' in line) && !('message' in line),
@@ -15,16 +18,17 @@ export const claudeCodePromptHistory: PromptHistory = {
   transcripts: 'projects/*/*.jsonl',
 };
 
-/** The prompts of one session out of that file, behind a header, as `packages/collect` writes them. */
+/** One session's prompts from that file, after a header, as `packages/collect` writes them. */
 export const promptsFormat: Format = {
   ...toCanonicalFormat('claude-code', createPromptsReader),
   id: PROMPTS_FORMAT,
-  // Later ones have more lines at their end, or fewer at the beginning: neither loses what an earlier one has.
+  // Later versions have more lines at the end, or fewer at the beginning: neither loses lines that an earlier version
+  // has.
   isRewritten: false,
   lacksUsage: true,
 };
 
-/** Reads what somebody typed; what was answered, and what it took, nobody knows. */
+/** Reads what was typed. Answers and usage are not in this file. */
 function createPromptsReader(context: ReaderContext, state: Record<string, never> = {}): Reader {
   const kit = createReaderKit(context, {});
   return {
@@ -46,7 +50,10 @@ function createPromptsReader(context: ReaderContext, state: Record<string, never
 const PASTED_MARK = /\[Pasted text #(\d+)[^\]]*\]/g;
 const MAX_MARKS = 1000;
 
-/** What was typed, with what was pasted in the place of its mark, where the line has it: newer versions keep long texts elsewhere. */
+/**
+ * The typed text, with pasted text in place of its placeholder if the line has it: newer versions store long pastes
+ * elsewhere.
+ */
 function toPrompt(line: JsonObject): string {
   const pasted = readObject(line.pastedContents);
   let marks = 0;

@@ -2,11 +2,11 @@ import { isJsonObject, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 import type { BlockContent, ConfirmationPrompt, Prompt, PromptRecord, Question } from '../records.ts';
 
-/** More than a person answers. */
+/** More than a person would answer. */
 const MAX_QUESTIONS = 20;
 const MAX_OPTIONS = 50;
 
-/** What a line asks of the user: its tool uses, the leave for one that the agent waits for, and those that it was refused. */
+/** The prompts to the user on this line: tool uses that ask, permission requests, and denials. */
 export function* toPromptRecords(line: JsonObject, blocks: readonly BlockContent[]): Generator<PromptRecord> {
   for (const block of blocks) {
     const prompt = toBlockPrompt(block);
@@ -26,7 +26,7 @@ function toBlockPrompt({ toolUse, tool_use_id, tool_name, tool_input }: BlockCon
   return toolUse && toToolPrompt(tool_use_id, tool_name, tool_input);
 }
 
-/** The prompt that a tool use is, if it is one: a question, or a plan to approve. */
+/** The prompt of a tool use that asks the user something: a question, or a plan to approve. */
 function toToolPrompt(
   toolUseId: string | null,
   toolName: string | null,
@@ -39,7 +39,7 @@ function toToolPrompt(
   return { kind: 'confirmation', reason: 'plan_approval', toolUseId, requestId, toolName, toolInput: input, message };
 }
 
-/** The prompt in a `control_request` line: the agent waits for leave to use a tool. */
+/** The prompt of a `control_request` line: the agent waits for permission to use a tool. */
 function toControlPrompt(line: JsonObject): Prompt | undefined {
   const request = readObject(line.request);
   if (request?.subtype !== 'can_use_tool') return undefined;

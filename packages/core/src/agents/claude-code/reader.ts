@@ -21,7 +21,7 @@ import { describeToolBlocks, mayCountSearches } from './tools.ts';
 const MAX_TYPE_LENGTH = 64;
 const MAX_NAME_LENGTH = 256;
 const TOO_NEW = `Written by a version later than ${NEWEST_KNOWN_MAJOR_VERSION}: update recount`;
-/** Model of the messages that Claude Code makes up itself. */
+/** Model of messages that Claude Code generates itself. */
 const SYNTHETIC_MODEL = '<synthetic>';
 
 export interface ClaudeCodeReaderState {
@@ -86,7 +86,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
     const fields = toMessageFields(value, type, timestampMs, onIdentifierCut, onInvalidUsage, !isUsageOnly);
     const promptText = isUsageOnly ? undefined : toPromptText(fields);
     if (!isUsageOnly) records.push(...toMessageEvents(fields, value, promptText, onImplausible));
-    // How much was written matters only for usage that may be a placeholder.
+    // The length of the output matters only for usage that may be a placeholder.
     if (isUsageOnly) blockContext.isUnmeasured = fields.stopReason !== null;
     const blocks = toContentBlocks(fields.content, blockContext);
     describeToolBlocks(isUsageOnly ? blocks.filter(mayCountSearches) : blocks, fields, blockContext);
@@ -98,7 +98,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       type,
       parentUuid,
       parentToolUseId,
-      // Rows have the time as text; who watches does not look at it.
+      // Rows store the time as text; live records do not need it.
       timestamp: isLive ? null : toIsoTimestamp(timestampMs, value.timestamp),
       isSidechain,
       role,

@@ -1,16 +1,16 @@
 import { isJsonObject, MAX_REPORTED_TOKENS, readCount, readDollars, readObject } from '../../records/fields.ts';
 import type { JsonObject, JsonValue, ReportedTotals } from '../../rows.ts';
 
-/** A session uses a handful. */
+/** Real sessions use a handful. */
 const MAX_REPORTED_MODELS = 64;
 
 type OnInvalid = (field: string) => void;
 type ReportedTokens = Pick<ReportedTotals, 'tokens_in' | 'tokens_out' | 'cache_read' | 'cache_write'>;
 
 /**
- * The agent's own total as a `cost-state` or `result` line states it; undefined if it states no cost. Both are
- * cumulative, but a result's `usage` is that of one turn: it is read only where the usage by model is missing.
- * `onInvalid` is told of each field that is there and holds no plausible figure, which counts as none.
+ * The agent's own total from a `cost-state` or `result` line; undefined if it states no cost. Both are cumulative, but
+ * a result's `usage` covers one turn only: it is used only if the usage by model is missing. `onInvalid` is called for
+ * each field that is present but implausible; such a field counts as missing.
  */
 export function toReportedTotals(
   line: JsonObject,

@@ -10,7 +10,7 @@ const ENVELOPE_FIELDS = ['sessionId', 'cwd', 'version', 'gitBranch', 'entrypoint
 
 type OnInvalidUsage = (field: string) => void;
 
-/** What the lines before have already said about the session. */
+/** What earlier lines said about the session. */
 export interface SessionLineState {
   missing: Set<SessionConstant>;
   permissionMode: string | null;
@@ -20,7 +20,7 @@ export function createSessionLineState(): SessionLineState {
   return { missing: new Set([...ENVELOPE_FIELDS, 'forkedFromSessionId']), permissionMode: null };
 }
 
-/** What the line says about its session that is not known yet, or may have changed; undefined if nothing. */
+/** What the line says about its session that is new or may have changed; undefined if nothing. */
 export function toSessionRecord(
   line: JsonObject,
   type: string,
@@ -49,7 +49,7 @@ export function toSessionRecord(
   return { kind: 'session', ...own, first, last };
 }
 
-/** What lines are written for that say nothing else; they are written again as it changes. */
+/** Facts of lines that exist only to state them; such a line is written again when the fact changes. */
 function toOwnFacts(
   line: JsonObject,
   type: string,
@@ -100,5 +100,5 @@ export function toPullRequestLink(line: JsonObject): PullRequestLink {
   };
 }
 
-/** A cut here is reported where the same field enters a row. */
+/** The cut is reported when the same field is stored in a row. */
 function ignoreCut(): void {}

@@ -69,7 +69,7 @@ describe('a recorded stream as a transcript', () => {
   it('gives lines the time at which their last byte came, unless they have one', async () => {
     const text = toText([
       { type: 'user', session_id: 's', message: { content: 'a' } },
-      // Not every line names the session.
+      // Not all lines name the session.
       { type: 'user', message: { content: 'b' } },
       { type: 'user', session_id: 's', message: { content: 'c' }, timestamp: '2026-01-01T00:00:00Z' },
     ]);
@@ -229,7 +229,7 @@ describe('a recorded stream as a transcript', () => {
     it('of a sub-agent that began later keep those before it, up to a thousand', () => {
       const state = createState();
       for (let index = 0; index < 1000; index++) toTranscriptLine(start(`id-${index}`, `t${index}`), state);
-      // Begun again: now it is the newest.
+      // It started again, so now it is the newest.
       toTranscriptLine(start('again', 't0'), state);
       expect(toTranscriptLine(delta('t1'), state).value.message).toMatchObject({ id: 'id-1' });
       toTranscriptLine(start('new', 't1000'), state);

@@ -1,7 +1,7 @@
 import { readObject, readText } from '../../records/fields.ts';
 import type { JsonObject } from '../../rows.ts';
 
-/** Types that only the stream of `claude -p --output-format stream-json` has, beside those of a transcript. */
+/** Line types that only `claude -p --output-format stream-json` writes; session files do not have them. */
 const STREAM_LINE_TYPES: ReadonlySet<string> = new Set([
   'auth_status',
   'control_cancel_request',
@@ -16,7 +16,7 @@ const STREAM_LINE_TYPES: ReadonlySet<string> = new Set([
   'tool_use_summary',
 ]);
 
-/** Those of the stream's system lines that session files have as well; the others are bookkeeping, and no messages. */
+/** System lines of the stream that session files have too; all others are bookkeeping, not messages. */
 const MESSAGE_SUBTYPES: ReadonlySet<string> = new Set([
   'api_error',
   'api_retry',
@@ -26,30 +26,30 @@ const MESSAGE_SUBTYPES: ReadonlySet<string> = new Set([
   'microcompact_boundary',
 ]);
 
-/** Sub-agents under way at once whose streamed responses are told apart; the oldest fall out. */
+/** Concurrent sub-agents whose streamed responses are tracked; the oldest are dropped. */
 const MAX_OPEN_RESPONSES = 1000;
 
 export interface TranscriptLine {
   value: JsonObject;
-  /** Whether the line is no message, though its type may be a message's. */
+  /** Whether the line is not a message although its type may be a message's. */
   isBookkeeping: boolean;
 }
 
 export interface StreamLineState {
-  /** Whether lines of a stream were seen: those without an id of their own then belong to it too. */
+  /** Whether stream lines have been seen: lines without a session id then belong to the stream too. */
   isStream: boolean;
-  /** Message ids of the responses that are streaming, by the tool use of the sub-agent that gets them. */
+  /** Message ids of the responses being streamed, by the tool use that started the receiving sub-agent. */
   openResponses: Map<string, string>;
 }
 
-/** Whether a line is of a stream: session files write `sessionId`. */
+/** Whether a line is from a stream: session files write `sessionId` instead. */
 export function isStreamLine(line: JsonObject, state: StreamLineState): boolean {
   if (line.sessionId !== undefined) return false;
   if (typeof line.session_id === 'string') state.isStream = true;
   return state.isStream;
 }
 
-/** The line of a stream as a session file would have it. The state is bounded by MAX_OPEN_RESPONSES. */
+/** Converts a stream line to the form of a session file. The state is bounded by MAX_OPEN_RESPONSES. */
 export function toTranscriptLine(line: JsonObject, { openResponses }: StreamLineState): TranscriptLine {
   const parent = readText(line.parent_tool_use_id);
   const source = line.type === 'stream_event' ? (toApiEventLine(line, parent ?? '', openResponses) ?? line) : line;
@@ -84,7 +84,7 @@ function toApiEventLine(
   return toUsageLine(line, id, event.usage, { stop_reason: readObject(event.delta)?.stop_reason ?? null });
 }
 
-/** A line of the response that has usage and no content; without a uuid, which is not the message's. */
+/** A line of the response with usage but no content. It has no uuid, because the event's is not the message's. */
 function toUsageLine(
   line: JsonObject,
   id: string,

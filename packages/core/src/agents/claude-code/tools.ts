@@ -9,14 +9,14 @@ import type { MessageFields } from './message-fields.ts';
 
 const TOOL_USE_TYPES = new Set(['tool_use', 'server_tool_use', 'mcp_tool_use']);
 
-/** What recount knows about a tool: its kind, and the input fields that name what it works on. */
+/** What recount knows about a tool: its kind, and which input fields name what it works on. */
 interface Tool {
   kind: ToolKind;
-  /** The file that is read or edited is in the first of these. */
+  /** Input fields that may name the file read or edited; the first one present is used. */
   fileFields?: readonly string[];
   commandField?: string;
   skillFields?: readonly string[];
-  /** Its result may count web searches that no usage of the transcript does. */
+  /** Its results may count web searches that the transcript's usage does not include. */
   countsSearches?: boolean;
 }
 
@@ -63,7 +63,7 @@ const TOOLS: Readonly<Record<string, Tool>> = {
 const UNKNOWN_TOOL: Tool = { kind: 'other' };
 const MCP_TOOL: Tool = { kind: 'mcp' };
 
-/** Adds to the blocks of a line what they say about tool calls and their results. */
+/** Adds facts about tool uses and results to a line's blocks. */
 export function describeToolBlocks(
   blocks: readonly ApiBlock[],
   message: MessageFields,
@@ -117,13 +117,13 @@ function toMcpServer(toolName: string): string | null {
   return end === -1 ? null : readText(toolName.slice('mcp__'.length, end));
 }
 
-/** A name is reported as cut where it enters a message's row; these only classify a call. */
+/** These texts only classify a call: a cut is reported when the name is stored in a message's row. */
 function toText(value: JsonValue | undefined): string | null {
   const text = readText(value);
   return text === null ? null : cutCharacters(text, MAX_IDENTIFIER_LENGTH);
 }
 
-/** `tool_result` and the server-side variants that stand in the assistant's own message. */
+/** `tool_result`, and the server-side variants inside the assistant's own message. */
 function isToolResult(block: ApiBlock): boolean {
   return (
     block.block_type === 'tool_result' || (block.tool_result_id !== null && block.block_type.endsWith('_tool_result'))
@@ -149,7 +149,7 @@ function toToolResult(block: ApiBlock, message: MessageFields, isOnlyResult: boo
   };
 }
 
-/** The agent's own record of a result says more than the model gets to see; it is the line's, so of one result alone. */
+/** The agent's own record of a result says more than the model sees. It belongs to the line, so to a single result. */
 function toSubagentId(toolUseResult: JsonValue | undefined): string | null {
   return readIdentifier(readObject(toolUseResult)?.agentId, () => undefined);
 }
@@ -158,8 +158,8 @@ function toSubagentId(toolUseResult: JsonValue | undefined): string | null {
 const MAX_SEARCHES_PER_CALL = 1000;
 
 /**
- * How many searches the agent made for a WebSearch tool use, by an API call of its own that the transcript does not
- * show: its count, or where an older version has none, the searches that its results name.
+ * The number of searches behind a WebSearch tool use, which makes an API call that the transcript does not show: the
+ * count in its result, or for older versions without one, the number of searches that the results name.
  */
 function toSearchCount(toolUseResult: JsonValue | undefined): number {
   const result = readObject(toolUseResult);

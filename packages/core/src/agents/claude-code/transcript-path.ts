@@ -6,9 +6,9 @@ import { toPathParts, toStem } from '../transcript-path.ts';
 export const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /**
- * Reads a path, which need not exist and may have `/` or `\` between its parts:
- * `<session>.jsonl`, `<session>/subagents/[workflows/wf_x/]agent-<id>.jsonl`, `<session>/subagents/workflows/wf_x/journal.jsonl`,
- * and the older flat `agent-<id>.jsonl`.
+ * Reads a path, which need not exist and may use `/` or `\` as separator: `<session>.jsonl`,
+ * `<session>/subagents/[workflows/wf_x/]agent-<id>.jsonl`, `<session>/subagents/workflows/wf_x/journal.jsonl`, and the
+ * older flat `agent-<id>.jsonl`.
  */
 export function readClaudeCodePath(path: string): PathIdentity {
   const parts = toPathParts(path);

@@ -21,7 +21,7 @@ const TASK = [
   say(3, 'text', 'I will look'),
   { ts: START + 4000, type: 'ask', ask: 'tool', text: JSON.stringify({ tool: 'readFile', path: 'a.md' }) },
   say(5, 'checkpoint_created', ''),
-  // Roo Code: the input of OpenAI's protocol includes the cache.
+  // Roo Code: with OpenAI's protocol, input includes the cache.
   request(6, { tokensIn: 100, tokensOut: 5, cacheWrites: 0, cacheReads: 60, cost: 0, apiProtocol: 'openai' }),
   request(7, {}),
   say(8, 'completion_result', 'Done'),

@@ -3,7 +3,7 @@ import type { Agent, Format, PathIdentity, SessionPlace } from '../agent.ts';
 import { toFileIdentity, toPathParts } from '../transcript-path.ts';
 import { createClineReader } from './reader.ts';
 
-/** Where editors keep what extensions store. */
+/** Editors that the extensions run in, by the name of their data folder. */
 const EDITORS = ['Code', 'Code - Insiders', 'Cursor', 'Windsurf', 'VSCodium'];
 
 const toPlaces = (extension: string): SessionPlace[] => {
@@ -40,7 +40,7 @@ const toFormats = (id: string, extension: string, byContent: number): Format[] =
   ];
 };
 
-/** The folder of a task names it; the files in it have the same names in all. */
+/** The name of a task's folder is its id; file names are the same for all tasks. */
 function readTaskPath(path: string): PathIdentity {
   const parts = toPathParts(path);
   const isInTask = /^(ui_messages|claude_messages)\./.test(parts.at(-1) ?? '') && parts.length > 1;
@@ -51,9 +51,11 @@ const toAgent = (id: string, label: string, extension: string, byContent = 0): A
   ...{ id, label, places: toPlaces(extension), formats: toFormats(id, extension, byContent), readPath: readTaskPath },
 });
 
-/** Cline: `ui_messages.json` of a task, which it rewrites as a whole. What content alone gives away is taken for Cline's. */
+/**
+ * Cline: `ui_messages.json` of a task, which it rewrites as a whole. If only the content is known, Cline is assumed.
+ */
 export const cline = toAgent('cline', 'Cline', 'saoudrizwan.claude-dev', 0.7);
-/** Roo Code, which came from Cline. */
+/** Roo Code, a fork of Cline. */
 export const roo = toAgent('roo', 'Roo Code', 'rooveterinaryinc.roo-cline');
-/** Kilo Code's extension, which came from Roo Code. Kilo CLI is another agent. */
+/** Kilo Code's extension, a fork of Roo Code. Kilo CLI is a separate agent. */
 export const kiloCode = toAgent('kilo-code', 'Kilo Code', 'kilocode.kilo-code');

@@ -33,7 +33,7 @@ const TOOLS: ToolVocabulary = {
   question: ['followup'],
 };
 
-/** What the extension says about itself. */
+/** Messages of the extension about itself. */
 const BOOKKEEPING = new Set(
   `api_req_finished api_req_retried api_req_retry_delayed api_req_rate_limit_wait api_req_deleted api_req_failed
   checkpoint_created checkpoint_saved shell_integration_warning shell_integration_warning_with_suggestion
@@ -46,14 +46,20 @@ const BOOKKEEPING = new Set(
   plan_mode_respond image error_retry too_many_tools_warning followup tool_error`.split(/\s+/),
 );
 
-/** Reads `ui_messages.json` of a task of Cline, Roo Code or Kilo Code: what the panel shows, with tokens and cost of each request. */
+/**
+ * Reads `ui_messages.json` of a task of Cline, Roo Code or Kilo Code: what the panel shows, with tokens and cost of
+ * each request.
+ */
 export function createClineReader(
   context: ReaderContext,
   state = { hasPrompt: false, model: null as string | null },
 ): Reader {
   const kit = createReaderKit(context, TOOLS);
 
-  /** `{"request":"…","tokensIn":10,"tokensOut":20,"cacheWrites":0,"cacheReads":0,"cost":0.01}`, filled in once it has ended. */
+  /**
+   * `{"request":"…","tokensIn":10,"tokensOut":20,"cacheWrites":0,"cacheReads":0,"cost":0.01}`, completed when the
+   * request ends.
+   */
   const readRequest = (text: string, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const request = readObject(parseJsonText(text));
     if (request === undefined) return [];
@@ -122,7 +128,7 @@ export function createClineReader(
     }
   };
 
-  /** What the agent says in a form of its own, and what it asks. */
+  /** Texts that the agent shows in other message types, and what it asks. */
   const readShown = (type: string, text: string, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const isSaid = /^(?:completion_result|plan_mode_respond|act_mode_respond|followup)$/.test(type);
     if (!isSaid || text === '') return [];
@@ -140,7 +146,7 @@ export function createClineReader(
       const timestampMs = kit.toTimeMs(line.ts);
       const text = readText(line.text) ?? '';
       state.model = kit.toId(readObject(line.modelInfo)?.modelId) ?? state.model;
-      // A tool or a command that was asked for is said again once it is allowed, or not at all.
+      // A tool or command that asks for approval is repeated once approved, or not at all.
       const isPartial = line.partial === true || (isAsk && type === 'completion_result');
       const records = isPartial
         ? []

@@ -33,7 +33,7 @@ export const codex: Agent = {
     {
       id: 'codex-rollout',
       kind: 'session',
-      // The stream has the thread's total alone: nothing tells which of the rollout's responses it is of.
+      // The stream has only the thread's total, so its usage cannot be matched with the rollout's responses.
       outranks: ['codex-exec'],
       detect: detectRollout,
       identify: identifyRollout,
@@ -54,7 +54,7 @@ export const codex: Agent = {
     command: 'codex',
     sourceFormat: 'exec-json',
     outputOptions: [{ words: ['--json'], spellings: ['--json', '--experimental-json'] }],
-    // `codex exec` alone prints a stream, and takes the option after its own name.
+    // Only `codex exec` prints a stream, and its options come after the word `exec`.
     toOptionIndex(args) {
       const exec = args.slice(0, toOptionsEnd(args)).findIndex((word) => word === 'exec' || word === 'e');
       return exec === -1 ? undefined : exec + 1;
@@ -64,7 +64,10 @@ export const codex: Agent = {
   },
 };
 
-/** The first header is the file's own; others came with the history of a thread that this one was forked from. */
+/**
+ * The first header is the file's own; later ones were copied with the history of the thread that this one was forked
+ * from.
+ */
 function identifyRollout(source: JsonObject, found: ContentIdentity): void {
   const line = toRolloutLine(source);
   if (line?.type !== 'session_meta' || found.sessionId !== undefined) return;

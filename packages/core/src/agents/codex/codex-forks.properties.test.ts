@@ -20,7 +20,7 @@ const anyTokens: fc.Arbitrary<MadeUpTokens> = fc
   })
   .map(({ cached, fresh, output }) => ({ input: cached + fresh, cached, output, reasoning: output - 1 }));
 
-/** A thread goes on, or another begins with its history. */
+/** A thread continues, or a new one starts with its history. */
 const anyStep = fc.record({
   thread: fc.nat(),
   kind: fc.constantFrom('turn', 'turn', 'fork', 'subagent'),
@@ -64,7 +64,7 @@ const toFigures = (row: ApiResponse) => [
   row.thinking_tokens,
 ];
 
-/** What all rollouts used together, each response once, and whether its copies say the same. */
+/** Usage of all rollouts together, counting each response once, and whether its copies agree. */
 function countFleet(rollouts: readonly ApiResponse[][]): number[] {
   const byKey = new Map<string, number[]>();
   for (const response of rollouts.flat()) {
@@ -123,7 +123,7 @@ describe('rollouts that replay the history of others', () => {
         const { lines } = threads[at % threads.length] as MadeUpThread;
         const once = await read(lines);
         expect(countFleet([await read(lines.flatMap((line) => [line, line]))])).toEqual(countFleet([once]));
-        // Without ids of turns, a history that begins again is told from a new one by nothing.
+        // Without turn ids, a repeated history cannot be told from a new one.
         if (fleet.generation !== 'old')
           expect(countFleet([await read([...lines, ...lines])])).toEqual(countFleet([once]));
         const keys = new Set(once.map((row) => row.response_key));

@@ -3,7 +3,7 @@ import { cutText, readObject, readText, toOneLine } from '../../records/fields.t
 import type { JsonObject, JsonValue, ToolKind } from '../../rows.ts';
 import { toToolInputSummary } from '../tool-input-summary.ts';
 
-/** A tool call of Codex in the words of other agents' tools. */
+/** A tool call of Codex in the terms that other agents use. */
 export interface CodexTool {
   toolName: string;
   toolInput: string;
@@ -13,13 +13,13 @@ export interface CodexTool {
 
 const MAX_SUMMARY_CHARACTERS = 60;
 
-/** An item's type; old versions called it `item_type` as well. */
+/** An item's type; old versions also called the field `item_type`. */
 export function toItemType(item: JsonObject): string {
   const type = readText(item.type) ?? readText(item.item_type) ?? '';
   return type === 'assistant_message' ? 'agent_message' : type;
 }
 
-/** The tool that an item is a call of, or undefined for messages and items unknown here. */
+/** The tool that an item calls; undefined for messages and unknown items. */
 export function toCodexTool(item: JsonObject): CodexTool | undefined {
   const type = toItemType(item);
   switch (type) {
@@ -48,7 +48,10 @@ export function toCodexTool(item: JsonObject): CodexTool | undefined {
   }
 }
 
-/** `onNestingTooDeep` is called if the output is JSON that would overflow the stack of whoever writes it: it is left out. */
+/**
+ * `onNestingTooDeep` is called if the output is JSON nested so deeply that serializing it would overflow the stack; it
+ * is then left out.
+ */
 export function toItemOutput(item: JsonObject, onNestingTooDeep: () => void): string {
   const output = item.aggregated_output ?? item.output ?? item.result ?? item.agents_states;
   if (typeof output === 'string') return output;
@@ -61,7 +64,7 @@ export function toItemOutput(item: JsonObject, onNestingTooDeep: () => void): st
   return '';
 }
 
-/** What went wrong with a tool call that put out `output`, or null. */
+/** The error of a tool call with this `output`, or null. */
 export function toItemError(item: JsonObject, output: string): string | null {
   const message = readText(item.error) ?? readText(readObject(item.error)?.message);
   if (message !== null) return message;
@@ -70,7 +73,7 @@ export function toItemError(item: JsonObject, output: string): string | null {
   return status === 'failed' || status === 'declined' ? output || status : null;
 }
 
-/** E.g. `2/5 Run the tests`: how many steps of a plan are done, and the next. */
+/** E.g. `2/5 Run the tests`: how many steps of a plan are done, and the next one. */
 export function toPlanText(items: JsonValue | undefined): string {
   const steps = (Array.isArray(items) ? items : []).map((step) => readObject(step));
   const next = steps.find((step) => step?.completed !== true);

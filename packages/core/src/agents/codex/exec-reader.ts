@@ -10,7 +10,7 @@ import type { BlockContent, NoticeRecord, TranscriptRecord } from '../records.ts
 import { toCodexTool, toItemError, toItemOutput, toItemType, toPlanText } from './exec-items.ts';
 import { describeToolUse } from './rollout-tools.ts';
 
-/** Tool calls under way; the oldest fall out. */
+/** Tool calls in progress; the oldest are dropped. */
 const MAX_OPEN_CALLS = 1000;
 
 type TimeMs = number | undefined;
@@ -19,16 +19,16 @@ interface CodexExecState {
   threadId: string | null;
   model: string | null;
   openCalls: Set<string>;
-  /** The last thing that the agent said in this turn. */
+  /** The agent's last text in this turn. */
   lastText: string | null;
-  /** The last error: a turn that fails of it says it again. */
+  /** The last error; a turn that fails because of it repeats it. */
   lastError: string | null;
 }
 
 /**
- * Reads `codex exec --json`. Its lines have no times and no cost, and its usage is that of the thread so far, in a resumed
- * thread's stream too. So a thread is one response, of which each turn says more, and streams of one thread count as the
- * one that says most.
+ * Reads `codex exec --json`. Its lines have no times and no cost, and usage is the thread's total so far, including
+ * earlier runs of a resumed thread. So a thread is one response that each turn updates, and of several streams of a
+ * thread the largest figure counts.
  */
 export function createExecReader(
   context: ReaderContext,
@@ -78,7 +78,7 @@ export function createExecReader(
     return records;
   };
 
-  /** A notice to whoever watches, and a system message in the transcript. */
+  /** A notice for watchers, and a system message in the transcript. */
   const toError = (name: string, text: string, timestampMs: TimeMs): TranscriptRecord[] => {
     state.lastError = text;
     if (isLive) return [toNotice(name, text, true)];
@@ -113,7 +113,7 @@ export function createExecReader(
     }
   };
 
-  /** What was cached is counted as input as well, and reasoning as output. */
+  /** Input includes cached tokens, and output includes reasoning. */
   const readUsage = (value: JsonValue | undefined, timestampMs: TimeMs): TranscriptRecord[] => {
     const tokens = readObject(value);
     if (tokens === undefined) return [];
@@ -188,7 +188,7 @@ function toNotice(name: string, text: string, isError = false): NoticeRecord {
   return { kind: 'notice', name, text, isError };
 }
 
-/** The program that a shell command runs; most commands stand within `bash -lc '…'`. */
+/** The program that a shell command runs; most commands are wrapped in `bash -lc '…'`. */
 function toProgram(command: JsonValue | undefined): string | null {
   const text = readText(command) ?? '';
   return toShellProgram(/^\S*sh -l?c (['"])(.*)\1$/s.exec(text)?.[2] ?? text);

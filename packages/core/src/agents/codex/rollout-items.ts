@@ -8,7 +8,7 @@ import { newBlock } from '../new-records.ts';
 import type { BlockContent } from '../records.ts';
 import { describeToolResult, describeToolUse, readToolOutput, toToolInput, toToolName } from './rollout-tools.ts';
 
-/** An item of the conversation in the words of other agents. */
+/** An item of the conversation in the terms that other agents use. */
 export interface RolloutItem {
   /** `output`: the result of a tool call. */
   role: Exclude<MessageType, 'summary'> | 'output';
@@ -18,14 +18,14 @@ export interface RolloutItem {
 export interface ItemContext extends InlineContext {
   onIdentifierCut: () => void;
   timestampMs: number | undefined;
-  /** What a call without an id is called: the same in every copy of it. */
+  /** Name for a call without an id: the same in every copy of it. */
   toCallId(content: string): string;
 }
 
-/** Parts of a message that are read; real ones have a few. */
+/** Further parts of a message are ignored; real ones have a few. */
 const MAX_PARTS = 10_000;
 
-/** Items that hold nothing to show: bookkeeping of the harness, or ciphertext. */
+/** Items with nothing to show: the harness's bookkeeping, or ciphertext. */
 const SILENT_ITEMS = new Set([
   'additional_tools',
   'compaction',
@@ -36,7 +36,7 @@ const SILENT_ITEMS = new Set([
   'other',
 ]);
 
-/** The item that a payload is; null for one that says nothing, undefined for one that is unknown here. */
+/** The conversation item in a payload; null for one without content, undefined for an unknown one. */
 export function readRolloutItem(item: JsonObject, type: string, context: ItemContext): RolloutItem | null | undefined {
   switch (type) {
     case 'message':
@@ -83,7 +83,7 @@ function toParts(content: JsonValue | undefined, context: ItemContext): BlockCon
     if (typeof part.text === 'string') return [toText(part.text, context)];
     const type = readText(part.type);
     if (type === 'input_image' || type === 'input_audio') return [toMedia(part, type.slice('input_'.length))];
-    // Between agents, of which only they can read it.
+    // Sent between agents, and only they can decrypt it.
     if (type === 'encrypted_content') return [newBlock('encrypted')];
     const block = newBlock(readIdentifier(part.type, context.onIdentifierCut) ?? 'unknown');
     block.metadata.content = toInlineJson(part, block, context);
@@ -100,7 +100,7 @@ function toText(text: string, context: ItemContext): BlockContent {
 
 const DATA_URL = /^data:([\w.+/-]{1,100});base64,/;
 
-/** Media never go into rows: their bytes are found in the raw object at the block's line. */
+/** Media are never stored in rows: their bytes are in the raw object at the block's line. */
 function toMedia(part: JsonObject, blockType: string): BlockContent {
   const url = readText(part.image_url) ?? readText(part.audio_url) ?? readText(readObject(part.image_url)?.url) ?? '';
   const [prefix, mediaType] = DATA_URL.exec(url) ?? [];
@@ -113,7 +113,7 @@ function toMedia(part: JsonObject, blockType: string): BlockContent {
   return block;
 }
 
-/** The summary, as the thinking itself is encrypted; in runs of open models, the thinking. */
+/** The summary, because the thinking itself is encrypted; for open models, the thinking. */
 function toThinking(item: JsonObject, context: ItemContext): BlockContent {
   const textsOf = (value: JsonValue | undefined): string[] =>
     (Array.isArray(value) ? value : []).flatMap((part) => readText(readObject(part)?.text) ?? []);
@@ -136,7 +136,7 @@ function toCall(item: JsonObject, toolName: string, input: JsonValue, context: I
   return block;
 }
 
-/** The same for equal values; one nested too deep is as good as none. */
+/** Equal values have equal fingerprints; all values nested too deep share one. */
 export function toFingerprint(input: JsonValue): string {
   const json = isNestedDeeperThan(input, MAX_STORED_JSON_DEPTH) ? '' : JSON.stringify(input);
   return createHash('sha256').update(json).digest('hex').slice(0, 16);

@@ -30,7 +30,7 @@ const LINE_TYPES = new Set<unknown>([
   'world_state',
 ]);
 
-/** Line types of which nothing is read. */
+/** Line types that are ignored. */
 export const SILENT_LINES = new Set([
   'world_state',
   'inter_agent_communication',
@@ -40,8 +40,8 @@ export const SILENT_LINES = new Set([
 ]);
 
 /**
- * Events of which nothing is read: `user_message`, `agent_message` and `agent_reasoning` say again what an item says, the
- * `_begin` and `_end` of tools what their calls and outputs do; the rest is for those who watch.
+ * Events that are ignored: `user_message`, `agent_message` and `agent_reasoning` repeat an item, tools' `_begin` and
+ * `_end` repeat their calls and outputs, and the rest is for watchers.
  */
 const SILENT_EVENTS = new Set([
   'user_message',
@@ -86,7 +86,10 @@ export function isSilentEvent(subtype: string): boolean {
   return SILENT_EVENTS.has(subtype) || /_(?:begin|end|delta|request|updated)$/.test(subtype);
 }
 
-/** How surely a line is of a rollout. Versions before 0.32 wrote items without an envelope, below a first line without a type. */
+/**
+ * Confidence that a line is from a rollout. Versions before 0.32 wrote items without an envelope, after a first line
+ * without a type.
+ */
 export function detectRollout(line: JsonObject): number {
   if (LINE_TYPES.has(line.type) && isJsonObject(line.payload)) return 0.9;
   if (line.record_type === 'state') return 0.8;

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../rows.ts';
 
 const MAX_PROMPT_CHARACTERS = 1000;
 
-/** Texts that Codex writes in the user's name. */
+/** Prefixes of texts that Codex writes in the user's name. */
 const GENERATED_PREFIXES = [
   '# AGENTS.md instructions',
   '<environment_context>',
@@ -27,11 +27,11 @@ const GENERATED_PREFIXES = [
   '</image>',
 ];
 
-/** What the editors' extensions put between what they add and what the person wrote. */
+/** Editor extensions put this between the context that they add and the user's text. */
 const EDITOR_PREFIX = '# Context from my IDE setup:';
 const EDITOR_MARK = /^## My request for Codex:\s*/m;
 
-/** What a person typed in a user's item, 1,000 characters at most, then `...`; undefined if nobody did. */
+/** What a person typed in a user item, cut to 1,000 characters and `...`; undefined if nobody typed it. */
 export function toTypedText(content: JsonValue | undefined): string | undefined {
   const parts = typeof content === 'string' ? [content] : Array.isArray(content) ? content : [];
   const texts = parts.flatMap((part) => {

@@ -116,7 +116,7 @@ describe('a rollout', () => {
     expect(await sum(...turn, count(null, toCounts(9, 1)), count(null, toCounts(9, 1)))).toEqual([9, 1]);
     expect(await sum(...turn, count(toCounts(9, 1), null), count(toCounts(20, 3), null))).toEqual([20, 3]);
     expect(await sum(...turn, event('token_count', { info: null }))).toEqual([0, 0]);
-    // The context was declared full: that is no usage.
+    // Codex declared the context full: that is not usage.
     const full = { ...toCounts(0, 0), total_tokens: 1000 };
     expect(await sum(...turn, count(toCounts(9, 1), toCounts(9, 1)), count(full, full))).toEqual([9, 1]);
   });

@@ -34,7 +34,7 @@ interface RolloutReaderState {
   context: TurnContext;
 }
 
-/** Reads rollouts: the files that Codex keeps of its threads, https://github.com/openai/codex, codex-rs/protocol. */
+/** Reads rollouts, the files in which Codex keeps its threads: https://github.com/openai/codex, codex-rs/protocol. */
 export function createRolloutReader(context: ReaderContext, state = createState()): Reader {
   const { thread, usage, responses, context: turn } = state;
   const onIdentifierCut = (): void =>
@@ -53,7 +53,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
   let timestampMs: number | undefined;
   let isCopy = false;
 
-  /** Names what happens now, the same in every copy of the thread's history. */
+  /** A name for the current point of the thread, the same in every copy of its history. */
   const historyName = (): string => thread.turnId ?? `codex:${usage.chain}`;
 
   const toEvent = (
@@ -148,9 +148,9 @@ export function createRolloutReader(context: ReaderContext, state = createState(
     if (author !== null) message.metadata.author = author;
     const typed = author === null ? toTypedText(item.content) : undefined;
     if (typed === undefined) return [message];
-    // Where turns have no ids, they begin with a prompt.
+    // Turns without ids begin with a prompt.
     if (thread.turnId === null) abandonGroup(responses);
-    // What a sub-agent copied was asked of another.
+    // A prompt that a sub-agent copied was addressed to another thread.
     if (!isCopy || !thread.isSubagent) message.promptText = typed;
     if (turn.approvalPolicy !== null) message.metadata.approval_policy = turn.approvalPolicy;
     if (turn.sandbox !== null) message.metadata.sandbox = turn.sandbox;
@@ -307,7 +307,7 @@ export function createRolloutReader(context: ReaderContext, state = createState(
       const ordinal = typeof source.ordinal === 'number' ? source.ordinal : undefined;
       const lineMs = timestampMs;
       isCopy = isCopiedLine(thread, lineMs, ordinal);
-      // Most versions give the lines that they copy the time of the copying: when it happened, they do not say.
+      // Most versions stamp copied lines with the time of the copy, so the original time is unknown.
       if (isCopy && (lineMs ?? 0) >= (thread.createdMs ?? 0)) timestampMs = undefined;
       itemContext.timestampMs = timestampMs;
       const name = cutCharacters(line.subtype === '' ? line.type : `${line.type}/${line.subtype}`, MAX_TYPE_LENGTH);

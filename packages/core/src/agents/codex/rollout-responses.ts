@@ -1,15 +1,15 @@
 import type { CodexResponse } from './rollout-usage.ts';
 
-/** Which items belong to a response, and which response the next usage is of. */
+/** Which items belong to a response, and which response the next usage belongs to. */
 export interface ResponseState {
   count: number;
-  /** Group of the items whose usage is still to come. */
+  /** Group of the items whose usage has not come yet. */
   open: string | null;
-  /** Whether a tool has answered one of them: further items are of another response. */
+  /** Whether a tool has answered one of them: further items then belong to another response. */
   isAnswered: boolean;
-  /** Group of items whose usage did not come. */
+  /** Group of items whose usage never came. */
   abandoned: string | null;
-  /** In versions that count before they write the items: the response that was counted. */
+  /** The response that was counted, in versions that write the count before the items. */
   counted: CodexResponse | null;
   countsFirst: boolean | undefined;
 }
@@ -18,7 +18,7 @@ export function createResponseState(): ResponseState {
   return { count: 0, open: null, isAnswered: false, abandoned: null, counted: null, countsFirst: undefined };
 }
 
-/** The group whose usage has come; null if there is none. */
+/** Closes the open group, whose usage has come, and returns it; null if there is none. */
 export function takeGroup(responses: ResponseState): string | null {
   const group = responses.open;
   responses.open = null;
@@ -26,12 +26,12 @@ export function takeGroup(responses: ResponseState): string | null {
   return group;
 }
 
-/** No usage of the open group is expected any more. */
+/** Gives up waiting for usage of the open group. */
 export function abandonGroup(responses: ResponseState): void {
   responses.abandoned = takeGroup(responses) ?? responses.abandoned;
 }
 
-/** The group of an item that the model wrote just now. */
+/** The group of an item that the model has just written. */
 export function joinGroup(responses: ResponseState): string {
   if (responses.open !== null && !responses.isAnswered) return responses.open;
   abandonGroup(responses);

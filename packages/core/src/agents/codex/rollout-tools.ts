@@ -35,7 +35,7 @@ const TOOLS: Readonly<Record<string, ToolKind>> = {
 };
 
 const PATCHED_FILE = /^\*\*\* (?:Update|Add|Delete) File: (.+)$/m;
-/** The header of an output is short; what follows is the program's own. */
+/** The header of an output is shorter than this; the rest is the program's output. */
 const MAX_HEADER_CHARACTERS = 400;
 const EXIT_CODE = /^(?:Exit code: |(?:Process|Command) exited with code )(-?\d+)/m;
 const DENIALS = ['patch rejected by user', 'exec command rejected by user', 'rejected by user'];
@@ -52,7 +52,7 @@ const FAILURES = [
   'tool call error',
 ];
 
-/** The tool's full name: MCP servers and apps have a namespace, e.g. `mcp__deepwiki` and `ask_question`. */
+/** The tool's full name: tools of MCP servers and apps have a namespace, e.g. `mcp__deepwiki` and `ask_question`. */
 export function toToolName({ name, namespace }: JsonObject): string {
   const space = readText(namespace);
   const own = readText(name) ?? 'unknown';
@@ -60,7 +60,7 @@ export function toToolName({ name, namespace }: JsonObject): string {
   return space.endsWith('_') || own.startsWith('_') ? `${space}_${own}`.replace(/_{3,}/, '__') : `${space}__${own}`;
 }
 
-/** The arguments, which most calls have as JSON in a string: as they are if they cannot be read. */
+/** Parses the arguments, which most calls have as JSON in a string; returns them unchanged if they cannot be parsed. */
 export function toToolInput(value: JsonValue | undefined): JsonValue {
   if (typeof value !== 'string' || !/^\s*[{[]/.test(value)) return value ?? null;
   return parseJsonText(value) ?? value;
@@ -102,9 +102,9 @@ function toText(value: JsonValue | undefined): string | null {
   return text === null ? null : cutCharacters(text, MAX_IDENTIFIER_LENGTH);
 }
 
-/** What a tool put out, for the model and about the call. */
+/** A tool's output as the model sees it, with facts about the call. */
 export interface ToolOutput {
-  /** A text, or content parts of which some are none. */
+  /** A text, or an array in which not every element need be a content part. */
   content: JsonValue;
   isError: boolean;
   isDenied: boolean;
@@ -112,7 +112,9 @@ export interface ToolOutput {
   subagentId: string | null;
 }
 
-/** Reads an output: a text, parts, `{content, success}`, or in old versions JSON in a text with what the program put out. */
+/**
+ * Reads an output: a text, parts, `{content, success}`, or, in old versions, JSON text that wraps the program's output.
+ */
 export function readToolOutput(value: JsonValue | undefined): ToolOutput {
   const parsed = toToolInput(value);
   const object = isJsonObject(parsed) ? parsed : undefined;

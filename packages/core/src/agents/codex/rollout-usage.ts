@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '../../rows.ts';
 import { MAX_TOKENS_PER_FIELD, type Usage } from '../../usage/usage.ts';
 import { newUsage } from '../new-records.ts';
 
-/** Responses of one turn that are told apart; longer turns forget their first ones. */
+/** Responses of one turn that are told apart; in longer turns the first ones are forgotten. */
 const MAX_RESPONSES_PER_TURN = 10_000;
 
 /** Tokens as Codex counts them: `input` contains `cached` and `cacheWrite`, `output` contains `reasoning`. */
@@ -16,30 +16,30 @@ interface CodexTokens {
   reasoning: number;
 }
 
-/** What is known of the responses with the same tokens in a turn, nearly always one. */
+/** What is known about the responses of a turn that have the same tokens; nearly always a single one. */
 interface SameTokens {
-  /** Ids of those that have a `token_usage_record`. */
+  /** Ids of those with a `token_usage_record`. */
   recordIds: string[];
-  /** The thread's totals after those that have a `token_count`. */
+  /** The thread's total after each of those with a `token_count`. */
   totals: string[];
 }
 
 export interface UsageState {
-  /** The thread's total up to the last `token_count`; null before the first. */
+  /** The thread's total as of the last `token_count`; null before the first. */
   total: CodexTokens | null;
-  /** Whether nothing has come since that may have reset the total. */
+  /** Whether nothing since then may have reset the total. */
   isContinuous: boolean;
   hasRecords: boolean;
-  /** Tokens that the context held at the last response. */
+  /** Tokens in the context at the last response. */
   contextTokens: number | undefined;
-  /** The turn that `responses` is of. */
+  /** The turn that `responses` belongs to. */
   turnId: string | null;
   responses: Map<string, SameTokens>;
-  /** The last record if no `token_count` has told of the same response yet. */
+  /** The last record, until a `token_count` reports the same response. */
   openRecord: string | null;
-  /** Hash of the thread's history: what its responses are called if turns have no ids. */
+  /** Hash of the thread's history, used to name its responses if turns have no ids. */
   chain: string;
-  /** Whether `chain` holds more than the thread's id. */
+  /** Whether `chain` covers more than the thread's id. */
   hasHistory: boolean;
 }
 
@@ -59,31 +59,34 @@ export function createUsageState(): UsageState {
 
 /** What a line says about a response. */
 export interface CodexResponse {
-  /** The same in every copy of the thread's history, and no other response's. */
+  /** The same in every copy of the thread's history; different for every other response. */
   name: string;
-  /** OpenAI's id, if the line has it. */
+  /** OpenAI's id, if the line has one. */
   providerId: string | null;
   usage: Usage;
-  /** It was not counted when it ended, but is in the total of the next count. */
+  /** It was not counted when it ended, only included in the total of the next count. */
   isBelated: boolean;
 }
 
 type OnInvalid = (field: string) => void;
 
-/** Takes a piece of the thread's history into the name of the responses that follow. */
+/** Mixes a piece of the thread's history into the names of the responses after it. */
 export function observeHistory(state: UsageState, text: string): void {
   state.chain = createHash('sha256').update(state.chain).update('\n').update(text).digest('hex').slice(0, 32);
   state.hasHistory = true;
 }
 
-/** The thread whose history it is: the last one named before the history begins, as forks name themselves first. */
+/**
+ * Sets the thread that the history belongs to: the last one named before the history begins, because forks name
+ * themselves first.
+ */
 export function observeRoot(state: UsageState, threadId: string): void {
   if (!state.hasHistory) state.chain = createHash('sha256').update(threadId).digest('hex').slice(0, 32);
 }
 
 /**
- * The responses that a `token_count` reports: none if it repeats what was said, two if the thread's total has grown by
- * more than the last one, which was then interrupted before it was counted.
+ * The responses that a `token_count` reports: none if it repeats an earlier one; two if the thread's total grew by more
+ * than the last response, because another was interrupted before it was counted.
  */
 export function readTokenCount(
   state: UsageState,
@@ -124,7 +127,10 @@ export function readTokenCount(
   return responses;
 }
 
-/** The response that a `token_usage_record` reports, as a line or within `compacted`; undefined if it has no usage. */
+/**
+ * The response in a `token_usage_record`, whether a line of its own or inside `compacted`; undefined if it has no
+ * usage.
+ */
 export function readUsageRecord(
   state: UsageState,
   record: JsonObject,
@@ -147,7 +153,7 @@ export function readUsageRecord(
   return { name, providerId, usage: toUsage(tokens), isBelated: false };
 }
 
-/** Undefined if a record has told of the response already. */
+/** Undefined if a record has reported the response already. */
 function nameCount(
   state: UsageState,
   turnId: string | null,
@@ -159,7 +165,7 @@ function nameCount(
     return `codex:${state.chain}`;
   }
   const { totals, recordIds } = findSame(state, turnId, tokens);
-  // Without a total, a count that says the same is a repetition.
+  // Without a total, an identical count is a repetition.
   const totalText = total === undefined ? '' : toText(total);
   let index = totals.indexOf(totalText);
   if (index === -1) index = totals.push(totalText) - 1;
@@ -180,12 +186,14 @@ function findSame(state: UsageState, turnId: string, tokens: CodexTokens): SameT
   return same;
 }
 
-/** E.g. `019ed50c-a0fa-7fc3-960f-b274cd3ba498/24098.2432.389.266`: ids of turns are unique, and tokens grow within one. */
+/**
+ * E.g. `019ed50c-a0fa-7fc3-960f-b274cd3ba498/24098.2432.389.266`: turn ids are unique, and tokens grow within a turn.
+ */
 function toName(turnId: string, tokens: CodexTokens, index: number): string {
   return `${turnId}/${toText(tokens)}${index === 0 ? '' : `#${index}`}`;
 }
 
-/** Without the cache writes, which only records name in some versions. */
+/** Leaves out cache writes, which some versions state only in records. */
 function toText({ input, cached, output, reasoning }: CodexTokens): string {
   return `${input}.${cached}.${output}.${reasoning}`;
 }

@@ -1,13 +1,13 @@
 import { readObject } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 
-/** What lines say about those that follow. */
+/** What lines say about the lines after them. */
 export interface TurnContext {
   model: string | null;
   version: string | null;
   gitBranch: string | null;
   serviceTier: string | null;
-  /** In the metadata of the messages. */
+  /** Stored in the messages' metadata. */
   effort: string | null;
   approvalPolicy: string | null;
   sandbox: string | null;
@@ -27,7 +27,7 @@ export function createTurnContext(): TurnContext {
   };
 }
 
-/** Takes in the settings of a turn; gives the approval policy if it is another one than before. */
+/** Takes in a turn's settings; returns the approval policy if it changed. */
 export function observeSettings(
   turn: TurnContext,
   settings: JsonObject,

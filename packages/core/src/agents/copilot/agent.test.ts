@@ -73,7 +73,10 @@ const SECOND_RUN = [
 ];
 const ALL = [...FIRST_RUN, SHUTDOWN, ...SECOND_RUN];
 
-/** By the description alone: the totals of each run's end are everything, and input includes the caches. */
+/**
+ * From the format's description alone: the totals at the end of each run cover everything, and input includes the
+ * caches.
+ */
 function countIndependently(lines: readonly { type: string; data: object }[]) {
   const total = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   for (const { type, data } of lines) {

@@ -40,7 +40,7 @@ export const COPILOT_TOOLS: ToolVocabulary = {
 const BOOKKEEPING =
   /^(?:hook\.|permission\.|assistant\.(?:turn_|usage|intent|reasoning_delta|message_delta|streaming_delta|message_start|idle)|tool\.(?:execution_start|execution_progress|execution_partial_result|user_requested)|session\.(?:info|warning|idle|mode_changed|permissions_changed|auto_mode_resolved|usage_|snapshot|plan_changed|workspace_file_changed|context_changed|handoff|remote_steerable_changed|task_complete|binary_asset|background|tools_updated|skills_loaded|custom_agents_updated|mcp_|schedule_|extensions_)|subagent\.|skill\.|system\.notification|abort$|external_tool\.|command\.|elicitation\.|user_input\.|exit_plan_mode\.|sampling\.|mcp\.)/;
 
-/** Tokens by class, of a model. */
+/** Tokens of one model, by class. */
 interface Counts {
   input: number;
   output: number;
@@ -54,11 +54,13 @@ interface CopilotReaderState {
   model: string | null;
   branch: string | null;
   version: string | null;
-  /** Output of messages since the program began, by model: the total at its end includes it. */
+  /** Messages' output tokens since the program started, by model: its total at the end includes them. */
   messageOutput: Map<string, number>;
-  /** What the program's earlier totals, since it began, have counted by model. */
+  /** Tokens by model that the program's earlier totals have counted, since it started. */
   reported: Map<string, Counts>;
-  /** Messages since the program began of which no total at its end has told the input, and those of runs that never ended. */
+  /**
+   * Messages since the program started whose input is in no total yet, and those of runs that ended without a total.
+   */
   outputOnly: { thisRun: number; earlierRuns: number };
   /** Sum over all runs of the program, for the session's own total. */
   total: Counts;
@@ -75,13 +77,13 @@ function createState(): CopilotReaderState {
   };
 }
 
-/** The context has `owner/name`, and newer versions its host. */
+/** The context has `owner/name`; newer versions add the host. */
 const toAddress = (repository: string | null, host: string | null): string | null =>
   repository === null || host === null || repository.includes(':') ? repository : `https://${host}/${repository}`;
 
 /**
- * Reads `events.jsonl` of a session of Copilot CLI. Messages have their output tokens alone; input and cache come with
- * `session.shutdown`, as a total by model of the program's run: what messages have counted already is taken off.
+ * Reads `events.jsonl` of a session of Copilot CLI. Messages state only their output tokens. Input and cache come with
+ * `session.shutdown`, as totals by model for the whole run, from which the messages' counts are subtracted.
  */
 export function createCopilotReader(context: ReaderContext, state = createState()): Reader {
   const kit = createReaderKit(context, COPILOT_TOOLS);
@@ -122,7 +124,7 @@ export function createCopilotReader(context: ReaderContext, state = createState(
       responseId: kit.toId(data.apiCallId) ?? kit.toId(data.messageId),
       gitBranch: state.branch,
       agentVersion: state.version,
-      // The input is in the total at the end.
+      // Its input is in the total at the end.
       metadata: usage === undefined ? {} : { usage_is_output_only: true },
     });
     if (usage === undefined) return [message];
@@ -152,7 +154,7 @@ export function createCopilotReader(context: ReaderContext, state = createState(
     return [newMessage('user', { ...base, metadata: { isMeta: true }, blocks: kit.toBlocks(data.content) })];
   };
 
-  /** `session.shutdown`: see createCopilotReader. Input includes what was read from the cache and written to it. */
+  /** `session.shutdown`: see createCopilotReader. Input includes cache reads and cache writes. */
   const readShutdown = (data: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const models = toModelCounts(data);
     const records = models.flatMap(([model, now]): TranscriptRecord[] => {
@@ -179,7 +181,7 @@ export function createCopilotReader(context: ReaderContext, state = createState(
     if (models.length === 0) return records;
     state.outputOnly.thisRun = 0;
     const { input, output, cacheRead, cacheWrite } = state.total;
-    // Premium requests and AI units are no dollars.
+    // Premium requests and AI units are not dollars.
     const tokens = { tokens_in: Math.max(0, input - cacheRead - cacheWrite), tokens_out: output };
     const caches = { cache_read: cacheRead, cache_write: cacheWrite };
     return [
@@ -198,7 +200,7 @@ export function createCopilotReader(context: ReaderContext, state = createState(
     const details = readObject(data.tokenDetails);
     const model = kit.toId(data.currentModel) ?? state.model;
     if (counted.length > 0 || details === undefined || model === null) return counted;
-    // Without figures by model: classes that do not overlap.
+    // Totals without a breakdown by model; their classes do not overlap.
     const read = (name: string): number => kit.toCount(readObject(details[name]), 'tokenCount', 1e12);
     const caches = { cacheRead: read('cache_read'), cacheWrite: read('cache_write') };
     const input = read('input') + caches.cacheRead + caches.cacheWrite;
@@ -222,7 +224,7 @@ export function createCopilotReader(context: ReaderContext, state = createState(
       case 'assistant.message':
         return readAssistant(data, base);
       case 'assistant.reasoning':
-        // The message that follows has it as well.
+        // The message that follows repeats it.
         return [];
       case 'tool.execution_complete':
         return readResult(data, base);

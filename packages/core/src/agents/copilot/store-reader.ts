@@ -9,15 +9,18 @@ import { COPILOT_TOOLS, createCopilotReader } from './reader.ts';
 
 interface CopilotStoreState {
   sessionId: string | null;
-  /** When the store's first row of usage was written: from then on it has every request, and events' own counts are left out. */
+  /**
+   * When the store's first usage row was written: from then on it has every request, and the events' own counts are
+   * ignored.
+   */
   storeSinceMs: number | undefined;
   /** State of the reader of events. */
   events: unknown;
 }
 
 /**
- * Reads sessions of Copilot CLI as `packages/collect` writes them: lines of `events.jsonl`, and among them rows of
- * `session-store.db`, which has the tokens of each request by class; or these rows alone, if the events are gone.
+ * Reads sessions of Copilot CLI as `packages/collect` writes them: lines of `events.jsonl` merged with rows of
+ * `session-store.db`, which has the tokens of each request by class; or only the rows, if the events are gone.
  */
 export function createCopilotStoreReader(
   context: ReaderContext,
@@ -35,7 +38,7 @@ export function createCopilotStoreReader(
     return [session ?? [], title.map((text) => ({ kind: 'session', title: text }) as const)].flat();
   };
 
-  /** `input_tokens` includes what was read from the cache and written to it, `output_tokens` the reasoning. */
+  /** `input_tokens` includes cache reads and writes, `output_tokens` includes reasoning. */
   const readUsage = ({ rowid, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] => {
     const count = (name: string): number => kit.toCount(row, `${name}_tokens`);
     const cacheReadTokens = count('cache_read');
@@ -55,7 +58,7 @@ export function createCopilotStoreReader(
     return [{ ...newUsageRecord({ responseId, usage }), ...about }];
   };
 
-  /** A prompt and the final answer to it: all that the store has of what was said. */
+  /** A prompt and the final answer to it: the store has nothing else of the conversation. */
   const readTurn = ({ rowid, row }: CanonicalRow, timestampMs: number | undefined): TranscriptRecord[] => {
     const uuid = `${state.sessionId ?? ''}/turn/${rowid ?? ''}`;
     const prompt = readText(row.user_message);
@@ -74,7 +77,7 @@ export function createCopilotStoreReader(
     return row.table === 'assistant_usage_events' ? readUsage(row, timestampMs) : undefined;
   };
 
-  /** Without the counts that the store has better. */
+  /** Removes the counts that the store has in more detail. */
   const toWithoutUsage = (record: TranscriptRecord): TranscriptRecord[] => {
     if (record.kind === 'usage') return [];
     if (record.kind === 'session') {

@@ -3,7 +3,7 @@ import { toCanonicalFormat } from '../canonical-lines.ts';
 import { createCrushReader } from './reader.ts';
 
 /**
- * Crush: an SQLite store in each project, all of which one file lists. It keeps no tokens of responses.
+ * Crush: an SQLite store in each project; one file lists them all. It does not record the tokens of responses.
  * https://github.com/charmbracelet/crush internal/db/migrations, internal/projects
  */
 export const crush: Agent = {
@@ -22,7 +22,7 @@ export const crush: Agent = {
   database: {
     sessions: {
       ...{ table: 'sessions', id: 'id', parent: 'parent_session_id', changed: 'updated_at' },
-      // The counts of tokens are those of the last request.
+      // Its token counts cover only the last request.
       without: ['updated_at', 'message_count', 'prompt_tokens', 'completion_tokens', 'todos'],
     },
     rows: [{ table: 'messages', owner: 'session_id', order: ['created_at'], changed: 'updated_at' }],

@@ -16,7 +16,7 @@ const TOOLS: ToolVocabulary = {
   plan: ['todos'],
 };
 
-/** Reads sessions of Crush's store, as `packages/collect` writes them. It has no usage: the session's cost is all that there is. */
+/** Reads sessions of Crush's store, as `packages/collect` writes them. It has no usage, only the session's cost. */
 export function createCrushReader(context: ReaderContext, state: Record<string, never> = {}): Reader {
   const kit = createReaderKit(context, TOOLS);
 
@@ -92,7 +92,7 @@ export function createCrushReader(context: ReaderContext, state: Record<string, 
       const row = readCanonicalRow(line);
       const type = row?.table ?? 'unknown';
       const time = row?.row.created_at;
-      // Seconds, whatever the comments of its schema say.
+      // Seconds, despite what the comments in its schema say.
       const timestampMs = kit.toTimeMs(typeof time === 'number' && time < 1e11 ? time * 1000 : time);
       const records = row && readRow(row, timestampMs);
       return { type, timestampMs, records: records ?? [{ kind: 'unknown', type, name: type }] };

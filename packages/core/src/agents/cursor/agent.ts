@@ -10,8 +10,8 @@ import { createCursorStoreReader } from './store-reader.ts';
 const ROLES = new Set<unknown>(['user', 'assistant', 'system']);
 
 /**
- * Cursor: the store of each session of its CLI, transcripts of its agent below `~/.cursor/projects/<project>/agent-transcripts`, and
- * the output of `cursor-agent --output-format stream-json`.
+ * Cursor: the CLI's store of each session, agent transcripts below `~/.cursor/projects/<project>/agent-transcripts`,
+ * and the output of `cursor-agent --output-format stream-json`.
  */
 export const cursor: Agent = {
   id: 'cursor',
@@ -43,7 +43,7 @@ export const cursor: Agent = {
     {
       id: 'cursor-stream-json',
       kind: 'stream',
-      // Claude Code's first line names its tools as well.
+      // Claude Code's first line also names its tools.
       detect: (line) =>
         typeof line.session_id === 'string' && line.type === 'system' && line.subtype === 'init' && !('tools' in line)
           ? 0.55
@@ -58,7 +58,7 @@ export const cursor: Agent = {
   readPath: readCursorPath,
 };
 
-/** `agent-transcripts/<id>/<id>.jsonl`, sub-agents in `agent-transcripts/<id>/subagents/<sub-agent's id>.jsonl`. */
+/** `agent-transcripts/<id>/<id>.jsonl`; sub-agents: `agent-transcripts/<id>/subagents/<sub-agent's id>.jsonl`. */
 function readCursorPath(path: string): PathIdentity {
   const parts = toPathParts(path);
   const stem = toStem(path);

@@ -37,13 +37,13 @@ export const TOOLS: ToolVocabulary = {
   question: ['askquestion', 'ask_question'],
 };
 
-/** Thoughts come in pieces; longer ones are cut. */
+/** Thinking comes in pieces; anything longer is cut. */
 const MAX_THOUGHT_CHARACTERS = 256 * 1024;
 const QUERY = /<user_query>\n?([\s\S]*?)\n?<\/user_query>/;
 
 /**
- * Reads transcripts of Cursor's agent: roles and content. They have no ids, no times, no model and no usage, so nothing of
- * what they cost is known.
+ * Reads transcripts of Cursor's agent: roles and content. They have no ids, times, models or usage, so their cost is
+ * unknown.
  */
 export function createCursorReader(context: ReaderContext): Reader {
   const kit = createReaderKit(context, TOOLS);
@@ -77,7 +77,7 @@ interface CursorStreamState {
   runCount: number;
 }
 
-/** Reads what `cursor-agent --output-format stream-json` prints. Newer versions say at the end what the run used. */
+/** Reads the output of `cursor-agent --output-format stream-json`. Newer versions report the run's usage at the end. */
 export function createCursorStreamReader(
   context: ReaderContext,
   state: CursorStreamState = { sessionId: null, model: null, thought: '', runCount: 0 },
@@ -173,7 +173,7 @@ export function createCursorStreamReader(
   };
 }
 
-/** What a person typed stands in `<user_query>`, behind what Cursor adds. */
+/** What a person typed is inside `<user_query>`, after context that Cursor adds. */
 export function readUser(
   content: JsonValue | undefined,
   known: { timestampMs?: number | undefined; uuid?: string | null },
@@ -190,7 +190,7 @@ export function readUser(
   });
 }
 
-/** Content, with calls of tools and their results in any of Cursor's spellings. */
+/** Content blocks, including tool calls and results in any of Cursor's spellings. */
 export function toBlocks(
   content: JsonValue | undefined,
   kit: ReaderKit,

@@ -10,11 +10,14 @@ import { readWorkspace } from './store.ts';
 
 interface CursorStoreState {
   rootId: string | null;
-  /** Behind the state: what follows is no longer in the conversation, or a sub-agent's. */
+  /** Past the latest state: what follows is no longer in the conversation, or belongs to a sub-agent. */
   isPastRoot: boolean;
 }
 
-/** Reads sessions of the CLI's store, as `packages/collect` writes them. They have no usage and no times but their beginning. */
+/**
+ * Reads sessions of the CLI's store, as `packages/collect` writes them. They have no usage, and no times except the
+ * session's start.
+ */
 export function createCursorStoreReader(
   context: ReaderContext,
   state: CursorStoreState = { rootId: null, isPastRoot: false },
@@ -25,7 +28,7 @@ export function createCursorStoreReader(
     state.rootId = kit.toId(facts.latestRootBlobId);
     const title = readText(facts.name);
     const session = toSessionRecord({ sessionId: kit.toId(facts.agentId) });
-    // What a session is called until it has a name.
+    // The placeholder title of a session without a name.
     const isNamed = title !== null && title !== '' && title !== 'New Agent';
     return [session ?? [], isNamed ? toCutTitle('generated', title) : []].flat();
   };
@@ -56,7 +59,9 @@ export function createCursorStoreReader(
   };
 }
 
-/** A message as Cursor gives it to the model, in the shape of Vercel's AI SDK; undefined if it is of no known role. */
+/**
+ * Reads a message as Cursor sends it to the model, in the shape of Vercel's AI SDK; undefined if its role is unknown.
+ */
 function readMessage(message: JsonObject, kit: ReaderKit): TranscriptRecord[] | undefined {
   const { role, content } = message;
   const options = readCursorOptions(message);
@@ -65,9 +70,9 @@ function readMessage(message: JsonObject, kit: ReaderKit): TranscriptRecord[] | 
       const event = { kind: 'compaction', name: null, details: {} } as const;
       return [kit.toEvent(event, null, undefined), newMessage('summary', { blocks: kit.toBlocks(content) })];
     }
-    // What surrounds the session stands in a message of its own, in tags.
+    // Context about the session is in a message of its own, in tags.
     if (isContext(content)) return [newMessage('user', { blocks: kit.toBlocks(content) })];
-    // A blob's id is that of any equal text; the request's is the prompt's own, and the same in copies.
+    // Equal texts share a blob id. The request's id is unique to the prompt, and the same in copies.
     return readUser(content, { uuid: kit.toId(options?.requestId) }, kit);
   }
   if (role === 'assistant') {
@@ -107,7 +112,7 @@ function findModel(content: JsonValue | undefined): JsonValue | undefined {
 const readCursorOptions = (value: JsonObject | undefined): JsonObject | undefined =>
   readObject(readObject(value?.providerOptions)?.cursor);
 
-/** Thinking in the shape of the Anthropic API; the rest is known as it is. */
+/** Converts thinking to the shape of the Anthropic API; other elements already have it. */
 function toApiElement(element: JsonValue): JsonValue {
   const part = readObject(element);
   if (part?.type === 'reasoning') {

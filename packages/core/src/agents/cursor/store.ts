@@ -3,15 +3,15 @@ import type { JsonObject } from '../../rows.ts';
 import type { SessionBlobs } from '../agent.ts';
 import { parseJsonText } from '../reader-kit.ts';
 
-/** Fields of a state, in the wire format of Protocol Buffers (https://protobuf.dev/programming-guides/encoding). */
+/** Fields of a state in the Protocol Buffers wire format (https://protobuf.dev/programming-guides/encoding). */
 const MESSAGE_IDS = 1;
 const WORKSPACES = 9;
 const ID_BYTES = 32;
 
 /**
- * `~/.cursor/chats/<hash of the folder>/<session>/store.db` of Cursor's CLI. A blob's id is the SHA-256 of its bytes: each message is a
- * blob of JSON, each state of the session one that lists messages, and the one row of `meta`, JSON in hexadecimal digits, names the
- * latest state.
+ * `~/.cursor/chats/<hash of the folder>/<session>/store.db` of Cursor's CLI. A blob's id is the SHA-256 of its bytes.
+ * Each message is a JSON blob, each state of the session is a blob that lists messages, and the one row of `meta`,
+ * hex-encoded JSON, names the latest state.
  */
 export const cursorBlobs: SessionBlobs = {
   facts: { table: 'meta', value: 'value' },
@@ -19,7 +19,7 @@ export const cursorBlobs: SessionBlobs = {
   readFacts(value) {
     const read = parseJsonText(Buffer.from(value, 'hex').toString());
     if (!isJsonObject(read)) return { facts: {} };
-    // With it the service keeps blobs.
+    // Cursor's service encrypts blobs with it: a secret.
     const { blobEncryptionKey: _, ...facts } = read as JsonObject;
     const sessionId = readText(facts.agentId) || undefined;
     return { sessionId, rootId: readText(facts.latestRootBlobId) ?? undefined, facts };
@@ -30,20 +30,20 @@ export const cursorBlobs: SessionBlobs = {
       .map((id) => Buffer.from(id).toString('hex')),
 };
 
-/** The folder that the session works in; undefined if the state does not say it. */
+/** The session's working directory; undefined if the state does not name it. */
 export function readWorkspace(root: Uint8Array): string | undefined {
   const [first] = readByteFields(root, WORKSPACES).map((bytes) => Buffer.from(bytes).toString());
   const path = /^file:\/\/(\/.*)$/s.exec(first ?? '')?.[1];
   if (path === undefined) return undefined;
   try {
-    // `file:///c%3A/app` of Windows.
+    // `file:///c%3A/app` on Windows.
     return decodeURIComponent(path).replace(/^\/(?=[A-Za-z]:)/, '');
   } catch {
     return undefined;
   }
 }
 
-/** The values of a field of bytes, at the top level; those before the first byte that makes no sense. */
+/** The values of a bytes field at the top level, up to the first byte that cannot be decoded. */
 function readByteFields(message: Uint8Array, field: number): Uint8Array[] {
   const found: Uint8Array[] = [];
   let position = 0;

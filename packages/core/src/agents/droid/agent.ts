@@ -4,10 +4,13 @@ import { toSubagentSessionId } from '../subagent-session-id.ts';
 import { toFileIdentity, toStem } from '../transcript-path.ts';
 import { createDroidReader, createDroidSettingsReader, createDroidStreamReader } from './reader.ts';
 
-/** The totals of a session are kept as a sub-agent's session of this name, so that they stand beside its messages. */
+/** A session's totals are stored as a sub-agent session with this id, so that they appear beside its messages. */
 const TOTALS = 'settings';
 
-/** Droid (Factory): session files below `~/.factory/sessions` with totals beside them, and the output of `droid exec`. */
+/**
+ * Droid (Factory): session files below `~/.factory/sessions`, each with a file of totals beside it, and the output of
+ * `droid exec`.
+ */
 export const droid: Agent = {
   id: 'droid',
   label: 'Droid',

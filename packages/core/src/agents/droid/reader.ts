@@ -31,7 +31,7 @@ const BOOKKEEPING = new Set(['todo_state', 'session_end', 'mode_change', 'model_
 /** Texts that Droid writes in the user's name. */
 const REMINDER = /<system-(?:reminder|notification)>[\s\S]*?<\/system-(?:reminder|notification)>\s*/g;
 
-/** Reads session files of Droid: the messages have the Anthropic API's blocks and no usage. */
+/** Reads Droid's session files: their messages have the Anthropic API's blocks and no usage. */
 export function createDroidReader(context: ReaderContext, state = { model: null as string | null }): Reader {
   const kit = createReaderKit(context, TOOLS);
 
@@ -85,8 +85,8 @@ interface DroidSettingsState {
 }
 
 /**
- * Reads `<id>.settings.json`, which lies beside a session and has its totals: one response for the whole session, of which a
- * later version has larger counts. Entries come in any order, and the total is told as soon as it is there.
+ * Reads `<id>.settings.json`, the session's totals: one response for the whole session, with larger counts in later
+ * versions. Entries come in any order, and the total is reported as soon as it is known.
  */
 export function createDroidSettingsReader(
   context: ReaderContext,
@@ -118,7 +118,7 @@ export function createDroidSettingsReader(
       state.model = kit.toId(line.model) ?? state.model;
       state.timestampMs = kit.toTimeMs(line.providerLockTimestamp) ?? state.timestampMs;
       state.tokens = readObject(line.tokenUsage) ?? state.tokens;
-      // Model and time may stand behind the counts: what is told again adds what was not known.
+      // The model and time may follow the counts: reporting again adds what was missing.
       const isTelling = type === 'tokenUsage' || type === 'model' || type === 'providerLockTimestamp';
       const records = isTelling ? toTotal() : [];
       return { type: readType(type) ?? 'member', timestampMs: state.timestampMs, records };
@@ -126,7 +126,7 @@ export function createDroidSettingsReader(
   };
 }
 
-/** Reads what `droid exec --output-format stream-json` prints. Its usage is that of the run, at its end. */
+/** Reads the output of `droid exec --output-format stream-json`. It states the run's usage at the end. */
 export function createDroidStreamReader(
   context: ReaderContext,
   state = { sessionId: null as string | null, model: null as string | null, runCount: 0 },
@@ -182,7 +182,7 @@ export function createDroidStreamReader(
         return [kit.toToolResultMessage({ id: line.toolCallId ?? line.id, content, isError }, base)];
       }
       case 'completion':
-        // The final text is that of the last message.
+        // The final text repeats the last message.
         return readCompletion(line, base);
       case 'error':
         return [kit.toEvent({ kind: 'api_error', name: kit.toId(line.source), details: {} }, null, base.timestampMs)];

@@ -40,12 +40,12 @@ const MESSAGES = [
   { id: id(4), timestamp: at(6), type: 'error', content: '[API Error: overloaded]' },
   gemini(5, 7, 'It is in the reeds', tokens(1200, 40, 0, 0, 5)),
 ];
-/** By the description of `tokens` alone. */
+/** From the description of `tokens` alone. */
 const EXPECTED = { responses: 2, input: 1000 - 600 + 1200 + 5, output: 20 + 30 + 40, cacheRead: 600, cacheWrite: 0 };
 
 describe('Gemini CLI', () => {
   it('reads a session file, whether a document or lines', async () => {
-    // A message is written again as a whole when tokens, then calls, then results are known.
+    // A message is rewritten as a whole when tokens, then calls, then results become known.
     const lines = [
       header,
       MESSAGES[0],

@@ -16,11 +16,11 @@ function identify(line: JsonObject, found: ContentIdentity): void {
   found.hasMessage ||= isJsonObject(line.messages) || MESSAGE_TYPES.has(line.type);
 }
 
-/** The stream has the usage of a run as a whole: nothing tells it from that of the session's messages. */
+/** The stream states the usage of the whole run, which cannot be told apart from that of the session's messages. */
 const outranks = ['gemini-stream-json'];
 
 /**
- * Gemini CLI: session files below `~/.gemini/tmp/<project>/chats`, documents before version 0.40 and lines since, and the
+ * Gemini CLI: session files below `~/.gemini/tmp/<project>/chats` (documents before version 0.40, lines since), and the
  * output of `gemini --output-format stream-json`.
  */
 export const gemini: Agent = {
@@ -68,7 +68,7 @@ export const gemini: Agent = {
   readPath: readGeminiPath,
 };
 
-/** `chats/session-<time>-<id>.jsonl`; of sub-agents `chats/<parent's id>/<id>.jsonl`. */
+/** `chats/session-<time>-<id>.jsonl`; sub-agents: `chats/<parent's id>/<id>.jsonl`. */
 function readGeminiPath(path: string): PathIdentity {
   const parts = toPathParts(path);
   const parentSessionId = parts.at(-3) === 'chats' ? parts.at(-2) : undefined;

@@ -1,7 +1,7 @@
 import { cutCharacters, readObject, readText } from '../../records/fields.ts';
 import type { JsonObject, JsonValue } from '../../rows.ts';
 
-/** The parts of a message's content, which may be one part alone, or text. */
+/** The parts of a message's content, which may also be a single part or a text. */
 export function toParts(content: JsonValue | undefined): JsonValue[] {
   if (Array.isArray(content)) return content;
   return content === undefined || content === null ? [] : [content];
@@ -14,7 +14,7 @@ export function toText(content: JsonValue | undefined): string {
     .join('');
 }
 
-/** Parts of the Gemini API as blocks of the Anthropic API; of results only that they are some. */
+/** Converts parts of the Gemini API to blocks of the Anthropic API; results become blocks without content. */
 export function toApiBlocks(content: JsonValue | undefined): JsonObject[] {
   return toParts(content).flatMap((part): JsonObject[] => {
     if (typeof part === 'string') return part === '' ? [] : [{ type: 'text', text: part }];

@@ -26,16 +26,19 @@ export const GEMINI_TOOLS: ToolVocabulary = {
   question: ['ask_user', 'ask_user_question'],
 };
 
-/** What the user types to the program, or the program in the user's name; as Gemini CLI itself tells them apart. */
+/**
+ * Not prompts: commands to the program, and text that it writes in the user's name. Matches what Gemini CLI itself
+ * excludes.
+ */
 const NO_PROMPT = /^\s*(?:[/?]|<session_context>|<hook_context>|$)/;
-/** Messages whose earlier lines are remembered; the oldest fall out. Lines come again within a few. */
+/** Messages whose earlier lines are remembered; the oldest are dropped. Messages are rewritten within a few lines. */
 const MAX_REMEMBERED_MESSAGES = 4000;
 
-/** What has been taken from the lines of a message: a message is written again, as a whole, when it grows. */
+/** What has been read from a message's earlier lines: it is rewritten as a whole when it grows. */
 interface KnownMessage {
   textLength: number;
   thoughtCount: number;
-  /** Ids of calls, true if the result is known. */
+  /** Call ids; true once the result is known. */
   calls: Map<string, boolean>;
 }
 
@@ -45,9 +48,9 @@ interface GeminiReaderState {
 }
 
 /**
- * Reads session files of Gemini CLI: the document `{sessionId, projectHash, startTime, messages}` of versions before 0.40,
- * entry by entry, and the lines that came after it: a header, messages, which are written again when they grow,
- * `{"$set":{…}}` and `{"$rewindTo":"…"}`. What was rewound was paid for all the same.
+ * Reads session files of Gemini CLI: the document `{sessionId, projectHash, startTime, messages}` of versions before
+ * 0.40, entry by entry, and the lines of later ones: a header, messages, which are rewritten when they grow,
+ * `{"$set":{…}}` and `{"$rewindTo":"…"}`. Messages that were rewound still count: they were paid for.
  */
 export function createGeminiReader(
   context: ReaderContext,
@@ -120,7 +123,7 @@ export function createGeminiReader(
   const readUser = (message: JsonObject, base: Partial<MessageRecord>, known: KnownMessage): TranscriptRecord[] => {
     const content = message.content ?? message.parts;
     const text = toText(content);
-    // Results stand in the calls of the message before it.
+    // Results are in the calls of the previous message.
     const blocks = toApiBlocks(content).filter(({ type }) => type !== 'tool_result');
     if (known.textLength > 0 || blocks.length === 0) return [];
     known.textLength = Math.max(1, text.length);
@@ -171,7 +174,7 @@ export function createGeminiReader(
       const set = readObject(line.$set);
       const message = readObject(line.messages) ?? ('id' in line && 'type' in line ? line : undefined);
       if (message !== undefined) return { type: readText(message.type) ?? 'message', ...readMessage(message) };
-      // A header may hold the messages of an older file, and a patch all that are left after a compression.
+      // A header may hold the messages of an older file; a patch may hold all that remain after a compression.
       const header = set ?? line;
       const messages = Array.isArray(header.messages) ? header.messages.filter(isJsonObject) : [];
       const records = [...readHeader(header), ...messages.flatMap((each) => readMessage(each).records)];
@@ -183,8 +186,9 @@ export function createGeminiReader(
 }
 
 /**
- * `tokens{input, output, cached, thoughts, tool, total}`: the input includes what was cached, not the prompts of tools; the
- * output does not include thoughts. https://github.com/google-gemini/gemini-cli packages/core/src/services/chatRecordingTypes.ts
+ * `tokens{input, output, cached, thoughts, tool, total}`: input includes cached tokens but not tool prompts; output
+ * does not include thoughts. https://github.com/google-gemini/gemini-cli
+ * packages/core/src/services/chatRecordingTypes.ts
  */
 function toGeminiUsage(tokens: JsonObject, kit: ReaderKit) {
   const count = (field: string): number => kit.toCount(tokens, field, MAX_TOKENS_PER_FIELD / 2);
@@ -199,7 +203,7 @@ function toGeminiUsage(tokens: JsonObject, kit: ReaderKit) {
   });
 }
 
-/** Random UUIDs, the same in every version of a session. */
+/** Message ids are random UUIDs, the same in every version of a session. */
 function toResponseId({ id, timestamp }: JsonObject): string | null {
   const text = readText(id);
   if (text === null || text.length >= 20) return text === null ? null : cutCharacters(text, 200);

@@ -9,11 +9,11 @@ import { GEMINI_TOOLS } from './reader.ts';
 interface GeminiStreamState {
   sessionId: string | null;
   model: string | null;
-  /** Counts runs on the stream: each ends with figures of its own. */
+  /** Number of runs on the stream: each ends with figures of its own. */
   runCount: number;
 }
 
-/** Reads what `gemini --output-format stream-json` prints. Its usage is that of the whole run, by model, at the end. */
+/** Reads the output of `gemini --output-format stream-json`. It states the whole run's usage by model at the end. */
 export function createGeminiStreamReader(
   context: ReaderContext,
   state: GeminiStreamState = { sessionId: null, model: null, runCount: 0 },
@@ -34,7 +34,7 @@ export function createGeminiStreamReader(
   };
 
   /**
-   * `input_tokens` includes what was cached; `output_tokens` lacks thoughts, which `total_tokens` has.
+   * `input_tokens` includes cached tokens; `output_tokens` lacks thoughts, which `total_tokens` includes.
    * https://github.com/google-gemini/gemini-cli packages/core/src/output/types.ts
    */
   const toStreamUsage = (stats: JsonObject) => {

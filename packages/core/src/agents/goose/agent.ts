@@ -4,7 +4,7 @@ import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
 import { createGooseReader, isGooseMessage } from './reader.ts';
 
 /**
- * Goose: its SQLite store, and the files of lines from before it.
+ * Goose: its SQLite store, and the JSONL files of older versions.
  * https://github.com/aaif-goose/goose crates/goose/src/session/session_manager.rs
  */
 export const goose: Agent = {
@@ -48,7 +48,7 @@ export const goose: Agent = {
     {
       id: 'goose-lines',
       kind: 'session',
-      // The first line has the sums.
+      // The first line has the totals.
       isRewritten: true,
       detect(line) {
         const { description, message_count: count } = line;
@@ -64,7 +64,7 @@ export const goose: Agent = {
   readPath: readGoosePath,
 };
 
-/** `sessions/<session>.jsonl`: the lines do not name it, as those of the store beside it do. */
+/** `sessions/<session>.jsonl`: only the path names the session; rows of the newer store name it themselves. */
 function readGoosePath(path: string): PathIdentity {
   const parts = toPathParts(path);
   const isFile = /\.jsonl(\.(gz|zst|br))?$/i.test(path);

@@ -18,20 +18,20 @@ const TOOLS: ToolVocabulary = {
   plan: ['todo__todo_write', 'todo_write', 'todo__todo_read'],
 };
 
-/** Extensions that Goose brings along: their tools are its own. */
+/** Goose's built-in extensions: their tools count as its own. */
 const OWN_EXTENSIONS = new Set(['developer', 'todo', 'skills', 'chatrecall', 'dynamic_task', 'subagent', 'platform']);
 
 interface GooseReaderState {
-  /** The session's model, for rows that name none. */
+  /** The session's model, for rows without one. */
   model: string | null;
-  /** The last key of a response, and how often it came: rows of one second may be equal. */
+  /** The last response key, and how often it occurred: rows within one second may be equal. */
   lastKey: string;
   repeats: number;
 }
 
 /**
- * Reads sessions of Goose's store, as `packages/collect` writes them, and files of lines from before it: what the session's row has,
- * and its messages.
+ * Reads sessions of Goose's store, as `packages/collect` writes them, and the JSONL files of older versions: the
+ * session's row and its messages.
  * https://github.com/block/goose crates/goose/src/session/legacy.rs
  */
 export function createGooseReader(
@@ -50,7 +50,7 @@ export function createGooseReader(
     return [session ?? [], title, readAccumulated(row)].flat();
   };
 
-  /** Before there was a ledger, the session's sums are all that there is. With one they are left out. */
+  /** Versions without a ledger have only the session's totals. If there is a ledger, the totals are ignored. */
   const readAccumulated = (row: JsonObject): TranscriptRecord[] => {
     const usage = toGooseUsage('accumulated_', row);
     if (usage === undefined) return [];
@@ -62,7 +62,7 @@ export function createGooseReader(
     ];
   };
 
-  /** Input includes what was read from the cache and written to it. */
+  /** Input includes cache reads and writes. */
   const toGooseUsage = (prefix: string, row: JsonObject) => {
     const max = prefix === '' ? undefined : MAX_TOKENS_PER_SESSION;
     const count = (name: string): number => kit.toCount(row, `${prefix}${name}`, max);
@@ -163,7 +163,7 @@ export function createGooseReader(
   };
 }
 
-/** Whether this is a line of a file of lines: `{"role":"user","created":1747036800,"content":[…]}`. */
+/** Whether this is a line of an old JSONL file: `{"role":"user","created":1747036800,"content":[…]}`. */
 export function isGooseMessage({ role, created, content }: JsonObject): boolean {
   return (role === 'user' || role === 'assistant') && typeof created === 'number' && Array.isArray(content);
 }

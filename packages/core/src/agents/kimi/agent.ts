@@ -4,7 +4,7 @@ import { toSubagentSessionId } from '../subagent-session-id.ts';
 import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
 import { createKimiReader } from './reader.ts';
 
-/** Kimi CLI and Kimi Code, which came after it: `wire.jsonl` of a session. Its folder names the session; no line does. */
+/** Kimi CLI and its successor Kimi Code: `wire.jsonl` of a session. Only its folder names the session; no line does. */
 export const kimi: Agent = {
   id: 'kimi',
   label: 'Kimi',
@@ -30,7 +30,7 @@ export const kimi: Agent = {
   readPath: readKimiPath,
 };
 
-/** `<session>/wire.jsonl`, and of Kimi Code `session_<session>/agents/<main, or a sub-agent's name>/wire.jsonl`. */
+/** `<session>/wire.jsonl`; for Kimi Code `session_<session>/agents/<main, or a sub-agent's name>/wire.jsonl`. */
 function readKimiPath(path: string): PathIdentity {
   const parts = toPathParts(path);
   const stem = toStem(path);

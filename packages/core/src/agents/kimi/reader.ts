@@ -41,15 +41,15 @@ const BOOKKEEPING =
 
 interface KimiReaderState {
   model: string | null;
-  /** Counts of steps that are counted, and that a `usage.record` is still to repeat; the latest. */
+  /** Counts of recent steps that are already counted and that a `usage.record` will repeat. */
   stepUsages: string[];
 }
 
 const MAX_STEP_USAGES = 16;
 
 /**
- * Reads `wire.jsonl`: records of Kimi Code (`turn.prompt`, `context.append_loop_event`, `usage.record`), and the older
- * ones of Kimi CLI (`{"timestamp":…,"message":{"type":"TurnBegin","payload":{…}}}`).
+ * Reads `wire.jsonl`: records of Kimi Code (`turn.prompt`, `context.append_loop_event`, `usage.record`), and those of
+ * the older Kimi CLI (`{"timestamp":…,"message":{"type":"TurnBegin","payload":{…}}}`).
  */
 export function createKimiReader(
   context: ReaderContext,
@@ -106,7 +106,7 @@ export function createKimiReader(
     }
   };
 
-  /** Says again what a step used, and alone what was asked of the model beside the loop. */
+  /** Repeats a step's usage, except for requests outside the loop, which are only recorded here. */
   const readUsageRecord = (line: JsonObject, base: Partial<MessageRecord>): TranscriptRecord[] => {
     const tokens = readObject(line.usage);
     const usage = tokens && toKimiUsage((name) => kit.toCount(tokens, name));

@@ -38,19 +38,22 @@ const database: SessionDatabase = {
   ],
 };
 
-/** A stream lacks what its responses are called in the store. */
+/** A stream lacks the ids that name its responses in the store. */
 const outranks = ['opencode-json'];
 
 const isSessionId = (value: JsonObject[string] | undefined): value is string =>
   typeof value === 'string' && value.startsWith('ses_');
 
-/** opencode: its SQLite store, what `opencode export` prints, its older folder of JSON files, and the output of `opencode run --format json`. */
+/**
+ * opencode: its SQLite store, the output of `opencode export`, the JSON files of older versions, and the output of
+ * `opencode run --format json`.
+ */
 export const opencode: Agent = {
   id: 'opencode',
   label: 'opencode',
   places: [
     { holds: 'database', variable: 'XDG_DATA_HOME', bases: ['.local/share'], files: ['opencode/opencode*.db'] },
-    // Before 1.2, which takes them over into its database and leaves them there.
+    // Used before 1.2, which imports them into its database and leaves them in place.
     {
       holds: 'folder',
       variable: 'XDG_DATA_HOME',
@@ -86,7 +89,7 @@ export const opencode: Agent = {
   ],
 };
 
-/** Kilo CLI, which is built on opencode and keeps its sessions as that does. */
+/** Kilo CLI, which is built on opencode and stores sessions the same way. */
 export const kilo: Agent = {
   id: 'kilo',
   label: 'Kilo CLI',
@@ -94,7 +97,7 @@ export const kilo: Agent = {
   database,
   formats: [
     toCanonicalFormat('kilo', createOpencodeReader, ['kilo-json']),
-    // The same lines as opencode's: only a person can say that they are Kilo's.
+    // The same lines as opencode's: they are Kilo's only if the uploader says so.
     toStreamFormat('kilo-json', 0.7),
   ],
 };

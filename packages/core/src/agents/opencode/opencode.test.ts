@@ -36,7 +36,7 @@ const user = (id: string, second: number, parts: Part[]): Message => ({
   },
   parts,
 });
-/** A message with a step for each usage. Its own usage is that of the last step, its cost the sum of all. */
+/** A message with one step for each usage. Its own usage is the last step's; its cost is the sum of all steps. */
 const assistant = (id: string, second: number, steps: Tokens[], parts: Part[] = [], more = {}): Message => ({
   info: {
     ...{ id, role: 'assistant', providerID: 'anthropic', modelID: 'claude-sonnet-4-5', parentID: 'msg_1' },
@@ -77,7 +77,7 @@ const MESSAGES: Message[] = [
       }),
     ],
   ),
-  // Of an old version, with two steps in one message, of which it keeps the last one's tokens.
+  // From an old version that wrote two steps into one message and kept only the last one's tokens.
   assistant(
     'msg_3',
     5,
@@ -89,7 +89,7 @@ const MESSAGES: Message[] = [
   assistant('msg_6', 8, [], [], { error: { name: 'APIError', data: {} }, finish: undefined }),
 ];
 
-/** Like a row of the store: what is no column of its own is JSON in `data`. */
+/** Like a row of the store: fields without a column of their own are JSON in `data`. */
 const toRow = ({ id, ...data }: Record<string, unknown>, rowid: number, table: string, ids = {}) => ({
   ...{ table, rowid },
   row: { id, session_id: 'ses_heron', ...ids, time_created: START, time_updated: START, data: JSON.stringify(data) },
@@ -108,7 +108,7 @@ const toRows = (messages: readonly Message[]) => [
   })),
 ];
 
-/** By the description of the format alone: every step is a response; reasoning is in the output if the total says so. */
+/** From the format's description alone: every step is a response; the total tells whether output includes reasoning. */
 function countIndependently(messages: readonly Message[]): TokenCount {
   const steps = messages.flatMap(({ parts }) => parts.flatMap(({ tokens: used }) => used ?? []));
   const sum = (toCount: (used: Tokens) => number) => steps.reduce((total, used) => total + toCount(used), 0);

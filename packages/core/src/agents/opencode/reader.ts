@@ -30,20 +30,20 @@ const PART_TYPES = new Set([
   ...['retry', 'compaction'],
 ]);
 
-/** A message whose parts are read, perhaps on lines of their own. */
+/** A message whose parts are being read, perhaps from lines of their own. */
 interface OpenMessage {
   id: string | null;
   role: 'user' | 'assistant';
   timestampMs: number | undefined;
   model: string | null;
-  /** Response of the last step of an assistant's message. */
+  /** Response id of the last step of an assistant message. */
   responseId: string | null;
-  /** What keys of its responses begin with. */
+  /** Prefix of the keys of its responses. */
   responsePrefix: string;
 }
 
 export interface OpencodeReaderState {
-  /** The last message. */
+  /** The most recent message. */
   message: OpenMessage | undefined;
   hasTitle: boolean;
 }
@@ -55,8 +55,8 @@ interface MessageSource {
 }
 
 /**
- * Reads sessions of opencode, and of Kilo CLI, which is built on it: rows of its database and files of its older store, as
- * `packages/collect` writes them, and the document that `opencode export` prints.
+ * Reads sessions of opencode, and of Kilo CLI, which is built on it: rows of its database and files of its older store,
+ * as `packages/collect` writes them, and the document that `opencode export` prints.
  */
 export function createOpencodeReader(
   context: ReaderContext,
@@ -71,7 +71,7 @@ export function createOpencodeReader(
       version: kit.toId(info.version),
     });
     const title = readText(info.title);
-    // Until there is one, the title says when the session began.
+    // The placeholder title states when the session began.
     const isPlaceholder = title === null || /^(New|Child) session - \d{4}-/.test(title);
     const titleRecord = isPlaceholder
       ? []
@@ -116,7 +116,7 @@ export function createOpencodeReader(
     return [kit.toEvent(event, toCopyIdentity(message, 'error'), message.timestampMs)];
   };
 
-  /** All parts of a person's message are one message. Those that opencode made up for it are not what the person typed. */
+  /** All parts of a user message form one message. Parts that opencode generated are not what the user typed. */
   const readUserParts = (parts: readonly JsonObject[]): TranscriptRecord[] => {
     const { message } = state;
     if (message === undefined || parts.length === 0) return [];
@@ -162,7 +162,7 @@ export function createOpencodeReader(
       return kit.toToolUseBlocks({ id: toCallId(part, index), name: part.tool, input });
     });
 
-  /** What a part of an assistant's message says beside the blocks that the model wrote. */
+  /** What a part of an assistant message adds to the blocks that the model wrote. */
   const readAssistantPart = (part: JsonObject, isWithMessage: boolean, index = 0): TranscriptRecord[] => {
     const { message } = state;
     if (message === undefined) return [];
@@ -188,7 +188,7 @@ export function createOpencodeReader(
     if (call === undefined || (status !== 'completed' && status !== 'error')) return [];
     const metadata = readObject(call.metadata);
     const exit = metadata?.exit;
-    // A call of a tool that does not exist, or that is malformed, completes with an explanation.
+    // opencode marks a malformed call, or one of an unknown tool, as completed, with an explanation.
     const isError = status === 'error' || part.tool === 'invalid' || (typeof exit === 'number' && exit !== 0);
     const content = status === 'error' ? call.error : call.output;
     const isDenied = status === 'error' && /rejected permission|permission.*(denied|rejected)/i.test(String(content));
@@ -198,7 +198,7 @@ export function createOpencodeReader(
     return [kit.toToolResultMessage(result, { timestampMs })];
   };
 
-  /** A step is an API response. The last one of a message is the message's, whose usage is its usage. */
+  /** A step is an API response. The last step of a message has the message's usage. */
   const toStep = (part: JsonObject, message: OpenMessage): TranscriptRecord[] => {
     const usage = toOpencodeUsage(readObject(part.tokens), kit);
     if (usage === undefined) return [];
@@ -209,7 +209,7 @@ export function createOpencodeReader(
     return [newUsageRecord({ responseId, usage, reportedCostUsd, timestampMs, model, stopReason })];
   };
 
-  /** A part on a line of its own, of a message before it. */
+  /** A part on a line of its own, belonging to an earlier message. */
   const readPart = (part: JsonObject): TranscriptRecord[] | undefined => {
     const messageId = kit.toId(part.messageID);
     if (state.message === undefined || state.message.id !== messageId) return undefined;
@@ -268,7 +268,7 @@ function toObjects(value: JsonValue | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** The message's cost is the sum of its steps; its usage is the last one's. */
+/** A message's cost is the sum of its steps; its usage is the last step's. */
 function isStep({ type }: JsonObject): boolean {
   return type === 'step-finish';
 }
@@ -281,7 +281,9 @@ function toCopyIdentity({ role, timestampMs, id }: OpenMessage, kind: string): s
   return timestampMs === undefined ? id : `${kind}/${role}/${timestampMs}`;
 }
 
-/** Short ids of calls need not be unique within a response; when the call began, and where it stands, is the same in copies. */
+/**
+ * Short call ids need not be unique within a response; the call's start time and position are the same in all copies.
+ */
 function toCallId(part: JsonObject, index: number): JsonValue {
   const id = readText(part.callID);
   if (id !== null && id.length >= 20) return id;

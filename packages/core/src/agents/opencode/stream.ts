@@ -8,7 +8,7 @@ import { createOpencodeReader, type OpencodeReaderState } from './reader.ts';
 
 const PART_EVENTS = new Set<unknown>(['step_start', 'text', 'reasoning', 'tool_use', 'step_finish']);
 
-/** What `run --format json` prints of opencode or an agent that is built on it. */
+/** The output of `run --format json`, for opencode or an agent built on it. */
 export function toStreamFormat(id: string, confidence: number): Format {
   return {
     id,
@@ -24,8 +24,8 @@ export function toStreamFormat(id: string, confidence: number): Format {
 }
 
 /**
- * Reads `{"type":"text","timestamp":1,"sessionID":"ses_1","part":{…}}`: parts of the session's store, without their messages,
- * which have prompts, models and the times that name a response.
+ * Reads `{"type":"text","timestamp":1,"sessionID":"ses_1","part":{…}}`: parts as in the session's store, but without
+ * their messages, which hold the prompts, the models and the times that name a response.
  * https://github.com/anomalyco/opencode packages/opencode/src/cli/cmd/run.ts
  */
 function createOpencodeStreamReader(context: ReaderContext, state?: OpencodeReaderState): Reader {
@@ -73,7 +73,7 @@ function createOpencodeStreamReader(context: ReaderContext, state?: OpencodeRead
   };
 }
 
-/** Parts have no time of their own but results of tools. */
+/** Only tool results have times of their own. */
 function withTime(message: MessageRecord, timeMs: number | undefined): MessageRecord {
   const timestampMs = message.timestampMs ?? timeMs;
   return { ...message, timestampMs, timestamp: timestampMs === undefined ? null : new Date(timestampMs).toISOString() };

@@ -4,9 +4,9 @@ import type { Usage } from '../../usage/usage.ts';
 import { type ReaderKit, toUsageIfAny } from '../reader-kit.ts';
 
 /**
- * `tokens{input, output, reasoning, cache{read, write}, total}`: input is without cache. Reasoning was part of the output until
- * April 2026 and stands beside it since; which of the two holds, the total says, and if there is none, it is a part unless it is
- * the larger one. https://github.com/anomalyco/opencode/pull/21047
+ * `tokens{input, output, reasoning, cache{read, write}, total}`: input excludes the cache. Output included reasoning
+ * until April 2026 and excludes it since. The total tells which; without a total, reasoning counts as included unless
+ * it is larger than the output. https://github.com/anomalyco/opencode/pull/21047
  */
 export function toOpencodeUsage(tokens: JsonObject | undefined, kit: ReaderKit): Usage | undefined {
   if (tokens === undefined) return undefined;
@@ -28,7 +28,7 @@ export function toOpencodeUsage(tokens: JsonObject | undefined, kit: ReaderKit):
   });
 }
 
-/** The same in every copy: a fork gives messages and parts new ids, and keeps times, models and counts. */
+/** The same in every copy: a fork gives messages and parts new ids, but keeps times, models and counts. */
 export function toResponseId(prefix: string, usage: Usage): string {
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = usage;
   return cutCharacters(`${prefix}/${inputTokens}.${outputTokens}.${cacheReadTokens}.${cacheWriteTokens}`, 500);

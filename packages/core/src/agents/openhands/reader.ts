@@ -25,7 +25,7 @@ const TOOLS: ToolVocabulary = {
   skill: ['invoke_skill'],
 };
 
-/** Events that say nothing beyond what others do, or that are of the program alone. */
+/** Events that repeat others or only concern the program itself. */
 const SILENT = new Set([
   ...['SystemPromptEvent', 'ConversationStateUpdateEvent', 'PauseEvent', 'TokenEvent', 'StreamingDeltaEvent'],
   ...['LLMCompletionLogEvent', 'CondensationRequest', 'HookExecutionEvent', 'InterruptEvent'],
@@ -37,8 +37,8 @@ interface OpenHandsReaderState {
 }
 
 /**
- * Reads conversations of OpenHands, as `packages/collect` writes them: `base_state.json` with the usage of all responses, then the
- * events.
+ * Reads conversations of OpenHands, as `packages/collect` writes them: `base_state.json` with the usage of all
+ * responses, then the events.
  * https://github.com/OpenHands/software-agent-sdk openhands-sdk/openhands/sdk/{event,llm/utils/metrics.py}
  */
 export function createOpenHandsReader(
@@ -57,11 +57,11 @@ export function createOpenHandsReader(
     return [session ?? [], usage].flat();
   };
 
-  /** What one of the conversation's models used: each response, or in versions without a list the sum. */
+  /** Usage of one of the conversation's models: each response, or, in versions without a list, the sum. */
   const readMetrics = (name: string, metrics: JsonObject): TranscriptRecord[] => {
     const responses = toObjects(metrics.token_usages);
     const costs = toObjects(metrics.costs);
-    // Free responses have no cost: then nothing tells which cost is whose.
+    // Free responses have no cost entry, so costs cannot be matched with responses.
     const isAligned = costs.length === responses.length;
     if (responses.length === 0) {
       const total = readObject(metrics.accumulated_token_usage);
@@ -86,7 +86,10 @@ export function createOpenHandsReader(
     });
   };
 
-  /** By LiteLLM, prompts include the cache; agents behind the ACP count it apart, which shows where it is larger than the prompt. */
+  /**
+   * With LiteLLM, prompt tokens include the cache. Agents behind the ACP count it separately, which shows if it exceeds
+   * the prompt.
+   */
   const toOpenHandsUsage = (tokens: JsonObject | undefined, max?: number): Usage | undefined => {
     const prompt = kit.toCount(tokens, 'prompt_tokens', max);
     const cacheReadTokens = kit.toCount(tokens, 'cache_read_tokens', max);
@@ -185,7 +188,7 @@ export function createOpenHandsReader(
   };
 }
 
-/** Without LiteLLM's name of the provider, which is no host's: `litellm_proxy/…`, `openhands/…`. */
+/** Strips LiteLLM's provider prefix, which does not name a host: `litellm_proxy/…`, `openhands/…`. */
 function toModelName(model: string | null): string | null {
   return model === null || model === ''
     ? null

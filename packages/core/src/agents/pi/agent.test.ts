@@ -39,7 +39,7 @@ const answer = (
     ...{ usage: used, stopReason: 'stop', ...more },
   });
 
-/** A session with two branches from its first answer, a compaction that was paid for, and a tool that asked a model. */
+/** A session with two branches after its first answer, a compaction with usage, and a tool that called a model. */
 const SESSION = [
   header('0190aaaa-0000-7000-8000-000000000001', 0),
   {
@@ -94,7 +94,7 @@ const SESSION = [
 const PATH =
   '/home/ada/.pi/agent/sessions/--home-ada-app--/2026-05-12T08-00-00-000Z_0190aaaa-0000-7000-8000-000000000001.jsonl';
 
-/** By the description of the format alone: every usage of a message, a compaction or a branch summary is one response. */
+/** From the format's description alone: each usage of a message, a compaction or a branch summary is one response. */
 function countIndependently(lines: readonly object[]): TokenCount {
   const total = { responses: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   for (const line of lines as { usage?: ReturnType<typeof usage>; message?: { usage?: ReturnType<typeof usage> } }[]) {
@@ -130,7 +130,7 @@ describe('Pi', () => {
     ]);
     expect(read.events.map(({ kind }) => kind)).toEqual(['prompt', 'prompt', 'compaction', 'api_error']);
     expect(read.apiResponses.map((row) => row.reported_cost_usd)).toContain(0.002);
-    // Zeros are what Pi writes if the provider gave no figures, or none was paid for.
+    // Pi writes zeros if the provider gave no figures, or if nothing was billed.
     expect(read.messages.at(-1)).toMatchObject({ stop_reason: 'error', tokens_in: null, tokens_out: null });
   });
 
@@ -159,7 +159,7 @@ describe('Pi', () => {
     const read = await readTranscript(toJsonLines(forkOfFork));
     expect(read.metadata.forkedFromSessionId).toBe('0190aaaa-0000-7000-8000-000000000002');
     expect(read.apiResponses.map((row) => row.is_marked_copy)).toEqual([true, true, true, true, false]);
-    // Version 1 had no ids: they are made when a newer Pi opens the file.
+    // Version 1 had no ids: a newer Pi generates them when it opens the file.
     const old = SESSION.slice(1, 8).map(({ id: _id, parentId: _parent, ...line }: Record<string, unknown>) => line);
     expect(await keys([{ type: 'session', id: 'x', timestamp: at(0), cwd: '/' }, ...old])).toEqual(
       await keys([SESSION[0] ?? {}, ...SESSION.slice(1, 8)]),

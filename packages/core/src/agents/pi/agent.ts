@@ -5,7 +5,7 @@ import { toSubagentSessionId } from '../subagent-session-id.ts';
 import { toFileIdentity, toPathParts, toStem } from '../transcript-path.ts';
 import { createPiReader, toPiSessionId } from './reader.ts';
 
-/** `{"type":"session","version":3,"id":"…","timestamp":"…","cwd":"…"}`; the first version had none. */
+/** `{"type":"session","version":3,"id":"…","timestamp":"…","cwd":"…"}`; format version 1 had no `version`. */
 function isHeader({ type, id, timestamp, version, cwd }: JsonObject): boolean {
   const isVersioned = typeof version === 'number' || typeof cwd === 'string';
   return type === 'session' && typeof id === 'string' && typeof timestamp === 'string' && isVersioned;
@@ -41,7 +41,7 @@ export const pi: Agent = {
   formats: [toFormat('pi-session', (line) => (isHeader(line) ? 0.7 : 0))],
 };
 
-/** OpenClaw: files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their place tells them from Pi's. */
+/** OpenClaw: files like Pi's, below `~/.openclaw/agents/<agent>/sessions`. Only their location tells them from Pi's. */
 export const openclaw: Agent = {
   id: 'openclaw',
   label: 'OpenClaw',
@@ -68,7 +68,7 @@ export const omp: Agent = {
         if (line.type === 'title' && typeof line.title === 'string') return 0.6;
         return isHeader(line) && (isBelow(path, '.omp') || 'titleSource' in line) ? 0.9 : 0;
       }),
-      // The title.
+      // The title line.
       isRewritten: true,
     },
   ],

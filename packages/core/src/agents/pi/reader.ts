@@ -43,17 +43,17 @@ const BOOKKEEPING = new Set([
 ]);
 
 interface PiReaderState {
-  /** Of messages that name none. */
+  /** For messages that name no model. */
   model: string | null;
-  /** When the session was forked off: its earlier entries are its parent's. */
+  /** When the session was forked: earlier entries are its parent's. */
   forkedAtMs: number | undefined;
 }
 
 type Entry = Pick<MessageRecord, 'uuid' | 'parentUuid' | 'isSidechain'> & { timestampMs: number | undefined };
 
 /**
- * Reads session files of Pi, and of OpenClaw and OMP, which write the same: a header, then entries that form a tree by
- * `id` and `parentId`. Every branch was paid for, so every branch counts.
+ * Reads session files of Pi, and of OpenClaw and OMP, which use the same format: a header, then entries that form a
+ * tree by `id` and `parentId`. Every branch was paid for, so every branch counts.
  */
 export function createPiReader(
   context: ReaderContext,
@@ -138,7 +138,7 @@ export function createPiReader(
     return records;
   };
 
-  /** What an entry says about an API response that it carries. */
+  /** The response fields of an entry that carries an API response. */
   const toResponse = (
     usage: JsonObject | undefined,
     message: JsonObject,
@@ -156,7 +156,7 @@ export function createPiReader(
     } satisfies Partial<ResponseRecord>;
   };
 
-  /** Usage of a model that a tool or a compaction called, which is no message of the session. */
+  /** Usage of a model that a tool or a compaction called; it belongs to no message of the session. */
   const toNestedUsage = (source: JsonObject, line: JsonObject, name: string, entry: Entry): TranscriptRecord[] => {
     const response = toResponse(readObject(source.usage), source, line, entry, name);
     if (response.usage === undefined) return [];
@@ -223,13 +223,13 @@ export function createPiReader(
   };
 }
 
-/** Of `2026-05-12T01-02-27-657Z_019e19b4-….jsonl`, or of an id alone. */
+/** From `2026-05-12T01-02-27-657Z_019e19b4-….jsonl`, or from the id alone. */
 export function toPiSessionId(path: string): string {
   return toStem(path).replace(/^\d{4}-\d{2}-\d{2}T[\d-]+Z_/, '');
 }
 
 /**
- * `usage{input, output, cacheRead, cacheWrite}`: the classes do not overlap, reasoning is part of the output.
+ * `usage{input, output, cacheRead, cacheWrite}`: the classes do not overlap; output includes reasoning.
  * https://github.com/earendil-works/pi packages/ai/src/types.ts
  */
 function toPiUsage(usage: JsonObject, kit: ReaderKit) {
@@ -247,8 +247,8 @@ function toPiUsage(usage: JsonObject, kit: ReaderKit) {
 }
 
 /**
- * The same in every copy: forks copy entries as they are, and a migration to a newer version gives them new ids but
- * keeps their times. Ids of providers are not unique: local servers repeat them.
+ * The same in every copy: forks copy entries unchanged, and migrating to a newer version changes ids but keeps times.
+ * Provider ids are not unique: local servers repeat them.
  */
 function toResponseId(message: JsonObject, line: JsonObject, usage: Usage, name: string | undefined): string | null {
   const time = message.timestamp ?? line.timestamp;
@@ -258,7 +258,7 @@ function toResponseId(message: JsonObject, line: JsonObject, usage: Usage, name:
   return ['pi', name ?? [], time, cutCharacters(readText(message.responseId) ?? counts, 200)].flat().join('/');
 }
 
-/** Ids of entries have 8 digits: they are unique within a session. */
+/** Entry ids have 8 digits: they are unique only within a session. */
 function toIdentity(line: JsonObject): string | null {
   const { id, timestamp } = line;
   return typeof id === 'string' && typeof timestamp === 'string' ? `${id}@${timestamp}` : null;

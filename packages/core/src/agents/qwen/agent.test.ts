@@ -40,7 +40,7 @@ const SESSION = [
     systemPayload: { displayText: 'Find the heron' },
   }),
   line('system', 2, { subtype: 'ui_telemetry', systemPayload: { uiEvent: { input_token_count: 5000 } } }),
-  // One response on two lines, the second with the counts so far.
+  // One response on two lines, the second with cumulative counts.
   line('assistant', 3, {
     model: 'qwen3-coder-plus',
     ...parts('model', { text: 'Hm', thought: true }),

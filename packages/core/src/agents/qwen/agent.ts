@@ -12,7 +12,7 @@ export const qwen: Agent = {
     {
       id: 'qwen-session',
       kind: 'session',
-      // Claude Code has the same envelope around other messages.
+      // Claude Code uses the same envelope for different messages.
       detect: (line) => (isQwenLine(line) ? 1 : 0),
       identify(line, found) {
         found.sessionId ??= readText(line.sessionId) ?? undefined;

@@ -9,13 +9,15 @@ import { createReaderKit, type ReaderKit, readType, toCutTitle, toSessionRecord,
 import type { BlockContent, MessageRecord, TranscriptRecord } from '../records.ts';
 
 interface QwenReaderState {
-  /** The last line that was a response: lines that follow it directly and say the same of usage are of the same one. */
+  /** The last line that was a response. Lines directly after it with the same usage belong to the same response. */
   last: { uuid: string; promptTokens: number; responseId: string } | undefined;
   branch: string | null;
   version: string | null;
 }
 
-/** Reads session files of Qwen Code: lines of a tree by `uuid` and `parentUuid`, with messages of the Gemini API. */
+/**
+ * Reads session files of Qwen Code: lines that form a tree by `uuid` and `parentUuid`, with messages of the Gemini API.
+ */
 export function createQwenReader(
   context: ReaderContext,
   state: QwenReaderState = { last: undefined, branch: null, version: null },
@@ -42,7 +44,7 @@ export function createQwenReader(
     return [newMessage('assistant', { ...base, ...about, model: kit.toId(line.model), usage, responseId, blocks })];
   };
 
-  /** Some versions write a response on several lines, each with the counts so far. */
+  /** Some versions write a response on several lines, each with cumulative counts. */
   const toResponseId = (line: JsonObject, uuid: string | null, promptTokens: number): string | null => {
     const { last } = state;
     const isSame = last !== undefined && last.uuid === line.parentUuid && last.promptTokens === promptTokens;
@@ -99,7 +101,7 @@ export function createQwenReader(
         return title === null ? [] : [toCutTitle('custom', title)];
       }
       default:
-        // Telemetry says again what the messages say.
+        // Telemetry repeats what the messages say.
         return [];
     }
   };
@@ -135,8 +137,8 @@ export function createQwenReader(
 }
 
 /**
- * `usageMetadata` of the Gemini API: the prompt includes what was cached. Most providers behind Qwen Code count thoughts as
- * candidates; where they do not, the total says so.
+ * `usageMetadata` of the Gemini API: prompt tokens include cached ones. With most providers behind Qwen Code,
+ * candidates include thoughts; the total shows if they do not.
  */
 function toQwenUsage(tokens: JsonObject, kit: ReaderKit): Usage | undefined {
   const prompt = kit.toCount(tokens, 'promptTokenCount');

@@ -34,7 +34,7 @@ export function messageStart(id: string): JsonObject {
   return streamEvent({ type: 'message_start', message: { id, model: 'claude-opus-4-8', usage: toUsageFields(10, 1) } });
 }
 
-/** One line of every kind, with text that is not ASCII. */
+/** One line of every kind, with non-ASCII text. */
 export const claudeStream: readonly JsonObject[] = [
   { type: 'system', subtype: 'hook_started', hook_name: 'SessionStart:startup', session_id: SESSION },
   initLine(),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, expect, it, vi } from 'vitest';
 
-// Other tests of the worker have loaded the list without it, and are to find it without it.
+// Other tests of this worker have loaded the list without the agent, and must keep finding it without it.
 const LIST = '../../agents/agents.ts';
 vi.resetModules();
 vi.doMock(LIST, async (importOriginal) => {

@@ -13,7 +13,7 @@ const LATEST_MS = Date.UTC(10_000, 0, 1) - 1;
 
 const toId = (value: JsonValue | undefined) => readIdentifier(value, () => undefined);
 
-/** `"spent":{"in":100,"out":20,"kept":60}`: of the input, `kept` came from the cache. */
+/** `"spent":{"in":100,"out":20,"kept":60}`: `kept` of the input came from the cache. */
 function toUsage(spent: JsonObject, { report }: ReaderContext): Usage {
   const count = (field: string): number => {
     const onInvalid = () => report('invalid_usage', 'warning', `Usage field ${field} is no plausible figure`);
@@ -118,7 +118,7 @@ const toFormat = (id: string, kind: Format['kind'], mode: string): Format => ({
   createReader,
 });
 
-/** A made-up agent: the tests of the seam register it, and docs/adding-an-agent.md walks through it. */
+/** A made-up agent: the tests of the agent interface register it, and docs/adding-an-agent.md walks through it. */
 export const parley: Agent = {
   id: 'parley',
   label: 'Parley',
