@@ -26,7 +26,7 @@ interface Session extends ParseResult {
   text: string;
 }
 
-/** Finds what is in the home folder, and parses it as an upload would be. */
+/** Finds everything in the home folder, and parses it as an upload would be. */
 async function readAll(): Promise<Session[]> {
   const found = await findSessions({ platform: 'linux', environment: {}, homeFolder });
   const sessions: Session[] = [];
@@ -85,7 +85,7 @@ describe('Goose', () => {
     const value = { content: [{ type: 'text', text: 'heron.md' }] };
     addMessage(database, 3, 'user', [{ type: 'toolResponse', id: 'call_1', toolResult: { status: 'success', value } }]);
     addMessage(database, 4, 'assistant', [{ type: 'text', text: 'Found it' }]);
-    // Two requests of one second that are equal, one that compacted, one from before the ledger.
+    // Two equal requests within one second, one that was a compaction, and one from before the ledger.
     database.exec(`INSERT INTO usage_ledger (session_id, created_timestamp, model, input_tokens, output_tokens,
         cache_read_tokens, cache_write_tokens, cost, cost_source, is_compaction) VALUES
       ('s1', 1778572801, NULL, 300, 50, 0, 0, 0.01, 'carried_forward', 0),
@@ -228,7 +228,7 @@ describe('Copilot CLI', () => {
     }
     const logged = sessions.find(({ identity }) => identity.sessionId === WITH_LOG);
     expect(logged?.text.split('\n').filter((line) => line.includes('session.shutdown'))).toEqual([LOG[4]?.trim()]);
-    // What the agent says at the end of its run is kept beside it, and agrees.
+    // The agent's own total at the end of its run is kept beside it, and agrees.
     expect(logged?.metadata.reportedTotals).toMatchObject({ tokens_in: 5000, tokens_out: 80, cache_read: 9000 });
     expect(logged?.messages.filter(({ message_type }) => message_type === 'user').length).toBe(1);
   });

@@ -9,27 +9,27 @@ import { SourceError } from '@recount/storage/sources';
 export interface ReadableStore {
   agent: Pick<Agent, 'id'>;
   layout: { sessions: SessionDatabase['sessions']; rows: readonly SessionTable[]; log?: SessionDatabase['log'] };
-  /** That the database lies in. */
+  /** The folder that contains the database. */
   folder: string;
 }
 
 const CHUNK_CHARACTERS = 64 * 1024;
 const WRITTEN_MEANWHILE = 'the agent wrote to its database meanwhile: run it again';
-/** Children beyond it stand on lines of their own, so that lines stay short. */
+/** Beyond this, children get lines of their own, so that lines stay short. */
 const MAX_NESTED_CHARACTERS = 1024 * 1024;
 
 export type Row = Record<string, SQLOutputValue>;
 
 /**
- * One session as canonical NDJSON (docs/formats/canonical-ndjson.md): a header, the session's row, then the rows of all its
- * tables by time. Nothing but one row and its children is held. With a write-ahead log the session is read in one snapshot, and
- * the agent goes on writing; without one no lock is held between two rows, and a change meanwhile is an error.
+ * One session as canonical NDJSON (docs/formats/canonical-ndjson.md): a header, the session's row, then the rows of all
+ * its tables by time. Holds only one row and its children at a time. With a write-ahead log the session is read in one
+ * snapshot while the agent may write; without one no lock is held between rows, and a concurrent change is an error.
  */
 export function readSession(connection: DatabaseSync, store: ReadableStore, id: string): AsyncGenerator<Buffer, void> {
   return readSnapshot(connection, () => toLines(connection, store, id));
 }
 
-/** The lines, in pieces of about 64 KiB, all from one moment. Rejects with a SourceError. */
+/** The lines, in pieces of about 64 KiB, all from the same snapshot. Rejects with a SourceError. */
 export async function* readSnapshot(
   connection: DatabaseSync,
   toLines: () => Iterable<object | string>,
@@ -95,7 +95,7 @@ function findFirstTime(connection: DatabaseSync, { table, owner, order }: Sessio
 
 const LOG_CHUNK_BYTES = 256 * 1024;
 
-/** Lines of a file as they are; those without a time stand where they are in the file. */
+/** Lines of a file unchanged; lines without a time keep their position in the file. */
 function* readLog(path: string, timeField: string): Generator<TimedLine> {
   const file = openSync(path, 'r');
   try {
@@ -126,7 +126,7 @@ function readTime(line: string, field: string): string | undefined {
   }
 }
 
-/** A fault of SQLite as a SourceError, which says nothing of what is in the database. */
+/** Converts an error of SQLite to a SourceError without quoting the database. */
 export function toStoreError(cause: unknown): SourceError {
   if (cause instanceof SourceError) return cause;
   const { errcode = 0, errstr = 'unknown error' } = cause as { errcode?: number; errstr?: string };
@@ -137,13 +137,13 @@ export function toStoreError(cause: unknown): SourceError {
   return new SourceError(code, `the database cannot be read (${errstr})`, { cause });
 }
 
-/** A row with the time that it is sorted by. */
+/** A row with its sort time. */
 interface TimedLine {
   time: SQLOutputValue;
   lines: Iterable<object | string>;
 }
 
-/** Rows of a session in order. Their places are looked up first: sorting whole rows would hold them. */
+/** Rows of a session in order. Looks up their rowids first: sorting whole rows would hold them all. */
 function* readRows(connection: DatabaseSync, table: SessionTable, owner: SQLOutputValue): Generator<TimedLine> {
   const places = prepare(
     connection,
@@ -153,7 +153,7 @@ function* readRows(connection: DatabaseSync, table: SessionTable, owner: SQLOutp
   const whole = prepare(connection, `SELECT rowid AS "rowid", * FROM ${quote(table.table)} WHERE rowid = ?`);
   for (const { rowid, time } of places) {
     const row = whole.get(rowid as bigint) as Row | undefined;
-    // Without a snapshot it may be gone: the change is noticed at the end.
+    // Without a snapshot the row may be gone: the change is detected at the end.
     if (row !== undefined) yield { time: time ?? null, lines: toRowLines(connection, table, row) };
   }
 }
@@ -187,7 +187,7 @@ function* toRowLines(
   yield { ...line, children: nested };
 }
 
-/** Merges sorted rows of several tables: those of the earlier table first, if their times are equal. */
+/** Merges sorted rows of several tables; for equal times, the earlier table comes first. */
 function* mergeByTime(sources: readonly Generator<TimedLine>[]): Generator<object | string> {
   const heads = sources.map((source) => source.next());
   for (;;) {
@@ -209,7 +209,7 @@ function isBefore(a: SQLOutputValue, b: SQLOutputValue): boolean {
   return toSortableTime(a) < toSortableTime(b);
 }
 
-/** Times of one store are numbers of one unit, or text: ISO 8601, or `2026-07-01 12:34:56` in UTC. */
+/** All times of a store are numbers in one unit, or text: ISO 8601, or `2026-07-01 12:34:56` in UTC. */
 function toSortableTime(time: SQLOutputValue): number {
   if (typeof time !== 'string') return Number(time ?? 0);
   return Date.parse(/[Zz]$|[+-]\d\d:?\d\d$/.test(time) ? time : `${time}Z`) || 0;
@@ -220,7 +220,7 @@ export function toLine(table: string, { rowid, ...row }: Row): { table: string; 
   return { table, rowid: toJsonValue(rowid ?? null), row: Object.fromEntries(values) };
 }
 
-/** Whole numbers beyond 2^53 become text, bytes `{"base64":"…"}`. */
+/** Integers beyond 2^53 become text, bytes become `{"base64":"…"}`. */
 function toJsonValue(value: SQLOutputValue): unknown {
   if (typeof value === 'bigint') {
     const number = Number(value);

@@ -131,7 +131,7 @@ it('names what there is no permission to look into, once, and goes on', async ()
   const closed = [join(homeFolder, '.claude/projects/closed'), join(homeFolder, '.codex/sessions')];
   for (const folder of closed) await chmod(folder, 0o000);
   await chmod(homeFolder, 0o755);
-  // Root looks into everything, and only a process of its own can be somebody else.
+  // Root may read everything, and only a separate process can run as another user.
   const script = `
     import { findSessions } from ${JSON.stringify(new URL('find-sessions.ts', import.meta.url).href)};
     if (process.getuid() === 0) process.seteuid(65534);

@@ -4,9 +4,9 @@ import type { Agent, SessionPlace } from '@recount/core';
 import { AGENTS } from '@recount/core/agents';
 import { type MatchedFile, matchFiles } from './match-files.ts';
 
-/** The machine that is looked through. */
+/** The machine to search. */
 export interface Machine {
-  /** Of `process.platform`. */
+  /** A value of `process.platform`. */
   platform: string;
   environment: Readonly<Record<string, string | undefined>>;
   homeFolder: string;
@@ -19,14 +19,16 @@ export interface FoundSessions {
   /** The place's base folder, absolute. */
   folder: string;
   files: MatchedFile[];
-  /** Paths of folders, and of files in them, that there is no permission to look into. Without `files` if these are all. */
+  /**
+   * Folders, and files in them, that may not be read for lack of permission. If these are all, there are no `files`.
+   */
   denied: string[];
   sizeBytes: number;
 }
 
 /**
- * The places of agents that hold sessions on this machine, in the order of the agents. A file that fits several patterns or
- * bases is found once. Nothing is opened.
+ * The places of agents that hold sessions on this machine, in the order of the agents. A file that matches several
+ * patterns or bases is found once. Opens no files.
  */
 export function findSessions(machine: Machine, agents: readonly Agent[] = AGENTS): FoundSessions[] {
   const found: FoundSessions[] = [];
@@ -43,7 +45,7 @@ export function findSessions(machine: Machine, agents: readonly Agent[] = AGENTS
   return found;
 }
 
-/** The folders that a place's patterns start from on this machine; whether they exist is not known. */
+/** The folders that a place's patterns start from on this machine; they may not exist. */
 export function toBaseFolders(place: SessionPlace, { platform, environment, homeFolder }: Machine): string[] {
   const [known = 'linux'] = (['darwin', 'win32'] as const).filter((name) => name === platform);
   if (place.platforms !== undefined && !place.platforms.includes(known)) return [];
@@ -75,7 +77,7 @@ function listNewFiles(folder: string, place: SessionPlace, seen: Set<string>): P
   return { files, denied };
 }
 
-/** The file itself, or those in the folders that it lists. */
+/** The file itself, or the files in the folders that it lists. */
 function toFiles(file: MatchedFile, { listed }: SessionPlace): MatchedFile[] {
   if (listed === undefined) return [file];
   const files: MatchedFile[] = [];
@@ -91,7 +93,7 @@ function readListedFolders(path: string, { list, folder }: { list: string; folde
     const folders = Array.isArray(elements) ? elements.map((element) => element?.[folder]) : [];
     return folders.filter((name): name is string => typeof name === 'string' && isAbsolute(name));
   } catch {
-    // A list that cannot be read lists nothing.
+    // An unreadable list lists nothing.
     return [];
   }
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { rmdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** The folder and those above it that are not there yet, the outermost first: what making it would make. */
+/** The folder and its parents that do not exist yet, outermost first: those that creating it would create. */
 export function listMissingFolders(path: string): string[] {
   const missing: string[] = [];
   for (let folder = resolve(path); !existsSync(folder) && dirname(folder) !== folder; folder = dirname(folder)) {
@@ -11,10 +11,10 @@ export function listMissingFolders(path: string): string[] {
   return missing;
 }
 
-/** Removes those of the folders that are empty, once those within them are gone. Others stay. */
+/** Removes those of the folders that are empty, or become empty as the folders within them are removed. */
 export async function removeEmptyFolders(paths: readonly string[]): Promise<void> {
   for (const path of [...new Set(paths)].sort((a, b) => b.length - a.length)) {
-    // Not empty, gone, a link by now, or not to be changed: then it is not ours any more.
+    // It is not empty, gone, a link by now, or protected: then it is not ours any more.
     await rmdir(path).catch(() => undefined);
   }
 }

@@ -7,13 +7,13 @@ export interface MatchedFile {
   modifiedAtMs: number;
 }
 
-/** Folders below the one that a `**` begins in; no agent nests deeper. */
+/** Levels below the folder where a `**` begins; no agent nests deeper. */
 const MAX_DEPTH = 32;
 
 /**
- * The files below a folder that a pattern fits: `*` stands for any characters of a name, `**` for any number of folders.
- * Sorted so that `<session>.jsonl` comes right before what lies in `<session>/`. Links are followed where the pattern names them,
- * and not where it only fits them. What is not there has no files; what there is no permission to look into is told, and left.
+ * The files below a folder that match a pattern: `*` matches within a name, `**` any number of folders. Sorted so that
+ * `<session>.jsonl` comes right before the contents of `<session>/`. Links are followed if the pattern names them, not
+ * if they only match it. Folders that do not exist have no files; those without permission are reported and skipped.
  */
 export function* matchFiles(
   folder: string,
@@ -23,7 +23,7 @@ export function* matchFiles(
   yield* matchParts(folder, pattern.split('/'), { depth: 0, onDenied });
 }
 
-/** A folder, or a file in one, that there is no permission to look into. */
+/** Called with a folder or file that may not be read for lack of permission. */
 type OnDenied = (path: string) => void;
 
 interface Walk {
@@ -50,7 +50,7 @@ function* matchParts(folder: string, parts: readonly string[], walk: Walk): Gene
   }
 }
 
-/** One pass over the folder and all below it, with its own files and folders in one order. */
+/** One pass over the folder and everything below it, with files and folders in a common order. */
 function* matchAnywhere(folder: string, rest: readonly string[], walk: Walk): Generator<MatchedFile, void> {
   const [name = ''] = rest;
   const fits = toNameTest(name);
@@ -69,7 +69,7 @@ function* toFile(path: string, { onDenied }: Walk): Generator<MatchedFile, void>
 }
 
 function readEntries(folder: string, { onDenied }: Walk): Dirent[] {
-  // Most places of most agents are not there: to look first costs less than an error.
+  // Most places of most agents do not exist: checking first is cheaper than an error.
   const isThere = attempt(() => statSync(folder, { throwIfNoEntry: false }), folder, onDenied) !== undefined;
   const entries = isThere ? attempt(() => readdirSync(folder, { withFileTypes: true }), folder, onDenied) : undefined;
   const toKey = (entry: Dirent): string => (entry.isDirectory() ? `${entry.name}/` : entry.name);
@@ -86,13 +86,13 @@ function attempt<T>(read: () => T, path: string, onDenied: OnDenied): T | undefi
   }
 }
 
-/** Whether there was no permission for what was to be read. */
+/** Whether permission to read was denied. */
 export function isDenial(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'EACCES' || code === 'EPERM';
 }
 
-/** Whether a name fits one part of a pattern. */
+/** Whether a name matches one part of a pattern. */
 export function toNameTest(pattern: string): (name: string) => boolean {
   const escaped = pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*');
   const expression = new RegExp(`^${escaped}$`, 's');

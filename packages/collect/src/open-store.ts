@@ -3,7 +3,7 @@ import { openPromptHistory } from './prompt-history.ts';
 import { isSessionHead, openSessionFolder } from './session-folder.ts';
 import { isSqliteFile, openSqliteStore, type SessionStore } from './session-store.ts';
 
-/** Whether sessions are read from the path otherwise than as a transcript: a database, or the head of one in many files. */
+/** Whether the path's sessions are not read as a transcript: a database, or the head of a session in many files. */
 export async function isSessionStore(path: string): Promise<boolean> {
   return isSessionHead(path) || (await isSqliteFile(path));
 }

@@ -6,11 +6,11 @@ import { SourceError } from '@recount/storage/sources';
 import { matchFiles } from './match-files.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** Enough for any prompt: longer lines are left out. */
+/** Enough for any prompt: longer lines are skipped. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
-/** That the first lines stand in. */
+/** Enough for the first lines. */
 const HEAD_BYTES = 64 * 1024;
-/** A session whose last prompt is younger may only not have been written down yet. */
+/** The transcript of a session with a more recent prompt may not be written yet. */
 const QUIET_MS = 24 * 3600 * 1000;
 
 interface HistoryAgent {
@@ -18,7 +18,7 @@ interface HistoryAgent {
   history: PromptHistory;
 }
 
-/** Where a line stands in the file. */
+/** The place of a line in the file. */
 interface LinePlace {
   byteOffset: number;
   byteLength: number;
@@ -35,8 +35,8 @@ export async function isPromptHistory(path: string, agents: readonly Agent[] = A
 }
 
 /**
- * A history of prompts as a store of the sessions that have no transcript beside it any more; undefined if the file is none. Sessions that
- * somebody worked on within a day are left out. Of the file nothing but the places of lines is held. Rejects with a SourceError.
+ * A prompt history as a store of the sessions whose transcripts no longer exist; undefined if the file is none. Leaves
+ * out sessions with prompts from the last day. Holds only the places of lines. Rejects with a SourceError.
  */
 export async function openPromptHistory(
   path: string,
@@ -73,7 +73,7 @@ async function findHistoryAgent(path: string, agents: readonly Agent[]): Promise
   return named.find(({ history }) => lines.some((text) => isPrompt(history, toJson(text))));
 }
 
-/** Nothing of a file that cannot be read. */
+/** Empty for a file that cannot be read. */
 async function readHead(path: string): Promise<string> {
   const handle = await open(path, 'r').catch(() => undefined);
   try {
@@ -96,7 +96,7 @@ function toJson(text: string): Line | undefined {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Line) : undefined;
   } catch {
-    // The agent may be writing its last line.
+    // The agent may still be writing its last line.
     return undefined;
   }
 }
@@ -123,7 +123,7 @@ async function listLost(path: string, history: PromptHistory): Promise<Map<strin
   return lost;
 }
 
-/** Canonical NDJSON: a header, then the session's lines as they are. */
+/** Canonical NDJSON: a header, then the session's lines unchanged. */
 async function* readPrompts(
   path: string,
   { agent, history }: HistoryAgent,

@@ -58,7 +58,7 @@ function addMessage(session: string, number: number, { input = 100, output = 10,
 
 type Found = Record<string, string>;
 
-/** What is found, by location without the folder: content, or why there is none. */
+/** The items found, by location relative to the folder: content, or the reason why there is none. */
 async function read(paths: string[] = [path], options = {}): Promise<Found> {
   const found: Found = {};
   for await (const item of readSessions(paths, options)) {

@@ -10,13 +10,13 @@ import type { SessionMemory } from './session-memory.ts';
 import { isSqliteFile, type SessionStore, type StoredSession } from './session-store.ts';
 
 export interface ReadSessionsOptions extends ReadSourcesOptions {
-  /** What of databases was brought before: sessions in which nothing has changed since are skipped. Default: none. */
+  /** Which database sessions were read before: those that have not changed since are skipped. Default: none. */
   memory?: SessionMemory | undefined;
 }
 
 /**
- * What `readSources` finds, and of agents' databases, and of sessions that lie in many files, each session as canonical NDJSON. A
- * database that lies in a given folder, but is no agent's, stays skipped as `not-a-transcript`, as do files that are read with their
+ * The items of `readSources`, and each session of agents' databases, or spread over many files, as canonical NDJSON. A
+ * database in a given folder that is no agent's is skipped as `not-a-transcript`, as are files that are read with their
  * session's head.
  */
 export async function* readSessions(
@@ -24,7 +24,7 @@ export async function* readSessions(
   options: ReadSessionsOptions = {},
 ): AsyncGenerator<SourceItem, void> {
   let consumedInputBytes = 0;
-  // A session with a log is found by that and in the database.
+  // A session with a log is found through the log and in the database.
   const seen = new Set<string>();
   const known: StoredItems = new Map();
   for (const path of paths) {
@@ -42,15 +42,15 @@ export async function* readSessions(
   }
 }
 
-/** What has been gone through when a path is done, which its items do not tell; of a folder, its last item does. */
+/** Bytes processed once a path is done, which its items do not state; for a folder, its last item does. */
 async function measureFile(path: string): Promise<number> {
   const stats = await stat(path).catch(() => undefined);
   return stats?.isFile() ? stats.size : 0;
 }
 
 /**
- * Those of the files whose sessions are in a database beside them. What they say of usage is counted by the database's rows: sent by
- * themselves, they would count twice.
+ * The files whose sessions are in a database beside them. The database's rows count their usage: sent separately, they
+ * would count twice.
  */
 export async function findInStores(paths: readonly string[]): Promise<Set<string>> {
   const inStores = new Set<string>();
@@ -123,7 +123,7 @@ async function* readWithStores(
   }
 }
 
-/** Sessions of databases beside which logs lie, by location; read once. */
+/** Sessions of databases that have logs, by location; read once. */
 type StoredItems = Map<string, Map<string, SourceItem>>;
 
 /** The session with its rows; undefined if the database does not have it, or cannot be read. */

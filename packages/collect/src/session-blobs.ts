@@ -5,7 +5,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Agent, CanonicalHeader, SessionBlobs } from '@recount/core';
 import { prepare, quote, type Row, toLine } from './canonical-ndjson.ts';
 
-/** A database that is one session, by its path. */
+/** A database with a single session, identified by its path. */
 export interface BlobDatabase {
   agent: Agent;
   layout: SessionBlobs;
@@ -14,7 +14,7 @@ export interface BlobDatabase {
 
 const LEFT_BRACE = 0x7b;
 
-/** The session, as a store lists it, if anything was said in it. */
+/** The session as a store lists it, if it has any messages. */
 export function listBlobSession(connection: DatabaseSync, database: BlobDatabase) {
   const { blobs } = database.layout;
   const row = readFactsRow(connection, database);
@@ -36,8 +36,8 @@ export function listBlobSession(connection: DatabaseSync, database: BlobDatabase
 }
 
 /**
- * The row of facts, the messages in the order in which the latest state has them, that state, then what it no longer has, as it
- * was written. A state that cannot be read has no order: all messages stand as they were written.
+ * The row of facts, the messages in the order of the latest state, that state, then messages that it no longer has, in
+ * the order in which they were written. If the state cannot be read, all messages come in that order.
  */
 export function* toBlobLines(connection: DatabaseSync, database: BlobDatabase, id: string): Generator<object> {
   const { agent, layout } = database;
@@ -76,7 +76,7 @@ function readFactsRow(connection: DatabaseSync, { layout }: BlobDatabase) {
   return typeof text === 'string' ? { value: text, ...layout.readFacts(text) } : undefined;
 }
 
-/** Ids of the blobs that may be JSON, as they were written. */
+/** Ids of the blobs that may be JSON, in the order in which they were written. */
 function* listMessageIds(connection: DatabaseSync, { layout }: BlobDatabase): Generator<string> {
   const { table, id, data } = layout.blobs;
   const rows = connection

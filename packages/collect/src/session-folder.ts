@@ -6,25 +6,25 @@ import { SourceError } from '@recount/storage/sources';
 import { toNameTest } from './match-files.ts';
 import type { SessionStore } from './session-store.ts';
 
-/** A session that lies in many files, by its head. */
+/** A session in many files, identified by its head. */
 interface FoundFolder {
   agent: Agent;
   layout: SessionFolder;
-  /** In which all of its files lie. */
+  /** The folder that contains all its files. */
   root: string;
   sessionId: string;
 }
 
 const CHUNK_CHARACTERS = 64 * 1024;
-/** Children beyond it stand on lines of their own, so that lines stay short. */
+/** Beyond this, children get lines of their own, so that lines stay short. */
 const MAX_NESTED_CHARACTERS = 1024 * 1024;
 
-/** Whether the path is the head of a session that lies in many files. Nothing is opened. */
+/** Whether the path is the head of a session in many files. Opens nothing. */
 export function isSessionHead(path: string, agents: readonly Agent[] = AGENTS): boolean {
   return findFolder(path, agents) !== undefined;
 }
 
-/** Whether the path is one of a session's files and not its head: what it holds is read with that. Nothing is opened. */
+/** Whether the path is one of a session's files other than its head, which are read with the head. Opens nothing. */
 export function isSessionPart(path: string, agents: readonly Agent[] = AGENTS): boolean {
   const layouts = agents.flatMap(({ folder }) => folder ?? []);
   return layouts
@@ -32,7 +32,7 @@ export function isSessionPart(path: string, agents: readonly Agent[] = AGENTS): 
     .some((pattern) => matchEnd(path, pattern.replaceAll(/\{\w+\}/g, '*')) !== undefined);
 }
 
-/** The session whose head the path is, as a store that has no other; undefined if it is none's. */
+/** The session with this head, as a store with a single session; undefined if the path is no head. */
 export function openSessionFolder(path: string, agents: readonly Agent[] = AGENTS): SessionStore | undefined {
   const found = findFolder(path, agents);
   if (found === undefined) return undefined;
@@ -57,7 +57,7 @@ function findFolder(path: string, agents: readonly Agent[]): FoundFolder | undef
   return undefined;
 }
 
-/** What stands before the parts of a path that a pattern fits, and the name that stands for `{session}`. */
+/** The part of the path before the pattern's match, and the value of `{session}`. */
 function matchEnd(path: string, pattern: string): { root: string; id: string | undefined } | undefined {
   const names = path.split(sep);
   const parts = pattern.split('/');
@@ -80,14 +80,14 @@ function matchEnd(path: string, pattern: string): { root: string; id: string | u
 }
 
 interface PartFile {
-  /** Relative to the root, with `/` between its parts. */
+  /** Relative to the root, with `/` as separator. */
   file: string;
   path: string;
-  /** Without ending. */
+  /** Without extension. */
   name: string;
 }
 
-/** The files of a folder that a pattern fits, whose last part alone may have `*`. */
+/** The files of a folder that match a pattern, in which only the last part may contain `*`. */
 function listFiles(root: string, pattern: string): PartFile[] {
   const parts = pattern.split('/');
   const fits = toNameTest(parts.at(-1) ?? '');
@@ -118,7 +118,7 @@ function* listParts({ root, layout, sessionId }: FoundFolder): Generator<{ part:
   }
 }
 
-/** Size and time of every file, in short. */
+/** A short digest of every file's size and time. */
 function readVersion(head: string, found: FoundFolder): { version: string; changedAtMs: number } {
   const hash = createHash('sha256');
   let changedAtMs = 0;
@@ -185,7 +185,10 @@ function* toLines(path: string, found: FoundFolder): Generator<object> {
 
 type PartLine = { file: string; value: unknown } | { file: string; text: string };
 
-/** The file's JSON; its text if it is none, as when it is still being written. Undefined if it is gone. */
+/**
+ * The file's JSON, or its text if it is not JSON, e.g. because it is still being written. Undefined if the file is
+ * gone.
+ */
 function readPart({ path, file }: Pick<PartFile, 'path' | 'file'>): PartLine | undefined {
   let text: string;
   try {

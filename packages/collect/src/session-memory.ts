@@ -2,20 +2,20 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Which version of each session of a database was brought, so that a second run reads only what changed. It is a shortcut and no
- * truth: without it everything is read and compared again.
+ * Which version of each database session was delivered, so that a second run reads only what changed. Only a shortcut:
+ * without it everything is read and compared again.
  */
 export interface SessionMemory {
   isUnchanged(location: string, version: string): boolean;
-  /** The session is about to be read. */
+  /** Called before the session is read. */
   expect(location: string, version: string): void;
-  /** What was expected has arrived. Other locations are left alone. */
+  /** Called when the expected session was delivered. Other locations are ignored. */
   confirm(location: string): void;
-  /** Writes it down, if anything was confirmed. */
+  /** Writes the memory if anything was confirmed. */
   save(): Promise<void>;
 }
 
-/** Reads what a file remembers; one that is not there, or is damaged, remembers nothing. */
+/** Reads the memory from a file; a missing or damaged file is an empty memory. */
 export async function openSessionMemory(file: string): Promise<SessionMemory> {
   const known = await readKnown(file);
   const expected = new Map<string, string>();
@@ -46,7 +46,7 @@ async function readKnown(file: string): Promise<Map<string, string>> {
     const { version, sessions } = JSON.parse(await readFile(file, 'utf8')) as { version?: number; sessions?: object };
     if (version === 1 && typeof sessions === 'object') return new Map(Object.entries(sessions));
   } catch {
-    // Nothing was remembered yet, or it cannot be read: everything is read again.
+    // The file does not exist or cannot be read: everything is read again.
   }
   return new Map();
 }

@@ -12,23 +12,26 @@ import { type BlobDatabase, listBlobSession, toBlobLines } from './session-blobs
 export interface SessionStore {
   agent: Agent;
   path: string;
-  /** All sessions, oldest first, without reading what is in them. */
+  /** All sessions, oldest first, without reading their contents. */
   listSessions(): StoredSession[];
-  /** Canonical NDJSON of a session, in pieces of about 64 KiB, read over a connection of its own. Rejects with a SourceError. */
+  /**
+   * Canonical NDJSON of a session, in pieces of about 64 KiB, read through a separate connection. Rejects with a
+   * SourceError.
+   */
   readSession(id: string): AsyncGenerator<Buffer, void>;
   close(): void;
 }
 
 export interface StoredSession {
   id: string;
-  /** Differs if rows or files of the session were added, changed or deleted. */
+  /** Changes if rows or files of the session are added, changed or deleted. */
   version: string;
-  /** Milliseconds since 1970, if the store says it. */
+  /** Milliseconds since 1970, if the store states it. */
   changedAtMs: number | undefined;
 }
 
 const SQLITE_MAGIC = 'SQLite format 3\0';
-/** How long to wait for an agent that is about to write; those that use a write-ahead log never make a reader wait. */
+/** How long to wait for an agent that is writing; with a write-ahead log, readers never wait. */
 const BUSY_TIMEOUT_MS = 2000;
 
 /** Whether a file is an SQLite database; false if it cannot be read. */
@@ -46,7 +49,10 @@ export async function isSqliteFile(path: string): Promise<boolean> {
   }
 }
 
-/** Opens the store of the agent whose tables the database has. Rejects with a SourceError if it has none's, or cannot be read. */
+/**
+ * Opens the store of the agent whose tables the database has. Rejects with a SourceError if it is no agent's, or cannot
+ * be read.
+ */
 export async function openSqliteStore(path: string, agents: readonly Agent[] = AGENTS): Promise<SessionStore> {
   const connect = await loadSqlite(path);
   const connection = connect();
@@ -133,7 +139,7 @@ function readTables(connection: DatabaseSync): Tables {
   );
 }
 
-/** Agents may have stores of one layout: the name of the file then decides. */
+/** Several agents may use the same layout: the file's name then decides. */
 function chooseAgent(path: string, tables: Tables, agents: readonly Agent[]): Agent | undefined {
   const fitting = agents.filter(({ database }) => database !== undefined && fits(database, tables));
   const name = basename(path);
@@ -159,7 +165,7 @@ interface Layout {
   log?: SessionDatabase['log'];
 }
 
-/** What of the layout this version of the store has. */
+/** The parts of the layout that this version of the store has. */
 function toLayout({ sessions, rows, log }: SessionDatabase, tables: Tables): Layout {
   const toPresent = (table: SessionTable): SessionTable[] => {
     const columns = tables.get(table.table);
@@ -217,7 +223,7 @@ function listSessions(connection: DatabaseSync, { sessions, rows, log }: Layout,
   }));
 }
 
-/** Stores have seconds or milliseconds since 1970, or a text in UTC. */
+/** Stores have seconds or milliseconds since 1970, or text in UTC. */
 function toTimeMs(time: unknown): number | undefined {
   const number = typeof time === 'number' ? time : undefined;
   if (number !== undefined) return number < 1e11 ? number * 1000 : number;
@@ -226,7 +232,7 @@ function toTimeMs(time: unknown): number | undefined {
   return Number.isNaN(timeMs) ? undefined : timeMs;
 }
 
-/** How many rows each session has in a table, and the latest change of one: a deletion shows in the number. */
+/** The number of each session's rows in a table, and their latest change: a deletion shows in the number. */
 function* readChanges(connection: DatabaseSync, table: SessionTable): Generator<{ owner: string; text: string }> {
   const { children } = table;
   const owner = `t.${quote(table.owner)}`;

@@ -3,14 +3,14 @@ import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDenial, toNameTest } from './match-files.ts';
 
-/** Files to watch: below a folder, by a pattern as `matchFiles` takes it. */
+/** Files to watch: a folder and a pattern as for `matchFiles`. */
 export interface WatchedPlace {
   folder: string;
   pattern: string;
 }
 
 export interface FolderWatch {
-  /** Watches what was not there when it was looked for. Cheap where nothing is new. */
+  /** Starts watching folders that did not exist before. Cheap if nothing is new. */
   refresh(): Promise<void>;
   /** Folders that are watched. */
   readonly folderCount: number;
@@ -20,7 +20,7 @@ export interface FolderWatch {
 interface WatchListener {
   onFile(path: string): void;
   onLimit(): void;
-  /** Called once for each folder that there is no permission to look into. It is passed over. */
+  /** Called once for each folder that may not be read for lack of permission. It is skipped. */
   onDenied(folder: string): void;
 }
 
@@ -28,15 +28,15 @@ interface WatchListener {
 const MAX_DEPTH = 32;
 
 /**
- * Calls `onFile` for each file of the places that is created or written to. A watcher a folder, and none a file: thousands of
- * sessions lie in some hundred folders, and nothing is done until the kernel tells. `onLimit` is called once, if it takes no
- * more watchers: changes in some folders are then not noticed.
+ * Calls `onFile` for each file of the places that is created or written to. Uses one watcher for each folder, none for
+ * files: thousands of sessions are in some hundred folders, and nothing runs until the kernel reports a change.
+ * `onLimit` is called once if the kernel refuses more watchers: changes in some folders then go unnoticed.
  */
 export async function watchFolders(
   places: readonly WatchedPlace[],
   { onFile, onLimit, onDenied }: WatchListener,
 ): Promise<FolderWatch> {
-  /** What each watched folder is to be matched with. */
+  /** The pattern parts to match in each watched folder. */
   const folders = new Map<string, { watcher: FSWatcher; parts: Map<string, readonly string[]> }>();
   const denied = new Set<string>();
   let isLimited = false;
@@ -69,7 +69,7 @@ export async function watchFolders(
     }
   };
 
-  /** Watches a folder for what the parts of a pattern fit, and all folders below that lead there. */
+  /** Watches a folder for matches of a pattern's parts, and all folders below that may lead to some. */
   const enter = async (folder: string, parts: readonly string[], isNew: boolean, depth = 0): Promise<void> => {
     if (depth > MAX_DEPTH) return;
     let known = folders.get(folder);

@@ -4,14 +4,14 @@ import { MAX_PATH_LENGTH, machineParameter, personParameter, sessionIdParameter,
 
 const DEFAULT_REPORT_ROWS = 1000;
 const MAX_REPORT_ROWS = 10_000;
-/** Sums are kept by quarters of an hour; the offsets of all time zones are multiples of it. */
+/** Sums are kept for each quarter of an hour; every time zone's offset is a multiple of it. */
 const BUCKET_MS = 15 * 60_000;
 const MAX_FILTER_LENGTH = 1000;
 const MAX_TIME_ZONE_LENGTH = 64;
 const MAX_GROUP_BY_LENGTH = 200;
 
 const TIME_KEYS = ['hour', 'day', 'week', 'month'] as const;
-/** All that reports can be grouped by; each takes some of them. */
+/** Everything that reports can be grouped by; each report accepts some of them. */
 export const GROUP_KEYS = [
   ...TIME_KEYS,
   'model',
@@ -39,7 +39,7 @@ function isReportMoment(value: string): boolean {
   return ms >= EARLIEST_MS && ms < END_MS && ms % BUCKET_MS === 0;
 }
 
-/** A date, which the time zone makes a moment, or a moment. */
+/** A date, interpreted in the time zone, or a moment. */
 const reportMomentField = z
   .string()
   .refine(
@@ -65,7 +65,7 @@ export const timeZoneField = z
   .default('UTC')
   .describe('IANA time zone of days, weeks and months, and of dates in `from` and `to`');
 
-/** Filters of every report. */
+/** Filters that every report accepts. */
 export const reportFilterFields = {
   from: reportMomentField.optional().describe('Only what happened at or after this date or moment'),
   to: reportMomentField.optional().describe('Only what happened before this date or moment'),

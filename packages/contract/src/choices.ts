@@ -1,4 +1,4 @@
-// What can be chosen from, apart from the schemas: command lines list it without loading them.
+// Lists of choices, separate from the schemas so that command lines can show them without loading those.
 
 export const SEARCH_MODES = ['text', 'substring'] as const;
 export const SEARCH_SORTS = ['relevance', 'newest'] as const;
@@ -30,5 +30,5 @@ export const FINDING_KINDS = [
 ] as const;
 export type FindingKind = (typeof FINDING_KINDS)[number];
 
-/** What the turns of a conversation are. */
+/** The kinds of turns in a conversation. */
 export const TURN_KINDS = ['prompt', 'answer', 'context', 'system'] as const;

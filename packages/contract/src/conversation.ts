@@ -16,13 +16,13 @@ type ConversationBlock = Pick<
 >;
 type TokenCounts = Pick<Message, 'tokens_in' | 'cache_read' | 'cache_write'>;
 
-/** What of a message its place in a conversation depends on: outlines are made of no more. */
+/** The fields that decide a message's place in a conversation; outlines need no others. */
 export type ConversationMessage = Pick<Message, 'message_type' | 'metadata'> &
   TokenCounts & { content_blocks: readonly ConversationBlock[] };
 
 type BlockOf<M extends ConversationMessage> = M['content_blocks'][number];
 
-/** A tool call with what came back. */
+/** A tool call with its result. */
 export interface ToolStep<M extends ConversationMessage = Message> {
   kind: 'tool';
   use: BlockOf<M>;
@@ -39,12 +39,12 @@ export type Step<M extends ConversationMessage = Message> =
   | { kind: 'result'; block: BlockOf<M> };
 
 /**
- * What a turn is: a person's prompt, the agent's answer, what the agent's program put in for itself (`context`), or a notice of the
- * program (`system`), among them summaries of a compaction.
+ * What a turn is: a user's prompt, the agent's answer, text that the agent's program added for itself (`context`), or a
+ * notice of the program (`system`), including summaries of compactions.
  */
 type TurnKind = (typeof TURN_KINDS)[number];
 
-/** A message as a reader sees it: without the results that stand with their calls. */
+/** A message as readers see it, without results that are shown with their calls. */
 export interface Turn<M extends ConversationMessage = Message> {
   kind: TurnKind;
   message: M;
@@ -52,9 +52,9 @@ export interface Turn<M extends ConversationMessage = Message> {
 }
 
 /**
- * Turns messages into a conversation: each tool result stands with its call, wherever it came, and messages that hold nothing else
- * disappear. Pure; the messages are those of one transcript, in their order. With a page of messages, calls whose results are on the next
- * page have none: join pages first.
+ * Turns messages into a conversation: each tool result is moved to its call, wherever it came, and messages without
+ * other content disappear. Pure; the messages are those of one transcript, in order. On a page of messages, calls whose
+ * results are on the next page have none: join the pages first.
  */
 export function toConversation<M extends ConversationMessage = Message>(messages: Iterable<M>): Turn<M>[] {
   const pending = new Map<string, ToolStep<M>>();
@@ -78,11 +78,11 @@ export function toConversation<M extends ConversationMessage = Message>(messages
   return turns;
 }
 
-/** A compaction, or an error of the model's API: worth a line though there is no text. */
+/** A compaction or an API error: worth a line although it has no text. */
 const isNotice = ({ message_type: type, metadata }: ConversationMessage): boolean =>
   type === 'system' && (metadata.compactMetadata !== undefined || metadata.error !== undefined);
 
-/** Blocks without anything to show are left out: signatures of thinking that the vendor keeps to itself. */
+/** Leaves out blocks without anything to show, such as signatures of thinking that the vendor withholds. */
 function toStep<M extends ConversationMessage>(block: BlockOf<M>): Step<M> | undefined {
   switch (block.block_type) {
     case 'text':
@@ -101,7 +101,7 @@ function toStep<M extends ConversationMessage>(block: BlockOf<M>): Step<M> | und
 
 const isBlank = (text: string | null): boolean => text === null || text.trim() === '';
 
-/** Whether something of it failed: a call, or a request to the model's API. */
+/** Whether part of it failed: a call, or a request to the model's API. */
 export const hasError = <M extends ConversationMessage>({ message, steps }: Turn<M>): boolean =>
   message.metadata.error !== undefined ||
   message.metadata.level === 'error' ||
@@ -112,11 +112,11 @@ export const hasError = <M extends ConversationMessage>({ message, steps }: Turn
 export const hasEdit = <M extends ConversationMessage>({ steps }: Turn<M>): boolean =>
   steps.some((step) => step.kind === 'tool' && step.use.tool_kind === 'edit');
 
-/** Tokens that a response read: its whole input. Null where it has no usage. */
+/** Tokens that a response read, i.e. its whole input. Null if it has no usage. */
 export const toContextTokens = ({ tokens_in, cache_read, cache_write }: TokenCounts): number | null =>
   tokens_in === null ? null : tokens_in + (cache_read ?? 0) + (cache_write ?? 0);
 
-/** What agents' programs write in the place of a prompt begins with one of their tags. */
+/** Text that agents' programs write in the user's place begins with one of their tags. */
 const PROGRAM_TEXT =
   /^\s*<(?:command-name|command-message|local-command|system-reminder|environment_context|user_instructions|bash-)/;
 
@@ -135,10 +135,10 @@ function toTurnKind<M extends ConversationMessage>(
   return isOfProgram ? 'context' : 'prompt';
 }
 
-/** How a turn is a sub-agent's within the transcript of its parent, as older versions of Claude Code write it. */
+/** Whether a turn is a sub-agent's within its parent's transcript, as older versions of Claude Code write it. */
 export const isOfSubagent = ({ message }: Turn): boolean => message.is_sidechain;
 
-/** What a call is about in one line: its command, file, pattern, address or prompt; empty if nothing of its input says. */
+/** A call's subject in one line: its command, file, pattern, address or prompt; empty if the input has none of them. */
 export function describeToolInput(input: unknown): string {
   if (typeof input === 'string') return input;
   if (typeof input !== 'object' || input === null) return '';
@@ -169,15 +169,15 @@ const SUBJECT_FIELDS = [
   'input',
 ] as const;
 
-/** Controls of text direction: they make a text read otherwise than it is written. */
+/** Bidirectional controls: they make text display in another order than it is stored. */
 const DIRECTION_CONTROLS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-/** Control characters that have no look of their own, but for tab and line feed. */
+/** Control characters that are invisible, except tab and line feed. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const OTHER_CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
 
 const toCode = (character: string): string =>
   `⟨U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** A text of a transcript so that all of it is seen: what would reorder or hide its characters is named instead. */
+/** Makes all of a transcript's text visible: names the characters that would reorder or hide others. */
 export const toVisible = (text: string): string =>
   text.replace(/\r\n?/g, '\n').replace(DIRECTION_CONTROLS, toCode).replace(OTHER_CONTROLS, toCode);

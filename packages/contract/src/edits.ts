@@ -1,10 +1,10 @@
-/** A text that a tool call takes out of a file, and what it puts in its place. */
+/** A text that a tool call removes from a file, and its replacement. */
 export interface Edit {
   before: string;
   after: string;
-  /** Of patches, which may be of several files. */
+  /** Set for patches, which may cover several files. */
   path?: string;
-  /** `after` is the whole file: what it replaces is not in the call. */
+  /** `after` is the whole file: the call does not contain what it replaces. */
   isWholeFile?: true;
 }
 
@@ -13,7 +13,7 @@ const AFTER_FIELDS = ['new_string', 'newString', 'new_str'];
 const WHOLE_FIELDS = ['content', 'file_text'];
 const PATCH_FIELDS = ['input', 'patch', 'patchText', 'patch_text'];
 
-/** Texts that an edit takes out and puts in, in their order; none if its input holds no edit that is known. */
+/** The replacements of an edit, in order; none if its input is no known edit. */
 export function toEdits(input: unknown): Edit[] {
   if (typeof input !== 'object' || input === null) return [];
   const fields = input as Record<string, unknown>;
@@ -31,19 +31,19 @@ const PATCH_START = /^\s*\*\*\* Begin Patch\r?\n/;
 const PATCHED_FILE = /^\*\*\* (Add|Update|Delete) File: (.+)$/;
 const MOVED_FILE = /^\*\*\* Move to: (.+)$/;
 
-/** What a patch does to one file. */
+/** A patch's changes to one file. */
 export interface PatchedFile {
   path: string;
   change: 'add' | 'update' | 'delete';
-  /** The file's path from then on. */
+  /** The file's new path. */
   movedTo?: string;
-  /** None of a file that is deleted, or only moved. */
+  /** Empty for a file that is deleted or only moved. */
   hunks: Pick<Edit, 'before' | 'after'>[];
 }
 
 /**
- * The files of a patch in the form of OpenAI's apply_patch: `*** Update File: path`, then lines that begin with `+`, `-` or a space,
- * divided by `@@`. None for any other input.
+ * The files of a patch in the format of OpenAI's apply_patch: `*** Update File: path`, then lines that begin with `+`,
+ * `-` or a space, separated by `@@`. None for any other input.
  */
 export function toPatchedFiles(input: unknown): PatchedFile[] {
   const patch = toPatch(input);
@@ -79,7 +79,7 @@ export function toPatchedFiles(input: unknown): PatchedFile[] {
 export const toPatchEdits = (input: unknown): Edit[] =>
   toPatchedFiles(input).flatMap(({ path, hunks }) => hunks.map((hunk) => ({ ...hunk, path })));
 
-/** A shell command that is nothing but a patch, as older versions of Codex gave it. */
+/** A shell command that consists only of a patch, as older versions of Codex wrote it. */
 const SHELL_PATCH = /^\s*apply_patch <<\s*(['"]?)(\w+)\1\r?\n([\s\S]*)\r?\n\2\s*$/;
 
 function toPatch(input: unknown): string | undefined {
@@ -92,8 +92,8 @@ function toPatch(input: unknown): string | undefined {
 }
 
 /**
- * How many lines an edit puts in and takes out. Lines that stand in both texts count as neither, wherever they stand: one that is moved
- * within the edit is no change. Takes time in proportion to the texts, unlike a diff.
+ * How many lines an edit adds and removes. Lines that are in both texts count as neither, wherever they are: moving a
+ * line within the edit is no change. Takes linear time, unlike a diff.
  */
 export function countChangedLines({ before, after }: Pick<Edit, 'before' | 'after'>): {
   added: number;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 export const MAX_SESSION_ID_LENGTH = 512;
 export const MAX_PATH_LENGTH = 4096;
 
-/** A text to compare with stored ones, which hold no NUL: Postgres knows none. */
+/** A text to compare with stored ones. Postgres does not store NUL, so it is rejected. */
 export const text = (maxLength: number) =>
   z
     .string()
@@ -30,7 +30,7 @@ export const sha256Field = z
   .regex(/^[0-9a-f]{64}$/, 'Not a SHA-256 in lower-case hexadecimal')
   .describe('SHA-256 of the decoded bytes, in lower-case hexadecimal');
 
-/** In answers. Not checked: a page must not fail for one odd row. */
+/** In answers. Not validated: a page must not fail because of one odd row. */
 export const timestampField = z.string().meta({ format: 'date-time', description: 'ISO 8601, UTC, with milliseconds' });
 
 export const countField = z.int().min(0);
@@ -39,7 +39,7 @@ const isoSchema = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 const EARLIEST_MS = Date.UTC(1900, 0, 1);
 const END_MS = Date.UTC(10_000, 0, 1);
 
-/** A date, which a time zone makes a moment, or a moment, in a query. */
+/** In a query: a date, interpreted in a time zone, or a moment. */
 export const dateOrMomentField = z
   .string()
   .refine((value) => {
@@ -48,7 +48,7 @@ export const dateOrMomentField = z
   }, 'Not a date, nor a date and time with Z or an offset, of the years 1900 to 9999')
   .meta({ examples: ['2026-01-31', '2026-01-31T12:00:00Z', '2026-01-31T12:00:00+02:00'] });
 
-/** As `dateOrMomentField`, turned into ISO 8601 in UTC: a date begins at midnight UTC. */
+/** Like `dateOrMomentField`, converted to ISO 8601 in UTC: a date begins at midnight UTC. */
 export const momentField = dateOrMomentField.transform((value) => new Date(value).toISOString());
 
 /** `true` or `false` in a query. */
@@ -68,7 +68,7 @@ export const personField = z
   .nullable()
   .describe('Whose work it is: the person of the API key that brought it, else whom the upload named; null: unknown');
 
-/** Who brought bytes: the id of an API key, or a word that is none. */
+/** Who uploaded the bytes: the id of an API key, or a word that is not one. */
 export const uploaderField = z
   .string()
   .nullable()

@@ -16,14 +16,14 @@ const agentField = z.enum(RUNNABLE_AGENTS.map(({ id }) => id));
 export const LIVE_MEDIA_TYPE = 'application/x-ndjson';
 export const EVENT_STREAM_MEDIA_TYPE = 'text/event-stream';
 
-/** A Content-Encoding of live streams: each chunk comes behind its length and its SHA-256. */
+/** A Content-Encoding for live streams: each chunk is preceded by its length and SHA-256. */
 export const LIVE_CHUNK_ENCODING = 'recount-chunked';
-/** A longer chunk of that coding is refused; and so is a body with a digest of its own. */
+/** Longer chunks in that encoding are rejected, as is a body that also has a digest header. */
 export const MAX_LIVE_CHUNK_BYTES = 256 * 1024;
 
 const MAX_FORMAT_LENGTH = 100;
 
-/** A ULID made by the client: names one run of an agent, so that a request may be repeated or resumed. */
+/** A ULID made by the client: it identifies one run of an agent, so that a request may be repeated or resumed. */
 const streamIdField = z
   .string()
   .regex(/^[0-7][0-9A-HJKMNP-TV-Z]{25}$/, 'Not a ULID in upper case')
@@ -42,7 +42,7 @@ export const liveQuerySchema = z.strictObject({
 const offsetHeader = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const booleanHeader = z.enum(['?0', '?1']).transform((value) => value === '?1');
 
-/** In lower case, as Node gives them. Booleans as structured fields have them (RFC 9651): `?1` is true. */
+/** In lower case, as Node gives them. Booleans use the syntax of structured fields (RFC 9651): `?1` is true. */
 export const liveHeadersSchema = z.object({
   'recount-stream': streamIdField.optional().describe('Names the run; left out, the server makes a name'),
   'recount-offset': offsetHeader
@@ -158,7 +158,7 @@ export const liveListSchema = z
 
 export type LiveList = z.infer<typeof liveListSchema>;
 
-/** What a session has of its streams, in `GET /v1/sessions/{id}`. */
+/** The totals of a session's live streams, in `GET /v1/sessions/{id}`. */
 export const liveTotalsSchema = z
   .object({
     stream_count: countField.describe('Streams that have ended'),
@@ -222,7 +222,7 @@ const toolResultSchema = z.object({
   isUnpaired: z.literal(true).optional().describe('The call was not seen within 64 events or 2 seconds'),
 });
 
-/** The `data` of each kind of server-sent event, by the name of its `event`. Its `id` is a number that grows. */
+/** The `data` of each kind of server-sent event, by its `event` name. The `id` is an increasing number. */
 export const LIVE_EVENT_SCHEMAS = {
   'stream:init': z.object({
     ...eventFields,

@@ -81,7 +81,7 @@ const transcriptIdParameter = transcriptIdField
   .optional()
   .describe('Another transcript of the session than its primary one, where versions diverged');
 
-/** Of routes that read one transcript of a session. */
+/** For routes that read one transcript of a session. */
 export const sessionTranscriptQuerySchema = z.strictObject({ transcript_id: transcriptIdParameter });
 
 export const messageListQuerySchema = z.strictObject({

@@ -1,6 +1,6 @@
 import type { ModelsReport } from './usage-reports.ts';
 
-/** What of a price its effect is estimated by, in dollars per million tokens. */
+/** The parts of a price that its effect is estimated from, in dollars per million tokens. */
 export interface EstimatedPrice {
   /** May end in `*`. */
   model: string;
@@ -13,13 +13,16 @@ export interface EstimatedPrice {
 export interface PriceEffect {
   model: string;
   responses: number;
-  /** Null: without a price until now. */
+  /** Null if they have no price so far. */
   costUsd: number | null;
-  /** About what they cost by the price: cache writes for an hour are taken for such of five minutes, and long contexts for others. */
+  /**
+   * Approximate cost with the price: one-hour cache writes count as five-minute ones, and long contexts as ordinary
+   * ones.
+   */
   estimatedUsd: number;
 }
 
-/** What a price will make of the responses of its models, as the report `models` has them. Pure. */
+/** What a price would make of its models' responses, given the rows of the `models` report. Pure. */
 export function estimatePriceEffect(price: EstimatedPrice, rows: ModelsReport['rows']): PriceEffect[] {
   const { model: name, inputUsdPerMillion: input, outputUsdPerMillion: output } = price;
   const { cacheReadUsdPerMillion: cacheRead = 0.1 * input, cacheWrite5mUsdPerMillion: cacheWrite = 1.25 * input } =

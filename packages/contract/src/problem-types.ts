@@ -1,6 +1,6 @@
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** Every kind of problem this API answers with: the slug ends its `type`, and stays what it is across versions. */
+/** Every kind of problem that the API answers with. The slug ends its `type`, and never changes between versions. */
 export const PROBLEMS = {
   'invalid-request': { status: 400, title: 'The request is not valid' },
   'invalid-cursor': { status: 400, title: 'The cursor is not one of this list' },
@@ -64,7 +64,7 @@ const TYPE_PREFIX = 'urn:recount:problem:';
 /** The `type` of a problem, e.g. `urn:recount:problem:not-found`. */
 export const toProblemType = (slug: ProblemSlug): string => TYPE_PREFIX + slug;
 
-/** The slug of a problem's `type`; undefined for one this version does not know. */
+/** The slug of a problem's `type`; undefined for one that this version does not know. */
 export function toProblemSlug(type: string): ProblemSlug | undefined {
   const slug = type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : '';
   return Object.hasOwn(PROBLEMS, slug) ? (slug as ProblemSlug) : undefined;

@@ -12,7 +12,7 @@ const fieldErrorSchema = z
 
 export type FieldError = z.infer<typeof fieldErrorSchema>;
 
-/** The members of RFC 9457; what a kind of problem adds is optional elsewhere. */
+/** The members of RFC 9457; additions of one kind of problem are optional in all others. */
 export const problemFields = {
   type: z.string().describe('Kind of problem, `urn:recount:problem:<slug>`: for programs, stable'),
   title: z.string().describe('The kind of problem in words'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { countField, sessionIdField, transcriptIdField } from './fields.ts';
 
-/** Of how many files the changes are told one by one. */
+/** Number of files whose changes are listed individually. */
 export const MAX_CHANGED_FILES = 200;
 
 const changeFields = {

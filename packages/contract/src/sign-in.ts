@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { timestampField } from './fields.ts';
 
-/** Requests that change something and come with the cookie need this header, whatever its value: another origin cannot send it. */
+/**
+ * Requests that change something and use the cookie need this header, with any value: another origin cannot send it.
+ */
 export const BROWSER_REQUEST_HEADER = 'recount-request';
 
 export const whoamiSchema = z

@@ -14,7 +14,7 @@ import { transcriptStatusSchema } from './transcripts.ts';
 export const UPLOAD_ENCODINGS = ['gzip', 'br', 'zstd'] as const;
 export type UploadEncoding = (typeof UPLOAD_ENCODINGS)[number];
 
-/** Files in one multipart upload at most. */
+/** Maximum number of files in one multipart upload. */
 export const MAX_UPLOAD_FILES = 1000;
 
 export const uploadQuerySchema = z.strictObject({
@@ -42,7 +42,7 @@ export const uploadQuerySchema = z.strictObject({
     .describe('Whose session it is, such as a mail address; a key that was made for a person names theirs instead'),
 });
 
-/** In lower case. Of an upload that continues a stored transcript. */
+/** In lower case. For an upload that continues a stored transcript. */
 export const continuationHeadersSchema = z.looseObject({
   'recount-offset': z.coerce
     .number()
@@ -58,7 +58,7 @@ export type UploadQuery = z.input<typeof uploadQuerySchema>;
 
 const digestField = 'e.g. `sha-256=:…:`; also sha-512. If it is wrong, nothing is kept';
 
-/** In lower case, as Node gives them. Checked as they come, not by this schema. */
+/** In lower case, as Node gives them. Checked while they arrive, not by this schema. */
 export const uploadHeadersSchema = z.looseObject({
   'content-digest': z
     .string()
@@ -73,8 +73,8 @@ export const uploadHeadersSchema = z.looseObject({
 });
 
 /**
- * What became of the bytes of an upload. `stored`: they are new. `duplicate`: the stored ones were read, and are whole.
- * `healed`: the stored ones were lost or damaged, and these have taken their place. `expired`: retention had deleted them.
+ * What became of an upload's bytes. `stored`: they are new. `duplicate`: the stored ones were read and are intact.
+ * `healed`: the stored ones were lost or damaged, and these replaced them. `expired`: retention had deleted them.
  */
 const RAW_OBJECT_OUTCOMES = ['stored', 'duplicate', 'healed', 'expired'] as const;
 export type RawObjectOutcome = (typeof RAW_OBJECT_OUTCOMES)[number];

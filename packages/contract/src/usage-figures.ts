@@ -3,7 +3,7 @@ import { countField, timestampField } from './fields.ts';
 
 const knownCountField = countField.nullable();
 
-/** What a parse found out about a transcript as a whole; a session has those of its primary transcript. */
+/** What a parse found out about a transcript as a whole; a session has its primary transcript's. */
 export const figureFields = {
   total_messages: countField,
   user_messages: countField,
@@ -48,7 +48,7 @@ export const figureFields = {
   metadata: z.record(z.string(), z.unknown()).describe('What else the lines say about the session'),
 };
 
-/** A sum of costs, exact to 1e-10 up to 900,000; beyond, the number nearest to it. */
+/** A sum of costs, exact to 1e-10 up to 900,000; above that, the nearest number. */
 export const costField = z.number().describe('In US dollars, or what the workspace calls its currency');
 
 export const knownCostField = costField

@@ -141,7 +141,7 @@ const ratesShape = {
   cacheWrite1hUsdPerMillion: usd.optional().describe('Left out: twice the input'),
 };
 
-/** For documentation and types: what is accepted is for packages/prices to say. */
+/** For documentation and types only: packages/prices decides what is valid. */
 const priceOverrideSchema = z
   .object({
     model: z.string().describe('As transcripts name it; with `*` at its end, all that begin so'),
@@ -168,7 +168,7 @@ export type WorkspacePrices = z.infer<typeof workspacePricesSchema>;
 export const workspacePricesChangeSchema = z
   .strictObject({
     currency_label: currencyLabelField.optional(),
-    // Checked by packages/prices, which knows more and says it better.
+    // packages/prices validates them, with better messages.
     overrides: z
       .unknown()
       .optional()

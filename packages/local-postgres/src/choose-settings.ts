@@ -3,9 +3,9 @@ import { totalmem } from 'node:os';
 const MB = 1024 * 1024;
 
 /**
- * Server settings for the machine, for a server that shares it with recount and with whoever works there: durable as PostgreSQL's
- * defaults are. Bulk loading writes each page of the large tables and indexes several times over: with an eighth of the memory
- * it stays there between two writes, and with room for WAL it is logged as a whole less often.
+ * Server settings for a machine that also runs recount and is used for other work; as durable as PostgreSQL's defaults.
+ * Bulk loading writes each page of the large tables and indexes several times: with an eighth of the memory pages stay
+ * cached between writes, and with enough WAL fewer full pages are logged.
  */
 export function chooseSettings(memoryBytes = totalmem()): Record<string, string> {
   const sharedMb = Math.min(Math.max(Math.floor(memoryBytes / 8 / MB), 128), 1024);
@@ -14,12 +14,12 @@ export function chooseSettings(memoryBytes = totalmem()): Record<string, string>
     maintenance_work_mem: `${Math.max(Math.floor(sharedMb / 4), 64)}MB`,
     max_wal_size: '2GB',
     checkpoint_timeout: '15min',
-    // What a backfill has written to the log is deleted at the next checkpoint, rather than kept for reuse.
+    // WAL of a backfill is deleted at the next checkpoint instead of being kept for reuse.
     min_wal_size: '32MB',
     wal_recycle: 'off',
-    // Statements are short; compiling one takes longer than running it.
+    // Statements are short; JIT-compiling one takes longer than running it.
     jit: 'off',
-    // A new table is looked at soon: until then the planner takes it for small.
+    // New tables are analyzed soon: until then the planner assumes that they are small.
     autovacuum_naptime: '15s',
   };
 }

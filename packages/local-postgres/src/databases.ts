@@ -2,10 +2,10 @@ import { Client, escapeIdentifier } from 'pg';
 
 const connectTimeoutMs = 5_000;
 
-/** Runs something with a connection of its own, which is closed afterwards. */
+/** Runs something with a separate connection, which is closed afterwards. */
 export async function withClient<T>(connectionString: string, run: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString, connectionTimeoutMillis: connectTimeoutMs });
-  // A connection lost during a query also rejects the query; the event alone would end the process.
+  // A connection lost during a query also rejects the query; the event alone would crash the process.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -22,10 +22,10 @@ export function toDatabaseUrl(serverUrl: string, database: string): string {
   return url.href;
 }
 
-/** Also where the server is one of a Citus cluster; others take no notice of it. */
+/** For a server in a Citus cluster; other servers ignore it. */
 const ON_THIS_SERVER = 'SET citus.enable_create_database_propagation = off';
 
-/** Creates a database, as a copy of `template` where one is named, and returns its connection string. */
+/** Creates a database, as a copy of `template` if given, and returns its connection string. */
 export async function createDatabase(serverUrl: string, name: string, template?: string): Promise<string> {
   const from = template === undefined ? '' : ` TEMPLATE ${escapeIdentifier(template)}`;
   await withClient(serverUrl, async (client) => {
@@ -35,11 +35,14 @@ export async function createDatabase(serverUrl: string, name: string, template?:
   return toDatabaseUrl(serverUrl, name);
 }
 
-/** The server waits five seconds for what it ends of the database; a process of Citus, or a busy machine, may take longer. */
+/**
+ * The server waits five seconds for connections that it terminates; a process of Citus, or a busy machine, may take
+ * longer.
+ */
 const OBJECT_IN_USE = '55006';
 const DROP_ATTEMPTS = 10;
 
-/** Drops a database with the connections to it. One that is not there is fine. */
+/** Drops a database and its connections. It is no error if it does not exist. */
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
   await withClient(serverUrl, async (client) => {
     await client.query(ON_THIS_SERVER);

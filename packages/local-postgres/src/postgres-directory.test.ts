@@ -5,14 +5,14 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { LocalPostgresError } from './local-postgres-error.ts';
 import { preparePostgresDirectory } from './postgres-directory.ts';
 
-/** Somebody who may traverse no directory that is closed to others. */
+/** An account that may not enter directories closed to others. */
 const account = { uid: 4_000_000, gid: 4_000_000 };
 
 let home: string;
 let system: string;
 let asked: string;
 beforeEach(async () => {
-  // mkdtemp closes it to others.
+  // mkdtemp creates it with mode 0700.
   home = await realpath(await mkdtemp(join(tmpdir(), 'recount-choose-')));
   onTestFinished(() => rm(home, { recursive: true }));
   system = join(home, 'system');

@@ -5,9 +5,9 @@ import { LocalPostgresError } from './local-postgres-error.ts';
 import { isReachable, type ServerAccount } from './server-account.ts';
 import { syncDirectory } from './sync-directory.ts';
 
-/** Lies in the directory that was asked for, and points to the one that holds the cluster. */
+/** A file in the requested directory that points to the one with the cluster. */
 const noteName = 'where-the-data-are.txt';
-/** Lies beside a cluster that is not in the directory that was asked for, and points back to that. */
+/** A file beside a cluster that is not in the requested directory; it points back there. */
 const recordName = 'installation.json';
 
 const idBytes = 8;
@@ -27,7 +27,7 @@ interface InstallationRecord {
 
 const newInstallationId = (): string => randomBytes(idBytes).toString('hex');
 
-/** Undefined where there is no note, or none that names a directory. */
+/** Undefined if there is no note, or it names no directory. */
 export async function readNote(requestedDirectory: string): Promise<InstallationNote | undefined> {
   const text = (await readIfThere(join(requestedDirectory, noteName))) ?? '';
   const directory = /^Its data are in (\/.+)$/m.exec(text)?.[1];
@@ -35,13 +35,13 @@ export async function readNote(requestedDirectory: string): Promise<Installation
   return { directory, installationId: /^Installation: ([0-9a-f]+)$/m.exec(text)?.[1] };
 }
 
-/** Undefined where the cluster is of recount 0.3, or there is none. */
+/** Undefined if the cluster is from recount 0.3, or there is none. */
 async function readRecord(directory: string): Promise<InstallationRecord | undefined> {
   const text = await readIfThere(join(directory, recordName));
   return text === undefined ? undefined : (JSON.parse(text) as InstallationRecord);
 }
 
-/** Writes record and note durably, in this order: a note never points to a cluster that does not know of it. */
+/** Writes record and note durably, in this order: a note never points to a cluster without a record. */
 async function writeInstallation(directory: string, record: InstallationRecord, accountUid: number): Promise<void> {
   const { installationId, requestedDirectory } = record;
   await replaceFile(join(directory, recordName), `${JSON.stringify(record, null, 2)}\n`);
@@ -79,12 +79,12 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-/** Where root keeps what the unprivileged account could not reach in the place it was meant for. */
+/** Where root keeps clusters that the unprivileged account could not reach in the requested place. */
 export const systemDirectory = '/var/lib/recount';
 
 interface ChosenDirectory {
   directory: string;
-  /** What the directory and the one that was asked for have to say of each other; undefined if they are the same. */
+  /** The record that links this directory and the requested one; undefined if they are the same. */
   record: InstallationRecord | undefined;
 }
 
@@ -92,15 +92,15 @@ const rebuildAdvice =
   'or remove the note to start with an empty database, which `recount doctor --rebuild` fills from the raw store';
 
 /**
- * The directory that really holds the cluster asked for in `requestedDirectory` (absolute, symbolic links resolved).
+ * The directory that holds the cluster requested for `requestedDirectory` (absolute, symbolic links resolved).
  *
- * A note of an earlier start decides, also after that directory was moved. Without one it is usually that directory
- * itself. Run by root, PostgreSQL gets an account of its own, which cannot reach a directory below a home directory of
- * mode 0700. The cluster then lives in `<system directory>/postgres-<hash>`, where the hash is the first 12 hexadecimal
- * digits of the SHA-256 of the requested path.
+ * A note of an earlier start decides, even if that directory was moved since. Without one it is usually the requested
+ * directory itself. If root runs it, PostgreSQL gets a separate account, which cannot reach a directory below a home
+ * directory of mode 0700. The cluster is then in `<system directory>/postgres-<hash>`, where the hash is the first 12
+ * hexadecimal digits of the SHA-256 of the requested path.
  *
- * @throws LocalPostgresError where that would start an empty database in place of one that exists, or share one between
- * a directory and its copy
+ * @throws LocalPostgresError if that would start an empty database in place of an existing one, or share one between a
+ * directory and its copy
  */
 async function choosePostgresDirectory(
   requestedDirectory: string,
@@ -138,7 +138,7 @@ async function follow(note: InstallationNote, requestedDirectory: string): Promi
   }
   const record = await readRecord(directory);
   if (record === undefined) {
-    // Of recount 0.3: the first to come claims it.
+    // From recount 0.3: the first directory to come claims it.
     return { directory, record: { installationId: note.installationId ?? newInstallationId(), requestedDirectory } };
   }
   const { requestedDirectory: owner } = record;
@@ -154,14 +154,14 @@ async function follow(note: InstallationNote, requestedDirectory: string): Promi
   return { directory, record: { ...record, requestedDirectory } };
 }
 
-/** Whether the directory that the cluster belongs to is still there: it was copied then, not moved. */
+/** Whether the cluster's own directory still exists: the requested one is then a copy, not moved. */
 async function isCopy(
   { installationId, requestedDirectory: owner }: InstallationRecord,
   asked: string,
 ): Promise<boolean> {
   const note = await readNote(owner).catch(() => undefined);
   if (note?.installationId !== installationId) return false;
-  // One directory may be mounted in two places.
+  // The same directory may be mounted in two places.
   const [ofOwner, ofAsked] = await Promise.all([stat(join(owner, noteName)), stat(join(asked, noteName))]);
   return ofOwner.dev !== ofAsked.dev || ofOwner.ino !== ofAsked.ino;
 }
@@ -172,7 +172,7 @@ async function chooseBelow(root: string, requestedDirectory: string): Promise<Ch
   const record = await readRecord(directory);
   const isTaken = record !== undefined && record.requestedDirectory !== requestedDirectory;
   const installationId = isTaken || record === undefined ? newInstallationId() : record.installationId;
-  // Its directory was moved away from here, and the note went with it.
+  // Its directory was moved away from here, together with the note.
   const own = isTaken ? join(root, `postgres-${installationId}`) : directory;
   return { directory: own, record: { installationId, requestedDirectory } };
 }
@@ -195,14 +195,14 @@ const ownEntries = [
 ];
 
 /**
- * Mode of a directory that holds what PostgreSQL's account needs. It stays the property of this process's user even
- * where the server runs as another one, so that nothing run by that account can place a link where root writes.
+ * Mode of a directory that holds files PostgreSQL's account needs. It still belongs to this process's user even if the
+ * server runs as another one, so that nothing run by that account can place a link where root writes.
  */
 export function containerMode(account: ServerAccount | undefined): number {
   return account === undefined ? 0o700 : 0o711;
 }
 
-/** Creates a directory below /var/lib/recount, whatever the umask. Needs root. */
+/** Creates a directory below /var/lib/recount, whatever the umask. Requires root. */
 export async function createSystemDirectory(): Promise<void> {
   await mkdir(systemDirectory, { recursive: true });
   await chmod(systemDirectory, 0o755);
@@ -223,12 +223,12 @@ async function refuseForeignDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Creates the directory for a cluster where its account can reach it, and returns its real path. `root` is where it lies
- * if the requested one is out of reach.
+ * Creates the directory for a cluster where its account can reach it, and returns its real path. `root` is its parent
+ * if the requested one cannot be reached.
  *
- * @throws LocalPostgresError where the directory is another user's, or holds something else, or a note of an earlier
- * start points to a cluster that is not there or belongs to another directory, or the requested directory is new and a
- * cluster is left of one that was removed
+ * @throws LocalPostgresError if the directory is another user's, or holds something else; if a note of an earlier start
+ * points to a cluster that does not exist or belongs to another directory; or if the requested directory is new and the
+ * cluster of a removed one is left
  */
 export async function preparePostgresDirectory(
   requestedDirectory: string,
@@ -239,7 +239,7 @@ export async function preparePostgresDirectory(
   const requested = await realpath(requestedDirectory);
   const { directory, record } = await choosePostgresDirectory(requested, account, root);
   if (isNew && directory !== requested && (await isThere(join(directory, 'cluster')))) {
-    // Else the next start would take it for one whose note alone was lost.
+    // Otherwise the next start would assume that only its note was lost.
     await rmdir(requested);
     throw new LocalPostgresError(
       `${directory} holds the database of an earlier ${requested}, which was removed, the raw transcripts maybe with it. ` +

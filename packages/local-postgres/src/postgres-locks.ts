@@ -3,10 +3,11 @@ import { LocalPostgresError } from './local-postgres-error.ts';
 import { describeHolder, isVisible, type ProcessLock, readLockHolder, takeProcessLock } from './process-lock.ts';
 
 /**
- * The two locks of a cluster. Both are the kernel's, so that they hold across PID namespaces and containers.
+ * The two locks of a cluster. Both are kernel locks, so they work across PID namespaces and containers.
  *
- * `owner.lock` is held by the process that is to stop the server. `cluster.lock` is held by whoever starts the server, and
- * from then on by every process of the server: it is free if and only if nothing has the cluster's files open.
+ * `owner.lock` is held by the process responsible for stopping the server. `cluster.lock` is held by whoever starts the
+ * server, and from then on by every process of the server: it is free if and only if nothing has the cluster's files
+ * open.
  */
 type PostgresLockName = 'owner.lock' | 'cluster.lock';
 
@@ -14,14 +15,14 @@ export function takePostgresLock(directory: string, name: PostgresLockName): Pro
   return takeProcessLock(join(directory, name));
 }
 
-/** Whether this process can see the one that took the lock, and so may use or stop its server. */
+/** Whether this process can see the lock's holder, and so may use or stop its server. */
 export function hasVisibleHolder(directory: string, name: PostgresLockName): boolean {
   const holder = readLockHolder(join(directory, name));
-  // One that left no note yet writes it in a moment.
+  // A holder without a note yet is about to write it.
   return holder === undefined || isVisible(holder);
 }
 
-/** What to tell people where the lock is held by something that cannot be seen from here. */
+/** The message if the lock is held by a process that cannot be seen from here. */
 export function createInvisibleHolderError(directory: string, name: PostgresLockName): LocalPostgresError {
   const holder = describeHolder(readLockHolder(join(directory, name)));
   return new LocalPostgresError(

@@ -20,15 +20,15 @@ async function readFromPs(pid: number): Promise<string> {
   try {
     return (await promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)])).stdout;
   } catch (error) {
-    // ps exits with 1 where there is no such process.
+    // ps exits with 1 if there is no such process.
     if ((error as { code?: unknown }).code === 1) return '';
     throw error;
   }
 }
 
 /**
- * The command line of a process, its arguments joined by spaces; undefined if no such process runs.
- * A zombie counts as not running: signal 0 would still find it, for ever where nobody collects its exit status.
+ * The command line of a process, its arguments joined by spaces; undefined if no such process runs. A zombie counts as
+ * not running: signal 0 would still find it, forever if nobody collects its exit status.
  */
 async function readCommandLine(pid: number): Promise<string | undefined> {
   const commandLine = await (process.platform === 'linux' ? readFromProc(pid) : readFromPs(pid));
@@ -36,7 +36,7 @@ async function readCommandLine(pid: number): Promise<string | undefined> {
   return trimmed === '' || trimmed.endsWith('<defunct>') ? undefined : trimmed;
 }
 
-/** What a server notes in `postmaster.pid` in its data directory. */
+/** What a server writes to `postmaster.pid` in its data directory. */
 interface PostmasterPid {
   pid: number;
   port: number;
@@ -52,7 +52,7 @@ function parsePositiveInteger(text: string | undefined): number | undefined {
   return value > 0 ? value : undefined;
 }
 
-/** Undefined for a file that is empty or cut short, as a crash or a start in progress leaves it. */
+/** Undefined for an empty or incomplete file, as a crash or a start in progress leaves it. */
 export function parsePostmasterPid(text: string): PostmasterPid | undefined {
   const lines = text.split(/\r?\n/);
   const pid = parsePositiveInteger(lines[pidLine]);
@@ -66,8 +66,8 @@ const immediateShutdownTimeoutMs = 10_000;
 const pollIntervalMs = 20;
 
 /**
- * Every server is started as `…/postgres -D <directory> …`, by this package and by pg_ctl alike. On Windows, where the command line
- * is not to be had soon, by the file that the server keeps while it runs.
+ * Checks the command line: both this package and pg_ctl start servers as `…/postgres -D <directory> …`. On Windows,
+ * where reading a command line is slow, checks the file that the server holds while it runs.
  */
 export async function isPostmasterOf(dataDirectory: string, pid: number): Promise<boolean> {
   if (process.platform === 'win32') {
@@ -89,7 +89,7 @@ async function readPidFile(path: string): Promise<string | undefined> {
   }
 }
 
-/** The server that runs on a data directory, where this process can see it. */
+/** The server that runs on a data directory, if this process can see it. */
 export async function findPostmaster(dataDirectory: string): Promise<PostmasterPid | undefined> {
   const text = await readPidFile(toPidFile(dataDirectory));
   const postmaster = text === undefined ? undefined : parsePostmasterPid(text);
@@ -98,9 +98,9 @@ export async function findPostmaster(dataDirectory: string): Promise<PostmasterP
 }
 
 /**
- * Removes the `postmaster.pid` of a server that is gone: PostgreSQL would take a process that got its number by chance,
- * say after a reboot, for a running server. Only for a process that holds the cluster's lock. A server without the lock,
- * which 0.3 or a person started, is stopped first.
+ * Removes the `postmaster.pid` of a server that is gone: PostgreSQL would mistake an unrelated process with the same
+ * number, e.g. after a reboot, for a running server. Only for a process that holds the cluster's lock. A server without
+ * the lock, started by 0.3 or by hand, is stopped first.
  */
 export async function clearPostmaster(dataDirectory: string): Promise<void> {
   const unlocked = await findPostmaster(dataDirectory);
@@ -133,9 +133,9 @@ async function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT'): Promise<vo
 }
 
 /**
- * Stops a server: fast shutdown, which ends sessions and writes a checkpoint, and immediate shutdown where that takes
- * longer than 20 s. One that no longer runs is fine.
- * @throws LocalPostgresError where the server runs on for another 10 s
+ * Stops a server: fast shutdown, which ends sessions and writes a checkpoint, then immediate shutdown if that takes
+ * longer than 20 s. It is no error if it no longer runs.
+ * @throws LocalPostgresError if the server is still running after another 10 s
  */
 export async function stopPostmaster(dataDirectory: string, pid: number): Promise<void> {
   for (const [signal, timeoutMs] of [

@@ -13,17 +13,20 @@ import {
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 
-/** Something may run already where only one may, or the kernel cannot tell. The message says what to do. */
+/**
+ * Another process may already be running where only one is allowed, or the file system has no locks. The message says
+ * what to do.
+ */
 export class ProcessLockError extends Error {
   override readonly name = 'ProcessLockError';
 }
 
-/** The process that took a lock, by what tells it from all others. */
+/** Identifies the process that took a lock. */
 export interface LockHolder {
-  /** Means something in its PID namespace alone. */
+  /** Valid only in its PID namespace. */
   pid: number;
   hostName: string;
-  /** Of this run of the kernel. Linux only. */
+  /** Identifies this boot of the kernel. Linux only. */
   bootId?: string;
   /** Such as `pid:[4026531836]`. Linux only. */
   pidNamespace?: string;
@@ -31,29 +34,29 @@ export interface LockHolder {
 
 export interface ProcessLock {
   /**
-   * A child process that inherits this descriptor holds the lock, too, and so do its own children. The lock is free again
-   * when the last of them is gone, however it ended. Windows hands no descriptors on: there it is this process's alone.
+   * Child processes that inherit this descriptor hold the lock as well, and so do their children. The lock is free when
+   * the last of them is gone, however it ended. Windows does not pass descriptors on: there only this process holds it.
    */
   fd: number;
-  /** Closes this process's descriptor. Calling it again changes nothing. */
+  /** Closes this process's descriptor. Idempotent. */
   release(): void;
-  /** Deletes the file, and then releases. */
+  /** Deletes the file, then releases the lock. */
   remove(): void;
 }
 
-/** Takes the lock on a part of a file, without waiting; by default, or with a length of 0, on all of it. Throws an error with a code. */
+/** Locks part of a file without waiting; by default, or with length 0, all of it. Throws an error with a code. */
 interface FileLocks {
   tryLock(fd: number, offset: number, lengthBytes: number, options: { shared: boolean }): boolean;
 }
 
-/** On Windows, what is locked cannot be read, not even who has it: there, a byte behind the note is locked. */
+/** On Windows, locked bytes cannot be read, not even to see who holds the lock: so a byte after the note is locked. */
 const LOCKED_PART =
   process.platform === 'win32' ? { offset: 1024 * 1024, lengthBytes: 1 } : { offset: 0, lengthBytes: 0 };
 
-/** Of file systems without locks, such as some network mounts and FUSE file systems. */
+/** For file systems without locks, such as some network mounts and FUSE file systems. */
 const unsupportedCodes = ['ENOLCK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'];
 
-/** Loaded where it is needed: it is native code, and most commands never come here. It has no types of its own. */
+/** Loaded on demand: it is native code that most commands never need. It has no types of its own. */
 function loadFileLocks(): FileLocks {
   try {
     return createRequire(import.meta.url)('fs-native-extensions') as FileLocks;
@@ -103,9 +106,10 @@ export function describeSelf(): LockHolder {
 }
 
 /**
- * Takes the lock on a file, which is created where it is not there, and notes in it who did. Undefined where it is held.
- * The kernel keeps it: across PID namespaces and containers, and no longer than the processes that hold it.
- * @throws ProcessLockError where the file system has no locks
+ * Locks a file, which is created if it does not exist, and writes a note in it about the holder. Undefined if it is
+ * locked. The kernel keeps the lock: across PID namespaces and containers, and only as long as the processes that hold
+ * it.
+ * @throws ProcessLockError if the file system has no locks
  */
 export function takeProcessLock(path: string, fileLocks = loadFileLocks()): ProcessLock | undefined {
   const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
@@ -114,7 +118,7 @@ export function takeProcessLock(path: string, fileLocks = loadFileLocks()): Proc
       closeSync(fd);
       return undefined;
     }
-    // Cut after writing: on a full disk, the block that is there is written again.
+    // Truncated after writing: on a full disk, the existing block is reused.
     const lengthBytes = writeSync(fd, `${JSON.stringify(describeSelf())}\n`, 0);
     ftruncateSync(fd, lengthBytes);
   } catch (error) {
@@ -133,15 +137,15 @@ export function takeProcessLock(path: string, fileLocks = loadFileLocks()): Proc
   return { fd, release, remove };
 }
 
-/** Whether the file is not one that its holder has just deleted: others would lock another one. */
+/** Whether the file has not just been deleted by its holder: others would then lock another file. */
 function isStillThere(path: string, fd: number): boolean {
   const [there, open] = [statSync(path, { throwIfNoEntry: false }), fstatSync(fd)];
   return there?.ino === open.ino && there.dev === open.dev;
 }
 
 /**
- * Whether any process holds the lock. Asking takes a shared lock for a moment: whoever takes the lock itself tries more
- * than once.
+ * Whether any process holds the lock. Checking takes a shared lock for a moment, so whoever takes the lock itself must
+ * retry.
  */
 export function isProcessLockHeld(path: string): boolean {
   const fd = openIfThere(path);
@@ -162,7 +166,7 @@ function openIfThere(path: string): number | undefined {
   }
 }
 
-/** Who took the lock last, whether or not it is still held. Undefined where nobody did, or is just doing so. */
+/** Who took the lock last, whether or not it is still held. Undefined if nobody did, or is just doing so. */
 export function readLockHolder(path: string): LockHolder | undefined {
   try {
     const value = JSON.parse(readIfThere(() => readFileSync(path, 'utf8')) ?? '') as Partial<LockHolder> | null;
@@ -173,13 +177,13 @@ export function readLockHolder(path: string): LockHolder | undefined {
   }
 }
 
-/** Whether this process can see the holder, so that its process id is that of the same process here. */
+/** Whether this process can see the holder, i.e. its process id means the same process here. */
 export function isVisible(holder: LockHolder, self = describeSelf()): boolean {
   const isSameKernel = self.bootId === undefined ? holder.hostName === self.hostName : holder.bootId === self.bootId;
   return isSameKernel && holder.pidNamespace === self.pidNamespace;
 }
 
-/** For people: where to look for the holder. */
+/** For people: where to find the holder. */
 export function describeHolder(holder: LockHolder | undefined): string {
   if (holder === undefined) return 'a process that left no note of itself';
   const { pid, hostName, bootId, pidNamespace } = holder;

@@ -4,7 +4,7 @@ import { type AccountSystem, chooseInitdbAccount, provideServerAccount } from '.
 const root = 'root:x:0:0:root:/root:/bin/bash\n';
 const server = 'recount-postgres:x:998:997::/nonexistent:/usr/sbin/nologin\n';
 
-/** A system whose commands do what `commands` says; one that is not named is not installed. */
+/** A system whose commands behave as in `commands`; others are not installed. */
 function createSystem(
   { passwd = root, group = 'root:x:0:\n' }: { passwd?: string; group?: string },
   commands: Record<string, (files: { passwd: string; group: string }) => void> = {},

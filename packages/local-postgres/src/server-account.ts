@@ -5,22 +5,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { LocalPostgresError, useYourOwnDatabase } from './local-postgres-error.ts';
 
-/** The user and group that PostgreSQL runs as, where they differ from those of this process. */
+/** The user and group that PostgreSQL runs as, if they differ from this process's. */
 export interface ServerAccount {
   uid: number;
   gid: number;
 }
 
-/** How to look at this system's users and to change them. */
+/** Access to this system's users. */
 export interface AccountSystem {
   /** The content of /etc/passwd, or of /etc/group. */
   readEntries(file: 'passwd' | 'group'): Promise<string>;
-  /** Runs a program. Rejects where it is not there, or fails. */
+  /** Runs a program. Rejects if it does not exist or fails. */
   run(program: string, commandArguments: string[]): Promise<unknown>;
 }
 
 const serverUserName = 'recount-postgres';
-/** Where no user can be made. systemd, Debian and Red Hat hand out no user id from 60,706 to 61,183. */
+/** Used if no user can be created. systemd, Debian and Red Hat assign no user ids from 60,706 to 61,183. */
 const firstSpareId = 60_790;
 const lastSpareId = 60_889;
 /** 0.3 ran PostgreSQL as this user, which other services share. */
@@ -55,7 +55,7 @@ async function findServerUser(system: AccountSystem): Promise<ServerAccount | un
   return uid > 0 && gid > 0 ? { uid, gid } : undefined;
 }
 
-/** Undefined where this system lets nobody make a user. What a failed command made is taken back. */
+/** Undefined if this system does not allow creating a user. What a failed command created is removed. */
 async function createServerUser(system: AccountSystem): Promise<ServerAccount | undefined> {
   const hadGroup = await hasGroup(system);
   for (let attempt = 1; attempt <= createAttempts; attempt += 1) {
@@ -65,7 +65,7 @@ async function createServerUser(system: AccountSystem): Promise<ServerAccount | 
         ...['--no-create-home', '--home-dir', '/nonexistent', '--shell', '/usr/sbin/nologin', serverUserName],
       ]);
     } catch {
-      // No such program, a read-only /etc, or another process that makes the user at this moment.
+      // The program is missing, /etc is read-only, or another process is creating the user right now.
     }
     const user = await findServerUser(system);
     if (user !== undefined) return user;
@@ -85,9 +85,9 @@ async function findSpareAccount(system: AccountSystem): Promise<ServerAccount | 
 }
 
 /**
- * The account for a process of this user id: undefined, that is the same user, for everyone but root, as which PostgreSQL
- * refuses to run. Root gets the system user `recount-postgres`, which is made where it is missing; where none can be made,
- * a user id that no entry of /etc/passwd has. No other program runs as either, so none can write the cluster.
+ * The account for a process with this user id: undefined, meaning the same user, except for root, as which PostgreSQL
+ * refuses to run. Root gets the system user `recount-postgres`, created if missing; if none can be created, a user id
+ * that has no entry in /etc/passwd. No other program runs as either, so none can write to the cluster.
  */
 export async function provideServerAccount(
   processUid: number | undefined,
@@ -98,19 +98,19 @@ export async function provideServerAccount(
     (await findServerUser(system)) ??
     (await createServerUser(system)) ??
     (await findSpareAccount(system)) ??
-    // All hundred are taken: an odd system, but no reason to end here.
+    // All hundred are taken: unusual, but no reason to fail.
     nobody
   );
 }
 
-/** The account for initdb, which demands that its user has a name: `nobody`, for the moments it runs, where ours has none. */
+/** The account for initdb, which requires that its user has a name: if ours has none, `nobody` while initdb runs. */
 export async function chooseInitdbAccount(account: ServerAccount, system = thisSystem): Promise<ServerAccount> {
   const entries = await readFields(system, 'passwd');
   return entries.some((fields) => Number(fields[idField]) === account.uid) ? account : nobody;
 }
 
 interface FileMode {
-  /** As in stat(2): permission bits in the lowest nine bits. */
+  /** As in stat(2): the lowest nine bits are the permissions. */
   mode: number;
   uid: number;
   gid: number;
@@ -127,7 +127,7 @@ function hasPermission(file: FileMode, account: ServerAccount, bits: number): bo
   return ((file.mode >> shift) & bits) === bits;
 }
 
-/** Whether the account may traverse every directory above the absolute path. Access control lists are not considered. */
+/** Whether the account may enter every directory above the absolute path. Access control lists are ignored. */
 export async function isReachable(readFileMode: ReadFileMode, path: string, account: ServerAccount): Promise<boolean> {
   const parent = dirname(path);
   if (parent === path) return true;
@@ -135,7 +135,10 @@ export async function isReachable(readFileMode: ReadFileMode, path: string, acco
   return isReachable(readFileMode, parent, account);
 }
 
-/** Whether the account may reach the absolute path and then read and execute it (a program) or list and traverse it (a directory). */
+/**
+ * Whether the account may reach the absolute path, and read and execute it (a program) or list and enter it (a
+ * directory).
+ */
 export async function isUsable(readFileMode: ReadFileMode, path: string, account: ServerAccount): Promise<boolean> {
   return (
     hasPermission(await readFileMode(path), account, readBit | traverseBit) &&
@@ -144,10 +147,10 @@ export async function isUsable(readFileMode: ReadFileMode, path: string, account
 }
 
 /**
- * Gives a directory tree to the account, such as a cluster that 0.3 ran as `nobody`. Directories come before what is in
- * them: once one belongs to the account, the earlier owner can no longer put a link where root is about to change an
- * owner. A file with a second name may be someone else's, and is left alone. Needs root.
- * @throws LocalPostgresError where root may not do so, as in a user namespace without other users
+ * Transfers a directory tree to the account, such as a cluster that 0.3 ran as `nobody`. Directories come before their
+ * contents: once one belongs to the account, its earlier owner can no longer put a link where root is about to change
+ * an owner. A file with several names may be someone else's, and is left alone. Requires root.
+ * @throws LocalPostgresError if root may not do so, e.g. in a user namespace without other users
  */
 export async function takeOverFiles(path: string, account: ServerAccount): Promise<void> {
   const file = await lstat(path);

@@ -8,10 +8,12 @@ import { findPostmaster } from './postmaster.ts';
 import type { ServerAccount } from './server-account.ts';
 import { signalOnce } from './windows-signals.ts';
 
-/** For initdb and postgres: nothing of the caller's PG* variables, locale or time zone, which would end up in the cluster. */
+/**
+ * For initdb and postgres: without the caller's PG* variables, locale and time zone, which would end up in the cluster.
+ */
 export const serverEnvironment = { PATH: process.env.PATH ?? '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };
 
-/** A TCP port of 127.0.0.1 that nobody listens on. Another process may take it before it is used. */
+/** A free TCP port of 127.0.0.1. Another process may take it before it is used. */
 export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -32,11 +34,11 @@ export function toLogTail(log: string): string {
 
 interface ServerLog {
   append(text: string): void;
-  /** The end of all that was appended. */
+  /** The end of everything appended. */
   tail(): string;
 }
 
-/** Hands on complete lines, cutting those above 8,192 characters, and remembers the end of the log. */
+/** Passes on complete lines, cut after 8,192 characters, and remembers the end of the log. */
 export function createServerLog(onLine: (line: string) => void): ServerLog {
   let tail = '';
   let partialLine = '';
@@ -51,7 +53,7 @@ export function createServerLog(onLine: (line: string) => void): ServerLog {
   };
 }
 
-/** Values from rows stay out of the log: no statements, no DETAIL with the failing row. */
+/** Keeps row values out of the log: no statements, no DETAIL with the failing row. */
 const privateLogging = { log_min_error_statement: 'panic', log_error_verbosity: 'terse' };
 
 interface SpawnPostgresOptions {
@@ -59,7 +61,7 @@ interface SpawnPostgresOptions {
   account: ServerAccount | undefined;
   dataDirectory: string;
   port: number;
-  /** Of the cluster's lock. Every process of the server inherits it, and so holds the lock. */
+  /** Descriptor of the cluster's lock. Every process of the server inherits it, and so holds the lock. */
   lockFd: number;
   settings: Readonly<Record<string, string>>;
   onLog: (line: string) => void;
@@ -67,16 +69,16 @@ interface SpawnPostgresOptions {
 
 interface PostgresProcess {
   pid: number;
-  /** The end of what the server logged so far. */
+  /** The end of the server's log so far. */
   logTail(): string;
   /** Resolves to what ended it, such as `SIGKILL` or `code 1`. */
   exited: Promise<string>;
 }
 
 /**
- * Starts a server that listens on 127.0.0.1 alone. It may not accept connections yet, and may still fail. Where this
- * process exits, by an uncaught error too, the server is told to stop.
- * @throws LocalPostgresError where the program cannot be run at all
+ * Starts a server that listens only on 127.0.0.1. It may not accept connections yet, and may still fail. If this
+ * process exits, even by an uncaught error, the server is told to stop.
+ * @throws LocalPostgresError if the program cannot be run at all
  */
 export async function spawnPostgres(options: SpawnPostgresOptions): Promise<PostgresProcess> {
   const settings = {
@@ -95,7 +97,7 @@ export async function spawnPostgres(options: SpawnPostgresOptions): Promise<Post
       ...options.account,
       cwd: '/',
       env: serverEnvironment,
-      // A process group of its own: Ctrl-C reaches recount alone, which stops the server when its own work is done.
+      // In its own process group: Ctrl-C reaches only recount, which stops the server when its own work is done.
       detached: true,
       stdio: ['ignore', 'ignore', 'pipe', options.lockFd],
     },
@@ -121,7 +123,7 @@ export async function spawnPostgres(options: SpawnPostgresOptions): Promise<Post
 
 const PID_FILE_POLL_MS = 50;
 
-/** Settings as one argument of pg_ctl, which hands it to the command interpreter as it is. */
+/** Settings as one argument of pg_ctl, which passes it to the shell unchanged. */
 export function toServerOptions(settings: Readonly<Record<string, string>>): string {
   const words = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   const unsafe = words.find((word) => !/^-c [\w.]+=[\w.,:/-]*$/.test(word));
@@ -130,8 +132,8 @@ export function toServerOptions(settings: Readonly<Record<string, string>>): str
 }
 
 /**
- * The same on Windows, where PostgreSQL refuses to run with an administrator's rights, and pg_ctl gives them up. It ends once the
- * server runs, which goes on to write to its output: when that is closed, the server is gone.
+ * The same on Windows, where PostgreSQL refuses to run with administrator rights, and pg_ctl drops them. pg_ctl exits
+ * once the server runs, but the server keeps its output open: when that closes, the server is gone.
  */
 async function spawnByPgCtl(
   { programsDirectory, dataDirectory, onLog }: SpawnPostgresOptions,
@@ -142,7 +144,7 @@ async function spawnByPgCtl(
     cwd: '/',
     env: serverEnvironment,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // In a console of its own: Ctrl-C reaches recount alone.
+    // In its own console: Ctrl-C reaches only recount.
     detached: true,
     windowsHide: true,
   });
@@ -162,7 +164,7 @@ async function spawnByPgCtl(
     await sleep(PID_FILE_POLL_MS);
     pid = (await findPostmaster(dataDirectory))?.pid;
   }
-  // It has failed: no process has this id.
+  // It failed: there is no process.
   if (pid === undefined) return { pid: 0, logTail: log.tail, exited };
   const server = pid;
   const stopAtExit = () => void signalOnce(server, 'SIGINT');

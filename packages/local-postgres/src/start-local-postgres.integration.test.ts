@@ -32,13 +32,13 @@ import { spawnPostgres } from './spawn-postgres.ts';
 import { type LocalPostgres, startLocalPostgres } from './start-local-postgres.ts';
 
 const isRoot = process.getuid?.() === 0;
-/** `daemon`: initdb demands that its user has a name. */
+/** `daemon`: initdb requires that its user has a name. */
 const ordinaryAccount = { uid: 1, gid: 1 };
 const unsafe = { fsync: 'off' };
 const removal = { recursive: true, force: true, maxRetries: 5, retryDelay: 100 } as const;
 
 async function createDirectory(): Promise<string> {
-  // A name by which the next run removes what a killed one left.
+  // The next run recognises this name and removes what a killed one left.
   const directory = await mkdtemp(join(tmpdir(), `recount-test-postgres-${process.pid}-`));
   onTestFinished(() => rm(directory, removal));
   return directory;
@@ -50,7 +50,7 @@ async function start(directory: string, settings: Record<string, string> = unsaf
   return server;
 }
 
-/** Another process that starts a server, which ends with the test whatever happens. */
+/** Another process that starts a server; it is always killed with the test. */
 function spawnHolder(directory: string, ...more: string[]): ChildProcess {
   const script = join(import.meta.dirname, 'fixtures', 'hold-local-postgres.ts');
   const holder = spawn(process.execPath, [script, directory, ...more], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -83,7 +83,7 @@ function tryKill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It is gone, as it should be.
+    // It is gone, as expected.
   }
 }
 
@@ -203,7 +203,7 @@ describe('a server of another process', () => {
     await end(holder, 'SIGKILL');
     const adopted = await start(directory);
     expect(adopted.connectionString).toBe(held.connectionString);
-    // Its log goes nowhere now; that must not disturb it.
+    // Its log goes nowhere now; that must not affect it.
     await expect(readValue(adopted.connectionString, 'SELECT 1 / 0')).rejects.toMatchObject({ code: '22012' });
     await adopted.stop();
     expect(await findPostmaster(dataOf(adopted))).toBeUndefined();
@@ -218,7 +218,7 @@ describe('a server of another process', () => {
     await client.connect();
     const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     const backend = rows[0]?.pid ?? 0;
-    // A process that stands still does not notice that its server is gone, as one in a long computation.
+    // A suspended process does not notice that its server is gone, like one in a long computation.
     process.kill(backend, 'SIGSTOP');
     onTestFinished(() => tryKill(backend));
     const postmaster = await findPostmaster(dataOf(held));

@@ -16,43 +16,43 @@ const startAttempts = 4;
 const retryDelayMs = 250;
 const pollIntervalMs = 20;
 const watchIntervalMs = 500;
-/** A lock that changes hands has the note of its earlier holder for a moment. */
+/** A lock that changes hands still has the note of its earlier holder for a moment. */
 const noteGraceMs = 2_000;
 const authenticationFailures = ['28P01', '28000'];
-/** duplicate_database, and unique_violation in the catalogue where two create it at the same moment. */
+/** duplicate_database, and unique_violation in the catalogue if two processes create it at the same moment. */
 const alreadyThere = ['42P04', '23505'];
 
 export interface StartLocalPostgresOptions {
-  /** The place for this cluster: created, or one of an earlier start. Nothing else may be in it. */
+  /** The cluster's place: created, or from an earlier start. It must hold nothing else. */
   directory: string;
   /** Where the programs are if they are not installed beside this package: see `installNativePackage`. */
   programsDirectory?: string;
-  /** Receives each line of the server's log, without values from rows. Not called for a server that was found running. */
+  /** Receives each line of the server's log, without row values. Not called for a server that was already running. */
   onLog?: (line: string) => void;
-  /** Server settings by name, such as `{ fsync: 'off' }`. They do not apply to a server that was found running. */
+  /** Server settings by name, such as `{ fsync: 'off' }`. Not applied to a server that was already running. */
   settings?: Readonly<Record<string, string>>;
-  /** The port to listen on. By default any that is free; one of a server that was found running stays as it is. */
+  /** The port to listen on. Default: any free one. A server that was already running keeps its port. */
   port?: number;
   /**
-   * Bound of initdb, again of the wait for what an earlier server left running, and again of that for the first
-   * connection. Default 60,000.
+   * Time limit for initdb, for waiting for what an earlier server left running, and for the first connection, each
+   * separately. Default 60,000.
    */
   startTimeoutMs?: number;
 }
 
 export interface LocalPostgres {
-  /** Of the database `recount`, with the user and password of the cluster's superuser. */
+  /** For the database `recount`, with the user and password of the cluster's superuser. */
   connectionString: string;
-  /** On 127.0.0.1. Another one after each start. */
+  /** On 127.0.0.1. Different after each start. */
   port: number;
-  /** Where the cluster really is; see choosePostgresDirectory. */
+  /** The cluster's actual location; see choosePostgresDirectory. */
   directory: string;
   /**
-   * Stops the server, ending all its sessions; resolves once it is gone, at most 30 s later. Calling it again changes nothing.
-   * A server that another living process started is left running.
+   * Stops the server, ending all its sessions; resolves once it is gone, at most 30 s later. Idempotent. A server that
+   * another living process started is left running.
    */
   stop(): Promise<void>;
-  /** Resolves once the server is gone, whatever ended it, to what is known of that, such as `SIGKILL`. */
+  /** Resolves once the server is gone for any reason, to what is known about that, such as `SIGKILL`. */
   waitForExit(): Promise<string>;
 }
 
@@ -60,7 +60,7 @@ interface RunningServer {
   cluster: PostgresCluster;
   pid: number;
   port: number;
-  /** Undefined for a server that was found running. */
+  /** Undefined for a server that was already running. */
   exited?: Promise<string>;
   logTail(): string;
 }
@@ -78,7 +78,7 @@ function toServerUrl(port: number, password: string): string {
   return `postgres://${superuser}:${password}@127.0.0.1:${port}/postgres`;
 }
 
-/** Starts a server, which takes the lock over. Whoever holds it knows that no process has the cluster's files open. */
+/** Starts a server, which takes over the lock. Its holder knows that no process has the cluster's files open. */
 async function spawnServer(directory: string, lock: ProcessLock, options: ServerOptions): Promise<RunningServer> {
   const { programsDirectory, account, settings, onLog, timeoutMs } = options;
   try {
@@ -100,7 +100,7 @@ async function findServer(directory: string): Promise<RunningServer | undefined>
   return found && { ...found, cluster, logTail: () => '' };
 }
 
-/** Waits for the first connection. False where the server ended instead. */
+/** Waits for the first connection. False if the server exited instead. */
 async function acceptsConnections(server: RunningServer, timeoutMs: number): Promise<boolean> {
   const { cluster } = server;
   const deadline = performance.now() + timeoutMs;
@@ -121,8 +121,8 @@ async function acceptsConnections(server: RunningServer, timeoutMs: number): Pro
 }
 
 /**
- * Finds a server that runs on the directory, or starts one. Tries again where the port was taken, where another process
- * starts or stops a server at this moment, and while backends outlive their server.
+ * Finds a server that runs on the directory, or starts one. Retries if the port was taken, if another process is
+ * starting or stopping a server, and while backends outlive their server.
  */
 async function provideServer(
   directory: string,
@@ -169,22 +169,22 @@ async function provideDatabase(serverUrl: string): Promise<string> {
   try {
     return await createDatabase(serverUrl, databaseName);
   } catch (error) {
-    // Another process that starts at the same moment was first.
+    // Another process that started at the same moment was faster.
     if (!alreadyThere.includes(String((error as { code?: unknown }).code))) throw error;
     return toDatabaseUrl(serverUrl, databaseName);
   }
 }
 
 /**
- * Runs a real PostgreSQL on 127.0.0.1, on data that outlive the process, and creates the database `recount` in it.
+ * Runs a real PostgreSQL on 127.0.0.1 with persistent data, and creates the database `recount` in it.
  *
- * A server that still runs on the directory is used: one whose starter was killed becomes this process's to stop, one
- * whose starter lives is shared. Where this process ends without stop(), the server is told to stop, except that a
- * process killed by SIGKILL leaves it running. Locks of the kernel see to it that a cluster never has two servers.
+ * A server that still runs on the directory is used: if its starter was killed, this process becomes responsible for
+ * stopping it; if its starter lives, it is shared. If this process ends without stop(), the server is told to stop,
+ * except that SIGKILL leaves it running. Kernel locks ensure that a cluster never has two servers.
  *
- * @throws LocalPostgresError on a platform without bundled programs, where the programs, initdb or the server fail, and
- * where the cluster is used by a server that this process cannot see, such as one in another container
- * @throws ProcessLockError where the file system has no locks
+ * @throws LocalPostgresError on a platform without bundled programs, if the programs, initdb or the server fail, and if
+ * the cluster is used by a server that this process cannot see, such as one in another container
+ * @throws ProcessLockError if the file system has no locks
  */
 export async function startLocalPostgres(options: StartLocalPostgresOptions): Promise<LocalPostgres> {
   const { onLog = () => {}, settings = {}, startTimeoutMs = defaultStartTimeoutMs, port } = options;

@@ -1,6 +1,9 @@
 import { open } from 'node:fs/promises';
 
-/** Makes durable what was named or renamed in a directory. Windows opens no directories, and logs such changes itself. */
+/**
+ * Makes new and renamed entries of a directory durable. Windows cannot open directories, and NTFS journals such changes
+ * itself.
+ */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(path);

@@ -8,7 +8,7 @@ declare module 'vitest' {
     postgres: {
       serverUrl: string;
       template: string;
-      /** Where that server is the coordinator of a Citus cluster: its workers, which have the template as well. */
+      /** If that server is the coordinator of a Citus cluster: its workers, which have the template as well. */
       citusWorkerUrls: string[];
     };
   }
@@ -16,14 +16,16 @@ declare module 'vitest' {
 
 export interface TestDatabase {
   connectionString: string;
-  /** Drops the database with the connections to it. */
+  /** Drops the database and its connections. */
   drop(): Promise<void>;
 }
 
-/** Whether the tests run against a Citus cluster: what a test asks the coordinator of its own tables tells it nothing then. */
+/** Whether the tests run against a Citus cluster: querying the coordinator's own tables is then meaningless. */
 export const isOnCitus = (): boolean => inject('postgres').citusWorkerUrls.length > 0;
 
-/** Creates a migrated, empty database for one test file, in about 40 ms. Only in tests of the project `integration`. */
+/**
+ * Creates a migrated, empty database for one test file, in about 40 ms. Only for tests of the project `integration`.
+ */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const { serverUrl, template, citusWorkerUrls } = inject('postgres');
   const name = `test_${randomBytes(8).toString('hex')}`;
@@ -31,7 +33,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     [serverUrl, ...citusWorkerUrls].map((url) => createDatabase(url, name, template)),
   );
   if (isOnCitus()) {
-    // Tests make triggers on distributed tables to have a write fail; recount itself has none.
+    // Tests create triggers on distributed tables to make a write fail; recount itself has none.
     await withClient(serverUrl, (client) =>
       client.query(`ALTER DATABASE ${name} SET citus.enable_unsafe_triggers = on`),
     );

@@ -18,6 +18,6 @@ test('writes the number of a signal, and says where nobody listens', async () =>
     expect(signalOnce(324, signal, pipe)).toBe(true);
     expect([...(await readFile(pipe))]).toEqual([byte]);
   }
-  // A folder cannot be written to: what is not known is not taken for an answer.
+  // Writing to a folder fails: unknown errors do not count as an answer.
   expect(() => signalOnce(324, 'SIGINT', directory)).toThrow('EISDIR');
 });

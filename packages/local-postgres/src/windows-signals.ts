@@ -1,19 +1,19 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** As PostgreSQL numbers them on Windows, where there are no signals; 0 only asks whether the process is there. */
+/** PostgreSQL's signal numbers on Windows, which has no signals; 0 only checks whether the process exists. */
 const SIGNAL_NUMBERS = { nothing: 0, SIGINT: 2, SIGQUIT: 3 } as const;
 const BUSY_ATTEMPTS = 20;
 const BUSY_PAUSE_MS = 10;
 
 export type PostgresSignal = keyof typeof SIGNAL_NUMBERS;
 
-/** Every process of PostgreSQL on Windows listens on a pipe with its id in the name. */
+/** Every PostgreSQL process on Windows listens on a pipe with its id in the name. */
 export const toSignalPipe = (pid: number): string => `\\\\.\\pipe\\pgsignal_${pid}`;
 
 /**
- * Sends what PostgreSQL takes for a signal. False if no process of PostgreSQL has this id, `busy` if another signal is being
- * received.
+ * Sends PostgreSQL's equivalent of a signal. False if no PostgreSQL process has this id, `busy` if it is receiving
+ * another signal.
  */
 export function signalOnce(pid: number, signal: PostgresSignal, pipe = toSignalPipe(pid)): boolean | 'busy' {
   let fd: number;
@@ -29,7 +29,7 @@ export function signalOnce(pid: number, signal: PostgresSignal, pipe = toSignalP
     writeSync(fd, Uint8Array.of(SIGNAL_NUMBERS[signal]));
     return true;
   } catch (error) {
-    // It ended in this moment.
+    // It has just exited.
     const { code = '' } = error as NodeJS.ErrnoException;
     if (['EPIPE', 'EOF', 'ENOENT'].includes(code)) return false;
     throw error;
@@ -38,11 +38,11 @@ export function signalOnce(pid: number, signal: PostgresSignal, pipe = toSignalP
   }
 }
 
-/** Sends a signal, waiting while another one is received. False if no process of PostgreSQL has this id. */
+/** Sends a signal, waiting while another one is being received. False if no PostgreSQL process has this id. */
 export async function signalPostgres(pid: number, signal: PostgresSignal): Promise<boolean> {
   for (let attempt = 1; ; attempt += 1) {
     const result = signalOnce(pid, signal);
-    // What receives a signal is there.
+    // A process that receives a signal exists.
     if (result !== 'busy' || attempt === BUSY_ATTEMPTS) return result !== false;
     await sleep(BUSY_PAUSE_MS);
   }

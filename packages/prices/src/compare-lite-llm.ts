@@ -5,12 +5,12 @@ const COMPARED_CLASSES = ['input', 'output', 'cacheRead', 'cacheWrite5m', 'cache
 export type ComparedClass = (typeof COMPARED_CLASSES)[number];
 
 export interface RateDifference {
-  /** As the file names it. */
+  /** Name in the file. */
   model: string;
   /** Id in recount's list. */
   matched: string | null;
   class: ComparedClass;
-  /** Requests with more input than this; -1 for all others. */
+  /** Applies to requests with more input than this; -1: all others. */
   overInputTokens: number;
   /** US dollars per million tokens. */
   ours: number;
@@ -18,19 +18,22 @@ export interface RateDifference {
 }
 
 export interface PriceComparison {
-  /** Models that both have, and how many of them agree in all that the file says. */
+  /** Models in both, and how many of them agree in everything that the file states. */
   comparedModels: number;
   equalModels: number;
-  /** By model in the file's order. */
+  /** By model, in the file's order. */
   differences: RateDifference[];
   /** Models of the file that recount has no price for. */
   unpriced: string[];
 }
 
 interface CompareOptions {
-  /** Rates of this time, ISO 8601; default: the latest. */
+  /** Compares rates as of this time, ISO 8601; default: the latest. */
   timestamp?: string | undefined;
-  /** Whether to compare what other hosts ask for the makers' models, as Azure and Bedrock; default: the makers' alone. */
+  /**
+   * Whether to also compare prices of other hosts for the makers' models, such as Azure and Bedrock; default: the
+   * makers' only.
+   */
   includesHosts?: boolean | undefined;
 }
 
@@ -46,12 +49,12 @@ const FIELDS: Readonly<Record<ComparedClass, { field: string; rate: keyof Rates 
 const MAKERS = new Set<unknown>(['anthropic', 'openai', 'gemini']);
 const TEXT_MODES = new Set<unknown>([undefined, 'chat', 'responses', 'completion']);
 const THRESHOLD = /_above_(\d+)k_tokens$/;
-/** Binary fractions of prices per token differ in their last digits. */
+/** Prices per token, as binary fractions, differ in their last digits. */
 const MAX_RELATIVE_ERROR = 1e-6;
 
 /**
- * Compares a price table with a file of LiteLLM's (`model_prices_and_context_window.json`, an object of models), class by class
- * and by sizes of requests. What the file says nothing of is not compared. Undefined if it is no such file.
+ * Compares a price table with LiteLLM's file (`model_prices_and_context_window.json`, an object of models), by class
+ * and by request size. Skips what the file does not state. Undefined if it is no such file.
  */
 export function compareWithLiteLlm(
   file: unknown,
@@ -79,7 +82,7 @@ export function compareWithLiteLlm(
   return comparison;
 }
 
-/** Models that are paid by tokens of text. */
+/** Models that are billed by text tokens. */
 function readEntries(file: unknown): [model: string, entry: Entry][] {
   if (typeof file !== 'object' || file === null || Array.isArray(file)) return [];
   return Object.entries(file as Record<string, unknown>).flatMap(([model, value]): [string, Entry][] => {
@@ -115,7 +118,10 @@ function compareModel(
     });
 }
 
-/** Of the largest requests that are not larger than these; undefined if the file has no rate of the class. */
+/**
+ * The rate for requests of this size, from the largest threshold that does not exceed it; undefined if the file has no
+ * rate for the class.
+ */
 function findTheirRate(entry: Entry, field: string, overInputTokens: number): number | undefined {
   const base = toRate(entry[field]);
   const steps = Object.keys(entry)

@@ -79,7 +79,7 @@ describe('findListedModel', () => {
     'grok-4-nano',
     'kimi-for-coding',
     'kimi-k2.5-instruct',
-    // Which host's price it has is not said.
+    // The name does not say which host's price applies.
     'moonshotai/kimi-k2.5',
     'qwen/qwen3-coder-plus',
     'qwen3-coder-plus',

@@ -4,22 +4,22 @@ import { type PriceOverride, toOverrideBands } from './price-overrides.ts';
 import type { RateBand, RatePeriod, Rates } from './rates.ts';
 import { addLongContextBand } from './vendor-rules.ts';
 
-/** Of the package @pydantic/genai-prices, whose bundled table is the list. */
+/** Version of the package @pydantic/genai-prices, whose bundled table is the list. */
 export const GENAI_PRICES_VERSION = '0.1.8';
 
 const MAKERS: readonly ModelMaker[] = ['anthropic', 'openai', 'google', 'x-ai', 'moonshotai'];
 
 export interface ListedModel {
-  /** The list's id of the model, which several names can have in common. */
+  /** The list's id of the model; several names may share it. */
   model: string;
   seller: ModelName['seller'];
-  /** By rising start. */
+  /** By ascending start. */
   periods: RatePeriod[];
 }
 
 /**
- * Looks a model up in the list. The list's patterns are prefixes, and so match later models as well (`claude-sonnet-5`
- * matches `claude-sonnet-5-5`): a name counts only if, but for its release date, it is one that the list spells out.
+ * Looks a model up in the list. The list's patterns are prefixes and also match later models (`claude-sonnet-5` matches
+ * `claude-sonnet-5-5`): a name counts only if the list spells it out, ignoring its release date.
  */
 export function findListedModel(name: ModelName): ListedModel | undefined {
   const found = calcPrice({}, name.name, { providerId: name.seller })?.model;
@@ -31,7 +31,7 @@ export function findListedModel(name: ModelName): ListedModel | undefined {
   return { model: found.id, seller: name.seller, periods: addLongContextBand(found.id, periods) };
 }
 
-/** Every model of a maker that can be priced, by its id in the list and in its order. Takes milliseconds. */
+/** Every model that can be priced, by maker, with its id in the list and in the list's order. Takes milliseconds. */
 export function listKnownModels(): ListedModel[] {
   return MAKERS.flatMap((maker) =>
     (findProvider({ providerId: maker })?.models ?? []).flatMap((model) => {
@@ -42,7 +42,7 @@ export function listKnownModels(): ListedModel[] {
   );
 }
 
-/** Sizes of requests, in tokens of input, above which any model of the list or of the overrides has other rates; rising. */
+/** Request sizes, in input tokens, above which any model of the list or the overrides has other rates; ascending. */
 export function listRequestSizes(overrides: readonly PriceOverride[]): number[] {
   const listed = listKnownModels().flatMap(({ periods }) => periods.flatMap(({ bands }) => bands));
   const sizes = [...listed, ...overrides.flatMap(toOverrideBands)].map(({ overInputTokens }) => overInputTokens);
@@ -56,7 +56,7 @@ function toSpelledOutNames(match: MatchLogic): string[] {
   return Object.values(match);
 }
 
-/** Undefined for models that are not priced by tokens, that are free, or whose price hangs on the time of day. */
+/** Undefined for models that are not billed by tokens, that are free, or whose price depends on the time of day. */
 export function toRatePeriods(prices: ModelInfo['prices']): RatePeriod[] | undefined {
   const periods: RatePeriod[] = [];
   for (const { constraint, prices: rates } of Array.isArray(prices) ? prices : [{ prices }]) {
@@ -86,7 +86,10 @@ function toRateBands(price: ModelPrice): RateBand[] | undefined {
   return bands;
 }
 
-/** A cache class without a price of its own is charged as what it is a kind of: a longer write, a write, input. */
+/**
+ * A cache class without its own price is charged like the class it is a variant of: one-hour writes like writes, writes
+ * and reads like input.
+ */
 function toRates(price: ModelPrice, overInputTokens: number): Rates | undefined {
   const read = (key: string): number | undefined => {
     const value = price[key];

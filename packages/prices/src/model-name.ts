@@ -1,17 +1,17 @@
-/** Makers whose list price a model has, by its plain name. */
+/** Makers whose list price applies to a model's plain name. */
 export type ModelMaker = 'anthropic' | 'openai' | 'google' | 'x-ai' | 'moonshotai';
 
-/** Hosts that ask their own price for models with open weights, if the name begins with theirs. */
+/** Hosts with their own prices for open-weight models, recognised by the name's prefix. */
 type ModelHost = 'openrouter' | 'groq' | 'cerebras' | 'fireworks';
 
 export interface ModelName {
-  /** Whose price it has. */
+  /** Whose price applies. */
   seller: ModelMaker | ModelHost;
-  /** As the seller writes it, in lower case, without what a host adds to another's models. */
+  /** As the seller writes it, in lower case, without a host's additions. */
   name: string;
-  /** Without its release date or the like: the model's name proper. */
+  /** Without a release date or similar suffix. */
   baseName: string;
-  /** Named as an Amazon Bedrock model that is bound to a region. */
+  /** Whether it is named as an Amazon Bedrock model that is bound to a region. */
   isRegional: boolean;
 }
 
@@ -32,9 +32,9 @@ const RELEASE =
 
 /**
  * Reads a model's name as agents write it: plain, with a context suffix (`[1m]`), as a Bedrock profile or ARN
- * (`us.anthropic.…-v1:0`), as Vertex has it (`…@20250929`), or with a router's prefix (`anthropic/…`). Models with open weights cost
- * what each host asks: `openrouter/qwen/qwen3-coder` says whose price it has, `qwen/qwen3-coder` does not.
- * Undefined for models of other makers.
+ * (`us.anthropic.…-v1:0`), as on Vertex (`…@20250929`), or with a router's prefix (`anthropic/…`). Each host sets its
+ * own price for open-weight models: `openrouter/qwen/qwen3-coder` says whose price applies, `qwen/qwen3-coder` does
+ * not. Undefined for models of other makers.
  */
 export function parseModelName(model: string): ModelName | undefined {
   const whole = model.trim().toLowerCase().replace(BEDROCK_ARN, '');
@@ -56,13 +56,13 @@ export function parseModelName(model: string): ModelName | undefined {
   };
 }
 
-/** Who made a model, by its name; undefined for makers that are not known. */
+/** The maker of a model, by its name; undefined if unknown. */
 export function findModelMaker(model: string): ModelMaker | undefined {
   const seller = parseModelName(model)?.seller;
   return HOSTS.some(([, host]) => host === seller) ? undefined : (seller as ModelMaker | undefined);
 }
 
-/** Of makers whose models only they price, whoever hosts them. */
+/** Makers that set the price of their models, whoever hosts them. */
 function toClosedMaker(name: string): ModelMaker | undefined {
   if (name.startsWith('claude-')) return 'anthropic';
   if (name.startsWith('gemini-')) return 'google';

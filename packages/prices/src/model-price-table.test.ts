@@ -12,7 +12,7 @@ const JULY_2026 = '2026-07-01T12:00:00.000Z';
 const priceOf = (model: string | null, fields: Partial<Usage>, timestamp: string | null = JULY_2026): Price =>
   prices.price({ model, timestamp, usage: createUsage(fields) });
 
-/** What a million tokens (a thousand searches) of each class would cost, one class a request, each of `perRequest`. */
+/** The cost of a million tokens (a thousand searches) of each class, one class a request, `perRequest` in each. */
 function usdPerMillion(model: string | null, fields: Partial<Usage> = {}, perRequest = 100_000, timestamp = JULY_2026) {
   const cost = (usage: Partial<Usage>) =>
     Math.round((priceOf(model, { ...fields, ...usage }, timestamp).costUsd ?? Number.NaN) * (1e12 / perRequest)) / 1e6;
@@ -53,7 +53,7 @@ describe('list prices', () => {
   });
 
   it.each(['claude-sonnet-4-20250514', 'claude-sonnet-4-5-20250929'])('has a long-context band for %s', (model) => {
-    // A request of output alone is not long, however much it is.
+    // A request with only output is not long, however much output it has.
     expect(usdPerMillion(model, {}, 200_001)).toEqual(toRow(6, 15, 7.5, 0.6));
     expect(usdPerMillion(model, {}, 200_000)).toEqual(toRow(3, 15, 3.75, 0.3));
     const perOutput = (fields: Partial<Usage>) =>

@@ -13,31 +13,31 @@ import { priceUsage, toUnitBands, type UnitBand } from './price-usage.ts';
 import { DEFAULT_RATES, type RateBand } from './rates.ts';
 import { BATCH_MULTIPLIER, toFastModeMultiplier, toRegionMultiplier, VENDOR_RULES_VERSION } from './vendor-rules.ts';
 
-/** Models whose rates are kept resolved; a workspace meets a few dozen. */
+/** Models whose resolved rates are cached; a workspace uses a few dozen. */
 export const MAX_CACHED_MODELS = 256;
-/** A longer name is no model's. */
+/** No model's name is longer. */
 const MAX_MODEL_NAME_CHARACTERS = 256;
 
-/** What rates are multiplied by, searches excepted. */
+/** Factors for all rates except searches. */
 export interface Multipliers {
-  /** For every request, by the name of the model: 1.1 for regional Bedrock profiles, else 1. */
+  /** For every request, depending on the model's name: 1.1 for regional Bedrock profiles, else 1. */
   host: number;
-  /** Fast mode; null if its price is not known, and requests in it are unpriced. */
+  /** Fast mode; null if its price is unknown, which makes such requests unpriced. */
   fast: number | null;
-  /** Inference bound to the United States (`inference_geo: us`); in place of `host`, where that is lower. */
+  /** Inference bound to the United States (`inference_geo: us`); replaces `host` if that is lower. */
   usInference: number;
   /** The batch tier. */
   batch: number;
 }
 
-/** How a model's requests are priced at a time. */
+/** How a model's requests are priced at a given time. */
 export interface AppliedRates {
   basis: 'list' | 'default' | 'override';
   /** Id in the list, or the override's `model`; null for the default. */
   matched: string | null;
-  /** Since when, ISO 8601 in UTC; null if there is no beginning. */
+  /** Start of these rates, ISO 8601 in UTC; null if they have none. */
   startsAt: string | null;
-  /** At least one, by rising `overInputTokens`; the last that a request exceeds applies to all of it. */
+  /** At least one, by ascending `overInputTokens`; the last one that a request exceeds applies to the whole request. */
   bands: RateBand[];
   multipliers: Multipliers;
 }
@@ -53,7 +53,7 @@ interface DatedRates extends Omit<AppliedRates, 'multipliers'> {
 }
 
 interface ModelRates {
-  /** In the order in which they are tried: the first whose start is not after the request's time applies. */
+  /** In the order in which they are tried: the first one that had started by the request's time applies. */
   candidates: DatedRates[];
   isDated: boolean;
   multipliers: Record<AppliedRates['basis'], Multipliers>;
@@ -70,9 +70,9 @@ export function createListPrices(): ModelPriceTable {
 }
 
 /**
- * List prices, with a workspace's own before them. Of the overrides (as `parsePriceOverrides` gives them) that name
- * a model and have begun, the most specific applies, then the latest. The vendor's multipliers for fast mode,
- * inference geography and the batch tier apply to overrides too, those that are not known being 1.
+ * List prices, preceded by a workspace's own. Of the overrides (as returned by `parsePriceOverrides`) that name a model
+ * and have started, the most specific applies, then the latest. The vendor's multipliers for fast mode, inference
+ * geography and the batch tier also apply to overrides; unknown ones are 1.
  */
 export function createPriceTable({ overrides }: { overrides: readonly PriceOverride[] }): ModelPriceTable {
   const cache = new Map<string, ModelRates>();
@@ -130,7 +130,7 @@ function toReportedPrice({ reportedCostUsd }: PriceQuery): Price {
 function selectRates({ candidates, isDated }: ModelRates, timestamp: string | null): DatedRates | undefined {
   if (!isDated) return candidates[0];
   const timeMs = timestamp === null ? Number.NaN : Date.parse(timestamp);
-  // A time that is not known is after all starts.
+  // An unknown time counts as after all starts.
   return candidates.find(({ startsAtMs }) => !(startsAtMs > timeMs));
 }
 
@@ -149,7 +149,7 @@ function resolveModel(model: string, overrideRates: readonly DatedRates[]): Mode
     isDated: candidates.some(({ startsAtMs }) => startsAtMs > ALWAYS),
     multipliers: {
       list: { host, fast: fast ?? null, usInference, batch: BATCH_MULTIPLIER },
-      // A price of the workspace's own is for the name as it stands, host included.
+      // A workspace's price applies to the name as written, including the host.
       override: { host: 1, fast: fast ?? 1, usInference, batch: BATCH_MULTIPLIER },
       default: NO_MULTIPLIERS,
     },

@@ -2,11 +2,11 @@ import type { OverrideRates, PriceOverride } from './price-overrides.ts';
 
 export const MAX_PRICE_OVERRIDES = 1_000;
 const MAX_OVERRIDE_MODEL_CHARACTERS = 256;
-/** Far above any price; keeps the costs of real requests exact integers in units of 1e-10 dollars. */
+/** Far above any price; keeps costs of real requests exact integers in units of 1e-10 dollars. */
 const MAX_OVERRIDE_USD = 10_000;
 export const MAX_PRICE_OVERRIDE_ISSUES = 100;
 
-/** What is wrong, and where: `[2].longContext.inputUsdPerMillion`; an empty path is the whole value. */
+/** What is wrong and where: `[2].longContext.inputUsdPerMillion`; an empty path means the whole value. */
 export interface PriceOverrideIssue {
   path: string;
   message: string;
@@ -31,8 +31,8 @@ const ISO_DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})(?:T(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/;
 
 /**
- * Checks an array of overrides, as a file or a request has it. All or nothing: with an issue, none is taken.
- * Dates come back in UTC. Issues beyond `MAX_PRICE_OVERRIDE_ISSUES` are left out.
+ * Checks an array of overrides from a file or a request. All or nothing: if there is an issue, none is accepted. Dates
+ * are converted to UTC. Issues beyond `MAX_PRICE_OVERRIDE_ISSUES` are left out.
  */
 export function parsePriceOverrides(value: unknown): ParsedOverrides {
   const issues: PriceOverrideIssue[] = [];
@@ -96,7 +96,7 @@ function readModel(value: unknown, path: string, report: Report): string | undef
 function readStart(value: unknown, path: string, report: Report): string | undefined {
   if (value === undefined) return undefined;
   const day = typeof value === 'string' ? ISO_DATE_TIME.exec(value)?.[1] : undefined;
-  // A day that a month has not got rolls over to the next instead of being invalid.
+  // A day that does not exist in its month rolls over to the next month instead of being invalid.
   if (day !== undefined && isValidTime(day) && new Date(day).toISOString().startsWith(day)) {
     const time = String(value);
     if (isValidTime(time)) return new Date(time).toISOString();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { RateBand, Rates } from './rates.ts';
 
-/** US dollars per million tokens. A cache class left out costs its usual multiple of the input: 0.1, 1.25, 2. */
+/** US dollars per million tokens. A missing cache class costs its usual multiple of the input: 0.1, 1.25, 2. */
 export interface OverrideRates {
   inputUsdPerMillion: number;
   outputUsdPerMillion: number;
@@ -10,15 +10,15 @@ export interface OverrideRates {
   cacheWrite1hUsdPerMillion?: number;
 }
 
-/** A workspace's own price of a model, listed or not. */
+/** A workspace's own price for a model, listed or not. */
 export interface PriceOverride extends OverrideRates {
-  /** The name as transcripts have it, in any case; with `*` at its end, every name that begins so. */
+  /** The name as in transcripts, ignoring case; a trailing `*` matches every name that begins this way. */
   model: string;
-  /** ISO 8601; in force from then on. Always, where it is left out. */
+  /** ISO 8601; in force from then on. Default: always. */
   startsAt?: string;
-  /** 10 where it is left out. */
+  /** Default: 10. */
   webSearchUsdPerThousand?: number;
-  /** Of the whole request, when its input, cache reads and cache writes together exceed the threshold. */
+  /** Applies to the whole request if its input, cache reads and cache writes together exceed the threshold. */
   longContext?: OverrideRates & { thresholdTokens: number };
 }
 
@@ -27,7 +27,7 @@ const USUAL_CACHE_WRITE_5M = 1.25;
 const USUAL_CACHE_WRITE_1H = 2;
 const USUAL_WEB_SEARCH_USD_PER_THOUSAND = 10;
 
-/** By rising `overInputTokens`. */
+/** By ascending `overInputTokens`. */
 export function toOverrideBands(override: PriceOverride): RateBand[] {
   const webSearch = override.webSearchUsdPerThousand ?? USUAL_WEB_SEARCH_USD_PER_THOUSAND;
   const bands = [{ overInputTokens: -1, rates: toRates(override, webSearch) }];
@@ -50,28 +50,28 @@ function toRates(rates: OverrideRates, webSearchUsdPerThousand: number): Rates {
   };
 }
 
-/** To a ten-millionth of a dollar, the finest rate that is told apart: 3 * 0.1 is 0.30000000000000004. */
+/** Rounds to a ten-millionth of a dollar, the smallest difference between rates: 3 * 0.1 is 0.30000000000000004. */
 function multiply(usdPerMillion: number, factor: number): number {
   return Math.round(usdPerMillion * factor * 1e7) / 1e7;
 }
 
-/** Whether `pattern`, an override's `model`, names the model: it or, with a `*` at its end, how it begins. */
+/** Whether `pattern`, an override's `model`, matches the model: exactly, or as a prefix if it ends in `*`. */
 export function isNamedBy(pattern: string, model: string): boolean {
   const [name, wanted] = [model.toLowerCase(), pattern.toLowerCase()];
   return wanted.endsWith('*') ? name.startsWith(wanted.slice(0, -1)) : name === wanted;
 }
 
-/** Sorts what applies first to the front: exact names before prefixes, longer prefixes and later starts before others. */
+/** Sorts by precedence: exact names before prefixes, longer prefixes and later starts first. */
 export function compareOverrides(a: PriceOverride, b: PriceOverride): number {
   return toSpecificity(b.model) - toSpecificity(a.model) || toStart(b) - toStart(a);
 }
 
-/** Milliseconds since 1970; -Infinity where the override has no start. */
+/** Milliseconds since 1970; -Infinity if the override has no start. */
 export function toStart(override: PriceOverride): number {
   return override.startsAt === undefined ? Number.NEGATIVE_INFINITY : Date.parse(override.startsAt);
 }
 
-/** The same for the same overrides in any order; of 12 hexadecimal digits. */
+/** 12 hexadecimal digits, the same for the same overrides in any order. */
 export function hashOverrides(overrides: readonly PriceOverride[]): string {
   const lines = overrides.map(toCanonicalJson).sort();
   return createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 12);

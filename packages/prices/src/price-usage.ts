@@ -1,7 +1,7 @@
 import { COST_UNITS_PER_USD, type Price, type Usage } from '@recount/core';
 import type { RateBand, Rates } from './rates.ts';
 
-/** Units of 1e-10 dollars for one token or one search. */
+/** In units of 1e-10 dollars for one token or one search. */
 interface UnitRates {
   input: number;
   output: number;
@@ -11,7 +11,7 @@ interface UnitRates {
   webSearch: number | null;
 }
 
-/** Bands with their rates in units, ready to be applied. */
+/** Bands with their rates converted to units. */
 export type UnitBand = { overInputTokens: number; rates: UnitRates };
 
 export function toUnitBands(bands: readonly RateBand[]): UnitBand[] {
@@ -20,7 +20,7 @@ export function toUnitBands(bands: readonly RateBand[]): UnitBand[] {
 
 /**
  * Cost of one API response. `multiplier` applies to tokens, not to searches. Each class is rounded half up to a unit.
- * Cache writes that are not told apart count as 5-minute ones. Null where searches were made and have no price.
+ * Cache writes of unknown duration count as 5-minute ones. Null if there were searches and they have no price.
  */
 export function priceUsage(usage: Usage, bands: readonly UnitBand[], multiplier: number): Omit<Price, 'basis'> | null {
   const cacheWriteTokens = Math.max(usage.cacheWriteTokens, usage.cacheWrite5mTokens + usage.cacheWrite1hTokens);
@@ -68,7 +68,7 @@ function scale(rate: number, multiplier: number): number {
   return multiplier === 1 ? rate : snap(rate * multiplier);
 }
 
-/** Takes off what binary fractions put on: 0.07 * 1e4 is 700.0000000000001, 5e4 * 1.1 is 55000.00000000001. */
+/** Removes the error of binary fractions: 0.07 * 1e4 is 700.0000000000001, 5e4 * 1.1 is 55000.00000000001. */
 function snap(rate: number): number {
   return Math.round(rate * 1e3) / 1e3;
 }

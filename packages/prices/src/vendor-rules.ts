@@ -1,15 +1,20 @@
 import type { RateBand, RatePeriod, Rates } from './rates.ts';
 
-/** Raised with every change to this file, or to how names are read, that changes a price; part of the table's version. */
+/**
+ * Increase it with every change to this file, or to the reading of names, that changes a price; it is part of the
+ * table's version.
+ */
 export const VENDOR_RULES_VERSION = 2;
 
-/** Of the list price, for requests of the batch tier. The priority tier is sold by contract and priced as listed. */
+/**
+ * Factor on the list price for requests of the batch tier. The priority tier is sold by contract and priced as listed.
+ */
 export const BATCH_MULTIPLIER = 0.5;
 
-/** Of the list price, for inference that is bound to a region: `inference_geo: us`, regional Bedrock profiles. */
+/** Factor on the list price for inference bound to a region: `inference_geo: us`, regional Bedrock profiles. */
 const REGION_MULTIPLIER = 1.1;
 
-/** Older models cost the same everywhere. */
+/** Older models cost the same in all regions. */
 const MODELS_WITHOUT_REGION_PREMIUM = /^claude-(?:v?[123]|opus-4-[01]$|sonnet-4-0$)/;
 
 const FAST_MODE_MULTIPLIERS: ReadonlyMap<string, number> = new Map([
@@ -19,23 +24,26 @@ const FAST_MODE_MULTIPLIERS: ReadonlyMap<string, number> = new Map([
   ['claude-opus-5', 2],
 ]);
 
-/** Requests over it were premium on Sonnet 4; the list has the band of Sonnet 4.5 and early 4.6 models only. */
+/** Larger requests were premium on Sonnet 4; the list has this band only for Sonnet 4.5 and early 4.6 models. */
 const LONG_CONTEXT_TOKENS = 200_000;
 const LONG_CONTEXT_INPUT_MULTIPLIER = 2;
 const LONG_CONTEXT_OUTPUT_MULTIPLIER = 1.5;
 
-/** Of the list price in fast mode; undefined for models that have none that is known. `model` is an id of the list. */
+/**
+ * Factor on the list price in fast mode; undefined if the model has none or it is unknown. `model` is an id of the
+ * list.
+ */
 export function toFastModeMultiplier(model: string): number | undefined {
   return FAST_MODE_MULTIPLIERS.get(model);
 }
 
-/** 1 or `REGION_MULTIPLIER`: what `model`, an id of the list, costs where inference is bound to a region. */
+/** 1 or `REGION_MULTIPLIER`: the factor for `model`, an id of the list, if inference is bound to a region. */
 export function toRegionMultiplier(model: string): number {
   if (!model.startsWith('claude-') || MODELS_WITHOUT_REGION_PREMIUM.test(model)) return 1;
   return REGION_MULTIPLIER;
 }
 
-/** Adds the band that the list lacks for `model`; leaves all other models, and a list that has bands, as they are. */
+/** Adds the band that the list lacks for `model`; leaves other models, and lists that have bands, unchanged. */
 export function addLongContextBand(model: string, periods: RatePeriod[]): RatePeriod[] {
   if (model !== 'claude-sonnet-4-0') return periods;
   return periods.map((period) => {

@@ -1,19 +1,19 @@
 import { buffer } from 'node:stream/consumers';
 import { type ObjectDescription, type RawStore, RawStoreError } from './raw-store.ts';
 
-/** What a store has to do by itself; descriptions are objects like any other. */
+/** What a store itself must implement; descriptions are ordinary objects. */
 type UndescribedStore = Omit<RawStore, 'describe' | 'readDescription'>;
 
-/** No key of a raw object ends like that. */
+/** No raw object's key ends like this. */
 const DESCRIPTION_ENDING = '.about.json';
-/** A path has 4,096 characters at most, the arrivals of a stream 5,000 pairs. */
+/** Paths have at most 4,096 characters, and arrivals of a stream at most 5,000 pairs. */
 const MAX_DESCRIPTION_BYTES = 1024 * 1024;
 
 const descriptionKeyOf = (key: string): string => key + DESCRIPTION_ENDING;
 
 /**
- * Keeps the description of an object as an object of its own beside it: unlike the metadata of S3 it has no bound of 2 KB,
- * and every program that copies a bucket or a folder takes it along.
+ * Stores an object's description as a separate object beside it: unlike S3 metadata it may exceed 2 KB, and any program
+ * that copies a bucket or folder copies it too.
  */
 export function withDescriptions(store: UndescribedStore): RawStore {
   return {
@@ -35,7 +35,7 @@ export function withDescriptions(store: UndescribedStore): RawStore {
       }
     },
     async delete(key) {
-      // First: of a description without an object nobody would know.
+      // The description goes first: nobody would ever find one without its object.
       await store.delete(descriptionKeyOf(key));
       await store.delete(key);
     },
@@ -49,7 +49,7 @@ async function* toBody(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Undefined for what no program of ours has written. */
+/** Undefined for anything that recount did not write. */
 function parseDescription(bytes: Buffer): ObjectDescription | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString());
@@ -59,6 +59,6 @@ function parseDescription(bytes: Buffer): ObjectDescription | undefined {
   }
 }
 
-/** A range of an empty object is invalid. */
+/** Reading a range of an empty object is invalid, too. */
 const isNothingThere = (error: unknown): boolean =>
   error instanceof RawStoreError && (error.code === 'not-found' || error.code === 'invalid-range');

@@ -17,10 +17,10 @@ const CODES: Readonly<Record<string, RawStoreErrorCode>> = {
 const systemCodeOf = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
-/** Whether nothing is at the path: no entry, or a file where a folder would have to be. */
+/** Whether nothing is at the path: no entry, or a file in place of a parent folder. */
 export const isAbsent = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error));
 
-/** Total: what is not known to be something else is `unavailable`. A RawStoreError stays as it is. */
+/** Unknown errors become `unavailable`. A RawStoreError stays as it is. */
 export function toFolderError(error: unknown, subject: string): RawStoreError {
   if (error instanceof RawStoreError) return error;
   const systemCode = systemCodeOf(error);
@@ -29,25 +29,28 @@ export function toFolderError(error: unknown, subject: string): RawStoreError {
 }
 
 interface DurableDirectories {
-  /** Runs what makes a name in a folder; the folder is made first where it is missing, and its own name is durable. */
+  /**
+   * Runs `makeName`, which creates a name in a folder. Creates the folder first if it is missing, and makes the
+   * folder's own name durable.
+   */
   within<Result>(directory: string, makeName: () => Promise<Result>): Promise<Result>;
-  /** Resolves when the names that are in a folder now are durable. Those who ask at once share a sync. */
+  /** Resolves when the names currently in a folder are durable. Concurrent callers share a sync. */
   sync(directory: string): Promise<void>;
 }
 
-/** Each workspace has a few. */
+/** Each workspace has only a few. */
 const MAX_KNOWN_DIRECTORIES = 1000;
 
-/** Keeps names in the folders at and under `root` durable: a name is so once the folder that holds it is synced. */
+/** Keeps names in `root` and the folders below it durable: a name is durable once its parent folder is synced. */
 export function createDurableDirectories(root: string, mode: number): DurableDirectories {
-  /** Their own names are durable. */
+  /** Folders whose own names are durable. */
   const known = new Set<string>();
   const syncs = new Map<string, { running: Promise<void>; next?: Promise<void> }>();
 
   const sync = (directory: string): Promise<void> => {
     const state = syncs.get(directory);
     if (state !== undefined) {
-      // The one under way may have begun before the name was there.
+      // A running sync may have begun before the name existed.
       state.next ??= state.running.catch(() => undefined).then(() => sync(directory));
       return state.next;
     }
@@ -59,7 +62,7 @@ export function createDurableDirectories(root: string, mode: number): DurableDir
   const makeDurable = async (directory: string): Promise<void> => {
     if (known.has(directory)) return;
     const firstMade = await mkdir(directory, { recursive: true, mode });
-    // Up to the root also where it was there: whoever made it may not have synced it yet.
+    // Syncs up to the root even if the folder existed: whoever created it may not have synced it yet.
     const highest = firstMade !== undefined && firstMade.length <= root.length ? dirname(firstMade) : root;
     for (let path = directory; path.length > highest.length; path = dirname(path)) await sync(dirname(path));
     if (known.size >= MAX_KNOWN_DIRECTORIES) known.clear();
@@ -73,7 +76,7 @@ export function createDurableDirectories(root: string, mode: number): DurableDir
         return await makeName();
       } catch (error) {
         if (!isAbsent(error)) throw error;
-        // Somebody has removed the folder meanwhile.
+        // Someone has removed the folder in the meantime.
         known.delete(directory);
         await makeDurable(directory);
         return await makeName();
@@ -84,7 +87,7 @@ export function createDurableDirectories(root: string, mode: number): DurableDir
 }
 
 async function syncNow(directory: string): Promise<void> {
-  // It opens no folders to be synced, and logs such changes itself.
+  // Windows cannot open folders for syncing, and NTFS journals such changes itself.
   if (process.platform === 'win32') return;
   const handle = await open(directory, 'r');
   try {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-/** What the file system is asked for, in its order. */
+/** File system calls, in order. */
 const calls = vi.hoisted((): { call: string; path: string }[] => []);
 
 vi.mock('node:fs/promises', async (importOriginal) => {
@@ -16,7 +16,7 @@ vi.mock('node:fs/promises', async (importOriginal) => {
       await writeFile.apply(handle, options);
       record('write', path);
     };
-    // Node calls it, too, where a stream of the file is to be flushed.
+    // Node also calls it when a file stream is to be flushed.
     handle.sync = async () => {
       await sync.call(handle);
       record('sync', path);
@@ -49,7 +49,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** By what they are, instead of their random names. */
+/** By role, in place of their random names. */
 function takeCalls(): string[] {
   return calls.splice(0).map(({ call, path }) => {
     const name = relative(directory, path);

@@ -21,8 +21,8 @@ import {
 import { writeBody } from './write-body.ts';
 
 /**
- * The room on the disk that `path`, an absolute one, lies on; where nothing is there yet, that of the folder above it.
- * Rejects with the system's error.
+ * The free and total space of the disk that holds the absolute `path`; if nothing exists there yet, that of the nearest
+ * existing parent folder. Rejects with the system's error.
  */
 export async function readDiskSpace(path: string): Promise<StoreSpace> {
   try {
@@ -35,20 +35,27 @@ export async function readDiskSpace(path: string): Promise<StoreSpace> {
   }
 }
 
-/** What a put gathers while the last write is under way: one writev call a megabyte is as fast as one buffer. */
+/**
+ * Bytes that a put buffers while the last write is in progress: one writev call for each megabyte is as fast as one
+ * buffer.
+ */
 const WRITE_BUFFER_BYTES = 1024 * 1024;
-/** Every read wakes a thread, which costs about as much as reading these bytes. */
+/** Each read wakes a thread, which costs about as much as reading this many bytes. */
 const READ_CHUNK_BYTES = 256 * 1024;
-/** Objects that are no longer are written and read in one piece: a stream costs several times as much as they do. */
+/** Objects up to this size are written and read in one piece: a stream costs several times as much. */
 const MAX_WHOLE_BYTES = 256 * 1024;
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
-/** Not a key segment, so no key leads into it and list() passes it by. Inside the store, so that rename() is atomic. */
+/**
+ * Not a valid key segment, so no key leads into it and list() skips it. It is inside the store so that rename() is
+ * atomic.
+ */
 const INCOMING_DIRECTORY = '.incoming';
 
 /**
- * Raw objects as files under `directory`, which is made if need be, for its owner alone. An acknowledged put survives a
- * power cut: the file, its name and the folders above it are all synced. One folder may serve many processes.
+ * Raw objects as files under `directory`, which is created if necessary, accessible only to its owner. An acknowledged
+ * put survives a power cut: the file, its name and its parent folders are all synced. Several processes may share a
+ * folder.
  */
 export function createFolderRawStore({ directory }: { directory: string }): RawStore {
   const root = resolve(directory);
@@ -162,8 +169,8 @@ async function withFolderErrors<T>(subject: string, operation: () => Promise<T>)
 }
 
 /**
- * Writes a new file and syncs it before it is closed. It is opened first, not by the stream: a stream that is destroyed
- * while it opens its file makes it after all, behind the back of who removes it.
+ * Writes a new file and syncs it before closing it. The caller opens it, not the stream: a stream destroyed while
+ * opening its file still creates it, after the caller has cleaned up.
  */
 async function writeDurably(handle: FileHandle, chunks: AsyncGenerator<Uint8Array>): Promise<void> {
   try {
@@ -189,7 +196,7 @@ async function openExisting(path: string, key: string): Promise<FileHandle> {
   }
 }
 
-/** The open file's bytes; the handle is closed with the stream, and by the caller where this throws. */
+/** The open file's bytes. The stream closes the handle; if this throws, the caller must. */
 async function openDownload(
   handle: FileHandle,
   key: string,
@@ -206,7 +213,7 @@ async function openDownload(
   const expectedBytes = endByte - startByte;
   if (expectedBytes <= MAX_WHOLE_BYTES) {
     const whole = Readable.from(await withFolderErrors(key, () => readWhole(handle, startByte, expectedBytes)));
-    // An abort before anybody reads must not crash the process; whoever reads still sees it.
+    // An abort before anyone reads must not crash the process; readers still see the error.
     whole.on('error', () => {});
     return signal === undefined ? whole : addAbortSignal(signal, whole);
   }
@@ -215,7 +222,7 @@ async function openDownload(
   return createCheckedDownload(source, { expectedBytes, toError, signal });
 }
 
-/** Reads bytes of an open file, and closes it. None is no chunk. */
+/** Reads bytes of an open file and closes it. Yields nothing if there are none. */
 async function readWhole(handle: FileHandle, startByte: number, lengthBytes: number): Promise<Buffer[]> {
   if (lengthBytes === 0) {
     await handle.close();

@@ -1,13 +1,13 @@
 interface PeekedChunks<Chunk> {
   /** The chunks read so far. */
   held: Chunk[];
-  /** Whether that is all there is. */
+  /** Whether the source has nothing more. */
   isWhole: boolean;
-  /** All chunks, from the first one on. They are taken from `held`; breaking off ends the source. */
+  /** All chunks from the first one on, starting with `held`. Leaving the iteration early ends the source. */
   chunks: AsyncGenerator<Chunk, void>;
 }
 
-/** Reads until at least `minBytes` bytes are there, or the source ends. */
+/** Reads until at least `minBytes` are available, or the source ends. */
 export async function peekChunks<Chunk extends Uint8Array>(
   source: AsyncIterable<Chunk>,
   minBytes: number,

@@ -18,10 +18,10 @@ const FATES: readonly UnsyncedFate[] = ['all lost', 'names kept, content lost', 
 const KEYS = ['A', 'B', 'C'].map((end) => `workspaces/one/transcripts/01JABCDEFGHJKMNPQRSTVWXYZ${end}.jsonl`);
 const [A = '', B = '', C = ''] = KEYS;
 const ELSEWHERE = 'workspaces/two/redacted/01JABCDEFGHJKMNPQRSTVWXYZ0/01JABCDEFGHJKMNPQRSTVWXYZ0.jsonl';
-/** Longer than what is written in one piece. */
+/** Too long to be written in one piece. */
 const LONG = 'a long transcript '.repeat(20_000);
 
-/** What may be at a key: undefined for nothing. */
+/** The possible values of a key; undefined means absent. */
 type Allowed = Map<string, ReadonlySet<string | undefined>>;
 interface Cut {
   fate: UnsyncedFate;
@@ -51,7 +51,7 @@ beforeEach(async () => {
   store = createFolderRawStore({ directory });
 });
 
-/** While it is under way the key may have the old value or the new one; once it is acknowledged, the new one alone. */
+/** While the change is running, the key may have the old or the new value; once acknowledged, only the new one. */
 async function change(key: string, value: string | undefined, run: () => Promise<unknown>): Promise<void> {
   const before = allowed.get(key) ?? new Set([undefined]);
   allowed.set(key, new Set([...before, value]));
@@ -64,7 +64,7 @@ const remove = (key: string) => change(key, undefined, () => store.delete(key));
 const describeObject = (key: string, description: object) =>
   change(`${key}.about.json`, JSON.stringify(description), () => store.describe(key, description));
 
-/** The same for cuts that cannot be told apart. */
+/** Equal for cuts that cannot be told apart. */
 function toFingerprint({ survivors, allowed: values }: Cut): string {
   const shorten = (text: string | undefined) => `${text?.length} ${text?.slice(0, 10)}`;
   const disk = [...survivors].map(([path, content]) => `${path} ${shorten(content.toString('latin1'))}`);
@@ -76,7 +76,7 @@ async function* bodyOf(text: string): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += 100_000) yield bytes.subarray(start, start + 100_000);
 }
 
-/** Puts the disk back as it was after each cut, and looks at it with a store that knows nothing of what happened before. */
+/** Restores the disk as it was after each cut, and checks it with a fresh store. */
 async function checkEveryCut(): Promise<void> {
   expect(cuts.length).toBeGreaterThan(5);
   const seen = new Set<string>();
@@ -97,7 +97,7 @@ async function checkEveryCut(): Promise<void> {
     await after.abortStaleUploads(0);
   }
   await rm(`${directory}-after`, { recursive: true, force: true });
-  // Some cuts were before a change, some after it.
+  // Some cuts were before a change, some after.
   expect(seen.size).toBeGreaterThan(1);
 }
 

@@ -1,23 +1,23 @@
 import { RawStoreError } from './raw-store.ts';
 
-/** Half of what S3 allows, so that a bucket prefix fits in front. */
+/** Half of what S3 allows, leaving room for a bucket prefix. */
 const MAX_KEY_BYTES = 512;
 const SEGMENT = '[A-Za-z0-9][A-Za-z0-9._-]{0,127}';
 const SEGMENT_PATTERN = new RegExp(`^${SEGMENT}$`);
 const OBJECT_KEY_PATTERN = new RegExp(`^${SEGMENT}(?:/${SEGMENT})*$`);
 const KEY_PREFIX_PATTERN = new RegExp(`^(?:${SEGMENT}/)*(?:${SEGMENT})?$`);
 
-/** A segment never starts with a dot, so `..`, hidden files and the folder store's own files are out of reach. */
+/** Segments never start with a dot, which excludes `..`, hidden files and the folder store's own files. */
 export const isKeySegment = (name: string): boolean => SEGMENT_PATTERN.test(name);
 
 export const isObjectKey = (key: string): boolean => key.length <= MAX_KEY_BYTES && OBJECT_KEY_PATTERN.test(key);
 
-/** Throws RawStoreError `invalid-key`. The key is not quoted: it may be anything at all. */
+/** Throws RawStoreError `invalid-key`. Does not quote the key, which may be anything. */
 export function assertObjectKey(key: string): void {
   if (!isObjectKey(key)) throw new RawStoreError('invalid-key', 'The object key is not made of safe path segments');
 }
 
-/** As `assertObjectKey`, for the beginning of a key: it may be empty, or end in a slash or within a segment. */
+/** Like `assertObjectKey`, for a key's beginning: it may be empty, or end in a slash or within a segment. */
 export function assertKeyPrefix(prefix: string): void {
   if (prefix.length > MAX_KEY_BYTES || !KEY_PREFIX_PATTERN.test(prefix)) {
     throw new RawStoreError('invalid-key', 'The key prefix is not made of safe path segments');
@@ -41,13 +41,13 @@ export interface RawObjectKeyParts {
   transcriptId: string;
 }
 
-/** The key of a transcript's raw object. Throws RawStoreError `invalid-key` for an identifier of another form. */
+/** The key of a transcript's raw object. Throws RawStoreError `invalid-key` for malformed identifiers. */
 export function rawObjectKey({ workspaceId, transcriptId }: RawObjectKeyParts): string {
   if (!ULID_PATTERN.test(transcriptId)) throw new RawStoreError('invalid-key', 'The transcript id is not a ULID');
   return `${workspacePrefix(workspaceId)}transcripts/${transcriptId}.jsonl`;
 }
 
-/** The key of a stream that is stored as it came, and is no transcript. Throws RawStoreError `invalid-key`. */
+/** The key of a live stream, stored as received; it is not a transcript. Throws RawStoreError `invalid-key`. */
 export function streamObjectKey({ workspaceId, streamId }: { workspaceId: string; streamId: string }): string {
   if (!ULID_PATTERN.test(streamId)) throw new RawStoreError('invalid-key', 'The stream id is not a ULID');
   return `${workspacePrefix(workspaceId)}streams/${streamId}.jsonl`;
@@ -60,8 +60,8 @@ export function attachmentObjectKey({ workspaceId, objectId }: { workspaceId: st
 }
 
 /**
- * The key of a redacted copy that takes the place of a transcript's raw object. Throws RawStoreError `invalid-key`.
- * Never the same twice: until the row names the copy, the object of before must stay what it is.
+ * The key of a redacted copy that replaces a transcript's raw object. Throws RawStoreError `invalid-key`. Every call
+ * gives a different key: until the row names the copy, the previous object must stay unchanged.
  */
 export function redactedObjectKey({
   workspaceId,
@@ -74,12 +74,12 @@ export function redactedObjectKey({
   return `${workspacePrefix(workspaceId)}redacted/${transcriptId}/${copyId}.jsonl`;
 }
 
-/** The key of what a workspace is called and has chosen. Throws RawStoreError `invalid-key`. */
+/** The key of a workspace's record: its name and settings. Throws RawStoreError `invalid-key`. */
 export function workspaceRecordKey(workspaceId: string): string {
   return `${workspacePrefix(workspaceId)}workspace.json`;
 }
 
-/** What the keys of a workspace, and of no other, start with. Throws RawStoreError `invalid-key`. */
+/** The prefix of a workspace's keys, and of no other's. Throws RawStoreError `invalid-key`. */
 export function workspacePrefix(workspaceId: string): string {
   if (!WORKSPACE_ID_PATTERN.test(workspaceId)) throw new RawStoreError('invalid-key', 'The workspace id is not safe');
   return `workspaces/${workspaceId}/`;
@@ -91,7 +91,7 @@ export function parseRawObjectKey(key: string): RawObjectKeyParts | undefined {
   return workspaceId !== undefined && transcriptId !== undefined ? { workspaceId, transcriptId } : undefined;
 }
 
-/** Whose record the key is of; undefined for a key that `workspaceRecordKey` did not build. */
+/** The workspace whose record has this key; undefined for a key that `workspaceRecordKey` did not build. */
 export function parseWorkspaceRecordKey(key: string): string | undefined {
   return RECORD_KEY_PATTERN.exec(key)?.[1];
 }
@@ -102,7 +102,7 @@ export function parseStreamObjectKey(key: string): { workspaceId: string; stream
   return workspaceId !== undefined && streamId !== undefined ? { workspaceId, streamId } : undefined;
 }
 
-/** Whose redacted copy the key is of; undefined for one that `redactedObjectKey` did not build. */
+/** The transcript whose redacted copy has this key; undefined for a key that `redactedObjectKey` did not build. */
 export function parseRedactedObjectKey(key: string): RawObjectKeyParts | undefined {
   const [, workspaceId, transcriptId] = REDACTED_KEY_PATTERN.exec(key) ?? [];
   return workspaceId !== undefined && transcriptId !== undefined ? { workspaceId, transcriptId } : undefined;

@@ -11,26 +11,26 @@ export interface S3Credentials {
 }
 
 export interface S3ClientOptions {
-  /** Left out: the SDK's own sources (AWS_REGION, shared configuration). */
+  /** Default: the SDK's own sources (AWS_REGION, shared configuration). */
   region?: string | undefined;
-  /** URL of another server than AWS. */
+  /** URL of a server other than AWS. */
   endpoint?: string | undefined;
-  /** The bucket in the path, not in the host name. Left out: true with an endpoint. */
+  /** Puts the bucket into the path instead of the host name. Default: true with an endpoint. */
   forcePathStyle?: boolean | undefined;
-  /** Left out: the SDK's own sources (environment, shared configuration, instance role). */
+  /** Default: the SDK's own sources (environment, shared configuration, instance role). */
   credentials?: S3Credentials | undefined;
-  /** Of each request, with growing pauses between. Left out: 4. */
+  /** Attempts for each request, with growing pauses between them. Default: 4. */
   maxAttempts?: number | undefined;
-  /** How long a request may go without a byte moving; its length is not limited. Left out: 60,000. */
+  /** How long a request may go without transferring a byte; its total time is not limited. Default: 60,000. */
   requestTimeoutMs?: number | undefined;
 }
 
-/** A client that works with AWS and with servers that lag behind it. */
+/** A client that works with AWS, and with servers that support less than AWS. */
 export function createS3Client(options: S3ClientOptions): S3Client {
   const { region, endpoint, forcePathStyle, credentials } = options;
   return new S3Client({
     ...(region !== undefined && { region }),
-    // AWS checks the sums that the SDK adds by default; other servers may reject them, or store them as content.
+    // The SDK adds checksums by default. AWS verifies them, but other servers may reject them or store them as content.
     ...(endpoint !== undefined && {
       endpoint,
       requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -38,12 +38,13 @@ export function createS3Client(options: S3ClientOptions): S3Client {
     }),
     forcePathStyle: forcePathStyle ?? endpoint !== undefined,
     ...(credentials && { credentials: toSdkCredentials(credentials) }),
-    // With it, each part of an upload would make a connection of its own, and wait for servers that do not know it.
+    // With `Expect: 100-continue`, each part of an upload would open a new connection, and wait for servers that do not
+    // support it.
     expectContinueHeader: false,
     maxAttempts: options.maxAttempts ?? DEFAULT_MAX_ATTEMPTS,
     requestHandler: {
       connectionTimeout: CONNECTION_TIMEOUT_MS,
-      // Not `requestTimeout`, which would end a slow upload of a part that is getting on.
+      // Not `requestTimeout`, which would end a slow upload that is still making progress.
       socketTimeout: options.requestTimeoutMs ?? DEFAULT_REQUEST_TIMEOUT_MS,
     },
   });

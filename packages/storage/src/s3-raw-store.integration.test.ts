@@ -26,7 +26,7 @@ async function* bodyOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let start = 0; start < bytes.length; start += 65_536) yield bytes.subarray(start, start + 65_536);
 }
 
-/** A bucket of its own behind a proxy of its own. */
+/** A separate bucket behind a separate proxy. */
 async function createBucket({ endpoint, region, credentials }: S3TestServer) {
   const bucket = `recount-test-${randomUUID()}`;
   const client = createS3Client({ endpoint, region, credentials });
@@ -120,7 +120,7 @@ describe('S3 over a bad network', () => {
   let bucket: Awaited<ReturnType<typeof createBucket>>;
   let proxy: S3Proxy;
   let store: RawStore;
-  /** Gives up soon, where the server is to be silent. */
+  /** Has a short timeout, for tests in which the server stays silent. */
   let impatient: RawStore;
   beforeAll(async () => {
     const [emulator] = servers;

@@ -35,7 +35,7 @@ import {
 import { createS3Client, type S3ClientOptions } from './s3-client.ts';
 import { writeBody } from './write-body.ts';
 
-/** S3's error codes, with those that MinIO and Ceph add. HEAD answers have no body, hence `NotFound`. */
+/** S3's error codes, and those that MinIO and Ceph add. HEAD answers have no body, hence `NotFound`. */
 const CODES_BY_NAME: Readonly<Record<string, RawStoreErrorCode>> = {
   NoSuchKey: 'not-found',
   NotFound: 'not-found',
@@ -58,7 +58,7 @@ const CODES_BY_STATUS: Readonly<Record<number, RawStoreErrorCode>> = {
 
 const isS3Error = (error: unknown, name: string): boolean => error instanceof Error && error.name === name;
 
-/** Total: what is not known to be something else is `unavailable`. A RawStoreError stays as it is. */
+/** Unknown errors become `unavailable`. A RawStoreError stays as it is. */
 function toS3Error(error: unknown, subject: string): RawStoreError {
   if (error instanceof RawStoreError) return error;
   const name = error instanceof Error ? error.name : 'failed';
@@ -88,13 +88,16 @@ async function* listMultipartUploads(
     );
     yield* page.Uploads ?? [];
     const { NextKeyMarker: KeyMarker, NextUploadIdMarker: UploadIdMarker } = page;
-    // A server that repeats its marker would be asked for ever.
+    // Otherwise a server that repeats its marker would be queried forever.
     if (!page.IsTruncated || !KeyMarker || !UploadIdMarker || UploadIdMarker === position.UploadIdMarker) return;
     position = { KeyMarker, UploadIdMarker };
   }
 }
 
-/** The smallest part S3 takes. A put holds the parts in flight, the next one, and the copy that joins it: 25 MiB. */
+/**
+ * The smallest part that S3 accepts. A put holds the parts in flight, the next one, and the copy that assembles it: 25
+ * MiB.
+ */
 const PART_BYTES = 5 * 1024 * 1024;
 const PARTS_IN_FLIGHT = 3;
 const READ_AHEAD_BYTES = 64 * 1024;
@@ -102,13 +105,13 @@ const CONTENT_TYPE = 'application/x-ndjson';
 
 export interface S3RawStoreOptions extends S3ClientOptions {
   bucket: string;
-  /** Put before every key, with a slash in between. */
+  /** Prefixed to every key, with a slash in between. */
   prefix?: string | undefined;
-  /** Left out: the bucket's default encryption. */
+  /** Default: the bucket's default encryption. */
   serverSideEncryption?: 'AES256' | 'aws:kms' | undefined;
 }
 
-/** Raw objects in a bucket of S3 or of a server that speaks its protocol. Throws `invalid-key` for an unsafe prefix. */
+/** Raw objects in a bucket of S3 or a compatible server. Throws `invalid-key` for an unsafe prefix. */
 export function createS3RawStore(options: S3RawStoreOptions): RawStore {
   const client = createS3Client(options);
   const Bucket = options.bucket;
@@ -129,7 +132,7 @@ export function createS3RawStore(options: S3RawStoreOptions): RawStore {
     const sizeBytes = await writeBody(body, signal, (chunks, bytesRead) =>
       withS3Errors(key, signal, async () => {
         await upload(client, options.serverSideEncryption, object, chunks).catch(async (error: unknown) => {
-          // The answer to an earlier, successful attempt was lost: the SDK's retry then finds the upload gone.
+          // The answer to an earlier, successful attempt was lost: the SDK's retry then finds no such upload.
           const isComplete = isS3Error(error, 'NoSuchUpload') && (await stat(key))?.sizeBytes === bytesRead();
           if (!isComplete) throw error;
         });
@@ -243,8 +246,8 @@ async function withS3Errors<T>(
 }
 
 /**
- * The signal is not given to Upload: on an abort it would reject at once and clean up, or complete, behind the caller's
- * back. The chunks end the upload instead: it awaits the parts in flight, then aborts what it began.
+ * The signal is not passed to Upload, which would reject at once on an abort, and then clean up or complete after the
+ * caller has moved on. Instead, the chunks end the upload: it awaits the parts in flight, then aborts what it began.
  */
 async function upload(
   client: S3Client,
@@ -265,14 +268,14 @@ async function upload(
   }).done();
 }
 
-/** Whether the object may be large enough to be put in parts. */
+/** Whether the object may be large enough for a multipart upload. */
 const isTranscriptKey = (key: string): boolean =>
   [parseRawObjectKey, parseRedactedObjectKey, parseStreamObjectKey].some((parse) => parse(key) !== undefined);
 
 const toRangeHeader = ({ startByte, endByteExclusive }: ByteRange): string =>
   `bytes=${startByte}-${endByteExclusive === undefined ? '' : endByteExclusive - 1}`;
 
-/** Throws where a server ignored the range and sends the whole object. */
+/** Throws if a server ignored the range and sends the whole object. */
 function toBody(output: GetObjectCommandOutput, key: string, range: ByteRange | undefined): Readable {
   const body = output.Body;
   if (!(body instanceof Readable)) throw new RawStoreError('unavailable', `S3: no body for ${key}`);

@@ -5,7 +5,7 @@ async function drain(chunks: AsyncIterable<Uint8Array>): Promise<void> {
   for await (const chunk of chunks) expect(chunk).toBeInstanceOf(Uint8Array);
 }
 
-/** Yields `chunks`, then does what `end` does, and tells whether it was closed. */
+/** Yields `chunks`, then runs `end`, and records whether it was closed. */
 function createBody(chunks: Uint8Array[], end: () => Promise<void> = async () => {}) {
   const body = {
     isClosed: false,

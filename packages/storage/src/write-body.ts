@@ -1,8 +1,8 @@
 /**
  * Runs `write` over the chunks of a put's body and resolves to their number of bytes.
  *
- * When `write` fails because the body threw, that very error is rethrown, however the libraries in between wrapped it;
- * after an abort, the signal's reason. An abort also ends a read of the body that never would have.
+ * If `write` fails because the body threw, that same error is rethrown, however libraries in between wrapped it; after
+ * an abort, the signal's reason. An abort also ends a pending read of the body.
  */
 export async function writeBody(
   body: AsyncIterable<Uint8Array>,
@@ -55,8 +55,8 @@ function readNext(
 }
 
 /**
- * Not awaited: a generator answers `return()` only after its pending `next()`, which after an abort may never come.
- * Its failure tells nothing new: the body was given up for an error that the put reports, or was at its end.
+ * Not awaited: a generator answers `return()` only after its pending `next()`, which may never come after an abort. Its
+ * failure adds nothing: the put already reports why the body was abandoned, or the body had ended.
  */
 function closeIterator(iterator: AsyncIterator<Uint8Array>): void {
   iterator.return?.().catch(() => undefined);

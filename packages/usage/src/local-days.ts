@@ -2,16 +2,19 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Clock times of a zone, by its offset to UTC, which is asked for once for most days: to format each time takes longer than all else. */
+/**
+ * Clock times of a zone. The offset to UTC is computed once for most days: formatting each time would take longer than
+ * everything else.
+ */
 export interface LocalClock {
   timeZone: string;
-  /** The moment's clock time, as if it were in UTC. */
+  /** The moment's local clock time, expressed as if it were UTC. */
   toLocalMs(timeMs: number): number;
   /** When the local day (`2026-03-01`) begins. */
   toDayStartMs(day: string): number;
 }
 
-/** Throws RangeError for what is no time zone. */
+/** Throws RangeError for an unknown time zone. */
 export function createLocalClock(timeZone: string): LocalClock {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone,
@@ -29,7 +32,7 @@ export function createLocalClock(timeZone: string): LocalClock {
     const localMs = Date.UTC(year, month - 1, day, hour, minute, second);
     return localMs - Math.floor(timeMs / 1000) * 1000;
   };
-  /** By the number of the UTC day; undefined for a day within which the offset changes. */
+  /** By UTC day number; undefined for a day on which the offset changes. */
   const offsets = new Map<number, number | undefined>();
   const offsetAt = (timeMs: number): number => {
     const dayNumber = Math.floor(timeMs / DAY_MS);
@@ -52,7 +55,10 @@ export function createLocalClock(timeZone: string): LocalClock {
 
 export type TimeKey = 'hour' | 'day' | 'week' | 'month';
 
-/** The names of the periods that clock times lie in: weeks by their Monday. Each is made once: to format a time takes long. */
+/**
+ * Names the period of a clock time; weeks are named by their Monday. Each name is computed once, because formatting is
+ * slow.
+ */
 export function createPeriodNames(key: TimeKey): (localMs: number) => string {
   const lengthMs = key === 'hour' ? HOUR_MS : DAY_MS;
   const names = new Map<number, string>();

@@ -25,7 +25,7 @@ describe('a thread of Codex', () => {
     ...{ input_tokens: 100 * responses, cached_input_tokens: 60 * responses, output_tokens: 20 * responses },
     ...{ reasoning_output_tokens: 0, total_tokens: 120 * responses },
   });
-  /** The thread's turns up to this one, of one response each. */
+  /** The thread's turns up to this one, with one response each. */
   const toRollout = (turns: number, hasRecords: boolean): string =>
     toText([
       toLine(0, 'session_meta', { id: THREAD, timestamp: at(0), cwd: '/home/ada/app', cli_version: '0.150.0' }),
@@ -107,7 +107,7 @@ describe('trees of Pi and OMP', () => {
 
   const anyStep = fc.record({
     session: fc.nat(),
-    /** What the step goes on from: with any but the last, a branch begins. */
+    /** The entry that the step continues; anything but the last one starts a branch. */
     entry: fc.nat(),
     kind: fc.constantFrom('answer', 'answer', 'compaction', 'fork', 'subagent'),
     output: fc.integer({ min: 1, max: 3 }),
@@ -156,7 +156,7 @@ describe('trees of Pi and OMP', () => {
         const fork = begin(root, session, path);
         fork.entries.push(toEntry(from, 'answer', output));
       } else if (kind === 'subagent') {
-        // Pi has none of its own: there it is a session beside the others.
+        // Pi has no sub-agents: there it is a session beside the others.
         const child = begin(agent === 'omp' ? session.path.replace(/\.jsonl$/, '') : root);
         child.entries.push(toEntry(undefined, 'answer', output));
       } else {

@@ -3,16 +3,16 @@ import { createListPrices } from '@recount/prices';
 import type { ScannedFile, ScanResult } from './scan-files.ts';
 import { figureAt, hasFlag, nameAt, type UsageColumns } from './usage-columns.ts';
 
-/** An API response, once, however many files hold a copy. */
+/** An API response, listed once however many files hold a copy. */
 export interface LedgerRow {
   agent: string;
-  /** Of the credited copy. */
+  /** From the credited copy. */
   sessionId: string;
   project: string | null;
   timestampMs: number | null;
   gitBranch: string | null;
   isSubagent: boolean;
-  /** Of the most complete copy, as everything below. */
+  /** From the most complete copy, as are the fields below. */
   model: string | null;
   usage: Usage;
   isUnfinalised: boolean;
@@ -25,23 +25,23 @@ export type SharedCopy = Omit<LedgerRow, 'usage' | 'price' | 'isUnfinalised' | '
 
 export interface LocalLedger {
   rows: LedgerRow[];
-  /** One a session and response. */
+  /** One for each session and response. */
   shared: SharedCopy[];
-  /** Sessions of whose usage not all is known. */
+  /** Sessions whose usage is partly unknown. */
   incomplete: Pick<ScannedFile, 'agent' | 'sessionId' | 'project' | 'firstTimestampMs' | 'lacks'>[];
 }
 
 interface Response {
   credited: number;
   figures: number;
-  /** All copies but the credited one; undefined for the many responses without any. */
+  /** All copies except the credited one; undefined for the many responses without any. */
   others: number[] | undefined;
 }
 
 /**
- * Counts each response once over all files, by the rules of the usage ledger in Postgres (`CREDIT_ORDER` and `FIGURE_ORDER`
- * in packages/db/src/usage/ledger-definition.ts): the earliest copy is credited, the most complete one gives the figures.
- * A test holds the two together.
+ * Counts each response once over all files, by the rules of the usage ledger in Postgres (`CREDIT_ORDER` and
+ * `FIGURE_ORDER` in packages/db/src/usage/ledger-definition.ts): the earliest copy is credited, the most complete one
+ * provides the figures. A test keeps the two consistent.
  */
 export function settleLedger({ files, columns }: ScanResult): LocalLedger {
   const copies = createCopies(files, columns);
@@ -84,7 +84,7 @@ export function settleLedger({ files, columns }: ScanResult): LocalLedger {
   return { rows, shared, incomplete: [...incomplete.values()] };
 }
 
-/** The copies with what is known of their files. */
+/** The copies, with facts about their files. */
 function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
   const prices = createListPrices();
   const fileNumbers = new Int32Array(columns.keys.length);
@@ -171,7 +171,7 @@ function createCopies(files: readonly ScannedFile[], columns: UsageColumns) {
   return { fileOf, isReplaced, toUsage, priceOf, compareCredit, compareFigures, toOrigin };
 }
 
-/** Files whose session has another one in a format that tells more. */
+/** Files whose session also has one in a more detailed format. */
 function findReplaced(files: readonly ScannedFile[]): Set<ScannedFile> {
   const bySession = Map.groupBy(files, ({ agent, sessionId }) => `${agent}\n${sessionId}`);
   const isReplaced = (file: ScannedFile, others: readonly ScannedFile[]): boolean =>
@@ -181,7 +181,7 @@ function findReplaced(files: readonly ScannedFile[]): Set<ScannedFile> {
   );
 }
 
-/** A session's project is that of its longest file. */
+/** A session's project is its longest file's. */
 function toProjects(files: readonly ScannedFile[]): Map<string, string | null> {
   const longest = new Map<string, ScannedFile>();
   for (const file of files) {

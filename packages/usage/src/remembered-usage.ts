@@ -5,23 +5,23 @@ import type { FoundFile, ScannedFile, ScanResult } from './scan-files.ts';
 import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
 
 /**
- * Raised when what is remembered would be read differently today: its form, a reader, a rule of counting. What an older
- * version left is then not used.
+ * Increase it when remembered results would be different today: their form, a reader, a rule of counting. Results of
+ * older versions are then ignored.
  */
 const MEMORY_VERSION = 4;
 const ENDING = '.usage';
 
 interface Shard {
   version: number;
-  /** Of V8's serialization. */
+  /** V8's serialization depends on it. */
   nodeVersion: string;
   files: ScannedFile[];
   columns: UsageColumns;
 }
 
 /**
- * What is known of the files from earlier calls, and which of them must be read. A file is known by its path, size and time
- * of change, a session of a database by its version. What cannot be read of the memory is as if it were not there.
+ * Results of earlier calls for the files, and which files must be read. A file is identified by its path, size and
+ * modification time, a database session by its version. Unreadable parts of the memory are ignored.
  */
 export function recallUsage<File extends FoundFile>(
   directory: string,
@@ -53,8 +53,8 @@ function isUnchanged(one: FoundFile, other: FoundFile): boolean {
 }
 
 /**
- * Remembers the results for later calls, in a shard for each month in which files were changed: only the shards that
- * `changed` files belong to are written. No text of any transcript is in them.
+ * Remembers the results for later calls, in one shard for each month in which files were modified: only the shards with
+ * `changed` files are written. They contain no transcript text.
  */
 export function rememberUsage(directory: string, { files, columns }: ScanResult, changed: readonly FoundFile[]): void {
   const names = new Set(changed.map(toShardName));
@@ -78,7 +78,7 @@ export function rememberUsage(directory: string, { files, columns }: ScanResult,
   }
 }
 
-/** Whoever reads it meanwhile gets the old or the new one. */
+/** Writes atomically: concurrent readers get the old or the new one. */
 function writeWhole(path: string, bytes: Uint8Array): void {
   const temporary = `${path}.${Math.random().toString(36).slice(2)}`;
   try {
@@ -95,7 +95,7 @@ const newShard = () => ({ version: MEMORY_VERSION, nodeVersion: process.versions
 const toShardName = ({ modifiedAtMs }: FoundFile): string =>
   `${new Date(modifiedAtMs).toISOString().slice(0, 7)}${ENDING}`;
 
-/** The latest month first. */
+/** Latest month first. */
 function listShards(directory: string): string[] {
   try {
     const names = readdirSync(directory);

@@ -8,25 +8,28 @@ import {
 } from '@recount/core';
 import { createUsageColumns, type UsageColumns } from './usage-columns.ts';
 
-/** A file as it was found. */
+/** A file found on disk. */
 export interface FoundFile {
   path: string;
   sizeBytes: number;
   modifiedAtMs: number;
-  /** Of a session in a database: differs if rows of it were added, changed or deleted. Such a one has no size until it is read. */
+  /**
+   * For a session in a database: changes if its rows are added, changed or deleted. Its size is unknown until it is
+   * read.
+   */
   version?: string;
 }
 
-/** A session that lies in an agent's database. */
+/** A session in an agent's database. */
 export interface StoredFile extends FoundFile {
   version: string;
   /** Its canonical NDJSON. */
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** What a file turned out to be. */
+/** The result for one file. */
 export interface ScannedFile extends FoundFile {
-  /** `unknown`: no transcript that recount knows. */
+  /** `unknown`: not a transcript that recount knows. */
   status: 'read' | 'unknown' | 'failed';
   agent: string | null;
   sessionId: string;
@@ -34,11 +37,11 @@ export interface ScannedFile extends FoundFile {
   isStream: boolean;
   project: string | null;
   firstTimestampMs: number | null;
-  /** What its usage lacks: all, or the input of some responses. */
+  /** What is missing from its usage: all of it, or the input of some responses. */
   lacks: 'usage' | 'input' | null;
-  /** Its copies are the next ones of the columns, in the order of the files. */
+  /** Its copies are the next ones in the columns, in the order of the files. */
   responseCount: number;
-  /** Of a file that could not be read, without its content. */
+  /** Why a file could not be read, without its content. */
   failure: string | null;
 }
 
@@ -47,14 +50,14 @@ export interface ScanResult {
   columns: UsageColumns;
 }
 
-/** As the worker of an installation has it. */
+/** The same as the worker's. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
-/** Enough for nearly all; where it is not, more is looked at. */
+/** Enough for nearly all files; otherwise more is read. */
 const FIRST_HEAD_BYTES = 64 * 1024;
 const COMPRESSIONS: Readonly<Record<string, 'gzip' | 'zstd'>> = { gz: 'gzip', zst: 'zstd' };
 
-/** Scans the files with the numbers that `next` gives, until it gives one beyond the last. */
+/** Scans the files whose indexes `next` returns, until it returns one beyond the last. */
 export async function scanFiles(files: readonly FoundFile[], next: () => number): Promise<ScanResult> {
   const columns = createUsageColumns();
   const scanned: ScannedFile[] = [];
@@ -102,12 +105,12 @@ export async function scanStored(stored: readonly StoredFile[]): Promise<ScanRes
   return { files: scanned, columns: columns.toColumns() };
 }
 
-/** Without anything that the file holds. */
+/** Contains nothing from the file. */
 function toFailure(error: unknown): string {
   return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : String(error);
 }
 
-/** Reads what the file held when it was opened: what an agent adds meanwhile is for the next call. */
+/** Reads the file as it was when opened: what an agent adds in the meantime is left to the next call. */
 function readWhole(path: string, buffer: Buffer, push: (chunk: Buffer) => boolean): void {
   const descriptor = openSync(path, 'r');
   try {
@@ -132,12 +135,12 @@ async function readCompressed(
 }
 
 interface FileScan {
-  /** False if nothing that follows matters. The chunk may be reused after it. */
+  /** Returns false if nothing that follows matters. The chunk may be reused afterwards. */
   push(chunk: Buffer): boolean;
   finish(): Omit<ScannedFile, 'responseCount'>;
 }
 
-/** Holds the beginning of the file until it says whose it is, and hands everything to a scanner of its format then. */
+/** Holds the beginning of the file until it can be identified, then passes everything to a scanner of its format. */
 function createFileScan(file: FoundFile, columns: ReturnType<typeof createUsageColumns>): FileScan {
   const path = file.path.replace(/\.(?:gz|zst)$/, '');
   let held: Buffer[] = [];

@@ -160,7 +160,7 @@ describe('scanHistory and settleLedger', () => {
     await utimes(join(directory, 'one.jsonl'), ...TIMES);
     await save('two.jsonl', [{ ...ONE, session: 'two', id: '2', output: 5 }]);
     expect((await report([])).totals).toEqual([2, 12, 0]);
-    // Other bytes of the same size and time: only what is remembered says 7.
+    // Different bytes of the same size and time: only the memory says 7.
     await save('one.jsonl', [{ ...ONE, output: 8 }]);
     await utimes(join(directory, 'one.jsonl'), ...TIMES);
     expect((await report([])).totals).toEqual([2, 12, 0]);

@@ -10,21 +10,21 @@ import { createUsageColumns } from './usage-columns.ts';
 interface ScanHistoryOptions {
   /** Where results are remembered between calls; undefined to remember nothing. */
   cacheDirectory: string | undefined;
-  /** Threads that scan, this one among them. Default: the processors, four at most. */
+  /** Number of scanning threads, including this one. Default: the number of processors, at most four. */
   threads?: number;
 }
 
-/** More threads than this read no faster from most disks, and each takes some 20 MB. */
+/** More threads read no faster from most disks, and each takes about 20 MB. */
 const MAX_THREADS = 4;
-/** Less than this is scanned before another thread has started. */
+/** Fewer bytes than this are scanned before another thread has started. */
 const BYTES_PER_THREAD = 12 * 1024 * 1024;
 /**
- * Lines that are parsed die young: in a young generation of this size, few of them live to see a collection. A larger one takes more
- * memory than it saves time.
+ * Parsed lines are garbage soon: with a young generation of this size, few survive a collection. A larger one takes
+ * more memory than the time it saves is worth.
  */
 const YOUNG_GENERATION_MB = 12;
 
-/** The usage in all files, and in sessions of databases: as it is remembered of what has not changed, read of the rest. */
+/** The usage in all files and database sessions: remembered if unchanged, otherwise read. */
 export async function scanHistory(
   found: readonly (FoundFile | StoredFile)[],
   options: ScanHistoryOptions,
@@ -49,11 +49,11 @@ async function scanAll(files: readonly FoundFile[], threads: number | undefined)
   const totalBytes = files.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   const wanted = threads ?? Math.min(MAX_THREADS, availableParallelism(), Math.ceil(totalBytes / BYTES_PER_THREAD));
   const compileCache = getCompileCacheDir();
-  // The longest first, so that no thread begins with one when the others are done.
+  // Longest first, so that no thread starts a long one when the others are done.
   const job: ScanJob = {
     files: files.toSorted((one, other) => other.sizeBytes - one.sizeBytes),
     counter: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
-    // Below it is a folder for each version of Node.
+    // It contains a folder for each version of Node.
     compileCacheDirectory: compileCache && dirname(compileCache),
   };
   const taken = new Int32Array(job.counter);

@@ -1,11 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type FoundFile, scanFiles } from './scan-files.ts';
 
-/** What a thread works on: it takes one file after another, by a counter that all threads share. */
+/** The work of the threads: each takes one file after another, using a shared counter. */
 export interface ScanJob {
   files: readonly FoundFile[];
   counter: SharedArrayBuffer;
-  /** Where the process keeps compiled code, if it does. */
+  /** The process's compile cache, if it has one. */
   compileCacheDirectory: string | undefined;
 }
 

@@ -3,6 +3,6 @@ import { workerData } from 'node:worker_threads';
 import type { ScanJob } from './scan-job.ts';
 
 const { compileCacheDirectory } = workerData as ScanJob;
-// That of the process is not a thread's: it would compile all anew.
+// Threads do not inherit the process's compile cache, and would compile everything again.
 if (compileCacheDirectory !== undefined) enableCompileCache(compileCacheDirectory);
 await import('./scan-job.ts');

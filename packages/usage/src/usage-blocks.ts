@@ -12,20 +12,20 @@ import {
 const HOUR_MS = 60 * 60_000;
 export const BLOCK_MS = 5 * HOUR_MS;
 
-/** Five hours of usage, as the vendors' limits have them. */
+/** Five hours of usage, the window of the vendors' limits. */
 export interface UsageBlock extends UsageFigures {
-  /** ISO 8601; at a full hour (UTC). */
+  /** ISO 8601; on the full hour (UTC). */
   start: string;
   end: string;
-  /** Of the last response in it. */
+  /** Time of the last response in the block. */
   last_response: string;
   models: string[];
   sessions: number;
 }
 
 /**
- * Blocks of five hours: each begins at the full hour (UTC) of the first response after the end of the one before. Begins are
- * those of all responses with the filter's agent; its other conditions choose what is counted.
+ * Blocks of five hours: each begins at the full hour (UTC) of the first response after the end of the previous one. All
+ * responses with the filter's agent determine the blocks; its other conditions choose what is counted.
  */
 export function listBlocks(ledger: LocalLedger, filter: UsageFilter): UsageBlock[] {
   const { fromMs, toMs, ...others } = filter;

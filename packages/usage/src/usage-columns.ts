@@ -1,6 +1,6 @@
 import type { ApiResponse } from '@recount/core';
 
-/** Whole numbers that a copy of a response has, in the order of `UsageColumns.figures`. */
+/** Integers of a copy of a response, in the order of `UsageColumns.figures`. */
 const FIGURES = [
   'tokens_in',
   'tokens_out',
@@ -15,7 +15,7 @@ const FIGURES = [
 ] as const satisfies readonly (keyof ApiResponse)[];
 export type Figure = (typeof FIGURES)[number];
 
-/** Names that many copies share, in the order of `UsageColumns.names`. */
+/** Texts that many copies share, in the order of `UsageColumns.names`. */
 const NAMES = ['model', 'git_branch', 'service_tier', 'speed', 'inference_geo'] as const;
 export type Name = (typeof NAMES)[number];
 
@@ -24,8 +24,8 @@ export const FLAGS = { progress: 1, markedCopy: 2, subagent: 4, unfinalised: 8 }
 const NO_NAME = -1;
 
 /**
- * Copies of API responses, column by column: a history of gigabytes has hundreds of thousands, which as objects would take
- * several times the memory, and minutes to hand from thread to thread and to remember.
+ * Copies of API responses, stored by column: a history of gigabytes has hundreds of thousands. As objects they would
+ * take several times the memory, and minutes to pass between threads and to save.
  */
 export interface UsageColumns {
   keys: string[];
@@ -36,7 +36,7 @@ export interface UsageColumns {
   texts: string[];
   /** Milliseconds since 1970; NaN without a time. */
   timesMs: Float64Array;
-  /** NaN where the agent reports none. */
+  /** NaN if the agent reports none. */
   reportedCostsUsd: Float64Array;
   flags: Uint8Array;
 }
@@ -44,7 +44,7 @@ export interface UsageColumns {
 interface UsageColumnsWriter {
   readonly count: number;
   add(response: ApiResponse): void;
-  /** Adds copies of other columns, from the first up to but not including the last. */
+  /** Adds copies from other columns, from index `from` up to, not including, `to`. */
   addRange(columns: UsageColumns, from: number, to: number): void;
   toColumns(): UsageColumns;
 }

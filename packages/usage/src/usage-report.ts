@@ -16,7 +16,7 @@ export const USAGE_KEYS = [
 export type UsageKey = (typeof USAGE_KEYS)[number];
 const TIME_KEYS = new Set<string>(['hour', 'day', 'week', 'month']);
 
-/** Which responses count. Those without a time are in no range of times. */
+/** Which responses count. Those without a time match no time range. */
 export interface UsageFilter {
   /** Milliseconds since 1970. */
   fromMs?: number | undefined;
@@ -28,7 +28,7 @@ export interface UsageFilter {
   session?: string | undefined;
 }
 
-/** Tokens and cost of API responses, as `GET /v1/analytics/usage` has them. */
+/** Tokens and cost of API responses, as in `GET /v1/analytics/usage`. */
 export interface UsageFigures {
   responses: number;
   tokens_in: number;
@@ -40,7 +40,7 @@ export interface UsageFigures {
   total_tokens: number;
   cache_hit_ratio: number | null;
   web_search_requests: number;
-  /** Null if there are responses and none has a price. */
+  /** Null if there are responses and none of them has a price. */
   cost_usd: number | null;
   unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
   unpriced: { responses: number; tokens: number };
@@ -50,18 +50,18 @@ export interface UsageFigures {
 interface UsageRow {
   sessions: number;
   own: UsageFigures;
-  /** Copies of responses that another session is credited with. */
+  /** Copies of responses that are credited to another session. */
   shared: { responses: number };
 }
 
 export interface UsageReport {
-  /** With the values of the keys beside the figures; by time, then the most expensive first. */
+  /** Figures with the values of the keys; sorted by time, then by cost, highest first. */
   rows: (UsageRow & Partial<Record<UsageKey, string | null>>)[];
   totals: UsageRow;
   unpricedModels: string[];
-  /** Sessions that began in the time asked for and of whose usage not all is known. */
+  /** Sessions that began in the requested time and whose usage is partly unknown. */
   sessions: { without_usage: number; output_only: number };
-  /** Responses that have no time. */
+  /** Number of responses without a time. */
   withoutTimestamp: number;
 }
 
@@ -102,7 +102,7 @@ export function reportUsage(
       sums.sessions.add(copy.sessionId);
     }
   }
-  // By id at last, as threads deliver the ledger's rows in any order.
+  // Finally by id, because threads deliver the ledger's rows in any order.
   const sorted = [...groups].sort(
     ([oneId, one], [otherId, other]) =>
       compareTimes(keys, one.values, other.values) ||
@@ -155,7 +155,7 @@ function createKeyReader(key: UsageKey, clock: LocalClock): (row: SharedCopy) =>
   }
 }
 
-/** Without a time last. */
+/** Rows without a time come last. */
 function compareTimes(
   keys: readonly UsageKey[],
   one: readonly (string | null)[],
@@ -177,7 +177,7 @@ export interface Sums {
   cacheWrite1h: number;
   thinkingTokens: number;
   webSearchRequests: number;
-  /** Units of 1e-10 dollars: sums of them are exact up to 900,000 dollars. */
+  /** In units of 1e-10 dollars: sums are exact up to 900,000 dollars. */
   costUnits: number;
   unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
   unpriced: { responses: number; tokens: number };

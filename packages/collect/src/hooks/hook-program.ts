@@ -2,17 +2,17 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SpoolFolder } from '../spool/spool-folder.ts';
 
-/** Starts the sender: Node, recount's own file, and what it is told. */
+/** Starts the sender: Node, recount's own file, and its arguments. */
 export type SenderCommand = readonly [node: string, program: string, ...commandArguments: string[]];
 
-/** Notes of one event are larger only by the agent's own words, which nobody needs. */
+/** Notes exceed this only because of the agent's own text, which is not needed. */
 const MAX_NOTE_BYTES = 64 * 1024;
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
- * The program that hooks call: it puts what it is given on stdin into the queue, starts a sender unless one works, and ends with
- * 0 whatever happens. It uses no network, and the shell alone: Node would take longer to start than the hook may take.
+ * The program that hooks call: it writes its stdin to the queue, starts a sender unless one is running, and always
+ * exits with 0. It uses only the shell and no network: Node alone takes longer to start than a hook may take.
  */
 function toHookScript(folder: SpoolFolder, sender: SenderCommand): string {
   return `#!/bin/sh
@@ -47,22 +47,25 @@ function toHookCommandFile(folder: SpoolFolder, sender: SenderCommand): string {
     `try{require('child_process').spawn(process.execPath,${toAsciiJson(commandArguments)},`,
     `{detached:true,stdio:'ignore',windowsHide:true}).unref()}catch{}`,
   ].join('');
-  // Without it, cmd reads the file in the code page of the console.
+  // Otherwise cmd reads the file in the console's code page.
   const codePage = isAscii(program) ? '' : 'chcp 65001 >nul\r\n';
   return `@echo off\r\n${codePage}"${program}" -e "${script.replaceAll('"', '\\"')}"\r\nexit /b 0\r\n`;
 }
 
 const isAscii = (text: string): boolean => /^[\x20-\x7e]*$/.test(text);
 
-/** JSON that every code page reads alike: names of users may have any letters. */
+/** JSON in ASCII, which all code pages read alike: user names may contain any letters. */
 const toAsciiJson = (value: unknown): string =>
   JSON.stringify(value).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
-/** Where the program lies: the same for every version, as Codex has its user approve each change of a hook's command. */
+/**
+ * The program's path is the same for every version, because Codex makes its user approve each change of a hook's
+ * command.
+ */
 const toHookPath = (folder: SpoolFolder, platform: string): string =>
   join(folder.path, platform === 'win32' ? 'hook.cmd' : 'hook');
 
-/** What settings files have: the path, quoted where a shell would not take it as one word. */
+/** The command for settings files: the path, quoted if a shell would split it. */
 export function toHookCommand(folder: SpoolFolder, platform: string): string {
   const path = toHookPath(folder, platform);
   if (platform === 'win32') return path.includes(' ') ? `"${path}"` : path;

@@ -3,54 +3,54 @@ import { chmod, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'n
 import { dirname, join } from 'node:path';
 import type { Machine } from '../find-sessions.ts';
 
-/** A settings file of an agent in which hooks are entered, or a plugin of its own. */
+/** A settings file of an agent to which hooks are added, or a plugin of its own. */
 export interface HookFile {
   agentId: string;
   label: string;
   path: string;
-  /** Events, as the agent calls them. */
+  /** Event names, as the agent has them. */
   events: readonly string[];
-  /** Of settings: what is entered for each event. */
+  /** For settings: the entry for each event. */
   toEntry?(command: string): JsonObject;
-  /** The whole text of the file, if it is a plugin. */
+  /** For a plugin: the whole text of the file. */
   toText?(command: string): string;
-  /** What else a new settings file gets. */
+  /** Other content of a new settings file. */
   base?: JsonObject;
-  /** Exists where the agent is used. Default: the file's folder. */
+  /** Exists if the agent is in use. Default: the file's folder. */
   agentFolder?: string;
-  /** What the user has to do besides. */
+  /** What else the user has to do. */
   hint?: string;
 }
 
-/** A change of a settings file that is to be shown, and then made. */
+/** A change of a settings file, to be shown and then made. */
 export interface HookChange {
   file: HookFile;
-  /** The file's text; undefined if it is not there. */
+  /** The file's text; undefined if it does not exist. */
   before: string | undefined;
-  /** Undefined where nothing is to be changed. */
+  /** Undefined if nothing needs to change. */
   after: string | undefined;
-  /** Why it cannot be changed; then the user has to. */
+  /** Why recount cannot change it; the user has to. */
   problem?: string;
 }
 
-/** What `removeHooks` has to know of a file that was changed. */
+/** What `removeHooks` needs to know about a file that was changed. */
 export interface InstalledHooks {
   path: string;
-  /** The file's text before; null if it was not there. */
+  /** The file's earlier text; null if it did not exist. */
   before: string | null;
   after: string;
 }
 
 type JsonObject = { [name: string]: unknown };
 
-/** Seconds after which agents end a hook. */
+/** Seconds after which agents kill a hook. */
 const TIMEOUT_SECONDS = 10;
 
 const toMatcherEntry = (command: string): JsonObject => ({
   hooks: [{ type: 'command', command, timeout: TIMEOUT_SECONDS }],
 });
 
-/** Settings files of those agents on this machine whose hooks are documented. */
+/** Settings files of the agents on this machine whose hooks are documented. */
 export function listHookFiles({ environment, homeFolder }: Machine): HookFile[] {
   const files: HookFile[] = [
     {
@@ -139,7 +139,10 @@ export default function (pi) {
 }
 `;
 
-/** How each file would be changed so that its agent calls `command`. Nothing is written. Asked again, there is nothing to change. */
+/**
+ * How to change each file so that its agent calls `command`. Writes nothing. After the changes are made, it returns
+ * none.
+ */
 export async function planHooks(files: readonly HookFile[], command: string): Promise<HookChange[]> {
   return await Promise.all(
     files.map(async (file): Promise<HookChange> => {
@@ -162,7 +165,7 @@ export async function planHooks(files: readonly HookFile[], command: string): Pr
   );
 }
 
-/** One that an earlier version wrote is written again; a file of somebody else is left alone. */
+/** A plugin of an earlier version is overwritten; somebody else's file is left alone. */
 function planPlugin(file: HookFile, before: string | undefined, text: string): HookChange {
   if (before === text) return { file, before, after: undefined };
   const isOurs = before === undefined || before.startsWith(PLUGIN_HEADER.split('\n')[0] ?? '');
@@ -182,9 +185,9 @@ export async function applyHooks(changes: readonly HookChange[]): Promise<Instal
 }
 
 /**
- * Takes the hooks that call `command` out of settings files. A file that is still as it was written gets its former text back, byte
- * for byte, or goes; of one that was changed since, only these entries go, and a file that then has nothing else goes as well if it was
- * made for them. Returns the paths that could not be read.
+ * Removes the hooks that call `command` from settings files. A file that is still as recount wrote it gets its former
+ * text back, byte for byte, or is deleted. In a file that was changed since, only these entries are removed; if nothing
+ * else is left and recount created it, it is deleted. Returns the paths that could not be read.
  */
 export async function removeHooks(installed: readonly InstalledHooks[], command: string): Promise<string[]> {
   const unreadable: string[] = [];
@@ -212,7 +215,7 @@ export async function removeHooks(installed: readonly InstalledHooks[], command:
   return unreadable;
 }
 
-/** Whether nothing was added to the file that recount made, besides hooks. */
+/** Whether the file that recount created has had nothing but hooks added. */
 function hasNothingElse(others: JsonObject, after: string): boolean {
   const { hooks: _hooks, ...made } = parseObject(after) ?? {};
   return JSON.stringify(others) === JSON.stringify(made);
@@ -237,7 +240,7 @@ const isHookObject = (value: unknown): value is Record<string, unknown[]> | unde
   value === undefined ||
   (typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every(Array.isArray));
 
-/** With the indentation that the file has. */
+/** Keeps the file's indentation. */
 function format(value: JsonObject, before: string | undefined): string {
   const [, indentation = '  '] = /^\{\r?\n([ \t]+)/.exec(before ?? '') ?? [];
   const text = JSON.stringify(value, null, indentation);
@@ -253,7 +256,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Through links, as people keep their settings elsewhere, and with the file's own mode. */
+/** Follows links, because people keep their settings elsewhere, and keeps the file's mode. */
 async function writeSettings(path: string, text: string): Promise<void> {
   const target = await realpath(path).catch(() => path);
   const mode = (await stat(target).catch(() => undefined))?.mode;

@@ -3,12 +3,12 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SentFile } from '../spool/sent-log.ts';
 
-/** A session file whose bytes were read and hashed up to where they are to be sent. */
+/** A session file whose bytes have been read and hashed up to the point to be sent. */
 export interface ReadFile {
   sizeBytes: number;
   modifiedAtMs: number;
   sha256: string;
-  /** Whether it begins with all that was last sent of it. */
+  /** Whether it begins with all bytes that were last sent. */
   isContinued: boolean;
   open(fromByte: number): AsyncIterable<Uint8Array>;
 }
@@ -17,8 +17,8 @@ const CHUNK_BYTES = 256 * 1024;
 const LINE_FEED = 0x0a;
 
 /**
- * Waits until size and time of a file rest for `settleMs`, or `maxWaitMs` are over. Hooks fire before the agent has written
- * its last lines. Undefined where the file is gone.
+ * Waits until a file's size and time have not changed for `settleMs`, or `maxWaitMs` are over: hooks fire before the
+ * agent has written its last lines. Undefined if the file is gone.
  */
 export async function waitUntilSettled(
   path: string,
@@ -31,7 +31,7 @@ export async function waitUntilSettled(
     if (stats === undefined) return undefined;
     const state = `${stats.size}/${stats.mtimeMs}`;
     const ageMs = Date.now() - stats.mtimeMs;
-    // By the clock where it makes sense, else by a second look: clocks may be wrong.
+    // Uses the clock if it is plausible, else a second look: clocks may be wrong.
     if (ageMs >= settleMs || state === earlier) return { isSettled: true };
     if (performance.now() >= deadlineMs) return { isSettled: false };
     earlier = state;
@@ -40,9 +40,9 @@ export async function waitUntilSettled(
 }
 
 /**
- * Reads a file once, from its beginning to where it ends now, and hashes it; with `isSettled` false up to its last line feed, as
- * the line behind it is still being written. Undefined where it is gone or has nothing to be sent. The file is not kept open:
- * on Windows, agents fail where somebody else has theirs open.
+ * Reads and hashes a file once, from its beginning to its current end. If `isSettled` is false, only up to its last
+ * line feed, because the line after it is still being written. Undefined if the file is gone or there is nothing to
+ * send. The file is not kept open: on Windows, agents fail if another process has their file open.
  */
 export async function readSessionFile(
   path: string,
@@ -91,7 +91,7 @@ async function hashFile(
   return { hash, prefix };
 }
 
-/** Where the last whole line ends; 0 if there is none. */
+/** The end of the last complete line; 0 if there is none. */
 async function findEndOfLines(file: FileHandle, sizeBytes: number): Promise<number> {
   const buffer = Buffer.alloc(Math.min(CHUNK_BYTES, sizeBytes));
   for (let end = sizeBytes; end > 0; ) {

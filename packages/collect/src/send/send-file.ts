@@ -13,37 +13,37 @@ import { removeWaiting, type SpoolFolder, toKeptPath, type WaitingFile } from '.
 import { type ReadFile, readSessionFile, waitUntilSettled } from './read-session-file.ts';
 import { DeliveryError, type SessionTarget } from './session-target.ts';
 
-/** What of a session may leave this machine. */
+/** How much of a session may leave this machine. */
 export type Disclosure =
   | { kind: 'everything' }
   | { kind: 'nothing'; reason: string }
-  /** Other bytes than the agent's, which begin alike when more is added. */
+  /** Sends other bytes than the agent's. They must begin alike when more is added. */
   | {
       kind: 'rewritten';
       what: string;
       rewrite(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-      /** Whether the session's attachments may leave it as well, rewritten in the same way. */
+      /** Whether the session's attachments may be sent as well, rewritten in the same way. */
       takesAttachments: boolean;
     };
 
 export interface FileSenderDependencies {
   folder: SpoolFolder;
   target: SessionTarget;
-  /** Decides by the name of the session's file and its first bytes, 1 MiB if there are so many. Default: everything. */
+  /** Decides by the name of the session's file and its first bytes (at most 1 MiB). Default: everything. */
   decide?: ((path: string, head: Buffer) => Disclosure) | undefined;
 }
 
 export interface FileSenderOptions {
   /** Default 2000. */
   settleMs?: number | undefined;
-  /** How long a file is waited for that never rests, before its whole lines are sent. Default 15,000. */
+  /** How long to wait for a file that keeps changing before its complete lines are sent. Default 15,000. */
   maxSettleWaitMs?: number | undefined;
-  /** Before a second attempt at a file; twice as long before the third. Default 1000. */
+  /** Delay before a second attempt at a file; doubled before the third. Default 1000. */
   retryDelayMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** What was done, counted up. */
+/** Counts of what was done. */
 export interface SendCounts {
   sent: number;
   duplicates: number;
@@ -51,11 +51,11 @@ export interface SendCounts {
   sentBytes: number;
 }
 
-/** Both reject with a DeliveryError where nothing more can be sent now, and otherwise where the disk fails. */
+/** Both reject with a DeliveryError if nothing more can be sent now, and with other errors if the disk fails. */
 export interface FileSender {
-  /** Sends what was kept of the file, if it is not the file that lies there now, and then that one. */
+  /** Sends the kept copy of the file, if it differs from the file now on disk, and then that one. */
   sendFile(file: WaitingFile): Promise<void>;
-  /** Sends a session that is no file, under a name. False where it could not be read. */
+  /** Sends a session that is not a file, under a name. Resolves to false if it could not be read. */
   sendStream(path: string, bytes: Readable): Promise<boolean>;
 }
 
@@ -75,7 +75,7 @@ export function createFileSender(
 ): FileSender {
   const { signal, settleMs = DEFAULT_SETTLE_MS, maxSettleWaitMs = DEFAULT_MAX_SETTLE_WAIT_MS } = options;
 
-  /** With a file that is gone afterwards, and whose bytes nobody else can read. */
+  /** Runs `work` with a temporary file that is deleted afterwards and that no other user can read. */
   const withTemporary = async <Result>(work: (path: string) => Promise<Result>): Promise<Result> => {
     await mkdir(folder.outgoing, { recursive: true, mode: 0o700 });
     const temporary = join(folder.outgoing, randomUUID());
@@ -86,7 +86,7 @@ export function createFileSender(
     }
   };
 
-  /** By what may be sent of the session: its transcript says where it ran. */
+  /** Follows the session's disclosure, which depends on where its transcript says that it ran. */
   const sendAttachment = async (attachment: KnownAttachment, path: string, source: string): Promise<void> => {
     const disclosure = await discloseAttachment(decide, path, attachment);
     const file = await readSessionFile(source, { earlier: undefined, isSettled: true });
@@ -160,7 +160,7 @@ export function createFileSender(
     });
   };
 
-  /** `file` is what lies on the disk, `read` what is sent of it. */
+  /** `file` is the file on disk, `read` what is sent of it. */
   const deliver = async (
     { path, agent }: WaitingFile,
     { name, encoding, file, read }: { name: string; encoding: Encoding; file: ReadFile; read: ReadFile },
@@ -169,7 +169,7 @@ export function createFileSender(
     const state = toState(path, file, read);
     const { sizeBytes, sha256, open } = read;
     const known = earlier?.sha256 === sha256 ? earlier : log.findMoved(path, sha256);
-    // What was refused is sent again only where it is asked for: a file that was merely touched is not.
+    // A rejected file is sent again only on request, not merely because it was touched.
     if (known !== undefined && known.transcriptId !== null) return await log.add({ ...known, ...state });
     const base =
       read.isContinued && earlier?.transcriptId != null && encoding === undefined
@@ -217,8 +217,8 @@ export function createFileSender(
 }
 
 /**
- * What of an attachment may leave this machine: as much as of its session, whose transcript lies beside the session's folder. If that
- * is gone, it does not say where it ran.
+ * How much of an attachment may leave this machine: as much as of its session, whose transcript is beside the session's
+ * folder. Without that, it is unknown where the session ran.
  */
 export async function discloseAttachment(
   decide: FileSenderDependencies['decide'],
@@ -232,7 +232,7 @@ export async function discloseAttachment(
   return { kind: 'nothing', reason: `of its session goes ${disclosure.what}` };
 }
 
-/** What was sent last, as `readSessionFile` compares it. */
+/** What was last sent, in the form that `readSessionFile` compares. */
 const toSent = (earlier: SentFile | undefined): SentFile | undefined =>
   earlier && { ...earlier, sizeBytes: earlier.sentBytes ?? earlier.sizeBytes };
 
@@ -247,7 +247,7 @@ const toState = (path: string, file: ReadFile, sent: ReadFile): Omit<SentFile, '
 const toEncoding = (path: string): Encoding =>
   path.endsWith('.zst') ? 'zstd' : path.endsWith('.gz') ? 'gzip' : undefined;
 
-/** Decompressed, and as far as it can be. */
+/** The decompressed beginning, as far as it can be read. */
 export async function readHead(path: string, encoding = toEncoding(path)): Promise<Buffer> {
   const file = createReadStream(path);
   const chunks: Uint8Array[] = [];

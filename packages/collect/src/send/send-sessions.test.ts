@@ -12,10 +12,10 @@ import { type AttachmentDelivery, DeliveryError, type SessionDelivery } from './
 
 let home: string;
 let folder: SpoolFolder;
-/** What the target has stored, whole, by name. */
+/** What the target has stored, complete, by name. */
 let stored: Map<string, string[]>;
 let deliveries: { name: string; from: number; sentBytes: number }[];
-/** What the target says instead of taking a file. */
+/** The target's answer instead of accepting a file. */
 let failure: DeliveryError | undefined;
 
 beforeEach(async () => {
@@ -39,7 +39,7 @@ async function write(name: string, text: string, { ageSeconds = 60 } = {}): Prom
   return path;
 }
 
-/** Files that rest need not be waited for. */
+/** Makes a file old enough that it counts as settled. */
 async function age(path: string, seconds = 60): Promise<void> {
   const time = Date.now() / 1000 - seconds;
   await utimes(path, time, time);
@@ -50,7 +50,7 @@ async function note(fields: Record<string, string>): Promise<void> {
   await writeFile(join(folder.queue, `${Math.random()}.json`), JSON.stringify(fields));
 }
 
-/** Stores as a server does: what was added is joined to what it has, and the digest of the whole is compared. */
+/** Stores like a server: appends to what it has, and compares the digest of the whole. */
 async function receive(delivery: SessionDelivery) {
   if (failure !== undefined) throw failure;
   const name = delivery.path.slice(toPath('x').length - 1);
@@ -67,7 +67,7 @@ async function receive(delivery: SessionDelivery) {
   return { transcriptId: `t-${name}`, isDuplicate, sentBytes: body.length };
 }
 
-/** Attachments that the target has, by session and path, and how often it was given one. */
+/** Attachments that the target has, by session and path, with the number of uploads. */
 let attached: Map<string, string>;
 let attachmentCount: number;
 
@@ -341,7 +341,7 @@ it('loses nothing where the disk fails after the server has taken a file, and do
   await write('a.jsonl', 'one\n');
   const failing = async (delivery: SessionDelivery) => {
     const receipt = await receive(delivery);
-    // Nothing can be appended to a folder.
+    // Appending to a folder fails.
     await mkdir(folder.sentLog);
     return receipt;
   };

@@ -24,14 +24,14 @@ import { DeliveryError } from './session-target.ts';
 
 export interface SendDependencies extends FileSenderDependencies {
   machine: Machine;
-  /** Version of what the target runs, where it can be asked: a newer one may take what an older one refused. */
+  /** The target's version, if it can be queried: a newer one may accept what an older one rejected. */
   readTargetVersion?: (() => Promise<string>) | undefined;
-  /** Makes this the only process that sends; undefined if another one does. */
+  /** Makes this the only sending process; undefined if another one is. */
   takeLock(): { release(): void } | undefined;
 }
 
 export interface SendOptions extends FileSenderOptions {
-  /** Looks through all places of all agents. Default: where a hook asks for it, and once a day. */
+  /** Searches all places of all agents. Default: if a hook asks for it, and once a day. */
   sweeps?: boolean | undefined;
   onProgress?: ((progress: SendSummary & { waiting: number }) => void) | undefined;
 }
@@ -40,26 +40,26 @@ interface SendSummary {
   sent: number;
   /** The server had them already. */
   duplicates: number;
-  /** Not to be taken, or kept here by the user's wish. */
+  /** Rejected, or kept on this machine by the user's choice. */
   refused: number;
   sentBytes: number;
-  /** Folders and files that there is no permission to read: passed over, and looked at again by the next sweep. */
+  /** Folders and files without read permission: skipped, and tried again by the next sweep. */
   unreadable: string[];
 }
 
-/** `stopped` says why not all that waits was sent; undefined if nothing waits. `busy`: another process sends. */
+/** `stopped` says why not everything was sent; undefined if nothing is waiting. `busy`: another process is sending. */
 export interface SendResult extends SendSummary {
   isBusy: boolean;
   waiting: number;
   stopped: DeliveryError | undefined;
 }
 
-/** What the collector says of itself, in a file. */
+/** The collector's status, stored in a file. */
 export interface CollectorStatus {
   lastSweepAt?: string;
   lastSuccessAt?: string;
   targetVersion?: string;
-  /** Why the last attempt failed; absent if it did not. */
+  /** Why the last attempt failed; absent if it succeeded. */
   lastError?: { at: string; code: string; message: string };
 }
 
@@ -70,9 +70,9 @@ const ANNOUNCE_INTERVAL_MS = 60_000;
 const CONCURRENCY = 4;
 
 /**
- * Sends what hooks have noted, what waits since the server was away, and what a sweep finds. Resolves when nothing is left, or
- * the server cannot be reached or takes nothing: then what waits is kept, whatever the agents do to their files. Rejects where
- * the disk fails.
+ * Sends what hooks have noted, what has been waiting since the server was unavailable, and what a sweep finds. Resolves
+ * when nothing is left, or when the server cannot be reached or rejects everything: waiting sessions are then kept,
+ * whatever the agents do to their files. Rejects if the disk fails.
  */
 export async function sendSessions(deps: SendDependencies, options: SendOptions = {}): Promise<SendResult> {
   const { folder } = deps;
@@ -92,12 +92,13 @@ export async function sendSessions(deps: SendDependencies, options: SendOptions 
       lock.release();
     }
     sweeps = false;
-    // A hook that fired meanwhile saw a sender at work, and started none. What it names is kept also if nothing can be sent.
+    // A hook that fired in the meantime saw a running sender and started none. The files that it names are kept even if
+    // nothing can be sent.
   } while (!options.signal?.aborted && (await readHookNotes(folder)).length > 0);
   return { ...summary, isBusy: false, waiting, stopped };
 }
 
-/** Tells hooks that a sender is at work. */
+/** Lets hooks see that a sender is running. */
 async function announceSender(folder: SpoolFolder): Promise<() => Promise<void>> {
   const announce = (): Promise<void> => writeWhole(folder.senderPid, String(process.pid));
   await announce();
@@ -116,7 +117,7 @@ async function sendRound(
 ): Promise<{ stopped: DeliveryError | undefined; waiting: number }> {
   const { folder, machine } = deps;
   const log = await openSentLog(folder.sentLog);
-  // What a sender that was killed has left there.
+  // Left over from a sender that was killed.
   await rm(folder.outgoing, { recursive: true, force: true });
   const sender = createFileSender(deps, options, log, summary);
   const status = (await readJson<CollectorStatus>(folder.status)) ?? {};
@@ -124,11 +125,11 @@ async function sendRound(
   for (const path of new Set(notes.flatMap(({ paths }) => paths))) {
     for (const file of await listOfSession(path, log)) await addWaiting(folder, { path: file });
   }
-  // Either way: the clock may have been ahead then.
+  // In either direction: the clock may have been ahead then.
   const isSweepDue = Math.abs(Date.now() - Date.parse(status.lastSweepAt ?? '1970-01-01')) > SWEEP_INTERVAL_MS;
   const asksForSweep = notes.some(({ event, paths }) => event === 'SessionStart' || paths.length === 0);
   const isSweep = options.sweeps || isSweepDue || asksForSweep;
-  // Only now: what they name is noted elsewhere.
+  // Only now, because the paths that they name have been recorded elsewhere.
   await removeHookNotes(folder, notes);
   const files = new Map((await listWaiting(folder)).map((file) => [file.path, file]));
   if (isSweep) {
@@ -146,7 +147,7 @@ async function sendRound(
   }
   const now = new Date().toISOString();
   const isDone = stopped === undefined && !options.signal?.aborted;
-  // Of a sweep that was ended before it was through, nothing says that it was made.
+  // An interrupted sweep does not count as done.
   if (isSweep && isDone) status.lastSweepAt = now;
   if (isDone) {
     status.lastSuccessAt = now;
@@ -158,7 +159,10 @@ async function sendRound(
   return { stopped, waiting: left.length };
 }
 
-/** The file itself, and what lies in the folder of its name: its sub-agents, and attachments that are not as they were sent. */
+/**
+ * The file itself and the contents of the folder with its name: its sub-agents, and attachments that changed since they
+ * were sent.
+ */
 async function listOfSession(path: string, log: Pick<SentLog, 'find'>): Promise<string[]> {
   const folder = path.replace(/\.jsonl$/, '');
   if (folder === path) return [path];
@@ -175,8 +179,9 @@ async function listOfSession(path: string, log: Pick<SentLog, 'find'>): Promise<
 }
 
 /**
- * Session files, and attachments of sessions, that are not as they were when they were last sent, of agents whose sessions can be read; with `triesRefused`
- * also those that were refused. `onDenied` gets what there is no permission to look into. Logs of sessions that a database has as well are left out: with its rows they are sent as one.
+ * Session files and attachments that changed since they were last sent, of agents whose sessions can be read; with
+ * `triesRefused` also those that were rejected. `onDenied` is called for paths without read permission. Logs of
+ * sessions that are also in a database are left out: they are sent together with its rows.
  */
 export async function listChanged(
   machine: Machine,
@@ -201,7 +206,7 @@ export async function listChanged(
 const isAsSent = (sent: SentFile | undefined, file: { sizeBytes: number; modifiedAtMs: number }): boolean =>
   sent?.sizeBytes === file.sizeBytes && sent.modifiedAtMs === file.modifiedAtMs;
 
-/** Returns why it stopped before all was sent, and what is left then. */
+/** Returns why it stopped before everything was sent, and what is left. */
 async function sendAll(
   sender: FileSender,
   options: SendOptions,
@@ -235,8 +240,8 @@ async function sendAll(
 }
 
 /**
- * Sends the sessions in agents' databases whose rows changed. They wait there until the server can be reached; one whose
- * database cannot be read is looked at again by the next sweep. Returns why it stopped before all were sent.
+ * Sends the sessions in agents' databases whose rows changed. They stay there until the server can be reached; one
+ * whose database cannot be read is tried again by the next sweep. Returns why it stopped before all were sent.
  */
 async function sendStored(
   { folder, machine }: SendDependencies,
@@ -261,7 +266,7 @@ async function sendStored(
   }
 }
 
-/** Databases of agents, and heads of sessions in many files, that can be read. */
+/** Readable agents' databases, and heads of sessions in many files. */
 export async function listDatabases(machine: Machine): Promise<string[]> {
   const found = findSessions(machine, AGENTS);
   return found.filter(({ place }) => isStore(place)).flatMap(({ files }) => files.map(({ path }) => path));

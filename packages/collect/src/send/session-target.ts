@@ -1,24 +1,24 @@
-/** A session file as it is to be received. */
+/** A session file to be delivered. */
 export interface SessionDelivery {
-  /** Where the agent has it; without the ending of a compression. */
+  /** Its path at the agent, without a compression extension. */
   path: string;
   agent?: string | undefined;
-  /** Size of the bytes as they lie in the file, which are compressed if there is an encoding. */
+  /** Size of the bytes in the file, which are compressed if there is an encoding. */
   sizeBytes: number;
-  /** SHA-256 (hex) of the same. */
+  /** SHA-256 (hex) of these bytes. */
   sha256: string;
   encoding?: 'gzip' | 'zstd' | undefined;
-  /** The transcript that the file is known to begin with. */
+  /** The stored transcript that the file is known to begin with. */
   base?: { transcriptId: string; sizeBytes: number } | undefined;
   /** The bytes from an offset on. */
   open(fromByte: number): AsyncIterable<Uint8Array>;
 }
 
-/** A file beside a session's transcript as it is to be received. */
+/** A file beside a session's transcript, to be delivered. */
 export interface AttachmentDelivery {
   agent: string;
   sessionId: string;
-  /** In the session's folder, with `/` between its parts. */
+  /** Path in the session's folder, with `/` as separator. */
   path: string;
   modifiedAtMs: number;
   sizeBytes: number;
@@ -36,22 +36,22 @@ export interface AttachmentReceipt {
 export interface SessionReceipt {
   transcriptId: string;
   isDuplicate: boolean;
-  /** Bytes of the body, before they were compressed for the way. */
+  /** Bytes of the body before transport compression. */
   sentBytes: number;
 }
 
-/** Where session files go. */
+/** Where session files are sent. */
 export interface SessionTarget {
-  /** Resolves once the transcript is stored for good. Rejects with a DeliveryError. */
+  /** Resolves once the transcript is stored durably. Rejects with a DeliveryError. */
   send(delivery: SessionDelivery, signal: AbortSignal | undefined): Promise<SessionReceipt>;
-  /** Resolves once the attachment is stored for good. Rejects with a DeliveryError. */
+  /** Resolves once the attachment is stored durably. Rejects with a DeliveryError. */
   sendAttachment(delivery: AttachmentDelivery, signal: AbortSignal | undefined): Promise<AttachmentReceipt>;
 }
 
 /**
- * - `rejected`: this file cannot be taken
- * - `unavailable`: may succeed later, as when the network is away
- * - `denied`: nothing will be taken, as with a key that was revoked
+ * - `rejected`: this file will not be accepted
+ * - `unavailable`: may succeed later, e.g. after a network failure
+ * - `denied`: nothing will be accepted, e.g. because the key was revoked
  */
 export type DeliveryErrorCode = 'rejected' | 'unavailable' | 'denied';
 

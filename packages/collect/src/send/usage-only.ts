@@ -1,8 +1,8 @@
 import { findFormat, type JsonObject, type JsonValue } from '@recount/core';
 
 /**
- * Members whose strings tell who spoke when, with which model and tool, and which response it was: names and times, and no text.
- * The names of all agents' fields that are kept: any other becomes filler.
+ * Members whose strings say who spoke when, with which model and tool, in which response: names and times, no text.
+ * These are the fields of all agents that are kept; all others become filler.
  */
 const NAMES = new Set(
   `type subtype kind role status phase name model modelID model_id model_name modelId currentModel provider providerID provider_id
@@ -10,21 +10,22 @@ const NAMES = new Set(
   originator producer effort reasoning_effort service_tier speed inference_geo stop_reason stopReason finish_reason finishReason finish
   reason level state event plan_type recount table hook_event_name`.split(/\s+/),
 );
-/** Members whose strings are places on the machine. */
+/** Members whose strings are paths on the machine. */
 const PLACES = new Set(
   'cwd directory working_dir workingDirectory workdir workspace root branch gitBranch git_branch'.split(' '),
 );
 const IS_ID = /(?:^|[_.])(?:u?u?id|key)s?$|(?:Id|ID|Uuid|UUID)s?$|^id$/;
 const IS_TIME = /(?:^|_)(?:time|timestamp|date|at|created|updated|started|ended)$|(?:Time|Timestamp|At|Date)$/;
-/** Whatever the model gave to a tool: its members are named as the tool likes. */
+/** Tool inputs, whose members have names that the tool chooses. */
 const INPUTS = new Set(['input', 'arguments', 'args', 'parameters', 'params']);
 const IS_NAME = /^[\w.:/@+<>()#|~=-]{1,256}$/;
 const IS_MEMBER = /^[A-Za-z_$-][\w$.-]{0,63}$/;
 const LINE_FEED = 0x0a;
 
 /**
- * Rewrites a session so that its tokens, tool names, times and ids stay, and no text does: each text becomes as many bytes of
- * filler, so that what is estimated by their lengths stays too. Undefined for a format that recount does not read, or that has no usage.
+ * Rewrites a session so that its tokens, tool names, times and ids remain, but no text: each text becomes filler of the
+ * same number of bytes, so that estimates based on lengths remain too. Undefined for a format that recount does not
+ * read, or that has no usage.
  */
 export function toUsageOnly(
   format: string | undefined,
@@ -40,7 +41,7 @@ async function* rewriteDocument(source: AsyncIterable<Uint8Array>): AsyncGenerat
   yield rewriteJson(Buffer.concat(chunks));
 }
 
-/** A line that is no JSON becomes a line of spaces. */
+/** A line that is not JSON becomes a line of spaces. */
 async function* rewriteLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   let held: Uint8Array[] = [];
   for await (const chunk of source) {
@@ -82,7 +83,7 @@ function rewriteValue(member: string, value: JsonValue): JsonValue {
   return mapValue(value, rewriteValue);
 }
 
-/** What a model gives to a tool is measured as JSON. */
+/** The input of a tool is measured as JSON. */
 function fillInput(value: JsonValue): JsonValue {
   if (typeof value === 'string') return toFiller(JSON.stringify(value).slice(1, -1));
   return mapValue(value, (_member, child) => fillInput(child));
@@ -93,7 +94,7 @@ function mapValue(value: JsonValue, rewrite: (member: string, child: JsonValue) 
   if (typeof value !== 'object' || value === null) return value;
   const rewritten: JsonObject = {};
   for (const [index, [name, child]] of Object.entries(value).entries()) {
-    // Two of the same length stay two.
+    // Names of equal length must stay different.
     const filler = `${index}`.padStart(Buffer.byteLength(name), 'x');
     Object.defineProperty(rewritten, IS_MEMBER.test(name) ? name : filler, {
       ...{ value: rewrite(name, child), enumerable: true, configurable: true, writable: true },
@@ -106,7 +107,7 @@ function rewriteText(member: string, text: string): string {
   if (PLACES.has(member)) return text;
   const isNamed = NAMES.has(member) || IS_ID.test(member) || IS_TIME.test(member);
   if (isNamed && (IS_NAME.test(text) || !Number.isNaN(Date.parse(text)))) return text;
-  // Rows of a database hold JSON in some of their columns.
+  // Some database columns hold JSON.
   if (/^[[{]/.test(text)) {
     try {
       return JSON.stringify(rewriteValue('', JSON.parse(text) as JsonValue));

@@ -2,16 +2,19 @@ import { appendFile, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { writeWhole } from './spool-folder.ts';
 
-/** What was last sent of a file, and what became of it. */
+/** What was last sent of a file, and the outcome. */
 export interface SentFile {
   path: string;
   sizeBytes: number;
   modifiedAtMs: number;
   /** SHA-256 (hex) of the bytes that were sent. */
   sha256: string;
-  /** How many they were, if other bytes were sent than lie in the file. */
+  /** Their number, if the bytes sent differ from those in the file. */
   sentBytes?: number | undefined;
-  /** Of the transcript, or of the attachment. Null where the server will not take it, or the user keeps it here: it is looked at again when it changes. */
+  /**
+   * Id of the transcript or the attachment. Null if the server rejects it or the user keeps it on this machine; it is
+   * tried again when it changes.
+   */
   transcriptId: string | null;
   /** Why there is no transcript. */
   reason?: string | undefined;
@@ -21,16 +24,18 @@ export interface SentLog {
   find(path: string): SentFile | undefined;
   /** A file of the same name that was sent with these bytes: agents move their files. */
   findMoved(path: string, sha256: string): SentFile | undefined;
-  /** Durable when this resolves; a process that is killed before sends the file again, which the server takes for a duplicate. */
+  /**
+   * Resolves once it is durable. A process killed earlier sends the file again, and the server recognises a duplicate.
+   */
   add(file: SentFile): Promise<void>;
   files(): Iterable<SentFile>;
 }
 
-/** Lines of the log for each file, before it is written again. */
+/** Average number of lines per file before the log is compacted. */
 const MAX_LINES_PER_FILE = 4;
 const MIN_LINES = 1000;
 
-/** Reads the log of what was sent; a last line that was cut off counts for nothing. */
+/** Reads the log of sent files; an incomplete last line is ignored. */
 export async function openSentLog(path: string): Promise<SentLog> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return '';

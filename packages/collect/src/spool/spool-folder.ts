@@ -2,38 +2,38 @@ import { createHash, randomUUID } from 'node:crypto';
 import { constants, copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Where the collector keeps what. The folder is for its owner alone. */
+/** The collector's folders and files, accessible only to their owner. */
 export interface SpoolFolder {
   path: string;
-  /** What hooks have noted, a file each. */
+  /** Hooks' notes, one file each. */
   queue: string;
-  /** Session files that wait, by the SHA-256 of their path. */
+  /** Session files waiting to be sent, by the SHA-256 of their path. */
   waiting: string;
-  /** Links to (or copies of) waiting files, so that they survive the agent's clean-up. */
+  /** Links to (or copies of) waiting files, which survive the agent's clean-up. */
   kept: string;
-  /** Bytes that are made up to be sent, such as a session without its secrets, while they are sent. */
+  /** Temporary bytes to be sent, such as a session without its secrets. */
   outgoing: string;
   sentLog: string;
-  /** Which version of each session in a database was sent. */
+  /** The last version sent of each session in a database. */
   databases: string;
   status: string;
   /** Held by the process that sends. */
   lock: string;
   /** Held by the process that watches. */
   watchLock: string;
-  /** Process id of the sender, for hooks, which take a file that was not written for minutes for one that was left behind. */
+  /** The sender's process id, for hooks. They treat a file not written for minutes as left over. */
   senderPid: string;
 }
 
-/** A session file that is to be sent. */
+/** A session file waiting to be sent. */
 export interface WaitingFile {
-  /** Where the agent has it. */
+  /** Its path at the agent. */
   path: string;
   /** Id of the agent, where it is known. */
   agent?: string | undefined;
 }
 
-/** What a hook noted. */
+/** A hook's note. */
 export interface HookNote {
   /** Name of its file in the queue. */
   name: string;
@@ -42,9 +42,9 @@ export interface HookNote {
   paths: string[];
 }
 
-/** A hook's note may hold the agent's last message; more than this of it is not read. */
+/** Bytes read of a hook's note, which may hold the agent's last message. */
 const MAX_NOTE_BYTES = 1024 * 1024;
-/** Of copies; links take no room. Beyond it, files wait without one. */
+/** Total size of copies; links take no space. Beyond it, files wait without a copy. */
 const MAX_COPIED_BYTES = 1024 ** 3;
 
 export function toSpoolFolder(path: string): SpoolFolder {
@@ -69,13 +69,13 @@ export async function createSpoolFolder(folder: SpoolFolder): Promise<void> {
   }
 }
 
-/** Notes, as a hook does, that a transcript changed; without one, that a sweep is to find what did. */
+/** Notes, like a hook, that a transcript changed; without a path, that a sweep is to find what did. */
 export async function addHookNote(folder: SpoolFolder, event: string, path?: string): Promise<void> {
   const note = { hook_event_name: event, ...(path !== undefined && { transcript_path: path }) };
   await writeWhole(join(folder.queue, `${randomUUID()}.json`), JSON.stringify(note));
 }
 
-/** What hooks have noted since. Notes that cannot be read name no paths: a sweep finds what they were about. */
+/** The notes of hooks so far. Unreadable notes name no paths: a sweep finds what they were about. */
 export async function readHookNotes(folder: SpoolFolder): Promise<HookNote[]> {
   const notes: HookNote[] = [];
   for (const name of (await listNames(folder.queue)).sort()) {
@@ -86,7 +86,7 @@ export async function readHookNotes(folder: SpoolFolder): Promise<HookNote[]> {
   return notes;
 }
 
-/** Also of a note that was cut: the paths stand at its beginning. */
+/** Also handles cut notes: the paths are at the beginning. */
 export function parseHookNote(text: string): Omit<HookNote, 'name'> {
   const read = (field: string): string | undefined => {
     const [, value] = new RegExp(`"${field}"\\s*:\\s*("(?:[^"\\\\]|\\\\.)*")`).exec(text) ?? [];
@@ -106,7 +106,7 @@ export async function removeHookNotes(folder: SpoolFolder, notes: readonly HookN
 
 const toKey = (path: string): string => createHash('sha256').update(path).digest('hex');
 
-/** Notes that a file is to be sent, until `removeWaiting`. Doing it again changes nothing. */
+/** Records that a file is to be sent, until `removeWaiting`. Idempotent. */
 export async function addWaiting(folder: SpoolFolder, file: WaitingFile): Promise<void> {
   await writeWhole(join(folder.waiting, `${toKey(file.path)}.json`), JSON.stringify(file));
 }
@@ -126,12 +126,12 @@ export async function removeWaiting(folder: SpoolFolder, path: string): Promise<
   await rm(join(folder.waiting, `${toKey(path)}.json`), { force: true });
 }
 
-/** Where a waiting file's bytes are kept, if they are. */
+/** The path of the kept bytes of a waiting file, if there are any. */
 export const toKeptPath = (folder: SpoolFolder, path: string): string => join(folder.kept, toKey(path));
 
 /**
- * Keeps the bytes of a file that cannot be sent now: by a link, which costs nothing and grows with the file, else by a copy, up
- * to `maxCopiedBytes` in all. Returns false if there is no room for one.
+ * Keeps the bytes of a file that cannot be sent now: by a link, which takes no space and grows with the file, or else
+ * by a copy, up to `maxCopiedBytes` in total. Returns false if there is no space for a copy.
  */
 export async function keepFile(folder: SpoolFolder, path: string, maxCopiedBytes = MAX_COPIED_BYTES): Promise<boolean> {
   const kept = toKeptPath(folder, path);
@@ -156,7 +156,7 @@ export async function keepFile(folder: SpoolFolder, path: string, maxCopiedBytes
   }
 }
 
-/** Of files that no agent has any more, or has elsewhere: links to what still lies in its place count nothing. */
+/** Counts files that the agent has deleted or moved: links to files that still exist take no space. */
 async function sumCopiedBytes(folder: SpoolFolder): Promise<number> {
   let sum = 0;
   for (const name of await listNames(folder.kept)) {
@@ -166,7 +166,7 @@ async function sumCopiedBytes(folder: SpoolFolder): Promise<number> {
   return sum;
 }
 
-/** Readers see the whole content or none, and only their owner does. */
+/** Writes atomically: readers see the whole content or none. Only the owner may read it. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
@@ -178,7 +178,7 @@ export async function writeWhole(path: string, text: string): Promise<void> {
   }
 }
 
-/** Undefined where it is not there or is no JSON. */
+/** Undefined if the file does not exist or is not JSON. */
 export async function readJson<Value>(path: string): Promise<Value | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Value;

@@ -1,6 +1,6 @@
 import type { Usage } from '@recount/core';
 
-/** A usage of zero tokens, but for `fields`. */
+/** Usage with the given fields; all others are 0. */
 export function createUsage(fields: Partial<Usage> = {}): Usage {
   return {
     inputTokens: 0,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A setting is missing or not what it should be; the message says which, what is wrong with it, and what is allowed. */
+/** A setting is missing or invalid; the message says which one, what is wrong with it, and what is allowed. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
@@ -18,7 +18,7 @@ export function choice<const Choice extends string>(choices: readonly Choice[]) 
   return z.enum(choices, { error: `must be one of ${choices.join(', ')}` });
 }
 
-/** A text that must be there; `hint` tells people what to set. */
+/** A required text; `hint` tells people what to set. */
 export function requiredText(hint: string) {
   return z.string({ error: `is not set. ${hint}` });
 }
@@ -26,8 +26,8 @@ export function requiredText(hint: string) {
 export const port = (fallback: number) => integer(fallback, 0, 65_535);
 
 /**
- * Reads the variables that are keys of `schema`. Space around a value is dropped, and an empty one counts as not set. Throws
- * ConfigError, with a line for each fault.
+ * Reads the variables that are keys of `schema`. White space around a value is trimmed, and an empty value counts as
+ * not set. Throws ConfigError with one line for each fault.
  */
 export function readEnvironment<Schema extends z.ZodObject>(
   schema: Schema,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isTracingWanted } from '../telemetry/tracing.ts';
 import { ConfigError, choice, type Environment, integer, port, readEnvironment, requiredText } from './environment.ts';
 
-/** The variables of a store that may be S3. What is left out comes from the AWS SDK's own chain. */
+/** The variables of a store that may be S3. Defaults come from the AWS SDK's own chain. */
 const s3Variables = {
   S3_ENDPOINT: z.string().optional().describe('URL of an S3 server other than AWS'),
   S3_REGION: z.string().optional().describe('region of the bucket'),
@@ -52,17 +52,17 @@ const serviceEnvironment = z.object(serviceVariables);
 /** What API and worker both need. */
 export type ServiceConfig = ReturnType<typeof toServiceConfig>;
 
-/** Throws ConfigError where S3's credentials are not whole. */
+/** Throws ConfigError if S3's credentials are incomplete. */
 export function toServiceConfig(environment: z.output<typeof serviceEnvironment>) {
   return {
     databaseUrl: environment.DATABASE_URL,
     rawStore: toRawStoreConfig(environment),
     logLevel: environment.RECOUNT_LOG_LEVEL,
-    /** How long SIGTERM waits for work under way. */
+    /** How long SIGTERM waits for running work. */
     shutdownGraceMs: environment.RECOUNT_SHUTDOWN_GRACE_MS,
-    /** Connections to Postgres, beside the queue's few. */
+    /** Connections to Postgres, in addition to the queue's few. */
     maxConnections: environment.RECOUNT_DATABASE_CONNECTIONS,
-    /** Whether spans are sent to where the variables of OpenTelemetry say. */
+    /** Whether spans are sent, according to OpenTelemetry's variables. */
     isTraced: isTracingWanted(environment),
   };
 }
@@ -109,23 +109,23 @@ export function readS3Config(environment: Environment): RawStoreConfig['s3'] {
   return toS3Config(readEnvironment(s3Environment, environment));
 }
 
-/** For what has no other setting. Throws ConfigError. */
+/** For programs without other settings. Throws ConfigError. */
 export function readLogLevel(environment: Environment): ServiceConfig['logLevel'] {
   return readEnvironment(z.object(logVariables), environment).RECOUNT_LOG_LEVEL;
 }
 
-/** For what needs the database alone. Throws ConfigError. */
+/** For programs that need only the database. Throws ConfigError. */
 export function readDatabaseUrl(environment: Environment): string {
   return readEnvironment(z.object(databaseVariables), environment).DATABASE_URL;
 }
 
-/** The variables of where figures of all workspaces are served, to whoever reaches the port: for operators, not for tenants. */
+/** Where figures of all workspaces are served, without authentication: for operators, not for tenants. */
 export const metricsVariables = {
   port: port(0).describe('where /metrics is served, without a key: figures of all workspaces; 0: nowhere'),
   host: z.string().default('127.0.0.1').describe('on which address /metrics is served'),
 };
 
-/** Undefined: nowhere. */
+/** Undefined: not served. */
 export function toMetricsConfig(host: string, port: number): { host: string; port: number } | undefined {
   return port === 0 ? undefined : { host, port };
 }

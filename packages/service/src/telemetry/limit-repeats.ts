@@ -1,18 +1,18 @@
-/** What is logged of something that goes wrong again and again. */
+/** What is logged about a failure that keeps repeating. */
 export interface RepeatedReason {
   reason: string;
-  /** How often it went wrong since the last line about it, this time not counted; left out for 0. */
+  /** Failures since the last line about it, not counting this one; left out if 0. */
   repeated?: number;
 }
 
 const DEFAULT_INTERVAL_MS = 30_000;
 const MAX_KINDS = 100;
-/** Messages of one SQLSTATE differ by the file or the connection that they name. */
+/** Messages with the same SQLSTATE may name different files or connections. */
 const SQLSTATE = /^Postgres error [0-9A-Z]{5}/;
 
 /**
- * Passes a reason on at once, and the same one, or another of the same SQLSTATE, once in `intervalMs` at most: a
- * database that is away or full is noticed many times a second.
+ * Passes a reason on at once, but the same one, or another with the same SQLSTATE, at most once in `intervalMs`: a
+ * database that is down or full is noticed many times a second.
  */
 export function limitRepeats(
   onReason: (line: RepeatedReason) => void,

@@ -40,7 +40,7 @@ export function createOtlpTracing({
       try {
         return await underWay.run(trace.setSpan(parent, span), work);
       } catch (error) {
-        // Messages and stacks stay out: they are not made for other systems' eyes.
+        // Messages and stacks are left out: they are not meant for other systems.
         span.setAttribute('error.type', error instanceof Error ? error.name : 'unknown');
         span.setStatus({ code: SpanStatusCode.ERROR });
         throw error;
@@ -62,7 +62,7 @@ export function createOtlpTracing({
   };
 }
 
-/** The SDK keeps failures to itself unless it is given a log. */
+/** The SDK reports failures only if it is given a logger. */
 function reportFailures(onError: (reason: string) => void): void {
   const report = (message: string): void => onError(message.slice(0, MAX_REASON_LENGTH));
   const ignore = (): void => undefined;
@@ -72,7 +72,7 @@ function reportFailures(onError: (reason: string) => void): void {
   );
 }
 
-/** Spans have no parents elsewhere, so the `parentbased_` samplers are what follows that word. */
+/** Spans have no remote parents, so `parentbased_X` is the same as `X`. */
 function readSampler({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: argument }: NodeJS.ProcessEnv): Sampler {
   if (name?.endsWith('always_off')) return new AlwaysOffSampler();
   if (!name?.endsWith('traceidratio')) return new AlwaysOnSampler();

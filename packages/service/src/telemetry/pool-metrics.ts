@@ -3,11 +3,11 @@ import { Gauge, type Registry } from 'prom-client';
 export interface ConnectionPool {
   totalCount: number;
   idleCount: number;
-  /** Queries that wait for a connection. */
+  /** Queries waiting for a connection. */
   waitingCount: number;
 }
 
-/** Adds the gauge `recount_database_connections`, read when it is asked for. */
+/** Adds the gauge `recount_database_connections`, evaluated on each scrape. */
 export function addPoolMetrics(registry: Registry, pool: ConnectionPool): void {
   new Gauge({
     name: 'recount_database_connections',

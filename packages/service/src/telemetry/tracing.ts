@@ -2,19 +2,19 @@ import type { Tracing } from './tracing-port.ts';
 
 export type { SpanAttributes, Tracing } from './tracing-port.ts';
 
-/** Attributes by which the spans of upload and job are found together. */
+/** Attributes that connect the spans of an upload and its job. */
 export const WORKSPACE_ID = 'recount.workspace_id';
 export const TRANSCRIPT_ID = 'recount.transcript_id';
 export const SIZE_BYTES = 'recount.transcript_size_bytes';
 
-/** Costs nothing. */
+/** Does nothing, at no cost. */
 export const noTracing: Tracing = {
   span: (_name, _attributes, work) => work(),
   annotate: () => undefined,
   close: async () => undefined,
 };
 
-/** The standard variables of OpenTelemetry that say whether and where spans are sent to. */
+/** OpenTelemetry's standard variables that decide whether and where spans are sent. */
 export interface TracingEnvironment {
   OTEL_EXPORTER_OTLP_ENDPOINT?: string | undefined;
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT?: string | undefined;
@@ -29,15 +29,15 @@ export function isTracingWanted(environment: TracingEnvironment): boolean {
 }
 
 /**
- * Starts sending spans by OTLP over HTTP. The SDK reads the variables of the process for endpoint, headers, timeouts,
- * certificates and resource attributes. `onError` is told of spans that could not be sent.
+ * Starts sending spans by OTLP over HTTP. The SDK reads the process's variables for endpoint, headers, timeouts,
+ * certificates and resource attributes. `onError` is called if spans could not be sent.
  */
 export async function startTracing(options: {
-  /** Where OTEL_SERVICE_NAME does not say otherwise. */
+  /** Used unless OTEL_SERVICE_NAME is set. */
   serviceName: string;
   onError: (reason: string) => void;
 }): Promise<Tracing> {
-  // The SDK takes 0.1 s to load: whoever does not trace should not pay for it.
+  // Loaded on demand: the SDK takes 0.1 s to load.
   const { createOtlpTracing } = await import('./otlp-tracing.ts');
   return createOtlpTracing(options);
 }

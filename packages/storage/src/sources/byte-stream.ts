@@ -1,12 +1,12 @@
 import { addAbortSignal, Readable } from 'node:stream';
 
-/** Chunks of bytes; breaking off the iteration ends the source where it can be ended. */
+/** Chunks of bytes; leaving the iteration early ends the source if possible. */
 export type Chunks = AsyncIterable<Buffer>;
 
-/** A stream of bytes that are all there, in one chunk. */
+/** A stream of a complete buffer, in one chunk. */
 export function toWholeStream(whole: Buffer, signal: AbortSignal): Readable {
   const stream = Readable.from(whole.length === 0 ? [] : [whole], { objectMode: false });
-  // An abort before anybody reads must not crash the process; whoever reads still sees it.
+  // An abort before anyone reads must not crash the process; readers still see the error.
   stream.on('error', () => {});
   return addAbortSignal(signal, stream);
 }
@@ -24,8 +24,8 @@ export async function readAtMost(source: Chunks, maxBytes: number): Promise<Buff
 }
 
 /**
- * A stream over a generator of chunks, none of them empty. Unlike `Readable.from`, destroying it does not wait for a read in
- * flight: `release` ends what the generator reads from, at once.
+ * A stream over a generator of non-empty chunks. Unlike with `Readable.from`, destroying it does not wait for a pending
+ * read: `release` immediately ends what the generator reads from.
  */
 export function toReadable(chunks: AsyncGenerator<Buffer>, signal: AbortSignal, release: () => void): Readable {
   const stream = new Readable({
@@ -37,21 +37,21 @@ export function toReadable(chunks: AsyncGenerator<Buffer>, signal: AbortSignal, 
     },
     destroy(error, callback) {
       release();
-      // Frees what a generator waiting at a yield holds; one that waits for a read ends by `release`.
+      // Frees what a generator suspended at a yield holds; one that waits for a read is ended by `release`.
       chunks.return(undefined).catch(() => {});
       callback(error);
     },
   });
-  // Ending the whole reading must not crash a process that has dropped one of the streams; whoever reads it still sees the error.
+  // Aborting the whole run must not crash a process that has dropped one of the streams; readers still see the error.
   stream.on('error', () => {});
   return addAbortSignal(signal, stream);
 }
 
-/** Destroys the stream and waits until its descriptor or socket is given back. */
+/** Destroys the stream and waits until its descriptor or socket is closed. */
 export async function closeStream(stream: Readable): Promise<void> {
   if (stream.closed) return;
   const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
-  // A stream still opening, or failing just now, reports it here; nobody reads it any more.
+  // A stream that is still opening, or just failing, reports it here; nobody reads it any more.
   stream.on('error', () => {});
   stream.destroy();
   await closed;

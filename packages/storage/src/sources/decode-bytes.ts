@@ -6,7 +6,7 @@ import { SourceError, toSourceError } from './source-error.ts';
 import { EXPANSION_RATIO_FLOOR_BYTES, type SourceLimits } from './source-item.ts';
 import type { ReadContext } from './transcript-item.ts';
 
-/** Bytes that suffice to tell every format: the tar magic ends at byte 263. */
+/** Bytes needed to recognise every format: the tar magic ends at byte 263. */
 export const HEAD_BYTES = 512;
 
 export type ContentFormat = 'gzip' | 'zstd' | 'zip' | 'tar' | 'unsupported' | 'other';
@@ -18,7 +18,7 @@ const COMPRESSION_MAGICS: readonly Magic[] = [
   ['zstd', 0, Buffer.from([0x28, 0xb5, 0x2f, 0xfd])],
 ];
 
-/** `unsupported` is bzip2, xz, 7z and rar: compressed for certain, and not readable here. */
+/** `unsupported`: bzip2, xz, 7z and rar, which are recognised but cannot be read. */
 const OTHER_MAGICS: readonly Magic[] = [
   ['zip', 0, Buffer.from('PK\x03\x04')],
   ['zip', 0, Buffer.from('PK\x05\x06')],
@@ -30,8 +30,8 @@ const OTHER_MAGICS: readonly Magic[] = [
 ];
 
 /**
- * Tells the format from the first `HEAD_BYTES` bytes, or from all there are. The mere beginning of a compression magic is taken
- * for it: a gzip file cut to one byte must not pass for a transcript of one byte.
+ * Detects the format from the first `HEAD_BYTES` bytes, or from all bytes if there are fewer. An incomplete compression
+ * magic counts as that compression: a gzip file cut to one byte must not pass for a one-byte transcript.
  */
 export function detectFormat(head: Buffer): ContentFormat {
   if (isZstdSkippableFrame(head)) return 'zstd';
@@ -57,7 +57,7 @@ interface DecodeLimits {
 }
 
 /**
- * Undoes gzip or zstd, told by the first bytes; any other content passes unchanged. Yields no empty chunk.
+ * Decompresses gzip or zstd, detected by the first bytes; passes other content unchanged. Yields no empty chunks.
  *
  * @throws SourceError `truncated`, `corrupt`, `limit-exceeded`, or what `stored` throws
  */
@@ -93,8 +93,8 @@ export function exceedsRatio(storedBytes: number, decodedBytes: number, maxExpan
 }
 
 /**
- * The decoded bytes of one transcript, from its stored ones. Content that turns out to be an archive, or compressed twice,
- * is refused as `unsupported`: its bytes are no transcript.
+ * Decodes the stored bytes of one transcript. Content that turns out to be an archive, or compressed twice, is rejected
+ * as `unsupported`: it is not a transcript.
  */
 async function* decodeTranscript(stored: Chunks, limits: SourceLimits): AsyncGenerator<Buffer> {
   const decoded = decodeBytes(stored, {
@@ -114,7 +114,7 @@ async function* decodeTranscript(stored: Chunks, limits: SourceLimits): AsyncGen
   }
 }
 
-/** The bytes as they are stored, whatever they are. */
+/** The stored bytes unchanged, up to the limit. */
 async function* limitBytes(stored: Chunks, { maxTranscriptBytes }: SourceLimits): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
   for await (const chunk of stored) {
@@ -126,7 +126,10 @@ async function* limitBytes(stored: Chunks, { maxTranscriptBytes }: SourceLimits)
   }
 }
 
-/** With `wants`, as it is stored. `release` ends `stored` when the stream is destroyed; `signal` destroys the stream. */
+/**
+ * With `wants`, the bytes are not decoded. `release` ends `stored` when the stream is destroyed; `signal` destroys the
+ * stream.
+ */
 export function createTranscriptStream(
   stored: Chunks,
   { limits, signal, wants }: Pick<ReadContext, 'limits' | 'signal' | 'wants'>,

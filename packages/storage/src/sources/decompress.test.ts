@@ -71,7 +71,7 @@ describe('decompress', () => {
       asyncProperty(compressions, fraction, integer({ min: 1, max: 20_000 }), async (compression, cut, chunkBytes) => {
         const bytes = TWO_PARTS[compression];
         const length = Math.max(1, Math.floor((bytes.length * cut) / 10_000));
-        // Cut exactly between two members, what is left is a whole file.
+        // A cut exactly between two members leaves a valid file.
         if (length === FIRST_PART_BYTES[compression]) return;
         const { decoded, error } = await decode(bytes.subarray(0, length), compression, chunkBytes);
         expect(error).toBeInstanceOf(SourceError);

@@ -13,19 +13,19 @@ import {
 import type { Chunks } from './byte-stream.ts';
 import { SourceError } from './source-error.ts';
 
-/** A decoder of `node:zlib` that takes its input a step at a time and says how much of it belongs to the member. */
+/** A decoder of `node:zlib` that takes its input step by step and reports how much of it belongs to the member. */
 interface StepDecoder {
-  /** Yields what comes of the bytes and returns how many of them were used: fewer than given where a member ends. */
+  /** Yields the decoded bytes and returns how many input bytes were used: fewer than given if a member ends. */
   decode(bytes: Buffer): AsyncGenerator<Buffer, number>;
-  /** Yields the rest. Throws where the member is not complete. */
+  /** Yields the rest. Throws if the member is incomplete. */
   finish(): AsyncGenerator<Buffer, void>;
   destroy(): void;
 }
 
 /**
- * Node's decoders stop where a member ends (gzip) or silently ignore all that follows in the same chunk (zstd), and drop
- * buffered output when they fail in a pipeline. Driven step by step, every byte that can be decoded comes out before
- * the error, which is what `toError` makes of zlib's.
+ * Node's decoders stop at the end of a member (gzip) or silently ignore the rest of the chunk (zstd), and drop buffered
+ * output when they fail in a pipeline. Driven step by step, every byte that can be decoded comes out before the error,
+ * which `toError` makes from zlib's.
  */
 function createStepDecoder(zlib: ZlibDecoder, toError: (failure: Error & { code?: string }) => Error): StepDecoder {
   let failure: (Error & { code?: string }) | undefined;
@@ -36,7 +36,7 @@ function createStepDecoder(zlib: ZlibDecoder, toError: (failure: Error & { code?
     wake();
   });
 
-  /** Yields all output of one step, which is over when it has called `done` and nothing is left to read. */
+  /** Yields all output of one step. The step is over when it has called `done` and nothing is left to read. */
   async function* run(step: (done: (error?: Error | null) => void) => void): AsyncGenerator<Buffer, void> {
     let isDone = false;
     step((error) => {
@@ -74,14 +74,23 @@ function createStepDecoder(zlib: ZlibDecoder, toError: (failure: Error & { code?
 
 export type Compression = 'gzip' | 'zstd' | 'deflate' | 'br';
 
-/** As fast as 1 MiB, three times the default of 16 KiB; from 1 MiB on the buffer itself costs small transcripts 0.3 ms each. */
+/**
+ * As fast as 1 MiB, and three times as fast as the default of 16 KiB; buffers of 1 MiB and more cost small transcripts
+ * 0.3 ms each.
+ */
 const OUTPUT_CHUNK_BYTES = 256 * 1024;
-/** Where the data is damaged, what this many bytes before it decode to may be lost. 64 KiB would be a fifth faster. */
+/**
+ * If the data are damaged, the output for up to this many bytes before the damage may be lost. 64 KiB would be a fifth
+ * faster.
+ */
 const DEFAULT_INPUT_STEP_BYTES = 16 * 1024;
-/** 2^25 = 32 MiB, which every level but the highest keeps to, and rollouts of Codex; a decoder must have the window in memory. */
+/**
+ * 2^25 = 32 MiB: enough for every level but the highest, and for Codex's rollouts. The decoder holds the window in
+ * memory.
+ */
 const MAX_ZSTD_WINDOW_LOG = 25;
 const ZSTD_WINDOW_ADVICE = 'decompress it first, or compress it without --long and --ultra';
-/** A new decoder costs 0.1 ms, however short its frame. */
+/** A new decoder takes 0.1 ms, however short its frame. */
 const DEFAULT_MAX_FRAMES = 1_000_000;
 
 type ZlibDecoder = (Gunzip | InflateRaw | ZstdDecompress | BrotliDecompress) & Transform;
@@ -100,14 +109,14 @@ const CREATE_ZLIB: Readonly<Record<Compression, () => ZlibDecoder>> = {
 interface DecompressOptions {
   /** Default 1,000,000. */
   maxFrames?: number;
-  /** What is decoded at a time; what less than this before damaged data decodes to may be lost. Default 16 KiB. */
+  /** Bytes decoded at a time; the output of up to this many bytes before damaged data may be lost. Default 16 KiB. */
   inputStepBytes?: number;
 }
 
 /**
- * Decompresses all gzip members or zstd frames of a source; brotli and deflate have one. Where it is cut short, every byte
- * that could be decoded comes before the error: a stream pipeline would drop what its buffers hold, and with it the last
- * members of a truncated archive. Holds one chunk of output at a time.
+ * Decompresses all gzip members or zstd frames of a source; brotli and deflate have only one. If the source is
+ * truncated, every byte that can be decoded comes before the error: a stream pipeline would drop its buffers, and with
+ * them the last members of a truncated archive. Holds one chunk of output at a time.
  *
  * @throws SourceError `truncated`, `corrupt` or `limit-exceeded`
  */

@@ -121,7 +121,7 @@ test('missing paths, empty folders and impossible names are told apart', async (
   expect(await summarize([`/${'x'.repeat(300)}`])).toEqual(['failed  invalid-location']);
 });
 
-/** Names as Linux has them: any bytes. Other systems take none that are no UTF-8. */
+/** On Linux, names are arbitrary bytes. Other systems only accept UTF-8. */
 test.skipIf(process.platform !== 'linux')('files and folders whose names are not UTF-8 are read', async () => {
   const folder = await createTemporaryFolder({ 'ok.jsonl': '0' });
   const toPath = (name: string): Buffer => Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, 'latin1')]);
@@ -146,7 +146,7 @@ test.skipIf(process.platform !== 'linux')('files and folders whose names are not
     '\uFFFDxFF.tar!s.jsonl = 5',
   ]);
   expect(await measureInput([folder])).toMatchObject({ transcriptFiles: 5, archives: 1 });
-  // What Node makes of such a name on the command line leads nowhere.
+  // Node's string for such a name on the command line names no file.
   for await (const item of readSources([toPath('caf\xE9.jsonl').toString()])) {
     expect(item).toMatchObject({ kind: 'failed', error: { message: expect.stringContaining('give the folder') } });
   }

@@ -17,9 +17,9 @@ import {
 const READ_CHUNK_BYTES = 256 * 1024;
 
 /**
- * The bytes that an open file had when it was opened, and no others: what is appended meanwhile is left to the next
- * reading. Fails with `changed` where the file is cut, or where others are in their place after the last one was read, so
- * that parts of two versions never pass for one. Closes the file.
+ * The bytes that an open file had when it was opened: later appends are left to the next run. Fails with `changed` if
+ * the file is truncated or overwritten during the read, so that parts of two versions never pass for one. Closes the
+ * file.
  */
 async function* readVersion(
   handle: FileHandle,
@@ -61,18 +61,18 @@ async function hasChanged(handle: FileHandle, opened: Stats): Promise<boolean> {
 const toChanged = (what: string): SourceError =>
   new SourceError('changed', `${what} while it was being read: run it again`);
 
-/** Files that are no longer are read in one piece: a stream costs several times as much as they do. */
+/** Files up to this size are read in one piece: a stream costs several times as much. */
 const MAX_WHOLE_BYTES = 256 * 1024;
 const FOLDER_BATCH_ENTRIES = 1024;
 const SEPARATOR = Buffer.from(sep);
 const SLASH = Buffer.from('/');
 
-/** The type of `opendir` knows names as text only. */
+/** The types of `opendir` only know names as text. */
 type FolderEntry = Dirent<Buffer>;
 
 /**
- * Lists one path given by the user: a file, or all that lies in a folder. Only the path itself may be a symbolic link. Below it,
- * paths are bytes, as names need not be UTF-8.
+ * Lists one path given by the user: a file, or everything in a folder. Only the path itself may be a symbolic link.
+ * Below it, paths are bytes, because names need not be UTF-8.
  */
 export async function* listLocal(given: string, context: ListContext): AsyncGenerator<ListedItem> {
   const path = Buffer.from(given);
@@ -114,7 +114,9 @@ async function* walkFolder(folder: Buffer, depth: number, context: ListContext):
   }
 }
 
-/** Sorted as S3 sorts keys: a folder counts as `name/`, so that `<session>.jsonl` comes right before `<session>/subagents`. */
+/**
+ * Sorted as S3 sorts keys: a folder counts as `name/`, so `<session>.jsonl` comes right before `<session>/subagents`.
+ */
 async function readFolder(folder: Buffer, maxEntries: number): Promise<FolderEntry[]> {
   const entries: { key: Buffer; entry: FolderEntry }[] = [];
   const options = { bufferSize: FOLDER_BATCH_ENTRIES, encoding: 'buffer' as BufferEncoding };
@@ -165,7 +167,7 @@ async function openFile(
 ): Promise<Readable> {
   const { handle, stats } = await openHandle(path, followLink, signal);
   const stream = Readable.from(readVersion(handle, stats, range), { objectMode: false });
-  // A generator that nobody has begun to read does not close the file.
+  // A generator that was never started does not close the file.
   stream.once('close', () => void handle.close().catch(() => undefined));
   return addAbortSignal(signal, stream);
 }
@@ -175,7 +177,8 @@ async function openHandle(
   followLink: boolean,
   signal: AbortSignal,
 ): Promise<{ handle: FileHandle; stats: Stats }> {
-  // A file may have become a link or a FIFO since it was listed: neither follow the one nor wait for the other.
+  // A file may have been replaced by a link or a FIFO since it was listed: neither follow the link nor block on the
+  // FIFO.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (followLink ? 0 : constants.O_NOFOLLOW);
   const handle = await open(path, flags);
   try {
@@ -189,7 +192,7 @@ async function openHandle(
   }
 }
 
-/** All bytes of a file; undefined if it has become longer than `MAX_WHOLE_BYTES`. */
+/** All bytes of a file; undefined if it has grown beyond `MAX_WHOLE_BYTES`. */
 async function readWhole(path: Buffer, followLink: boolean, signal: AbortSignal): Promise<Buffer | undefined> {
   const { handle, stats } = await openHandle(path, followLink, signal);
   if (stats.size <= MAX_WHOLE_BYTES) return await collect(readVersion(handle, stats));
@@ -203,7 +206,7 @@ async function collect(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   return parts.length === 1 && parts[0] !== undefined ? parts[0] : Buffer.concat(parts);
 }
 
-/** The shell named other bytes, for which Node puts U+FFFD: what they were is not to be known any more. */
+/** The shell passed bytes that are not UTF-8; Node replaced them by U+FFFD, so the original name is lost. */
 function explainLostBytes(error: unknown): unknown {
   const failure = toSourceError(error);
   if (!(failure instanceof SourceError) || failure.code !== 'not-found') return error;

@@ -21,8 +21,8 @@ interface S3Deps {
 }
 
 /**
- * Lists `s3://bucket/prefix`: the object of exactly that key, and all below `prefix/`, in the order of S3. A prefix names a
- * folder, not the beginning of a name: `s3://bucket/team` does not reach into `team-secret/`.
+ * Lists `s3://bucket/prefix`: the object with exactly that key, and everything below `prefix/`, in S3's order. A prefix
+ * names a folder, not the beginning of a name: `s3://bucket/team` does not include `team-secret/`.
  */
 export async function* listS3(location: string, context: ListContext): AsyncGenerator<ListedItem> {
   let isEmpty = true;
@@ -30,7 +30,7 @@ export async function* listS3(location: string, context: ListContext): AsyncGene
     const { deps, prefix } = parseLocation(location, context);
     for await (const { listed, isExplicit } of listKeys(deps, prefix)) {
       isEmpty = false;
-      // Consoles mark an empty folder by an object of no bytes.
+      // S3 consoles mark an empty folder by a zero-byte object.
       if (listed.key.endsWith('/')) continue;
       yield admitObject(toObject(deps, listed, isExplicit), context);
     }
@@ -55,7 +55,7 @@ async function* listKeys(deps: S3Deps, prefix: string): AsyncGenerator<{ listed:
     for await (const listed of listPages(deps, prefix)) yield { listed, isExplicit: false };
     return;
   }
-  // The key that equals the prefix comes first among those that begin with it.
+  // A key equal to the prefix sorts first among those that begin with it.
   for await (const listed of listPages(deps, prefix, 1)) {
     if (listed.key === prefix) yield { listed, isExplicit: true };
     break;
@@ -93,7 +93,7 @@ function toObject(deps: S3Deps, listed: ListedKey, isExplicit: boolean): StoredO
         new GetObjectCommand({
           Bucket: deps.bucket,
           Key: listed.key,
-          // Ranges of a zip that is replaced meanwhile would not fit together.
+          // Ranges of a zip that is replaced in the meantime would not fit together.
           IfMatch: listed.etag,
           Range: range && `bytes=${range.start}-${range.end - 1}`,
         }),

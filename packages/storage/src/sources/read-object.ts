@@ -4,10 +4,10 @@ import { SourceError, toSourceError } from './source-error.ts';
 import { type SourceLimits, toFailed, toSkipped, type UnplacedItem } from './source-item.ts';
 import { classify, type ReadContext, type StoredObject, toTranscript } from './transcript-item.ts';
 
-/** Enough stored bytes to hold `HEAD_BYTES` decoded ones behind any gzip header that occurs. */
+/** Enough stored bytes for `HEAD_BYTES` decoded ones after any realistic gzip header. */
 const SNIFF_BYTES = 64 * 1024;
 
-/** One object: a transcript, or the members of an archive. A fault of the object is its last item. */
+/** Reads one object: a transcript, or the members of an archive. If the object is faulty, its last item says so. */
 export async function* readObject(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
   try {
     yield* readByFormat(object, context);
@@ -20,7 +20,7 @@ export async function* readObject(object: StoredObject, context: ReadContext): A
 
 async function* readByFormat(object: StoredObject, context: ReadContext): AsyncGenerator<UnplacedItem> {
   const named = classify(object.path, context.wants);
-  // A transcript found by its name is not opened to be looked at: on S3 that would cost a request for each.
+  // A transcript recognised by its name is not opened for sniffing: on S3 that would take an extra request for each.
   const isWanted = named === 'transcript' && context.wants !== undefined;
   const needsLook = (object.isExplicit && !isWanted) || named !== 'transcript';
   const { stored, decoded } = needsLook ? await sniff(object) : { stored: 'other', decoded: 'other' };
@@ -33,7 +33,7 @@ async function* readByFormat(object: StoredObject, context: ReadContext): AsyncG
   else yield toPlainTranscript(object, context);
 }
 
-/** The libraries of archives are loaded with their first use. */
+/** Archive libraries are loaded on first use. */
 async function readArchive(
   kind: 'tar' | 'zip',
   object: StoredObject,
@@ -43,7 +43,7 @@ async function readArchive(
   return (await import('./read-zip.ts')).readZip(object, context);
 }
 
-/** The format of the stored bytes, and that of what they decode to. */
+/** The format of the stored bytes, and that of their decoded content. */
 async function sniff(object: StoredObject): Promise<{ stored: ContentFormat; decoded: ContentFormat }> {
   if (object.sizeBytes === 0) return { stored: 'other', decoded: 'other' };
   const stream = await object.open({ start: 0, end: Math.min(object.sizeBytes, SNIFF_BYTES) });
@@ -60,7 +60,7 @@ async function decodeHead(head: Buffer): Promise<Buffer> {
   try {
     return await readAtMost(decodeBytes(once(), unlimited), HEAD_BYTES);
   } catch {
-    // Damaged, or cut by SNIFF_BYTES before enough was decoded: reading it in earnest reports the former.
+    // Damaged, or cut by SNIFF_BYTES before enough was decoded. If damaged, the actual read reports it.
     return Buffer.alloc(0);
   }
 }
@@ -76,7 +76,7 @@ function toPlainTranscript(object: StoredObject, context: ReadContext): Unplaced
   return toTranscript({ ...object, reopenable: true, open }, context);
 }
 
-/** Neither compressed nor an archive, nor too long: what decoding would leave as it is. */
+/** Neither compressed, an archive, nor too long: decoding would leave it unchanged. */
 function isPlain(whole: Buffer, { maxTranscriptBytes }: SourceLimits): boolean {
   return detectFormat(whole.subarray(0, HEAD_BYTES)) === 'other' && whole.length <= maxTranscriptBytes;
 }

@@ -13,7 +13,7 @@ import { createZip } from './testing/zip-writer.ts';
 
 const LARGE = Buffer.from(Array.from({ length: 150_000 }, (_, i) => `{"line":${i * 7919}}\n`).join(''));
 
-/** One of each kind of input, each with a transcript too large to be read ahead. */
+/** One input of each kind, each with a transcript too large to be read ahead. */
 async function createInput(): Promise<string> {
   return await createTemporaryFolder({
     '1.jsonl': LARGE,
@@ -47,7 +47,7 @@ function countOpenFiles(folder: string): number {
   }).length;
 }
 
-/** Descriptors of streams that were destroyed close a moment later. */
+/** Descriptors of destroyed streams close a moment later. */
 async function expectNoOpenFiles(folder: string): Promise<void> {
   await vi.waitFor(() => expect(countOpenFiles(folder)).toBe(0));
 }
@@ -72,7 +72,7 @@ describe('a transcript', () => {
       'f.jsonl = ',
     ];
     expect(await summarize([folder])).toEqual([...lines, 'g.jsonl ! unsupported']);
-    // Given by itself it is looked at first.
+    // Given as a path of its own, its content is checked first.
     expect(await summarize([join(folder, 'g.jsonl')])).toEqual(['!x.jsonl = x']);
   });
 

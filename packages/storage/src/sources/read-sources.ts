@@ -6,7 +6,7 @@ import { DEFAULT_SOURCE_LIMITS, type SourceItem, type SourceLimits } from './sou
 import { classifyName } from './source-name.ts';
 import type { ListContext, ListedItem, WantsFile } from './transcript-item.ts';
 
-/** All that lies at or below the given paths, in their order, without opening any of it. */
+/** Everything at or below the given paths, in their order, without opening anything. */
 async function* listObjects(paths: readonly string[], context: ListContext): AsyncGenerator<ListedItem> {
   for (const path of paths) {
     context.signal.throwIfAborted();
@@ -15,31 +15,34 @@ async function* listObjects(paths: readonly string[], context: ListContext): Asy
 }
 
 export interface ReadSourcesOptions {
-  /** Skips what was last modified before this time. An older archive is skipped whole; unknown times are not older. */
+  /**
+   * Skips items last modified before this time. An older archive is skipped as a whole; items with unknown times are
+   * kept.
+   */
   sinceMs?: number;
   limits?: Partial<SourceLimits>;
   /** Aborting makes the iterator throw the reason and ends all streams opened from it. */
   signal?: AbortSignal;
-  /** Needed for `s3://` paths alone; a function is called for each such path. */
+  /** Required only for `s3://` paths; a function is called for each such path. */
   s3?: S3Client | (() => S3Client);
   /**
-   * Reads the files whose paths it says yes to, in place of transcripts: their bytes as they are stored, neither decoded nor taken
-   * for an archive. What has no time of its own has that of its archive.
+   * Reads the files whose paths it accepts, instead of transcripts. Their bytes are passed on as stored, neither
+   * decoded nor unpacked. A member without a time has its archive's.
    */
   wants?: WantsFile;
 }
 
 /**
- * Finds the transcripts in files, folders, tar and zip archives and S3 prefixes, in a fixed order: paths as given, folders
- * sorted with `<session>.jsonl` right before `<session>/`, archives in their own order. Nothing is written to disk, and memory
- * does not grow with the input, but for the names of the folders being read.
+ * Finds the transcripts in files, folders, tar and zip archives and S3 prefixes, in a fixed order: paths as given,
+ * folders sorted with `<session>.jsonl` right before `<session>/`, archives in their own order. Nothing is written to
+ * disk, and memory does not grow with the input, except for the names of the folders being read.
  *
- * Names ending in `.jsonl`, `.ndjson` or `.json`, also with `.gz` or `.zst`, are transcripts; in the paths themselves any file is that
- * is not an archive. Whether content is compressed, and what archive it is, its first bytes tell, not its name. Symbolic links
- * are followed in the given paths only.
+ * Names ending in `.jsonl`, `.ndjson` or `.json`, also with `.gz` or `.zst`, are transcripts; a path given directly is
+ * one unless it is an archive. Compression and archive type are detected by the first bytes, not the name. Symbolic
+ * links are followed only in the given paths.
  *
- * Whatever cannot be read becomes a `failed` item and the reading goes on; only an abort throws. Leaving the loop early ends
- * all streams opened from it; after its natural end those of `reopenable` sources live on.
+ * Whatever cannot be read becomes a `failed` item and reading continues; only an abort throws. Leaving the loop early
+ * ends all streams opened from it; after its normal end, those of `reopenable` sources stay usable.
  */
 export async function* readSources(
   paths: readonly string[],
@@ -80,17 +83,17 @@ function toListContext(options: ReadSourcesOptions, signal: AbortSignal): ListCo
 }
 
 export interface InputMeasure {
-  /** Files and S3 objects that are transcripts by themselves. */
+  /** Files and S3 objects that are transcripts themselves. */
   transcriptFiles: number;
-  /** Archives by their name; how many transcripts they hold is not known yet. */
+  /** Archives by name; how many transcripts they hold is not known yet. */
   archives: number;
-  /** Stored bytes of both: where `consumedInputBytes` arrives at the end. */
+  /** Stored bytes of both: the final value of `consumedInputBytes`. */
   inputBytes: number;
 }
 
 /**
- * A pass over names and sizes alone, before `readSources` with the same arguments, for a progress bar: one file status for each
- * file, one request for every 1000 S3 objects. What cannot be listed is left out; `readSources` reports it.
+ * A pass over names and sizes only, for a progress bar, to be run before `readSources` with the same arguments: one
+ * stat for each file, one request for every 1000 S3 objects. Skips what cannot be listed; `readSources` reports it.
  */
 export async function measureInput(paths: readonly string[], options: ReadSourcesOptions = {}): Promise<InputMeasure> {
   const measure: InputMeasure = { transcriptFiles: 0, archives: 0, inputBytes: 0 };

@@ -16,7 +16,7 @@ async function summarizeTar(archive: Buffer, options = {}, name = 'x.tar'): Prom
   return (await summarize([folder], options)).map((line) => line.replace(`${name}!`, '!').replace(name, 'archive'));
 }
 
-/** Blocks that hold no content which compresses, so that cuts fall on all kinds of places. */
+/** Incompressible blocks, so that cuts hit all kinds of places. */
 function pseudoRandomText(bytes: number): string {
   let state = 1;
   return Array.from({ length: bytes }, () => {
@@ -25,7 +25,7 @@ function pseudoRandomText(bytes: number): string {
   }).join('');
 }
 
-/** The archive with names of bytes that are no UTF-8: `?` becomes 0xE9. */
+/** The archive with names that are not UTF-8: `?` becomes 0xE9. */
 function withByteNames(archive: Buffer): Buffer {
   const changed = Buffer.from(archive);
   for (let start = 0; start < changed.length; start += BLOCK_BYTES) {
@@ -78,7 +78,7 @@ describe('a tar archive', () => {
       ...['/results/a.zip', 'p/notes.txt', 'p/s/results/packed.jsonl.gz'],
     ]);
     expect(contents).toEqual([archive, Buffer.from('no'), packed]);
-    // The members have no time; the archive has.
+    // The members have no time of their own, but the archive has.
     for (const { modifiedAtMs } of items) expect(modifiedAtMs).toBeGreaterThan(0);
     expect(await summarize([join(folder, 'a.jsonl')], { wants })).toEqual(['skipped  not-a-transcript']);
     const tooLong = { wants, limits: { maxTranscriptBytes: 3 } };
@@ -302,7 +302,7 @@ describe('damage', () => {
         const lines = await summarizeTar(archive.subarray(0, Math.floor((archive.length * cut) / 100_000)));
         const good = lines.filter((line) => line.includes(' = '));
         expect(good).toEqual(wholeLines.slice(0, good.length));
-        // Half of the end mark is an end mark.
+        // Half an end mark is accepted as an end mark.
         if (good.length < contents.length || kind !== 'tar') expect(lines.at(-1)).toBe('failed archive truncated');
       }),
       { numRuns: 80 },

@@ -18,14 +18,14 @@ type Entry = Extract extends AsyncIterable<infer Item> ? Item : never;
 const TAR_BLOCK_BYTES = 512;
 const MAX_LENGTH_DIGITS = 12;
 /**
- * Archives older than ustar have no magic, only checksums. No high-water mark: each chunk is parsed before the next is decoded,
- * so that no error overtakes a member. As latin1, a name is its bytes, one a character.
+ * Archives older than ustar have no magic, only checksums. The high-water mark is 0: each chunk is parsed before the
+ * next is decoded, so that no error overtakes a member. In latin1, each character of a name is one byte.
  */
 const EXTRACT_OPTIONS = { allowUnknownFormat: true, highWaterMark: 0, filenameEncoding: 'latin1' } as const;
 
 /**
- * The members of a tar archive, plain or compressed, in their order. Each opens once, before the next is asked for; what is
- * left of it then is read past.
+ * The members of a tar archive, plain or compressed, in order. Each can be opened once, before the next is requested;
+ * unread content is then skipped.
  *
  * @throws SourceError after the members before the fault
  */
@@ -57,7 +57,7 @@ export async function* readTar(object: StoredObject, context: ReadContext): Asyn
       if (entryCount > limits.maxArchiveEntries) {
         throw new SourceError('limit-exceeded', `more than ${limits.maxArchiveEntries} members`);
       }
-      // A directory has no content, whatever size it claims: reading one would never end.
+      // A directory has no content, even if its header claims a size: reading it would never end.
       if (entry.header.type === 'directory') continue;
       const content = createEntryContent(entry, context, toFailure);
       if (!entry.header.name.endsWith('/')) yield toTarItem(object, entry.header, context, content);
@@ -75,7 +75,7 @@ export async function* readTar(object: StoredObject, context: ReadContext): Asyn
 
 type PaxRecords = Record<string, string> | null;
 
-/** What tar-stream remembers of long headers; not part of its interface. */
+/** tar-stream's private state for long headers. */
 interface ExtractInternals {
   _decodeLongHeader(bytes: Buffer): void;
   _header: Header;
@@ -83,7 +83,7 @@ interface ExtractInternals {
   _paxGlobal: PaxRecords;
 }
 
-/** tar-stream reads pax headers as UTF-8, whatever `filenameEncoding` says: it is made to keep their names as bytes, too. */
+/** Makes tar-stream keep names in pax headers as bytes: it reads them as UTF-8, regardless of `filenameEncoding`. */
 function keepPaxNames(extract: Extract): Extract {
   const internals = extract as unknown as ExtractInternals;
   const decode = internals._decodeLongHeader;
@@ -101,7 +101,7 @@ const PAX_RECORDS: Readonly<Record<string, '_pax' | '_paxGlobal'>> = {
   'pax-global-header': '_paxGlobal',
 };
 
-/** The last `path` among records of the form `<length> <key>=<value>\n`, whose length counts all of it. */
+/** The last `path` among records of the form `<length> <key>=<value>\n`, where the length counts the whole record. */
 function readPaxPath(bytes: Buffer): string | undefined {
   const text = bytes.toString('latin1');
   let path: string | undefined;
@@ -114,7 +114,7 @@ function readPaxPath(bytes: Buffer): string | undefined {
   return path;
 }
 
-/** Resolves when all is parsed, or the parser is destroyed; rejects with what the source throws. */
+/** Resolves when everything is parsed or the parser is destroyed; rejects with what the source throws. */
 async function feed(source: Chunks, extract: Extract): Promise<void> {
   let wake = () => {};
   for (const event of ['drain', 'close']) extract.on(event, () => wake());
@@ -130,14 +130,14 @@ async function feed(source: Chunks, extract: Extract): Promise<void> {
     extract.write(chunk);
     await drained;
   }
-  // Cut between two members it would otherwise pass for whole.
+  // Otherwise an archive cut between two members would pass for complete.
   if (trailingZeroBytes < TAR_BLOCK_BYTES || sizeBytes % TAR_BLOCK_BYTES !== 0) {
     throw new SourceError('truncated', 'the tar archive ends without its end mark: later members may be missing');
   }
   extract.end(null);
 }
 
-/** Zero bytes at the end of all chunks so far, counted up to one tar block. */
+/** Number of zero bytes at the end of all chunks so far, up to one tar block. */
 function countTrailingZeros(chunk: Buffer, before: number): number {
   const tail = chunk.subarray(-TAR_BLOCK_BYTES);
   const zeros = tail.length - 1 - tail.findLastIndex((byte) => byte !== 0);
@@ -176,14 +176,14 @@ function toMember({ name, type, size, mtime }: Header): ArchiveMember {
 
 interface EntryContent {
   open(): Promise<Readable>;
-  /** Ends the stream that `open` gave, if any, and reads past what is left of the entry. */
+  /** Ends the stream that `open` returned, if any, and skips the rest of the entry. */
   skipRest(): Promise<void>;
 }
 
 function createEntryContent(entry: Entry, context: ReadContext, toFailure: (error: unknown) => unknown): EntryContent {
   const iterator = entry[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let lastRead: Promise<unknown> = Promise.resolve();
-  // tar-stream allows one read at a time.
+  // tar-stream allows only one read at a time.
   const next = (): Promise<IteratorResult<Buffer>> => {
     const read = lastRead
       .then(() => iterator.next())
@@ -193,7 +193,7 @@ function createEntryContent(entry: Entry, context: ReadContext, toFailure: (erro
     lastRead = read.catch(() => {});
     return read;
   };
-  // Without `return`: breaking off the entry would destroy the whole archive.
+  // Without `return`: leaving the entry early would destroy the whole archive.
   const chunks: Chunks = { [Symbol.asyncIterator]: () => ({ next }) };
   let stream: Readable | undefined;
   let isOver = false;

@@ -22,9 +22,9 @@ import {
   toMemberLocation,
 } from './transcript-item.ts';
 
-/** Read at once for each miss: some 3,000 directory entries, or several small members. */
+/** Bytes read for each miss: about 3,000 directory entries, or several small members. */
 const WINDOW_BYTES = 256 * 1024;
-/** One follows the directory at the end of the archive, one the members before it. */
+/** One for the directory at the end of the archive, one for the members before it. */
 const MAX_WINDOWS = 2;
 
 interface Window {
@@ -33,8 +33,8 @@ interface Window {
 }
 
 /**
- * Random access to a stored zip in few reads: yauzl asks for some 50 bytes at a time, each of which would be a request to S3.
- * Holds no descriptor between reads, so it needs no closing. A class because yauzl requires one.
+ * Random access to a stored zip with few reads: yauzl asks for about 50 bytes at a time, each of which would be a
+ * request to S3. Holds no descriptor between reads, so it needs no closing. It is a class because yauzl requires one.
  */
 class ZipReader extends RandomAccessReader {
   readonly #object: StoredObject;
@@ -62,7 +62,7 @@ class ZipReader extends RandomAccessReader {
     );
   }
 
-  /** The bytes of a range, from memory where they are there already. */
+  /** The bytes of a range, from memory if they are already loaded. */
   async openRange(range: ByteRange): Promise<Readable> {
     if (range.start === range.end) return Readable.from([]);
     const window = this.#findWindow(range);
@@ -98,7 +98,7 @@ const UNIX_HOST = 3;
 const FILE_TYPE_MASK = 0o170000;
 const REGULAR_TYPE = 0o100000;
 const LINK_TYPE = 0o120000;
-/** Zip counts years from here; tools that know no time write the first day. */
+/** Zip's first year; tools that do not know the time write its first day. */
 const FIRST_YEAR = 1980;
 
 /** The members of a zip archive, in the order of its directory. Each may be opened at any time, any number of times. */
@@ -107,7 +107,7 @@ export async function* readZip(object: StoredObject, context: ReadContext): Asyn
   const reader = new ZipReader(object);
   const totals = { entries: 0, storedBytes: 0, decodedBytes: 0 };
   try {
-    // Names and sizes are judged here, entry by entry: yauzl would give up the whole archive.
+    // Names and sizes are checked here, entry by entry: yauzl would reject the whole archive.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const zip = await fromRandomAccessReaderPromise(reader, object.sizeBytes, options);
     for await (const entry of zip.eachEntry()) {
@@ -169,7 +169,7 @@ function toMember(entry: Entry): ArchiveMember {
   };
 }
 
-/** Names that do not say they are UTF-8 are read as code page 437, in which every byte is a character of its own. */
+/** Names without the UTF-8 flag are decoded as code page 437, in which every byte is a separate character. */
 function toMemberName({ generalPurposeBitFlag, fileNameRaw, extraFields }: Entry): string {
   const name = getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
   return toShownName(name.includes('\uFFFD') ? fileNameRaw : name);
@@ -198,7 +198,7 @@ async function readDataStart(zip: ZipFile, entry: Entry): Promise<{ fileDataStar
   }
 }
 
-/** Holds the data against the size and the checksum of the directory. */
+/** Checks the data against the directory's size and checksum. */
 async function* verify(data: Chunks, entry: Entry): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
   let checksum = 0;

@@ -16,7 +16,7 @@ let server: FauxqsServer;
 let client: S3Client;
 /** `GetObject` requests, by key. */
 const gets: { key: string; range: string | undefined }[] = [];
-/** What the server answered to them. */
+/** The server's answers to them. */
 const bodies: Readable[] = [];
 
 async function put(bucket: string, objects: Record<string, string | Buffer>): Promise<void> {

@@ -24,7 +24,7 @@ export type SourceErrorCode =
 
 const RETRYABLE: ReadonlySet<SourceErrorCode> = new Set(['read-failed', 'changed']);
 
-/** The one error of this package. Its message holds neither the location nor any content of the source. */
+/** The only error class of this package. Its message holds neither the source's location nor its content. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
   readonly code: SourceErrorCode;
@@ -57,7 +57,7 @@ const S3_STATUSES: Readonly<Record<number, [SourceErrorCode, string]>> = {
   412: ['changed', 'the object was replaced while it was being read'],
 };
 
-/** Turns a fault of the file system or of S3 into a `SourceError`; a `SourceError` or an `AbortError` stays itself. */
+/** Turns an error of the file system or S3 into a `SourceError`; a `SourceError` or an `AbortError` stays as it is. */
 export function toSourceError(error: unknown): Error {
   if (error instanceof SourceError) return error;
   if (!(error instanceof Error)) return new SourceError('read-failed', 'reading failed');

@@ -11,18 +11,20 @@ export interface SourceLimits {
   maxArchiveEntries: number;
   /** Decoded bytes of one archive. */
   maxArchiveDecodedBytes: number;
-  /** Decoded ÷ stored bytes of one stream, watched once more than `EXPANSION_RATIO_FLOOR_BYTES` are decoded. */
+  /** Decoded ÷ stored bytes of one stream, checked once more than `EXPANSION_RATIO_FLOOR_BYTES` are decoded. */
   maxExpansionRatio: number;
   /** Folder levels below a given folder. */
   maxDepth: number;
-  /** Entries of one folder: they are held in memory to be sorted. */
+  /** Entries of one folder, which are held in memory for sorting. */
   maxFolderEntries: number;
 }
 
-/** Below this many decoded bytes no expansion ratio is suspicious: a small transcript may well be very repetitive. */
+/** Below this many decoded bytes no expansion ratio is suspicious: a small transcript may be very repetitive. */
 export const EXPANSION_RATIO_FLOOR_BYTES = 64 * MEBIBYTE;
 
-/** Deflate cannot exceed a ratio of 1032; transcripts lie near 5, an archive of many snapshots of one session near 100. */
+/**
+ * Deflate cannot exceed a ratio of 1032; transcripts are near 5, an archive of many snapshots of one session near 100.
+ */
 export const DEFAULT_SOURCE_LIMITS: Readonly<SourceLimits> = {
   maxTranscriptBytes: 2 * GIBIBYTE,
   maxArchiveEntries: 1_000_000,
@@ -36,8 +38,8 @@ interface ItemPlace {
   /** For people: `/a/b.jsonl`, `/a/b.tar.gz!member/path.jsonl` or `s3://bucket/key`; control characters replaced. */
   location: string;
   /**
-   * Stored (compressed) bytes of the input that lie before this item. Never falls from one item to the next; against
-   * `inputBytes` of `measureInput` it gives rate and time left.
+   * Stored (compressed) bytes of the input before this item. Never decreases from one item to the next; together with
+   * `inputBytes` of `measureInput` it gives rate and remaining time.
    */
   consumedInputBytes: number;
 }
@@ -45,18 +47,18 @@ interface ItemPlace {
 export interface TranscriptSource extends ItemPlace {
   kind: 'transcript';
   /**
-   * The name that decides session and sub-agent, without a `.gz` or `.zst` ending: the file's path, the S3 key, or the
-   * path of the archive member. Of keys and members only the harmless segments remain: no root, drive, `.` or `..`.
+   * The name that decides session and sub-agent, without a `.gz` or `.zst` extension: the file's path, the S3 key, or
+   * the path of the archive member. In keys and members only harmless segments remain: no root, drive, `.` or `..`.
    */
   path: string;
-  /** Decoded bytes as far as file or archive tell; more come out if the content proves to be compressed. */
+  /** Decoded size as stated by the file or archive; more bytes come if the content turns out to be compressed. */
   sizeBytes?: number;
   modifiedAtMs?: number;
-  /** False for a tar member: it opens once, before the iterator moves on. */
+  /** False for a tar member: it can be opened once, before the iterator moves on. */
   reopenable: boolean;
   /**
-   * The decoded bytes. Rejects, or the stream fails, with a `SourceError`: a stream that ends without an error is whole.
-   * Destroying the stream frees its descriptor or socket.
+   * The decoded bytes. Rejects, or the stream fails, with a `SourceError`: a stream that ends without an error is
+   * complete. Destroying the stream frees its descriptor or socket.
    */
   open(): Promise<Readable>;
 }
@@ -69,7 +71,7 @@ export type SkipReason =
   | 'nested-archive'
   | 'too-deep'
   | 'empty-folder'
-  /** A session of an agent's database in which nothing has changed since it was brought last. */
+  /** A session of an agent's database that has not changed since it was last read. */
   | 'unchanged';
 
 export interface SkippedSource extends ItemPlace {
@@ -77,7 +79,7 @@ export interface SkippedSource extends ItemPlace {
   reason: SkipReason;
 }
 
-/** Could not be read, wholly or from some point on; what came before it stays good. */
+/** Could not be read, entirely or from some point on; items before it remain valid. */
 export interface FailedSource extends ItemPlace {
   kind: 'failed';
   error: SourceError;
@@ -85,7 +87,7 @@ export interface FailedSource extends ItemPlace {
 
 export type SourceItem = TranscriptSource | SkippedSource | FailedSource;
 
-/** An item before its place in the whole input is known. */
+/** An item whose place in the whole input is not known yet. */
 export type UnplacedItem =
   | Omit<TranscriptSource, 'consumedInputBytes'>
   | Omit<SkippedSource, 'consumedInputBytes'>

@@ -56,7 +56,7 @@ test('shown names are text without control characters, and different names stay 
       expect(toShownName(a)).not.toMatch(/\p{Cc}/u);
       expect(toShownName(a).isWellFormed()).toBe(true);
       expect(toShownName(a) === toShownName(b)).toBe(a.equals(b));
-      // A mark always stands for one byte, so that the name can be read back from it.
+      // Each mark stands for one byte, so the name can be recovered.
       const marked = toShownName(a).split(/(\uFFFDx[0-9A-F]{2})/u);
       const bytes = marked.map((text, index) =>
         index % 2 === 1 ? Buffer.of(Number.parseInt(text.slice(2), 16)) : Buffer.from(text),

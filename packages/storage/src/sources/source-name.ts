@@ -1,17 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 
-/** What a name promises. The magic bytes of the content have the last word on how it is decoded. */
+/** What a name suggests. The magic bytes of the content decide how it is decoded. */
 type NameKind = 'transcript' | 'tar' | 'zip' | 'other';
 
 const TRANSCRIPT_ENDING = /\.(?:jsonl?|ndjson)(?:\.(?:gz|zst))?$/i;
 const TAR_ENDING = /\.(?:tar|tar\.gz|tgz|tar\.zst|tzst)$/i;
 const ZIP_ENDING = /\.zip$/i;
 const COMPRESSION_ENDING = /\.(?:gz|zst)$/i;
-/** What agents keep beside a session, about it. */
+/** Files about a session that agents keep beside it. */
 const COMPANION_ENDING = /\.(?:meta|settings)\.json$/i;
 /** macOS archives hold a binary `._name` beside each `name`. */
 const APPLE_DOUBLE = /(?:^|[\\/])\._[^\\/]*$/;
-/** U+FFFD as well: it marks the bytes of the others. */
+/** U+FFFD too, because it marks the escaped bytes. */
 const NOT_SHOWN = /[\p{Cc}\uFFFD]/gu;
 const MAX_CHARACTER_BYTES = 4;
 const DRIVE_PREFIX = /^[a-z]:(?=[\\/])/i;
@@ -24,7 +24,7 @@ export function classifyName(path: string): NameKind {
   return 'other';
 }
 
-/** A compressed name says nothing of the decoded size. */
+/** The name of a compressed file says nothing about its decoded size. */
 export function hasCompressionEnding(path: string): boolean {
   return COMPRESSION_ENDING.test(path);
 }
@@ -34,9 +34,9 @@ export function withoutCompressionEnding(path: string): string {
 }
 
 /**
- * A name as text that can be stored and shown. Where names are bytes, as on Linux and in archives, they need not be UTF-8: each byte
- * that is none becomes `\uFFFDxE9`, and so do control characters, which could break a log line. Names that differ stay different, as
- * no other U+FFFD is left: one that is in the name itself is `\uFFFDxEF\uFFFDxBF\uFFFDxBD`.
+ * A name as text that can be stored and shown. On Linux and in archives, names are bytes and need not be UTF-8: each
+ * invalid byte becomes `\uFFFDxE9`, and so do control characters, which could break a log line. Different names stay
+ * different, because a U+FFFD in the name itself is escaped as well: `\uFFFDxEF\uFFFDxBF\uFFFDxBD`.
  */
 export function toShownName(name: Buffer | string): string {
   const bytes = typeof name === 'string' ? Buffer.from(name) : name;
@@ -57,8 +57,9 @@ const markBytes = (bytes: Buffer): string =>
   [...bytes].map((byte) => `\uFFFDx${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('');
 
 /**
- * The shown name of an archive member or S3 object as a relative path. `/home/me/x.jsonl`, `../x.jsonl` and `C:/x.jsonl` are
- * kept rather than refused: nothing is ever written to disk, `tar -P` backups have such names, and their transcripts count.
+ * The shown name of an archive member or S3 object as a relative path. `/home/me/x.jsonl`, `../x.jsonl` and
+ * `C:/x.jsonl` are accepted, not rejected: nothing is ever written to disk, `tar -P` backups contain such names, and
+ * their transcripts count.
  */
 export function toMemberPath(name: string): string {
   return name

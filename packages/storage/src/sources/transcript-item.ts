@@ -11,25 +11,28 @@ import {
 } from './source-item.ts';
 import { classifyName, hasCompressionEnding, toMemberPath, withoutCompressionEnding } from './source-name.ts';
 
-/** Not empty, half open: `start` up to, not including, `end`, in stored bytes. */
+/** A non-empty range of stored bytes, from `start` up to, not including, `end`. */
 export interface ByteRange {
   start: number;
   end: number;
 }
 
-/** A file or an S3 object before anything is known of its content. */
+/** A file or an S3 object whose content is not known yet. */
 export interface StoredObject {
   kind: 'object';
   location: string;
   path: string;
-  /** When it was listed. */
+  /** Size when it was listed. */
   sizeBytes: number;
   modifiedAtMs: number | undefined;
-  /** Given by the user, rather than found in a given folder: read whatever its name. */
+  /** Given by the user rather than found in a folder: it is read whatever its name. */
   isExplicit: boolean;
-  /** The stored bytes, any number of times. Rejects or fails with what `toSourceError` understands. */
+  /** The stored bytes; may be called repeatedly. Rejects or fails with errors that `toSourceError` understands. */
   open(range?: ByteRange): Promise<Readable>;
-  /** All stored bytes at once, where they are few; undefined, or not there, where `open` is to be asked. Rejects as `open` does. */
+  /**
+   * All stored bytes at once if there are few; if it is undefined, or resolves to undefined, use `open`. Rejects like
+   * `open`.
+   */
   readWhole?: (() => Promise<Buffer | undefined>) | undefined;
 }
 
@@ -46,17 +49,17 @@ export interface ListContext {
   wants: WantsFile | undefined;
 }
 
-/** Whether a file of this path is read, in place of transcripts and as it is stored. */
+/** Whether to read the file with this path, instead of transcripts and without decoding. */
 export type WantsFile = (path: string) => boolean;
 
-/** `transcript` is what is read: by its name, or because it is wanted. */
+/** `transcript` means that it is read: because of its name, or because it is wanted. */
 export function classify(path: string, wants: WantsFile | undefined): ReturnType<typeof classifyName> {
   if (wants?.(path)) return 'transcript';
   const named = classifyName(path);
   return wants !== undefined && named === 'transcript' ? 'other' : named;
 }
 
-/** The object, unless its name or its age says that it need not be read. */
+/** Admits the object, unless its name or age says that it need not be read. */
 export function admitObject(object: StoredObject, context: ListContext): ListedItem {
   if (!object.isExplicit && classify(object.path, context.wants) === 'other')
     return toSkipped(object.location, 'not-a-transcript');
@@ -64,7 +67,7 @@ export function admitObject(object: StoredObject, context: ListContext): ListedI
   return object;
 }
 
-/** What has no known time is not older: reproducible archives set all times to zero. */
+/** An unknown time does not count as older: reproducible archives set all times to zero. */
 function isOlder(modifiedAtMs: number | undefined, sinceMs: number | undefined): boolean {
   return modifiedAtMs !== undefined && sinceMs !== undefined && modifiedAtMs < sinceMs;
 }
@@ -77,14 +80,14 @@ export interface ReadContext {
   limits: SourceLimits;
   signal: AbortSignal;
   wants: WantsFile | undefined;
-  /** Stored bytes of the current object that lie before the item about to be yielded. */
+  /** Stored bytes of the current object before the item about to be yielded. */
   position: { bytes: number };
 }
 
 interface TranscriptCandidate {
   location: string;
   path: string;
-  /** As the file or the archive tells, before any decompression of the content itself. */
+  /** As stated by the file or archive, before any decompression of the content itself. */
   sizeBytes: number;
   modifiedAtMs: number | undefined;
   reopenable: boolean;
@@ -117,16 +120,16 @@ export function toTranscript(
   };
 }
 
-/** A member as its archive describes it. */
+/** A member as described by its archive. */
 export interface ArchiveMember {
-  /** As `toShownName` makes it of the bytes in the archive. */
+  /** The archive's bytes, converted by `toShownName`. */
   name: string;
   type: 'file' | 'link' | 'special';
   sizeBytes: number;
   modifiedAtMs: number | undefined;
 }
 
-/** The item of a member: skipped for its type, name or age, else a transcript that `open` opens. */
+/** The item for a member: skipped because of its type, name or age, or else a transcript that `open` opens. */
 export function toMemberItem(
   archive: StoredObject,
   member: ArchiveMember,
@@ -148,7 +151,7 @@ export function toMemberItem(
   if (named !== 'transcript') return toSkipped(location, 'nested-archive');
   if (isOlder(member.modifiedAtMs, context.sinceMs)) return toSkipped(location, 'older-than-since');
   const { sizeBytes } = member;
-  // No later than the archive was written.
+  // It is no newer than its archive.
   const modifiedAtMs = member.modifiedAtMs ?? (context.wants && archive.modifiedAtMs);
   return toTranscript({ location, path, sizeBytes, modifiedAtMs, ...access }, context);
 }

@@ -2,13 +2,13 @@ import type * as FsPromises from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 
-/** What the disk does with what was not synced when the power goes. */
+/** What happens to unsynced changes when the power fails. */
 export type UnsyncedFate =
-  /** Nothing of it is there: names as of the last sync of their folder, content as of the last sync of the file. */
+  /** They are lost: names are as of the last sync of their folder, content as of the last sync of the file. */
   | 'all lost'
-  /** Names are there, as file systems with a journal write them soon; content that was not synced is not. */
+  /** Names exist, because journaling file systems write them early; unsynced content does not. */
   | 'names kept, content lost'
-  /** All of it is there: nobody may rely on its being gone either. */
+  /** They all survive: nobody may rely on their being lost either. */
   | 'all kept';
 
 interface ModelFile {
@@ -25,23 +25,23 @@ interface ModelFolder {
 
 type ModelNode = ModelFile | ModelFolder;
 
-/** A disk at a moment, as files by path. */
+/** The contents of a disk at one moment, by path. */
 export type Survivors = Map<string, Buffer>;
 
 export interface PowerCutModel {
-  /** To stand in for node:fs/promises: does what it does, and keeps account of what is synced. */
+  /** Replaces node:fs/promises: passes calls through and records what is synced. */
   wrap(real: typeof FsPromises): typeof FsPromises;
-  /** Forgets everything, and keeps account of what happens below `root`, which is there and durable. */
+  /** Forgets everything, and starts to record changes below `root`, which exists and is durable. */
   watch(root: string, onStep: () => void): void;
-  /** What would be below the root if the power went now. */
+  /** What would remain below the root if the power failed now. */
   cut(fate: UnsyncedFate): Survivors;
 }
 
 const newFolder = (): ModelFolder => ({ kind: 'folder', entries: new Map(), synced: new Map() });
 
 /**
- * A model of a disk with a cache: a file's content is durable once the file is synced, a name once the folder that holds
- * it is, a folder as every other name. Calls `onStep` after every step that changes the disk or the promise about it.
+ * A model of a disk with a cache: a file's content is durable once the file is synced, a name once its parent folder
+ * is; folders are names as well. Calls `onStep` after every step that changes the disk or what it guarantees.
  */
 export function createPowerCutModel(): PowerCutModel {
   let root = '';

@@ -8,13 +8,13 @@ const MIB = 1024 * 1024;
 
 export interface RawStoreFixture {
   store: RawStore;
-  /** What puts that did not complete have left: temporary files, open multipart uploads. */
+  /** What incomplete puts have left behind: temporary files, open multipart uploads. */
   listUnfinishedPuts(): Promise<readonly string[]>;
   /** Releases what createStore made, after the store is closed. */
   stop(): Promise<void>;
 }
 
-/** What every RawStore has to do, as a vitest suite. Each test writes to a workspace of its own. */
+/** The behaviour required of every RawStore, as a vitest suite. Each test writes to a separate workspace. */
 export function describeRawStoreContract(name: string, createStore: () => Promise<RawStoreFixture>): void {
   describe(`raw store contract: ${name}`, () => {
     let fixture: RawStoreFixture;
@@ -349,7 +349,7 @@ function describeRefusals(store: () => RawStore): void {
 
 let sequence = Date.now();
 
-/** A ULID of decimal digits, in the order of the numbers. */
+/** A ULID of decimal digits that sorts by number. */
 const ulidOf = (number: number): string => String(number).padStart(26, '0');
 const newWorkspaceId = (): string => `contract-${++sequence}`;
 const newKey = (workspaceId = newWorkspaceId()): string =>

@@ -2,23 +2,23 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What happens to a request instead of its being passed on unharmed. */
+/** What to do to a request instead of passing it on unchanged. */
 export type Fault =
   | { kind: 'answer'; status: number; body: string }
-  /** The server acts on the request, but the connection breaks before its answer. */
+  /** The server handles the request, but the connection breaks before its answer. */
   | { kind: 'lose-answer' }
   /** Half of the answer's body arrives, then the connection breaks, or goes silent. */
   | { kind: 'cut-body' | 'stall-body' }
-  /** The server never hears of the request, nor the client of an answer; with `reset` it hears that at once. */
+  /** Neither the server nor the client hears anything; with `reset`, the connection is reset at once. */
   | { kind: 'ignore' | 'reset' }
-  /** Passed on unharmed, later. */
+  /** Passed on unchanged, but later. */
   | { kind: 'delay'; delayMs: number };
 
 export interface S3Proxy {
   url: string;
-  /** The ids of multipart uploads begun, but neither completed nor aborted. */
+  /** Ids of multipart uploads that were begun, but neither completed nor aborted. */
   openUploads: ReadonlySet<string>;
-  /** Asked for each request, as `GET /bucket/key?query`. Replaces the one before. */
+  /** Called for each request, as `GET /bucket/key?query`. Replaces the previous callback. */
   onRequest(chooseFault: (request: string) => Fault | undefined): void;
   stop(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export const s3ErrorAnswer = (status: number, code: string): Fault => ({
   body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>injected</Message></Error>`,
 });
 
-/** An HTTP proxy before an S3 server, that watches multipart uploads and breaks what a test tells it to. */
+/** An HTTP proxy in front of an S3 server that tracks multipart uploads and injects the faults that a test asks for. */
 export async function startS3Proxy(target: string): Promise<S3Proxy> {
   const openUploads = new Set<string>();
   let chooseFault: (request: string) => Fault | undefined = () => undefined;

@@ -11,12 +11,15 @@ export interface S3TestServer {
   endpoint: string;
   region: string;
   credentials: { accessKeyId: string; secretAccessKey: string };
-  /** Whether it refuses a wrong signature and lists multipart uploads, as S3 does. */
+  /** Whether it rejects wrong signatures and lists multipart uploads, as S3 does. */
   isComplete: boolean;
   stop(): Promise<void>;
 }
 
-/** An emulator in this process always; the server that S3_TEST_ENDPOINT names; a container where an engine runs. */
+/**
+ * Always an emulator in this process; also the server that S3_TEST_ENDPOINT names, and a container if a container
+ * engine is running.
+ */
 export async function startS3TestServers(): Promise<S3TestServer[]> {
   const servers = await Promise.all([startEmulator(), nameExternalServer(), startContainer()]);
   const started = servers.filter((server) => server !== undefined);
@@ -57,7 +60,7 @@ async function startContainer(): Promise<S3TestServer | undefined> {
   if (!hasEngine) return undefined;
   const credentials = { accessKeyId: 'recount', secretAccessKey: 'recount-secret' };
   const container = await new GenericContainer(CONTAINER_IMAGE)
-    // Makes the folder.
+    // Creates the folder.
     .withCopyContentToContainer([{ content: '', target: '/data/.keep' }])
     .withCommand(['--port', `:${CONTAINER_PORT}`, 'posix', '/data'])
     .withEnvironment({

@@ -14,12 +14,12 @@ export interface CollectedSpan {
 export interface Collector {
   url: string;
   spans: CollectedSpan[];
-  /** What was sent, as it came. */
+  /** Request bodies as received. */
   bodies: string[];
   close(): void;
 }
 
-/** Takes what is sent to it by OTLP over HTTP, and answers with `status`. */
+/** Accepts OTLP over HTTP and answers with `status`. */
 export async function startCollector(status = 200): Promise<Collector> {
   const bodies: string[] = [];
   const spans: CollectedSpan[] = [];

@@ -3,7 +3,10 @@ import { type ReadSourcesOptions, readSources } from '../read-sources.ts';
 import { SourceError } from '../source-error.ts';
 import type { SourceItem } from '../source-item.ts';
 
-/** Reads everything: one line an item, such as `a.jsonl = text`, `a.jsonl ! truncated`, `skipped b.txt link`. */
+/**
+ * Reads everything; returns one line for each item, such as `a.jsonl = text`, `a.jsonl ! truncated`, `skipped b.txt
+ * link`.
+ */
 export async function summarize(paths: readonly string[], options: ReadSourcesOptions = {}): Promise<string[]> {
   const lines: string[] = [];
   for await (const item of readSources(paths, options)) lines.push(await summarizeItem(item, paths[0] ?? ''));

@@ -4,7 +4,7 @@ export interface ZipMember {
   name: string;
   content: string | Buffer;
   method?: 'stored' | 'deflated';
-  /** Of Unix, with the file type. */
+  /** Unix mode, including the file type. */
   mode?: number;
   modifiedAt?: Date;
   isEncrypted?: boolean;
@@ -13,7 +13,7 @@ export interface ZipMember {
   methodCode?: number;
   declaredSizeBytes?: number;
   declaredCrc32?: number;
-  /** Points to the data of the member before it instead of having its own. */
+  /** Points to the previous member's data instead of having its own. */
   overlapsPrevious?: boolean;
 }
 
@@ -49,7 +49,7 @@ function encode({ content, method = 'deflated' }: ZipMember): Buffer {
   return method === 'deflated' ? deflateRawSync(content) : Buffer.from(content);
 }
 
-/** A local header, or an entry of the directory, which says the same and more. */
+/** A local header, or a directory entry, which has the same fields and more. */
 function header(member: ZipMember, { offset, data }: Written, isDirectory: boolean): Buffer {
   const name = Buffer.from(member.name);
   const size = member.declaredSizeBytes ?? Buffer.byteLength(member.content);
