@@ -39,8 +39,19 @@ export async function writeFindings(
   await insert(transaction, selectRepeats(repeating));
 }
 
-const insert = (transaction: Database, rows: SQL) =>
-  transaction.execute(sql`INSERT INTO ${findings} (${COLUMNS}) ${rows}`);
+/**
+ * Rows are selected first and inserted if there are any. Most sessions have none; and a server that spreads its tables over nodes
+ * would plan a query in an INSERT again for every shard.
+ */
+async function insert(transaction: Database, rows: SQL): Promise<void> {
+  const { rows: results } = await transaction.execute<{ found: string | null }>(
+    sql`SELECT json_agg(found)::text AS found FROM (${rows}) AS found`,
+  );
+  const found = results[0]?.found ?? null;
+  if (found === null) return;
+  await transaction.execute(sql`
+    INSERT INTO ${findings} (${COLUMNS}) SELECT ${COLUMNS} FROM json_populate_recordset(NULL::${findings}, ${found}::json)`);
+}
 
 /** Rows of findings by their definition, of a workspace. Where retention took the texts away, what was found stays. */
 export function selectFindings(workspaceId: string): SQL {
