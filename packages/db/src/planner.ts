@@ -1,17 +1,18 @@
 /**
- * What PostgreSQL's planner is told. It plans by statistics, which are made about a minute after rows came. Until then it takes a
- * new workspace for empty and tables for small, and reads all rows of a workspace, or of a table, where a few are looked up by
- * their key: a thousand times the work for each transcript. Statements must be fast in the minute in which a workspace is
- * filled, so they leave the planner no such choice:
+ * Hints for PostgreSQL's planner. It plans by statistics, which are made about a minute after rows are inserted. Until
+ * then it assumes that a new workspace is empty and that tables are small, and reads all rows of a workspace or a table
+ * instead of looking a few up by key: a thousand times the work for each transcript. Statements must be fast in the
+ * minute in which a workspace is filled, so they leave the planner no such choice:
  *
  * - a workspace's id is hidden from the statistics (`isInWorkspace`, `toHiddenWorkspace`);
- * - a lookup row by row is `JOIN LATERAL (SELECT … OFFSET 0)`, which the planner cannot turn into another join;
- * - a transaction that only looks rows up switches the other ways off (`preferIndexes`), and one that reads everything switches
- *   lookups off (`preferScans`);
- * - before a group of small transcripts, statistics are made if they are old (`refreshStatistics`).
+ * - a row-by-row lookup is `JOIN LATERAL (SELECT … OFFSET 0)`, which the planner cannot turn into another join;
+ * - a transaction that only looks rows up disables the alternatives (`preferIndexes`), and one that reads everything
+ * disables lookups (`preferScans`);
+ * - before a group of small transcripts, outdated statistics are renewed (`refreshStatistics`).
  *
- * Citus must see the workspace to find the node that has it: on its connections the first of these is undone, and the nodes plan
- * without looking at parameters instead (`adaptToCitus`). Settings go along to the nodes. All that is otherwise on Citus is here.
+ * Citus must see the workspace to find its node: on its connections the first of these is undone, and the nodes instead
+ * plan without looking at parameters (`adaptToCitus`). Settings are sent to the nodes. Everything else that is specific
+ * to Citus is here too.
  */
 import type pg from 'pg';
 import { type NodePgDatabase, type SQL, sql } from './drizzle.cjs';
@@ -24,24 +25,27 @@ export function isInWorkspace(alias: string, column: string, workspaceId: string
   return sql`(${workspace} = ${toHiddenWorkspace(workspaceId)} AND ${id} = ANY(${sql.param([...ids])}::text[]))`;
 }
 
-/** The workspace's id for comparisons, as a value that the planner does not know. */
+/** The workspace's id for comparisons, as a value unknown to the planner. */
 export const toHiddenWorkspace = (workspaceId: string): SQL => sql`(SELECT ${workspaceId}::text)`;
 
 const HIDDEN_WORKSPACE = /\(SELECT (\$\d+::text)\)/g;
 
 /**
- * Has the nodes plan the statements of a transaction without looking at parameters, the workspace's id among them. The
- * coordinator has to look at it: there the setting is taken back without being sent along. Two queries, as Citus sends on the
- * whole text of a query that holds a setting.
+ * Makes the nodes plan a transaction's statements without looking at parameters, including the workspace's id. The
+ * coordinator must look at it, so there the setting is reverted without being sent on. Two queries, because Citus sends
+ * on the whole text of a query that contains a setting.
  */
 const HIDE_PARAMETERS_FROM_NODES = [
   'SET LOCAL citus.propagate_set_commands = local; SET LOCAL plan_cache_mode = force_generic_plan',
   'SET LOCAL citus.propagate_set_commands = none; SET LOCAL plan_cache_mode = DEFAULT',
 ];
 
-/** What the coordinator makes of each error that a node reports of a COPY: it passes the message on, and not the code. */
+/** The coordinator reports every error of a node's COPY with this code: it passes on the message, but not the code. */
 const LOST_CODE = 'XX000';
-/** Codes that decide whether the transcript or the database is at fault, by the messages of servers that speak English. */
+/**
+ * Codes that decide whether the transcript or the database is at fault, by the messages of servers with English
+ * messages.
+ */
 const CODES_BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
   [/^could not (?:extend|write|create|open|fsync) |No space left on device/, '53100'],
   [/^out of (?:shared )?memory/, '53200'],
@@ -50,7 +54,7 @@ const CODES_BY_MESSAGE: readonly (readonly [RegExp, string])[] = [
   [/^(?:connection .*(?:lost|closed|failed)|server closed the connection|could not receive data)/, '08006'],
 ];
 
-/** The code of an error that a node reported of a COPY, where it says something of the database; else the coordinator's. */
+/** The original code of a node's COPY error, if its message concerns the database; otherwise the coordinator's. */
 export function restoreCode<Failure extends { code?: string; message?: string }>(error: Failure): Failure {
   if (error.code !== LOST_CODE) return error;
   const [, code] = CODES_BY_MESSAGE.find(([pattern]) => pattern.test(error.message ?? '')) ?? [];
@@ -66,8 +70,8 @@ const isCopy = (query: unknown): query is CopyQuery =>
   typeof query === 'object' && query !== null && 'submit' in query && 'handleError' in query;
 
 /**
- * Has a connection to Citus send statements with the workspaces that they hide as plain parameters, and hide them from the nodes'
- * planners in transactions that may write. Those that only read are left alone: reports are planned by the values.
+ * Makes a connection to Citus send the hidden workspaces of statements as plain parameters, and hides them from the
+ * nodes' planners in transactions that may write. Read-only ones are left alone: reports are planned by the values.
  */
 export function adaptToCitus(client: pg.ClientBase): void {
   const send = client.query.bind(client) as (...query: unknown[]) => unknown;
@@ -96,21 +100,22 @@ async function setLocally(transaction: Transaction, settings: Readonly<Record<st
   await transaction.execute(sql.raw(statements.join('; ')));
 }
 
-/** Lets the rest of the transaction look rows up one by one, as an ingestion does with all that it reads. */
+/** Makes the rest of the transaction look rows up one by one, as an ingestion does. */
 export async function preferIndexes(transaction: Transaction): Promise<void> {
   await setLocally(transaction, { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' });
 }
 
 /**
- * Settings for a batch of search documents, until the end of the transaction: rows are looked up one by one, and what goes into
- * the index is gathered until it is merged, as an insertion by itself finds its place for each of some hundred entries.
+ * Settings for a batch of search documents, until the end of the transaction: rows are looked up one by one, and index
+ * entries are collected and merged later, because inserting a document directly would search the place of each of its
+ * hundred or so entries.
  */
 export async function preferBulkIndexing(transaction: Transaction): Promise<void> {
   await preferIndexes(transaction);
   await setLocally(transaction, { gin_pending_list_limit: `'32MB'`, work_mem: `'64MB'` });
 }
 
-/** Runs `work`, which compares whole tables, without looking rows of one up in the other. */
+/** Runs `work`, which compares whole tables, with lookups of one table's rows in the other disabled. */
 export async function preferScans<T>(transaction: Transaction, work: () => Promise<T>): Promise<T> {
   await setLocally(transaction, { enable_nestloop: 'off' });
   const result = await work();
@@ -119,9 +124,10 @@ export async function preferScans<T>(transaction: Transaction, work: () => Promi
 }
 
 /**
- * Settings for reports, until the end of the transaction: sums are made by hashing, as a report has few groups of many rows,
- * for which Postgres would plan to sort them all; compiling a query would take longer than running it. Sessions are joined by hashing, too: in a
- * workspace that the statistics do not know yet, each row of a roll-up would be compared with every session.
+ * Settings for reports, until the end of the transaction. Sums use hashing: a report has few groups of many rows, for
+ * which Postgres would otherwise sort all rows. JIT is off, because compiling a query would take longer than running
+ * it. Sessions are joined by hashing too: in a workspace without statistics, each row of a roll-up would be compared
+ * with every session.
  */
 export async function preferHashing(transaction: Transaction): Promise<void> {
   await setLocally(transaction, { work_mem: `'16MB'`, enable_sort: 'off', jit: 'off', enable_nestloop: 'off' });

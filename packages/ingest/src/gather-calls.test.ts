@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { gatherCalls } from './gather-calls.ts';
 
-/** Doubles numbers, each run when it is told to; throws for runs that hold a number of `bad`. */
+/** Doubles numbers; each run waits until released, and fails if it contains a number of `bad`. */
 function createDoubler(maxInputs: number, bad: ReadonlySet<number> = new Set()) {
   const runs: number[][] = [];
   const mayRun: (() => void)[] = [];

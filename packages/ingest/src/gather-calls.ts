@@ -7,16 +7,16 @@ interface WaitingCall<Input, Output> {
 }
 
 interface GatherOptions {
-  /** Inputs of one run. */
+  /** Maximum number of inputs in one run. */
   maxInputs: number;
-  /** How long a run waits for further inputs, where it is not full. Default 0. */
+  /** How long a run that is not full waits for further inputs. Default 0. */
   delayMs?: number | undefined;
 }
 
 /**
- * A function for one input that has `run` called for many: inputs that come while a run is under way, or waits, go into the
- * next one. `run` gives an output for each input, in order. Where it fails for several, it is called for each of them by
- * itself, so that an input fails for its own reason.
+ * Returns a function for one input that batches calls into `run`: inputs that come while a run is in progress or
+ * waiting go into the next one. `run` returns an output for each input, in order. If it fails for several, it is called
+ * again for each one separately, so that each input fails only for its own reason.
  */
 export function gatherCalls<Input, Output>(
   { maxInputs, delayMs = 0 }: GatherOptions,

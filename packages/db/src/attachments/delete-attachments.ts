@@ -4,8 +4,8 @@ import { recordRawObjectDeletions } from '../transcripts/raw-objects.ts';
 import { type AttachmentRow, attachments } from './schema.ts';
 
 /**
- * Deletes the attachments of a session, whose lock the caller holds, and records their objects as to be deleted; returns the keys
- * of these, which the caller deletes when the transaction has ended.
+ * Deletes the attachments of a session, whose lock the caller holds, and records their objects for deletion. Returns
+ * the objects' keys, which the caller deletes after the transaction.
  */
 export async function deleteAttachments(
   transaction: Database,
@@ -23,7 +23,7 @@ export async function deleteAttachments(
 
 export type ExpiredAttachment = Pick<AttachmentRow, 'id' | 'session_id' | 'object_key' | 'size_bytes'>;
 
-/** Attachments whose files were written before that time (ISO 8601), at most `limit` after another. */
+/** Attachments whose files were written before that time (ISO 8601): at most `limit`, after a given one. */
 export async function listExpiredAttachments(
   database: Database,
   workspaceId: string,
@@ -39,7 +39,7 @@ export async function listExpiredAttachments(
     .limit(limit);
 }
 
-/** Deletes attachments of a workspace and records their objects as to be deleted; returns those that were still there. */
+/** Deletes attachments of a workspace and records their objects for deletion; returns those that still existed. */
 export async function deleteExpiredAttachments(
   transaction: Database,
   workspaceId: string,

@@ -5,29 +5,29 @@ import { recordRawObjectDeletions } from '../transcripts/raw-objects.ts';
 import { type AttachmentRow, attachments } from './schema.ts';
 
 /**
- * What became of an attachment that was uploaded.
+ * The outcome of an attachment's upload.
  *
- * - `stored`: it is new, or takes the place of what its uploader brought earlier from the same path
+ * - `stored`: it is new, or replaces what its uploader brought earlier from the same path
  * - `duplicate`: the session has these bytes at this path
- * - `older`: its uploader has brought a later state of the file, which stays
+ * - `older`: its uploader has brought a later state of the file, which is kept
  */
 export type AttachmentOutcome = 'stored' | 'duplicate' | 'older';
 
 interface InsertedAttachment {
   outcome: AttachmentOutcome;
-  /** The one that is there now. */
+  /** The current row. */
   row: AttachmentRow;
-  /** Of what was replaced; recorded as to be deleted, which the caller does when the transaction has ended. */
+  /** Keys of replaced objects; recorded for deletion, and to be deleted by the caller after the transaction. */
   replacedKeys: string[];
 }
 
 /**
- * Inserts an attachment whose raw object is durable. Of each uploader the latest state of a file stays, whatever the order in
- * which they come: nobody replaces what somebody else brought. Bytes that anybody has brought are a duplicate.
+ * Inserts an attachment whose raw object is durable. For each uploader the latest state of a file is kept, whatever the
+ * order of arrival: nobody replaces what somebody else brought. Bytes that anybody has brought are a duplicate.
  */
 export async function insertAttachment(transaction: Database, attachment: AttachmentRow): Promise<InsertedAttachment> {
   const { workspace_id: workspaceId, session_id: sessionId, path, uploader_key_id: uploader } = attachment;
-  // Not the session's lock, which is held as long as a transcript is ingested.
+  // Not the session's lock, which is held while a transcript is ingested.
   await lockSession(transaction, workspaceId, `${sessionId}/${path}`);
   const there = await transaction
     .select()
@@ -59,13 +59,13 @@ export async function insertAttachment(transaction: Database, attachment: Attach
 
 type State = Pick<AttachmentRow, 'modified_at' | 'size_bytes' | 'sha256'>;
 
-/** By time; if that is the same, in some order that is always the same. */
+/** By time; ties are broken in a fixed order. */
 function compareStates(a: State, b: State): number {
   if (a.modified_at !== b.modified_at) return a.modified_at < b.modified_at ? -1 : 1;
   return a.size_bytes - b.size_bytes || (a.sha256 < b.sha256 ? -1 : 1);
 }
 
-/** A file that was written again with the bytes that it had: what was between must not take its place if it comes late. */
+/** A file that was rewritten with its earlier bytes: a state from in between must not replace it if it arrives late. */
 async function noteLaterTime(
   transaction: Database,
   row: AttachmentRow,
@@ -79,7 +79,10 @@ async function noteLaterTime(
   return { ...row, modified_at };
 }
 
-/** Lets an attachment name another object with the same bytes. False if it names another one by now, or is gone. */
+/**
+ * Makes an attachment name another object with the same bytes. Returns false if it names another one by now, or is
+ * gone.
+ */
 export async function replaceAttachmentObject(
   transaction: Database,
   { workspace_id, id, object_key }: Pick<AttachmentRow, 'workspace_id' | 'id' | 'object_key'>,

@@ -4,7 +4,7 @@ import { and, asc, eq, gt, inArray, or, sql } from '../drizzle.cjs';
 import { sessions } from '../transcripts/schema.ts';
 import { type AttachmentRow, attachments } from './schema.ts';
 
-/** A page of a session's attachments, by path; several of one path if several uploaders brought different bytes. */
+/** A page of a session's attachments, by path; a path has several if several uploaders brought different bytes. */
 export async function listAttachments(
   database: Database,
   workspaceId: string,
@@ -50,8 +50,8 @@ export async function findAttachmentByObject(
 }
 
 /**
- * The attachments at these places, in no order. Of one path, if several uploaders brought it, that of the session's owner, else the one that
- * came first.
+ * The attachments at these places, in no order. If several uploaders brought the same path, the session owner's, or
+ * else the first.
  */
 export async function findReferencedAttachments(
   database: Database,
@@ -80,7 +80,7 @@ export async function findReferencedAttachments(
 
 const PAGE_ROWS = 1000;
 
-/** Every attachment of a workspace, or of all, a page at a time: for maintenance only. */
+/** Every attachment of a workspace, or of all, page by page: for maintenance only. */
 export async function* listAllAttachments(database: Database, workspaceId?: string): AsyncGenerator<AttachmentRow[]> {
   let last: AttachmentRow | undefined;
   for (;;) {

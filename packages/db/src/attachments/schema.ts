@@ -3,7 +3,10 @@ import { bigint, index, primaryKey, sql, text, unique } from '../drizzle.cjs';
 import { identifier, isoTimestamp, recountSchema } from '../schema/column-types.ts';
 import { workspaces } from '../workspaces/schema.ts';
 
-/** Files that an agent keeps beside a session's transcript, such as results too large for it. Bytes, as they came: nothing is made of them. */
+/**
+ * Files that an agent keeps beside a session's transcript, such as results too large for it. Stored as bytes; their
+ * content is not parsed.
+ */
 export const attachments = recountSchema.table(
   'attachments',
   {
@@ -11,21 +14,21 @@ export const attachments = recountSchema.table(
       .notNull()
       .references(() => workspaces.id),
     id: identifier().notNull(),
-    /** Whose folder the file lies in. No transcript of it need be there. */
+    /** Session whose folder the file is in. It may have no transcript here. */
     session_id: identifier().notNull(),
     agent: text().notNull(),
-    /** In the session's folder, with `/` between its parts. */
+    /** Path in the session's folder, with `/` as separator. */
     path: identifier().notNull(),
     kind: text().$type<AttachmentKind>().notNull(),
     size_bytes: bigint({ mode: 'number' }).notNull(),
-    /** Of what was uploaded. */
+    /** Of the uploaded bytes. */
     sha256: text().notNull(),
-    /** Of the raw object, if that is a redacted copy, of as many bytes. */
+    /** Of the raw object, if that is a redacted copy of the same length. */
     stored_sha256: text(),
     object_key: text().notNull(),
-    /** When the file was written, by the clock of its machine, and never later than it was received. */
+    /** When the file was written, by its machine's clock, but never later than it was received. */
     modified_at: isoTimestamp().notNull(),
-    /** Id of the API key that brought it, or OPERATOR. */
+    /** Id of the uploading API key, or OPERATOR. */
     uploader_key_id: identifier(),
     machine: text(),
     person: text(),

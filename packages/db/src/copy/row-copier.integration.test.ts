@@ -133,7 +133,7 @@ const toIssues = (count: number, message = 'x'.repeat(100)) =>
     occurrence_count: 1,
   }));
 
-/** What a table holds after `write`, as Postgres prints it; nothing of it stays. */
+/** The table's contents after `write`, as Postgres prints them; everything is rolled back. */
 async function readAfter(table: PgTable, write: () => Promise<unknown>): Promise<string[]> {
   const { schema, name } = getTableConfig(table);
   await client.query('BEGIN');
@@ -256,7 +256,7 @@ describe('createRowCopier', () => {
   });
 });
 
-/** Citus passes a node's message on, without its code and constraint. */
+/** Citus passes on a node's message, but not its code and constraint. */
 const DUPLICATE_KEY = isOnCitus()
   ? { message: expect.stringMatching(/duplicate key .*"ingest_issues_pk/) }
   : { code: '23505', constraint: expect.stringMatching(/^ingest_issues_pk/) };
@@ -266,7 +266,7 @@ describe('createRowCopier in a transaction that fails', () => {
     pool.withTransaction((_transaction, connection) => copyRows(connection, table, rows));
 
   afterEach(async () => {
-    // The pool still works, with all of its connections, and nothing was left.
+    // The pool still works, with all of its connections, and no rows were left.
     const count = () => pool.pool.query('SELECT FROM recount.ingest_issues');
     const results = await Promise.all(Array.from({ length: 10 }, count));
     expect(results.map(({ rowCount }) => rowCount)).toEqual(Array.from({ length: 10 }, () => 0));

@@ -2,25 +2,25 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { DatabasePool } from './database.ts';
 
-/** Fixed width, so that the rows are neither compressed nor moved to a TOAST table. */
+/** Fixed width, so that rows are neither compressed nor moved to a TOAST table. */
 const ROW_CHARACTERS = 400;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** The role may create no table: it cannot be told how much a write of its own would find. */
+/** The role may not create tables, so a write cannot be tested. */
 const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
- * Writes about `sizeBytes` (at least one row of 400 bytes) as ingestion does, into new pages and with their WAL, and
- * rolls back: nothing stays, not even space in a file. Rejects with the database's error where that fails, e.g. 53100
- * for a full disk or 25006 for a replica. A role that may not create tables in the schema `recount` passes if the
- * database is not read-only.
+ * Writes about `sizeBytes` (at least one row of 400 bytes) as ingestion does, to new pages and with WAL, and rolls
+ * back: nothing remains, not even disk space. Rejects with the database's error if that fails, e.g. 53100 for a full
+ * disk or 25006 for a replica. A role that may not create tables in the schema `recount` passes if the database is not
+ * read-only.
  */
 export async function checkDatabaseWrite({ pool }: Pick<DatabasePool, 'pool'>, sizeBytes: number): Promise<void> {
   const rowCount = Math.max(1, Math.ceil(sizeBytes / ROW_CHARACTERS));
-  // A table of its own each time: probes of several processes need not wait for each other.
+  // A different table each time, so that probes of several processes need not wait for each other.
   const table = `recount.write_probe_${randomBytes(8).toString('hex')}`;
   const client = await pool.connect();
   let failure: unknown;
-  // A connection that breaks rejects the query as well; the event alone would end the process.
+  // A connection that breaks rejects the query as well; the event alone would crash the process.
   const onError = (): void => {};
   client.on('error', onError);
   try {
@@ -39,27 +39,27 @@ export async function checkDatabaseWrite({ pool }: Pick<DatabasePool, 'pool'>, s
   }
 }
 
-/** A table or an index that is damaged, as PostgreSQL's extension amcheck tells; no values from rows. */
+/** A damaged table or index, as reported by PostgreSQL's extension amcheck; contains no row values. */
 export interface RelationFault {
   /** With its schema. */
   relation: string;
   reason: string;
 }
 
-/** Relations cannot be checked on this server. The message says why. */
+/** This server cannot check relations. The message says why. */
 export class RelationCheckError extends Error {
   override readonly name = 'RelationCheckError';
 }
 
-/** Any constant will do, as long as nobody else in the database uses it. */
+/** Any constant that nothing else in the database uses. */
 const ADVISORY_LOCK = 5_283_190_447;
 const MAX_FAULTS_PER_RELATION = 10;
-/** undefined_file, feature_not_supported, insufficient_privilege: there is no amcheck here, or not for this user. */
+/** undefined_file, feature_not_supported, insufficient_privilege: amcheck is missing, or this user may not use it. */
 const NOT_TO_BE_HAD = new Set(['58P01', '0A000', '42501']);
 /** undefined_table, undefined_object: dropped since it was listed. */
 const DROPPED = new Set(['42P01', '42704']);
 
-/** Catalogs and TOAST tables are checked, too; temporary tables of other sessions cannot be. */
+/** Includes catalogs and TOAST tables; temporary tables of other sessions cannot be checked. */
 const LIST_RELATIONS = `
   SELECT c.oid::text AS oid, format('%I.%I', n.nspname, c.relname) AS name,
          CASE WHEN c.relkind = 'i' THEN a.amname ELSE 'heap' END AS method
@@ -72,10 +72,11 @@ const LIST_RELATIONS = `
   ORDER BY c.relkind = 'i', n.nspname, c.relname`;
 
 /**
- * Reads every table and every B-tree index of the database, and yields what is damaged: pages, rows and values out of line
- * that cannot be read, rows that an index lacks, keys out of order, and copies of unique keys. Takes as long as reading it all;
- * others may go on reading and writing. The extension amcheck is created for it where it is missing, and dropped again.
- * @throws RelationCheckError where the server has no amcheck, or the user may not use it
+ * Reads every table and every B-tree index of the database, and yields what is damaged: unreadable pages, rows and
+ * out-of-line values, rows missing in an index, keys out of order, and duplicates of unique keys. Takes as long as
+ * reading everything; concurrent reads and writes are allowed. Creates the extension amcheck if necessary, and then
+ * drops it again.
+ * @throws RelationCheckError if the server has no amcheck, or the user may not use it
  */
 export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSignal): AsyncGenerator<RelationFault> {
   const client = await pool.connect();
@@ -94,7 +95,7 @@ export async function* checkRelations({ pool }: DatabasePool, signal?: AbortSign
     }
     isUsable = true;
   } finally {
-    // Closing the connection gives the lock back.
+    // Closing the connection releases the lock.
     if (isUsable) await client.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCK]);
     client.release(!isUsable);
   }
@@ -146,7 +147,7 @@ async function checkRelation(
     if (code === '42501') {
       throw new RelationCheckError(`this user may not use the extension amcheck: ${(error as Error).message}`);
     }
-    // data_corrupted, index_corrupted, internal errors, and files that cannot be read.
+    // data_corrupted, index_corrupted, internal errors, and unreadable files.
     if (code.startsWith('XX') || code.startsWith('58')) return [{ relation: name, reason: (error as Error).message }];
     throw error;
   }

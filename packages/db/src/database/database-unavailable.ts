@@ -15,22 +15,22 @@ const SOCKET_CODES = new Set([
 /** SQLSTATE classes: connection, transaction rollback, resources, lock not available, operator intervention. */
 const TRANSIENT_CLASSES = new Set(['08', '40', '53', '55', '57']);
 
-/** Too many connections; an administrator's, a crash's or a timeout's end of the connection; starting up or stopping. */
+/** Too many connections; a connection ended by an administrator, a crash or a timeout; starting up or shutting down. */
 const CONNECTION_STATES = new Set(['53300', '57P01', '57P02', '57P03', '57P05']);
 
-/** A write to a replica, or to a primary that has become one. */
+/** A write to a replica, or to a primary that was demoted. */
 const READ_ONLY_STATE = '25006';
-/** The operating system refused to read or write a file. */
+/** The operating system failed to read or write a file. */
 const IO_ERROR_STATE = '58030';
 const DISK_FULL_STATE = '53100';
 
-/** Errors of the driver and its pool that carry no code. */
+/** Errors of the driver and its pool that have no code. */
 const DRIVER_MESSAGES =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end)/;
 
 const MAX_CAUSES = 5;
 
-/** Whether a query failed for want of a database, so that the same request may succeed later. */
+/** Whether a query failed because the database was unavailable, so that the same request may succeed later. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return isLost(
     error,
@@ -39,21 +39,21 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 }
 
 /**
- * Whether the database answers but cannot do its work: its disk is full or fails, its memory or another resource is used
- * up, or it takes no writes, as after a failover. Whether that is so for everybody, `checkDatabaseWrite` tells.
+ * Whether the database responds but cannot work: its disk is full or failing, memory or another resource is exhausted,
+ * or it is read-only, e.g. after a failover. `checkDatabaseWrite` tells whether this affects everybody.
  */
 export function isDatabaseExhausted(error: unknown): boolean {
   return hasState(error, isExhaustedState);
 }
 
-/** Whether the database's disk is full, or a quota of it. */
+/** Whether the database's disk, or its quota, is full. */
 export function isDatabaseFull(error: unknown): boolean {
   return hasState(error, (state) => state === DISK_FULL_STATE);
 }
 
 /**
- * Whether the connection to the database was lost, or could not be had. Narrower than `isDatabaseUnavailable`: neither
- * a deadlock nor a cancelled statement, which may be of the statement's own making.
+ * Whether the connection to the database was lost, or could not be made. Narrower than `isDatabaseUnavailable`:
+ * excludes deadlocks and cancelled statements, which the statement itself may have caused.
  */
 export function isConnectionLost(error: unknown): boolean {
   return isLost(error, (state) => CONNECTION_STATES.has(state) || /^08[0-9A-Z]{3}$/.test(state));

@@ -3,23 +3,23 @@ import { drizzle, type NodePgDatabase } from '../drizzle.cjs';
 import { adaptToCitus } from '../planner.ts';
 import { createPreparingClient } from './preparing-client.ts';
 
-/** Any drizzle handle: of a pool, of one connection, or of a transaction. */
+/** Any drizzle handle: of a pool, a connection, or a transaction. */
 export type Database = Pick<NodePgDatabase, 'select' | 'insert' | 'update' | 'delete' | 'execute'>;
 
 export interface DatabaseOptions {
   connectionString: string;
-  /** Connections at most. Default 10. */
+  /** Maximum number of connections. Default 10. */
   maxConnections?: number;
   /** Shown in pg_stat_activity. */
   applicationName?: string;
-  /** Whether connections prepare what they run again and again. Default: no. */
+  /** Whether connections prepare statements that they run repeatedly. Default: no. */
   preparesStatements?: boolean;
-  /** An idle connection broke, e.g. because the server restarted; the pool replaces it. */
+  /** Called when an idle connection breaks, e.g. because the server restarted; the pool replaces it. */
   onConnectionError?: (error: Error) => void;
 }
 
 interface TransactionOptions {
-  /** Aborting closes the connection, also while it waits for a lock: Postgres rolls back, and `work` fails. */
+  /** Aborting closes the connection, even while it waits for a lock: Postgres rolls back, and `work` fails. */
   signal?: AbortSignal | undefined;
 }
 
@@ -30,8 +30,8 @@ export interface DatabasePool {
   pool: pg.Pool;
   database: NodePgDatabase;
   /**
-   * Runs `work` in one transaction on one connection; `transaction` and `client` are the same connection, so that COPY
-   * on the client is part of the transaction. Commits when `work` resolves, rolls back when it throws.
+   * Runs `work` in one transaction on one connection; `transaction` and `client` use the same connection, so COPY on
+   * the client is part of the transaction. Commits when `work` resolves, rolls back when it throws.
    */
   withTransaction<T>(
     work: (transaction: Database, client: DatabaseClient) => Promise<T>,
@@ -45,20 +45,20 @@ export interface DatabasePool {
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /**
- * A peer that vanished without a word is noticed within half a minute on both sides: by the kernels' defaults it takes
- * two hours, in which the server would keep the locks of a worker whose machine lost power.
+ * Detects a vanished peer within half a minute on both sides: with the kernels' defaults it takes two hours, during
+ * which the server would keep the locks of a worker whose machine lost power.
  */
 const KEEP_ALIVE_DELAY_MS = 10_000;
 const KEEP_ALIVE_SETTINGS = [
   'SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3',
-  // A server on Windows refuses it: the system does not tell of closed connections.
+  // A server on Windows rejects it: Windows cannot report closed connections this way.
   `SELECT set_config('client_connection_check_interval', '5000', false) WHERE version() !~* 'windows|mingw|visual c'`,
 ].join('; ');
 
-/** Whether the server spreads tables over nodes. */
+/** Whether the server distributes tables over nodes. */
 const SELECT_IS_DISTRIBUTED = `SELECT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') AS is_distributed`;
 
-/** Opens a pool; connects when first used. */
+/** Creates a pool, which connects on first use. */
 export function createDatabasePool(options: DatabaseOptions): DatabasePool {
   const pool = new pg.Pool({
     connectionString: options.connectionString,
@@ -74,7 +74,7 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
       if (last?.rows[0]?.is_distributed) adaptToCitus(client);
     },
   });
-  // Without a listener, a server restart would end the process.
+  // Without a listener, a server restart would crash the process.
   pool.on('error', (error) => options.onConnectionError?.(error));
   const database = drizzle(pool);
   return {
@@ -102,12 +102,12 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
         });
       } catch (error) {
         failures.push(error);
-        // A rollback that fails too must not hide why there was one.
+        // If the rollback fails too, the original error is thrown.
         throw failures[0];
       } finally {
         signal?.removeEventListener('abort', onAbort);
         client.off('error', onError);
-        // A connection on which something failed may hold a half-sent COPY: not for reuse.
+        // After a failure, the connection may have an unfinished COPY and must not be reused.
         client.release(failures.length > 0);
       }
     },
@@ -116,8 +116,8 @@ export function createDatabasePool(options: DatabaseOptions): DatabasePool {
   };
 }
 
-/** Closes the connection; where a query is under way, without waiting for its answer. */
+/** Closes the connection without waiting for a running query. */
 async function endNow(client: pg.PoolClient): Promise<void> {
-  // Every client of a pool has it; the type of a pool's clients hides it, as they are to be released.
+  // All clients of a pool have it; the pool's type hides it, because clients are meant to be released.
   await (client as unknown as pg.Client).end();
 }

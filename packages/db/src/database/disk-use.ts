@@ -4,20 +4,20 @@ import type { Database } from './database.ts';
 /** Bytes on the database's disk. */
 export interface DiskUse {
   databaseBytes: number;
-  /** The part of them that search takes. */
+  /** The part that search uses. */
   searchBytes: number;
-  /** Write-ahead log, which is not part of the database's size; null if the account may not look. */
+  /** Write-ahead log, which is not part of the database's size; null if the account may not read it. */
   walBytes: number | null;
 }
 
-/** What the whole installation takes in PostgreSQL. */
+/** The whole installation's use of PostgreSQL's disk. */
 export async function readDiskUse(database: Database): Promise<DiskUse> {
   const { rows } = await database.execute<{ total: number; search: number; sees_wal: boolean }>(sql`
     SELECT pg_database_size(current_database())::float8 AS total,
       coalesce(pg_total_relation_size(to_regclass('recount.search_documents')), 0)::float8 AS search,
       has_function_privilege('pg_ls_waldir()', 'EXECUTE') AS sees_wal`);
   const { total = 0, search = 0, sees_wal: seesWal = false } = rows[0] ?? {};
-  // A statement of its own: PostgreSQL refuses one that names a function that it may not call, even if it does not call it.
+  // A separate statement: PostgreSQL rejects a statement that names a forbidden function, even if it is not called.
   const wal = seesWal
     ? (await database.execute<{ size: number }>(sql`SELECT sum(size)::float8 AS size FROM pg_ls_waldir()`)).rows[0]
     : undefined;

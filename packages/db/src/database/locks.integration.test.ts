@@ -13,7 +13,7 @@ afterAll(async () => {
   await other.close();
 });
 
-/** Begins a transaction that writes; the function that it returns ends it. */
+/** Begins a transaction that writes; the returned function ends it. */
 async function beginToWrite({ pool: connections }: typeof pool): Promise<() => Promise<void>> {
   const client = await connections.connect();
   await client.query('BEGIN');

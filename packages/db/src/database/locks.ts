@@ -3,8 +3,8 @@ import { sql } from '../drizzle.cjs';
 import type { Database, DatabasePool } from './database.ts';
 
 /**
- * Runs `work` while this process alone, of all that ask for it, holds the lock of that number; undefined, without running
- * it, where another one does. The lock ends with its connection, also where the process is killed.
+ * Runs `work` while holding the lock of that number, which only one process can hold; undefined, without running it, if
+ * another process holds it. The lock ends with its connection, even if the process is killed.
  */
 export async function withAdvisoryLock<T>(
   { pool }: Pick<DatabasePool, 'pool'>,
@@ -13,7 +13,7 @@ export async function withAdvisoryLock<T>(
 ): Promise<T | undefined> {
   const client = await pool.connect();
   const failures: Error[] = [];
-  // Without a listener, a connection that breaks would end the process.
+  // Without a listener, a connection that breaks would crash the process.
   const onError = (error: Error): void => void failures.push(error);
   client.on('error', onError);
   try {
@@ -31,9 +31,9 @@ export async function withAdvisoryLock<T>(
 }
 
 /**
- * Waits for a workspace and holds it until the transaction ends: `shared` with all who write rows of it, `exclusive` to delete it.
- * Not by its row, which on Citus stands on every node, and of which each node would have to wait for the others. With an id of
- * its own the transaction is one that `waitForWriters` waits for.
+ * Waits for a workspace and holds it until the transaction ends: `shared` by everyone who writes its rows, `exclusive`
+ * to delete it. Does not lock its row, which on Citus exists on every node, so that each node would have to wait for
+ * the others. Assigns a transaction id, so that `waitForWriters` waits for this transaction.
  */
 export async function lockWorkspace(
   transaction: Database,
@@ -49,11 +49,11 @@ export async function lockWorkspace(
 const POLL_INTERVAL_MS = 100;
 
 /**
- * Resolves when every transaction of this database that had begun to write, or held a workspace, has ended: none is left that may have read settings
- * of before. Takes as long as the longest of them, an ingestion under way among them.
+ * Resolves when every transaction of this database that had begun to write, or held a workspace, has ended: none is
+ * left that may have read earlier settings. Takes as long as the longest of them, possibly an ingestion.
  *
- * By their locks, which a transaction holds on its own id from its first write to its end. Snapshots would tell of all databases
- * of the server, and this one would wait for whatever others do.
+ * It checks the lock that a transaction holds on its own id from its first write to its end. Snapshots cover all
+ * databases of the server, and would make this one wait for the others.
  */
 export async function waitForWriters(database: Database, signal?: AbortSignal): Promise<void> {
   let ids = await listWriters(database);
@@ -64,7 +64,7 @@ export async function waitForWriters(database: Database, signal?: AbortSignal): 
   }
 }
 
-/** Ids of the transactions of this database, but the caller's own, that have begun to write. */
+/** Ids of this database's transactions that have begun to write, except the caller's own. */
 async function listWriters(database: Database): Promise<string[]> {
   const { rows } = await database.execute<{ id: string }>(sql`
     SELECT l.transactionid::text AS id

@@ -1,15 +1,17 @@
 import pg from 'pg';
 
-/** Further ones are not prepared: a connection keeps each, with its plan, in some ten KB of the server's memory. */
+/**
+ * Further statements are not prepared: a connection keeps each one, with its plan, in about ten KB of server memory.
+ */
 const MAX_PREPARED_STATEMENTS = 200;
 
 /**
- * A class of connections that prepare each statement with parameters from its second time on. Postgres then parses it once a
- * connection, and plans it again only until it finds that one plan serves all parameters: of short statements, planning is
- * most of what they cost. For programs that run the same statements over and over.
+ * A class of connections that prepare each parameterised statement from its second use on. Postgres then parses it once
+ * for each connection, and stops planning it once a generic plan is good enough: for short statements, planning is most
+ * of the cost. For programs that run the same statements repeatedly.
  */
 export function createPreparingClient(): typeof pg.Client {
-  /** By text; undefined for one that was seen once. */
+  /** By text; undefined for a statement seen once. */
   const names = new Map<string, string | undefined>();
   let preparedCount = 0;
   const toName = (text: string): string | undefined => {
@@ -24,7 +26,7 @@ export function createPreparingClient(): typeof pg.Client {
     return { ...config, name: toName(String(config.text)) };
   };
   return class extends pg.Client {
-    // Its many forms differ in their types alone.
+    // All of the overloads have these parameters.
     override query(...[config, values, ...rest]: unknown[]): never {
       return super.query(...([withName(config, values), values, ...rest] as unknown as [string])) as never;
     }

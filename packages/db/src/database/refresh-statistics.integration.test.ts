@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** Ingested transcripts of sessions of their own. */
+/** Ingested transcripts, each in its own session. */
 async function insertTranscripts(workspaceId: string, count: number, messagesEach: number): Promise<void> {
   await pool.pool.query(
     `INSERT INTO recount.transcripts
@@ -46,7 +46,7 @@ async function insertTranscripts(workspaceId: string, count: number, messagesEac
   );
 }
 
-/** Rows that it reads to settle some sessions of the new workspace. */
+/** Rows read to settle some sessions of the new workspace. */
 async function countRowsRead(): Promise<number> {
   return await pool.withTransaction(async (transaction, client) => {
     await preferIndexes(transaction);
@@ -75,7 +75,8 @@ it.skipIf(isOnCitus())(
     const withOldStatistics = await countRowsRead();
     await refreshStatistics(pool.database);
     const withNewOnes = await countRowsRead();
-    // Some ten rows of tables and indexes for each of a hundred sessions; by the workspace alone it is thousands for each.
+    // About ten rows of tables and indexes for each of a hundred sessions; by the workspace alone it is thousands for
+    // each.
     expect(withOldStatistics).toBeGreaterThan(20_000);
     expect(withNewOnes).toBeLessThan(5000);
   },

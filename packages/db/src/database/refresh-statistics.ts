@@ -18,14 +18,14 @@ const LOOKED_UP: readonly PgTable[] = [
   ...Object.values(ROLLUPS).flatMap(({ quarters, days }) => (quarters ? [quarters, days] : [days])),
 ];
 
-/** Statistics are as old as that where the sessions take so many times the room that they took then. */
+/** Statistics are outdated once the sessions table is this many times as large as then. */
 const GROWTH = 4;
 
 /**
- * Has PostgreSQL look at its tables again where they have grown several times over since it did: a minute passes before it
- * does so by itself, in which it takes them for nearly empty, or all of their rows for those of one long transcript, and
- * looks rows up by whatever index names their workspace. Only at the columns of keys, of a sample of rows: some 50 ms.
- * Where somebody else does it just now, or the account may not, nothing happens.
+ * Runs ANALYZE on tables that have grown several times over since their last statistics. PostgreSQL takes a minute to
+ * do so itself, and meanwhile assumes that they are nearly empty, or that all rows belong to one long transcript, and
+ * looks rows up by any index that contains the workspace. Analyzes only key columns, on a sample of rows: takes about
+ * 50 ms. Does nothing if another process is doing it, or the account lacks the permission.
  */
 export async function refreshStatistics(database: Database): Promise<void> {
   const { rows } = await database.execute<{ has_grown: boolean }>(sql`
@@ -41,7 +41,7 @@ function toName(table: PgTable): SQL {
   return sql`${`${schema}.${name}`}`;
 }
 
-/** Those that keys and indexes are made of. */
+/** Columns of keys and indexes. */
 function toKeyColumns(table: PgTable): string[] {
   const { primaryKeys, uniqueConstraints, indexes } = getTableConfig(table);
   const keys = [...primaryKeys, ...uniqueConstraints].flatMap(({ columns }) => columns);

@@ -6,7 +6,7 @@ import { toExportColumns } from './export-columns.ts';
 
 const FILTER: ReportFilter = { workspaceId: 'w', from: null, to: null, timeZone: 'UTC', subagents: 'include' };
 
-/** By the number that Postgres gives to a column's type. */
+/** By the type's OID. */
 const TYPES: Readonly<Record<number, string>> = {
   16: 'flag',
   20: 'count',

@@ -11,7 +11,7 @@ export interface ExportColumn {
 /** Decimals of a cost: it is exact to 1e-10. */
 export const COST_DECIMALS = 10;
 
-/** The columns of a data set, in their order. A public contract: new ones may be added at the end, none changes. */
+/** The columns of a data set, in order. A public contract: columns may be added at the end, but never changed. */
 export function toExportColumns(dataset: ExportDataset): readonly ExportColumn[] {
   return COLUMNS[dataset];
 }

@@ -53,7 +53,7 @@ describe('csv encoder', () => {
     });
   });
 
-  /** A reader written from the RFC alone. */
+  /** A CSV reader written only from the RFC. */
   function parseCsv(text: string): string[][] {
     const rows: string[][] = [];
     let row: string[] = [];

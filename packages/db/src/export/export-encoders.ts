@@ -1,26 +1,26 @@
 import type { ExportColumn } from './export-columns.ts';
 
-/** A value of a column: text of text, cost and time, number, boolean, any JSON; null if there is none. */
+/** A column's value: a string for text, cost and time; a number; a boolean; any JSON; or null. */
 export type ExportValue = unknown;
 
-/** Makes a file of rows, a batch at a time. Each row has a value for each column. */
+/** Encodes a file of rows, batch by batch. Each row has a value for each column. */
 export interface ExportEncoder {
-  /** What the file begins with. */
+  /** The beginning of the file. */
   start(): string | Uint8Array;
   /** May hold rows back until there are enough of them. */
   encode(rows: readonly (readonly ExportValue[])[]): string | Uint8Array;
-  /** What the file ends with. */
+  /** The end of the file. */
   end(): string | Uint8Array;
 }
 
 const LINE_END = '\r\n';
 const NEEDS_QUOTES = /[",\r\n]|^\s|\s$/;
-/** What a spreadsheet would take for the beginning of a formula. */
+/** Characters at which spreadsheets start a formula. */
 const BEGINS_FORMULA = /^[=+\-@\t\r\n]/;
 
 /**
- * CSV as RFC 4180 has it, with a header line. Null is an empty field, an empty text is `""`. Transcripts are not to be trusted,
- * and CSV is opened with spreadsheets: a text that one would run as a formula gets an apostrophe before it.
+ * CSV according to RFC 4180, with a header line. Null is an empty field, an empty text is `""`. Transcripts are
+ * untrusted and CSV is opened in spreadsheets: a text that could run as a formula is prefixed with an apostrophe.
  */
 export function createCsvEncoder(columns: readonly ExportColumn[]): ExportEncoder {
   const encodeRow = (row: readonly ExportValue[]): string =>
@@ -43,13 +43,15 @@ function encodeValue(value: ExportValue, type: ExportColumn['type']): string {
 
 const quote = (text: string): string => `"${text.replaceAll('"', '""')}"`;
 
-/** A CSV file of rows whose texts are texts, and whose other values are written as they are. */
+/** A CSV file of rows: strings are escaped as texts, other values are written unchanged. */
 export function createCsvRows(names: readonly string[], rows: readonly (readonly unknown[])[]): string {
   const encodeCell = (value: unknown): string => encodeValue(value, typeof value === 'string' ? 'text' : 'count');
   return [names, ...rows].map((row) => row.map(encodeCell).join(',') + LINE_END).join('');
 }
 
-/** One JSON object a line, with every column in its order. Costs are numbers: of the exact decimal, the nearest double. */
+/**
+ * One JSON object on each line, with every column in order. Costs are numbers: the double nearest to the exact decimal.
+ */
 export function createNdjsonEncoder(columns: readonly ExportColumn[]): ExportEncoder {
   const keys = columns.map(({ name }) => `${JSON.stringify(name)}:`);
   const encodeRow = (row: readonly ExportValue[]): string =>

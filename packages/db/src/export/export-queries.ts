@@ -17,7 +17,7 @@ const OWN_TOKENS = TOKEN_CLASSES.map((name) => `own_${name}`);
 const ofAlias = (alias: string, names: readonly string[]): SQL =>
   sql.raw(names.map((name) => `${alias}.${name}`).join(', '));
 
-/** API responses, each once. In the order of time. */
+/** API responses, each once, in order of time. */
 function toUsageQuery(filter: ReportFilter): SQL {
   const source = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
   return sql`
@@ -54,12 +54,12 @@ function toMessagesQuery(filter: ReportFilter): SQL {
     ORDER BY t.id, m.id`;
 }
 
-/** Sessions by their beginning, with what they are credited with apart from what they share. */
+/** Sessions by their start, with own and shared usage separate. */
 function toSessionsQuery(filter: ReportFilter): SQL {
   const source = toReportSource('s', { time: 'first_timestamp', own: ['git_branch', 'agent_version'] });
   const sum = (column: string, isShared: boolean) =>
     sql.raw(`coalesce(sum(${column}) FILTER (WHERE ${isShared ? '' : 'NOT '}is_shared), 0)`);
-  /** Null where there are responses, and none has a price. */
+  /** Null if there are responses but none has a price. */
   const cost = (isShared: boolean) => sql`
     CASE
       WHEN ${sum('responses', isShared)} = 0 THEN 0
@@ -96,15 +96,15 @@ function toSessionsQuery(filter: ReportFilter): SQL {
     ORDER BY s.first_timestamp NULLS LAST, s.session_id`;
 }
 
-/** Rows that are in memory at a time. */
+/** Rows held in memory at a time. */
 const EXPORT_BATCH_ROWS = 1000;
 
 export type ExportRow = Record<string, unknown>;
 
 /**
- * Runs a query through a cursor: all rows are of the moment in which it starts, and no more than a batch of them is in
- * memory. The next batch is fetched when `onRows` has resolved. Aborting ends the query. Values are as the driver gives
- * them: bigint and numeric as text, timestamps as Postgres prints them.
+ * Runs a query through a cursor: all rows are from the moment when it starts, and at most one batch is in memory. The
+ * next batch is fetched when `onRows` has resolved. Aborting ends the query. Values are the driver's: bigint and
+ * numeric as text, timestamps as Postgres prints them.
  */
 export async function readInBatches(
   database: Pick<DatabasePool, 'withTransaction'>,
@@ -114,7 +114,7 @@ export async function readInBatches(
 ): Promise<void> {
   await database.withTransaction(
     async (transaction) => {
-      // Whoever reads slowly holds no lock that others wait for.
+      // A slow reader holds no lock that others wait for.
       await transaction.execute(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY`);
       await transaction.execute(sql`DECLARE recount_export NO SCROLL CURSOR FOR ${query}`);
       for (;;) {

@@ -40,7 +40,7 @@ it('writes row groups as they fill, which a reader gives back exactly', async ()
   expect(read).toHaveLength(103);
   for (const [index, { cost_usd: costUsd, ...row }] of read.entries()) {
     const [name, tokens, cost, at, isOwn, details] = rows[index] ?? [];
-    // The reader makes doubles of decimals, near enough to tell the unit.
+    // The reader converts decimals to doubles, which are precise enough to compare units.
     expect(costUsd === null ? null : Math.round(costUsd * 1e10)).toBe(
       cost === null ? null : Math.round(Number(cost) * 1e10),
     );

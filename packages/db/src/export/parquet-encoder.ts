@@ -2,22 +2,22 @@ import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer'
 import { COST_DECIMALS, type ExportColumn, type ExportColumnType } from './export-columns.ts';
 import type { ExportEncoder, ExportValue } from './export-encoders.ts';
 
-/** Rows of a row group: what is in memory, and what a reader takes in at a time. */
+/** Rows in a row group, which writer and reader hold in memory as a whole. */
 const ROW_GROUP_ROWS = 10_000;
 
 const TYPES: Readonly<Record<ExportColumnType, Omit<SchemaElement, 'name'>>> = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   count: { type: 'INT64' },
-  // 18 digits are what 64 bits hold: costs of up to 99 million dollars.
+  // 64 bits hold 18 digits: costs of up to 99 million dollars.
   cost: { type: 'INT64', converted_type: 'DECIMAL', precision: 18, scale: COST_DECIMALS },
   time: { type: 'INT64', converted_type: 'TIMESTAMP_MILLIS' },
   flag: { type: 'BOOLEAN' },
 };
 
 /**
- * Parquet with a row group for every `rowGroupRows` rows. Counts are INT64, costs DECIMAL(18, 10), times
- * TIMESTAMP_MILLIS in UTC, JSON is text; every column is optional.
+ * Parquet with `rowGroupRows` rows in each row group. Counts are INT64, costs DECIMAL(18, 10), times TIMESTAMP_MILLIS
+ * in UTC, JSON is text; every column is optional.
  */
 export function createParquetEncoder(
   columns: readonly ExportColumn[],
@@ -41,7 +41,7 @@ export function createParquetEncoder(
     void writer.write({ columnData, rowGroupSize: rowGroupRows });
   };
 
-  /** What was written since the last time. Offsets go on counting. */
+  /** Returns what was written since the last call. Offsets continue. */
   const take = (): Uint8Array => {
     const taken = bytes.getBytes().slice();
     bytes.index = 0;
@@ -65,7 +65,7 @@ export function createParquetEncoder(
   };
 }
 
-/** What DECIMAL(18, 10) holds. */
+/** The maximum of DECIMAL(18, 10). */
 const MAX_UNITS = 10n ** 18n - 1n;
 
 function toStoredValue(value: ExportValue, type: ExportColumnType): unknown {
@@ -84,7 +84,7 @@ function toStoredValue(value: ExportValue, type: ExportColumnType): unknown {
   }
 }
 
-/** A decimal such as `-1.25` as a whole number of its last decimals. Throws RangeError where the column cannot hold it. */
+/** A decimal such as `-1.25` as an integer of its last decimals. Throws RangeError if it does not fit the column. */
 function toUnits(decimal: string): bigint {
   const [whole = '0', fraction = ''] = decimal.split('.');
   const units = BigInt(whole + fraction.padEnd(COST_DECIMALS, '0'));

@@ -22,10 +22,10 @@ const MEDIA_TYPES: Readonly<Record<ExportFormat, string>> = {
 
 export const toMediaType = (format: ExportFormat): string => MEDIA_TYPES[format];
 
-/** With its dot. */
+/** Includes the dot. */
 export const toFileEnding = (format: ExportFormat): string => `.${format}`;
 
-/** The library of Parquet is loaded with its first use. */
+/** The Parquet library is loaded on first use. */
 async function createEncoder(format: ExportFormat, columns: readonly ExportColumn[]): Promise<ExportEncoder> {
   if (format === 'csv') return createCsvEncoder(columns);
   if (format === 'ndjson') return createNdjsonEncoder(columns);
@@ -43,10 +43,10 @@ export interface ExportRequest {
 }
 
 /**
- * Writes all rows that pass the filter to `output`, and ends it; all of one moment of the database. Goes no faster than
- * `output` is read, and keeps no more than a batch (of Parquet: a row group) in memory. Nothing is written before the
- * first rows are there, so that what fails at once leaves `output` untouched. Rejects where the signal aborts, which
- * whoever owns `output` is to do when it closes. Returns the number of rows.
+ * Writes all rows that pass the filter to `output`, and ends it; all are from one snapshot. Waits for slow readers, and
+ * holds at most one batch (for Parquet, one row group) in memory. Nothing is written before the first rows are
+ * available, so that an immediate failure leaves `output` untouched. Rejects if the signal aborts; the owner of
+ * `output` must abort it when that closes. Returns the number of rows.
  */
 export async function writeExport(
   { database }: ExportDependencies,
@@ -88,7 +88,7 @@ function toValues(row: ExportRow, columns: readonly ExportColumn[]): ExportValue
   });
 }
 
-/** `1.2500000000` is `1.25`. */
+/** `1.2500000000` becomes `1.25`. */
 function toShortDecimal(decimal: string): string {
   return decimal.includes('.') ? decimal.replace(/\.?0+$/, '') : decimal;
 }

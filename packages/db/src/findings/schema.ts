@@ -1,7 +1,7 @@
 import { bigint, boolean, index, integer, text } from '../drizzle.cjs';
 import { identifier, isoTimestamp, recountSchema, tokens, usd } from '../schema/column-types.ts';
 
-/** Kinds of findings that are stored. The others are read from what sessions cost and from the sizes of results. */
+/** Kinds of findings that are stored. All others are computed from sessions' costs and the sizes of results. */
 export type StoredFindingKind =
   | 'repeated-call'
   | 'repeated-error'
@@ -9,7 +9,10 @@ export type StoredFindingKind =
   | 'cold-cache'
   | 'unfinished-session';
 
-/** What sessions spent without effect, a row for each finding: it follows from tool calls, their texts, the ledger and the sessions. */
+/**
+ * What sessions spent without effect, one row for each finding; derived from tool calls, their texts, the ledger and
+ * the sessions.
+ */
 export const findings = recountSchema.table(
   'findings',
   {
@@ -19,21 +22,21 @@ export const findings = recountSchema.table(
     kind: text().$type<StoredFindingKind>().notNull(),
     is_subagent: boolean().notNull(),
     model: text(),
-    /** Of the response; null in findings of other things. */
+    /** Of the response; null for findings about other things. */
     git_branch: text(),
-    /** Of the first call, of the response after the pause, of the last sign of life. */
+    /** Time of the first call, of the response after the pause, or of the last activity. */
     timestamp: isoTimestamp(),
     message_id: identifier(),
     line_number: integer(),
     tool_name: text(),
     subject: text(),
     times: integer().notNull(),
-    /** Of the results of the repeats. */
+    /** Bytes of the repeats' results. */
     output_bytes: tokens(),
-    /** Written to the cache again, or used by the whole session. */
+    /** Tokens written to the cache again, or used by the whole session. */
     tokens: tokens(),
     pause_ms: bigint({ mode: 'number' }),
-    /** Responses that made the repeats; null if `cost_usd` says what the finding cost. */
+    /** Responses that made the repeats; null if `cost_usd` states what the finding cost. */
     response_keys: text().array(),
     cost_usd: usd(),
   },

@@ -4,8 +4,8 @@ import { isAtPosition, type LiveFigures, type LivePosition, type LiveStreamKey }
 import { liveChunks, liveStreams } from './schema.ts';
 
 /**
- * Appends bytes to an open stream, or notes that its reader was polled if there are none. False, and nothing done, if
- * somebody else has taken it over or ended it.
+ * Appends bytes to an open stream, or, if there are none, records that its reader was polled. Returns false, doing
+ * nothing, if another request has taken it over or ended it.
  */
 export async function appendLiveBytes(
   transaction: Database,
@@ -33,7 +33,7 @@ export async function appendLiveBytes(
   return true;
 }
 
-/** With the last chunk of the stream: nothing has come since. */
+/** Recorded with the last chunk of the stream: nothing has come since. */
 async function notePoll(
   transaction: Database,
   { workspaceId, streamId, storedBytes }: LivePosition,
@@ -51,14 +51,14 @@ interface LiveChunk {
   bytes: Uint8Array;
   /** ISO 8601 in UTC. */
   receivedAt: string;
-  /** When the reader was last polled with success before the next chunk came; ISO 8601 in UTC. Null if it never was. */
+  /** When the reader last emitted waiting events before the next chunk came; ISO 8601 in UTC. Null if it never did. */
   polledAt: string | null;
 }
 
-/** Chunks in memory at once. Each is bounded by whoever wrote it. */
+/** Chunks in memory at once. Their writer bounds their size. */
 const CHUNKS_PER_QUERY = 16;
 
-/** The bytes of a stream in their order, from the chunk on that has those at `fromByte`. Throws where some are missing. */
+/** The bytes of a stream in order, starting with the chunk that contains `fromByte`. Throws if some are missing. */
 export async function* readLiveChunks(
   database: Database,
   { workspaceId, streamId }: LiveStreamKey,
@@ -86,7 +86,7 @@ export async function* readLiveChunks(
   }
 }
 
-/** Where the chunk begins that has the byte at that offset. */
+/** The start of the chunk that contains that offset. */
 async function findChunkOffset(
   database: Database,
   { workspaceId, streamId }: LiveStreamKey,

@@ -11,15 +11,15 @@ export interface NewLiveEvent {
   data: string;
 }
 
-/** What changes of a session together with its events. */
+/** Changes of a session's row made together with its events. */
 export type LiveSessionChange = Partial<Omit<LiveSessionRow, 'workspace_id' | 'session_id' | 'last_event_id'>>;
 
-/** Rung at the commit of events; the payload is what `toLiveBell` makes of their session. */
+/** Notified when events are committed; the payload is what `toLiveBell` makes of their session. */
 export const LIVE_CHANNEL = 'recount_live';
 
 export const toLiveBell = ({ workspaceId, sessionId }: LiveSessionKey): string => `${workspaceId}/${sessionId}`;
 
-/** The session's row, made where there is none, held until the end of the transaction. */
+/** The session's row, created if missing, locked until the end of the transaction. */
 export async function lockLiveSession(transaction: Database, key: LiveSessionKey): Promise<LiveSessionRow> {
   await transaction
     .insert(liveSessions)
@@ -31,8 +31,8 @@ export async function lockLiveSession(transaction: Database, key: LiveSessionKey
 }
 
 /**
- * Adds events of a stream to its session, and what `toChange` makes of the session's row. Holds the row until the end of
- * the transaction: whoever reads up to an event will never find one before it that was not there.
+ * Adds events of a stream to its session, and changes the session's row by `toChange`. Locks the row until the end of
+ * the transaction: whoever has read up to an event will never find an earlier one that was missing.
  */
 export async function addLiveEvents(
   transaction: Database,
@@ -61,7 +61,7 @@ export async function addLiveEvents(
 /** `data` is JSON. */
 export type LiveEventRow = Pick<typeof liveEvents.$inferSelect, 'id' | 'name' | 'data'>;
 
-/** The events of a session after the one with id `afterId`, in their order. */
+/** The events of a session after the one with id `afterId`, in order. */
 export async function listLiveEvents(
   database: Database,
   { workspaceId, sessionId }: LiveSessionKey,
@@ -78,8 +78,8 @@ export async function listLiveEvents(
 }
 
 /**
- * The newest points that a session can be rewound to, the oldest first: uuids of the messages of its primary transcript
- * by which the user spoke to the agent itself. One that comes again keeps its place.
+ * The newest points that a session can be rewound to, oldest first: uuids of the messages of its primary transcript in
+ * which the user addressed the main agent. A repeated one keeps its place.
  */
 export async function listCheckpoints(
   database: Database,
@@ -104,8 +104,9 @@ export async function listCheckpoints(
 const STREAMS_PER_STEP = 20;
 
 /**
- * Deletes the events of streams that ended before `endedBefore`, first the events: whoever is killed between the two begins again.
- * Returns of how many streams, 0 once there are none left; of several processes at it, each counts what it came upon.
+ * Deletes the events of streams that ended before `endedBefore`. Events are deleted before the streams are marked, so
+ * that a killed process starts over. Returns the number of streams, 0 once there are none left; if several processes do
+ * this, each counts those that it handled.
  */
 export async function pruneLiveEvents(database: Database, endedBefore: string): Promise<number> {
   const { rows } = await database.execute<{ workspace_id: string; session_id: string; id: string }>(sql`

@@ -13,7 +13,7 @@ export type LiveSessionRow = typeof liveSessions.$inferSelect;
 export const isLiveSession = ({ workspaceId, sessionId }: LiveSessionKey) =>
   and(eq(liveSessions.workspace_id, workspaceId), eq(liveSessions.session_id, sessionId));
 
-/** What a session has of streams, with the number of those that are open; undefined if it never had one. */
+/** A session's live totals and its number of open streams; undefined if it never had a stream. */
 export async function findLiveSession(
   database: Database,
   key: LiveSessionKey,
@@ -33,12 +33,12 @@ const { arrivals: _arrivals, ...LISTED_COLUMNS } = getTableColumns(liveStreams);
 export type ListedLiveStream = Omit<LiveStreamRow, 'arrivals'>;
 
 interface LiveStreamFilter {
-  /** Only open ones, or only others. */
+  /** Only open streams, or only others. */
   isOpen?: boolean | undefined;
   sessionId?: string | undefined;
 }
 
-/** A workspace's streams, the newest first. */
+/** A workspace's streams, newest first. */
 export async function listLiveStreams(
   database: Database,
   workspaceId: string,
@@ -59,7 +59,10 @@ export async function listLiveStreams(
     .limit(limit);
 }
 
-/** Lists the streams of all workspaces that are open and were last heard of before `silentSince`, or ended before `endedBefore` and still wait. */
+/**
+ * Lists the streams of all workspaces that are open and have been silent since `silentSince`, or ended before
+ * `endedBefore` and are not closed yet.
+ */
 export async function listNeglectedStreams(
   database: Database,
   { silentSince, endedBefore }: { silentSince: string; endedBefore: string },
@@ -70,7 +73,7 @@ export async function listNeglectedStreams(
     .from(liveStreams)
     .where(
       and(
-        // As the partial index has it.
+        // Written like the condition of the partial index.
         sql`state <> 'closed'`,
         or(
           and(eq(liveStreams.state, 'open'), lt(liveStreams.last_received_at, silentSince)),
@@ -82,17 +85,17 @@ export async function listNeglectedStreams(
     .limit(limit);
 }
 
-/** What a session's streams leave behind. */
+/** What remains to be deleted of a session's streams. */
 interface DeletedStreams {
-  /** Keys of the raw objects of streams that are no transcripts. */
+  /** Keys of the raw objects of streams that are not transcripts. */
   objectKeys: string[];
-  /** Those that are being stored: under the transcript's key, or else under the stream's, which no row names yet. */
+  /** Streams being stored, under the transcript's key or else the stream's, which no row names yet. */
   closing: { id: string; transcriptId: string | null }[];
 }
 
 /**
- * Deletes all that a session has of streams. Returns what the caller records as to be deleted; undefined if the session
- * never had a stream.
+ * Deletes everything about a session's streams. Returns what the caller must record for deletion; undefined if the
+ * session never had a stream.
  */
 export async function deleteLiveSession(
   transaction: Database,

@@ -13,7 +13,7 @@ export interface LiveStreamKey {
 export const isLiveStream = ({ workspaceId, streamId }: LiveStreamKey) =>
   and(eq(liveStreams.workspace_id, workspaceId), eq(liveStreams.id, streamId));
 
-/** What a stream has told so far. */
+/** The figures of a stream so far. */
 export type LiveFigures = Pick<
   typeof liveStreams.$inferSelect,
   | 'line_count'
@@ -25,7 +25,7 @@ export type LiveFigures = Pick<
   | 'stop_reason'
 >;
 
-/** Who appends, and how many bytes there are to its knowledge. */
+/** Who appends, and how many bytes the stream has as far as it knows. */
 export interface LivePosition extends LiveStreamKey {
   writerId: string;
   storedBytes: number;
@@ -73,8 +73,8 @@ type NewLiveStream = Pick<
 >;
 
 /**
- * Makes `writer_id` the one that appends to the stream, which is inserted where it is new. Returns the row as it is now,
- * which may be one that has ended; undefined if it is new and the workspace has `maxOpenStreams` open already.
+ * Makes `writer_id` the one that appends to the stream, which is created if it is new. Returns the current row, which
+ * may be an ended one; undefined if the stream is new and the workspace already has `maxOpenStreams` open.
  */
 export async function openLiveStream(
   transaction: Database,
@@ -84,7 +84,7 @@ export async function openLiveStream(
   const key = { workspaceId: stream.workspace_id, streamId: stream.id };
   const known = (await takeOverLiveStream(transaction, key, stream)) ?? (await findLiveStream(transaction, key));
   if (known !== undefined) return known;
-  // One at a time: the number of open ones is a limit, not a guess.
+  // One at a time, so that the limit is exact.
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`live/${stream.workspace_id}`}, 0))`);
   // Both conditions: the first is that of a partial index.
   const { rows } = await transaction.execute<{ count: number }>(sql`
@@ -99,8 +99,8 @@ export async function openLiveStream(
 }
 
 /**
- * Makes `writer_id` the one that appends to an open stream, in place of another; undefined if it is not open. A stream that
- * another key goes on with is no longer the first one's alone.
+ * Makes `writer_id` the one that appends to an open stream, replacing another; undefined if it is not open. If another
+ * key continues a stream, it no longer belongs to the first one alone.
  */
 async function takeOverLiveStream(
   database: Database,
@@ -121,7 +121,7 @@ async function takeOverLiveStream(
   return row;
 }
 
-/** The same for one that was last heard of before `silentSince`. */
+/** The same for a stream that has been silent since `silentSince`. */
 export async function takeOverSilentStream(
   database: Database,
   key: LiveStreamKey,
@@ -138,7 +138,7 @@ export async function takeOverSilentStream(
 export type LiveEnding = LiveFigures &
   Pick<LiveStreamRow, 'ended_at' | 'success' | 'aborted' | 'is_counted' | 'error' | 'transcript_id' | 'arrivals'>;
 
-/** Ends an open stream, which then is `closing`; undefined if somebody else has taken it over or ended it. */
+/** Ends an open stream, which becomes `closing`; undefined if another request has taken it over or ended it. */
 export async function endLiveStream(
   transaction: Database,
   position: LivePosition,
@@ -152,7 +152,7 @@ export async function endLiveStream(
   return row;
 }
 
-/** Streams that count in their session's totals count no more. Returns those that did. */
+/** Removes streams from their session's totals. Returns those that counted. */
 export async function uncountLiveStreams(
   transaction: Database,
   workspaceId: string,
@@ -180,7 +180,7 @@ export async function uncountLiveStreams(
     .returning();
 }
 
-/** Closes a stream whose bytes are in the raw store now, and deletes them here. */
+/** Closes a stream whose bytes are now in the raw store, and deletes them here. */
 export async function closeLiveStream(
   transaction: Database,
   key: LiveStreamKey,
@@ -197,15 +197,15 @@ export async function closeLiveStream(
   return row;
 }
 
-/** Of lengths in bytes, bounds included. */
+/** Lengths in bytes, inclusive. */
 interface EndedStreamFilter {
   minBytes: number;
   maxBytes?: number;
-  /** Only those that were given up. */
+  /** Only aborted streams. */
   aborted: boolean;
 }
 
-/** The other streams of the same session and agent that have ended, stored or not, and count in totals: the longest first. */
+/** The other ended streams of the same session and agent, stored or not, that count in totals: longest first. */
 export async function listEndedStreams(
   database: Database,
   stream: Pick<LiveStreamRow, 'workspace_id' | 'session_id' | 'agent' | 'id'>,

@@ -6,8 +6,8 @@ import { findLiveStream, isLiveStream, type LiveStreamKey } from './live-streams
 import { liveEvents, liveSessions, liveStreams } from './schema.ts';
 
 /**
- * Moves an open stream that was sent under its own id, since its first lines named no session, to the session that it has
- * named: with its events, which come after those of the session. Leaves any other stream as it is.
+ * Moves an open stream that was sent under its own id, because its first lines named no session, to the session that it
+ * has named since. Its events are appended to the session's. Leaves any other stream unchanged.
  */
 export async function nameLiveStream(
   transaction: Database,
@@ -44,13 +44,16 @@ export async function nameLiveStream(
     DELETE FROM ${liveSessions} AS u
     WHERE u.workspace_id = ${workspaceId} AND u.session_id = ${streamId} AND NOT EXISTS (
       SELECT FROM ${liveStreams} AS s WHERE s.workspace_id = ${workspaceId} AND s.session_id = ${streamId})`);
-  // Its readers go on in the session that it has now.
+  // Its readers continue in the session that it belongs to now.
   await transaction.execute(sql`SELECT pg_notify(${LIVE_CHANNEL}, ${toLiveBell(unnamed)})`);
 }
 
 const toJsonField = (sessionId: string): string => `"sessionId":${JSON.stringify(sessionId)}`;
 
-/** Where whoever has read a stream under its own id up to event `afterId` goes on; undefined if it was not named since. */
+/**
+ * Where a reader of a stream under its own id, up to event `afterId`, continues; undefined if the stream has not been
+ * named since.
+ */
 export async function findNamedStream(
   database: Database,
   { workspaceId, streamId }: LiveStreamKey,

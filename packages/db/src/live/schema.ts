@@ -3,22 +3,22 @@ import { COST_SCALE, identifier, isoTimestamp, recountSchema, tokens, usd } from
 import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
 import { workspaces } from '../workspaces/schema.ts';
 
-/** open: more may come. closing: ended, and to become a transcript. closed: stored in the raw store. */
+/** open: more may come. closing: ended, and about to become a transcript. closed: stored in the raw store. */
 export const LIVE_STREAM_STATES = ['open', 'closing', 'closed'] as const;
 export type LiveStreamState = (typeof LIVE_STREAM_STATES)[number];
 
-/** Uploader of a stream that several keys have brought. */
+/** Uploader of a stream that several keys have sent. */
 export const SEVERAL_UPLOADERS = 'several';
 
 const bytes = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' });
 
-/** Pairs of an offset, and when the bytes before it had been received, in milliseconds since 1970. */
+/** Pairs of an offset and when the bytes before it were received, in milliseconds since 1970. */
 const arrivalList = customType<{ data: [endOffset: number, timeMs: number][] }>({
   dataType: () => 'jsonb',
   toDriver: (value) => JSON.stringify(value),
 });
 
-/** What a session has of its streams. Whoever writes its events holds the row, so they come in the order of their ids. */
+/** The live totals of a session. Whoever writes its events locks the row, so they come in the order of their ids. */
 export const liveSessions = recountSchema.table(
   'live_sessions',
   {
@@ -30,14 +30,14 @@ export const liveSessions = recountSchema.table(
     checkpoints: text().array().notNull().default([]),
     stream_count: integer().notNull().default(0),
     ...toColumns(TOKEN_CLASSES, tokens),
-    /** Of streams that tell of 1e5 dollars at most each, and may be many. */
+    /** Each stream reports at most 1e5 dollars, but there may be many. */
     cost_usd: numeric({ precision: 30, scale: COST_SCALE, mode: 'number' }),
     model: text(),
   },
   (table) => [primaryKey({ name: 'live_sessions_pk', columns: [table.workspace_id, table.session_id] })],
 );
 
-/** One run of an agent, whose output comes while it runs. */
+/** One run of an agent whose output arrives while it runs. */
 export const liveStreams = recountSchema.table(
   'live_streams',
   {
@@ -49,13 +49,13 @@ export const liveStreams = recountSchema.table(
     agent: text().notNull(),
     source_format: text(),
     path: text(),
-    /** Id of the API key that began it, SEVERAL_UPLOADERS once another one has gone on with it. */
+    /** Id of the API key that began it; SEVERAL_UPLOADERS once another one has continued it. */
     uploader_key_id: identifier(),
-    /** As the request that began it said. */
+    /** As stated by the request that began it. */
     machine: text(),
     person: text(),
     state: text().$type<LiveStreamState>().notNull().default('open'),
-    /** The request that appends; another one takes over by writing its own name. */
+    /** The request that appends; another one takes over by writing its own id. */
     writer_id: text().notNull(),
     stored_bytes: bigint({ mode: 'number' }).notNull().default(0),
     line_count: integer().notNull().default(0),
@@ -70,12 +70,12 @@ export const liveStreams = recountSchema.table(
     ended_at: isoTimestamp(),
     success: boolean(),
     aborted: boolean(),
-    /** False where another stream of the session has all of its bytes, and counts in its place. */
+    /** False if another stream of the session has all of its bytes, and counts instead. */
     is_counted: boolean().notNull().default(true),
     error: text(),
     transcript_id: identifier(),
     object_key: text(),
-    /** Checksum of the object; null if there is none, or a version stored it that kept no checksum. */
+    /** Checksum of the object; null if there is no object, or an older version stored it without one. */
     sha256: text(),
     arrivals: arrivalList(),
     /** False once they are pruned. */
@@ -90,7 +90,7 @@ export const liveStreams = recountSchema.table(
   ],
 );
 
-/** Bytes of a stream as they came; deleted once the whole is in the raw store. */
+/** Bytes of a stream as received; deleted once all of it is in the raw store. */
 export const liveChunks = recountSchema.table(
   'live_chunks',
   {
@@ -99,7 +99,7 @@ export const liveChunks = recountSchema.table(
     byte_offset: bigint({ mode: 'number' }).notNull(),
     bytes: bytes().notNull(),
     received_at: isoTimestamp().notNull(),
-    /** When events that had waited were last told between these bytes and the next ones; null if none were. */
+    /** When waiting events were last emitted between these bytes and the next ones; null if none were. */
     polled_at: isoTimestamp(),
   },
   (table) => [
@@ -107,7 +107,7 @@ export const liveChunks = recountSchema.table(
   ],
 );
 
-/** What the streams of a session tell, for those who follow it. */
+/** Events of a session's streams, for its followers. */
 export const liveEvents = recountSchema.table(
   'live_events',
   {

@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { and, asc, eq, gt, isNotNull, or, sql } from '../drizzle.cjs';
 import { liveStreams } from './schema.ts';
 
-/** Inserts a stream that is in the raw store already. False, and nothing done, where there is one of that name. */
+/** Inserts a stream that is already in the raw store. Returns false, doing nothing, if there is one with that id. */
 export async function insertStoredStream(
   transaction: Database,
   stream: Omit<typeof liveStreams.$inferInsert, 'state' | 'has_events'>,
@@ -21,13 +21,13 @@ export interface StoredStream {
   streamId: string;
   objectKey: string;
   sizeBytes: number;
-  /** Hex; null if it was stored without. */
+  /** Hex; null if it was stored without a checksum. */
   sha256: string | null;
 }
 
 const PAGE_ROWS = 1000;
 
-/** Every stream of a workspace, or of all, that is stored as it came, a page at a time: for maintenance only. */
+/** Every stream of a workspace, or of all, that is stored as received, page by page: for maintenance only. */
 export async function* listStoredStreams(database: Database, workspaceId?: string): AsyncGenerator<StoredStream[]> {
   let last: StoredStream | undefined;
   for (;;) {
@@ -35,7 +35,7 @@ export async function* listStoredStreams(database: Database, workspaceId?: strin
       .select({
         workspaceId: liveStreams.workspace_id,
         streamId: liveStreams.id,
-        // Of those that the condition leaves, none is null.
+        // Never null in the rows that pass the condition.
         objectKey: sql<string>`${liveStreams.object_key}`,
         sizeBytes: liveStreams.stored_bytes,
         sha256: liveStreams.sha256,
@@ -61,7 +61,7 @@ export async function* listStoredStreams(database: Database, workspaceId?: strin
   }
 }
 
-/** When the bytes of a transcript came that was a stream; empty if it was none. */
+/** When the bytes of a transcript that was a stream arrived; empty if it was none. */
 export async function findTranscriptArrivals(
   database: Database,
   workspaceId: string,

@@ -5,7 +5,10 @@ import { contentBlocks, transcriptMessages } from './schema.ts';
 type MessageRow = typeof transcriptMessages.$inferSelect;
 export type ContentBlockRow = typeof contentBlocks.$inferSelect;
 
-/** Messages of a transcript, by its `row_set_id`, in their order with their blocks, at most `limit`: after the one with id `afterId`, or from `fromId` on. */
+/**
+ * Messages of a transcript, by its `row_set_id`, in order with their blocks: at most `limit`, after the one with id
+ * `afterId` or starting with `fromId`.
+ */
 export async function listMessages(
   database: Database,
   workspaceId: string,

@@ -7,13 +7,13 @@ import { contentBlocks } from './schema.ts';
 /** A call that edits a file and did not fail. */
 export interface EditCall {
   call_number: number;
-  /** Where it names several, the first. */
+  /** If it names several, the first one. */
   file_path: string | null;
-  /** Null where the row has only its beginning, or none. */
+  /** Null if the row has only its beginning, or none. */
   tool_input: unknown;
 }
 
-/** Edits of a transcript in the order of their calls: at most `limit` after the one with number `afterNumber`. */
+/** Edits of a transcript in the order of their calls: at most `limit`, after the one with number `afterNumber`. */
 export async function readEdits(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,

@@ -4,7 +4,7 @@ import { sql } from '../drizzle.cjs';
 import type { RowSetKey } from '../transcripts/transcript-rows.ts';
 import { contentBlocks, transcriptMessages } from './schema.ts';
 
-/** A message without its texts: their beginnings, which tell prompts from what programs write. */
+/** A message without its texts except their beginnings, which tell prompts from generated text. */
 export interface OutlineMessage {
   id: string;
   ordinal: number;
@@ -13,7 +13,7 @@ export interface OutlineMessage {
   cache_read: number | null;
   cache_write: number | null;
   cost_usd: number | null;
-  /** Its members that say what kind of message it is. */
+  /** The fields that determine the kind of message. */
   metadata: Record<string, unknown>;
   content_blocks: OutlineBlock[];
 }
@@ -27,17 +27,17 @@ interface OutlineBlock {
   tool_use_id: string | null;
   tool_result_id: string | null;
   is_error: boolean | null;
-  /** Whether the text that was looked for stands in it; false if none was. */
+  /** Whether it contains the searched text; false if there was no search. */
   is_match: boolean;
 }
 
-/** What JavaScript takes for blank: a text of nothing else is none. */
+/** What JavaScript treats as white space: a text of nothing else is empty. */
 const BLANKS =
   '\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
-/** Longer than each tag by which texts of programs are known. */
+/** Longer than every tag that marks generated text. */
 const BEGINNING_LENGTH = 40;
 
-/** Messages of a transcript in their order, without their texts: at most `limit` after the one with id `afterId`. */
+/** Messages of a transcript in order, without their texts: at most `limit`, after the one with id `afterId`. */
 export async function readOutlineMessages(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,

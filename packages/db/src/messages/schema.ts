@@ -4,8 +4,8 @@ import { identifier, isoTimestamp, jsonValue, recountSchema, usd } from '../sche
 import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
 
 /**
- * Bulk tables: written by COPY, a transcript at a time, by the one transaction that holds the session's lock, and
- * deleted the same way. No foreign keys and no secondary indexes: they would cost a third of the ingest rate
+ * Bulk tables: written by COPY, one transcript at a time, by the one transaction that holds the session's lock, and
+ * deleted the same way. No foreign keys or secondary indexes: they would cost a third of the ingest rate
  * (docs/decisions/0004-bulk-tables.md).
  */
 export const transcriptMessages = recountSchema.table(
@@ -75,7 +75,7 @@ export const contentBlocks = recountSchema.table(
   ],
 );
 
-/** Faults found in a transcript, each with its place; the first ones where there are very many. */
+/** Faults found in a transcript, each with its place; only the first ones if there are very many. */
 export const ingestIssues = recountSchema.table(
   'ingest_issues',
   {

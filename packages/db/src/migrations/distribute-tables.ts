@@ -3,11 +3,16 @@ import type { Database } from '../database/database.ts';
 import { drizzle, getTableColumns, getTableConfig, is, PgTable, sql } from '../drizzle.cjs';
 import * as schema from '../schema/index.ts';
 
-/** Looked up before the workspace is known, rarely written, and referred to: they are on every node. */
+/**
+ * Looked up before the workspace is known, rarely written, and referenced by others: they are replicated to every node.
+ */
 const REFERENCE_TABLES: readonly PgTable[] = [schema.workspaces, schema.apiKeys];
-/** Triggers, codes that are unique over all workspaces, or rows of none keep them where clients connect; nothing is joined with them. */
+/**
+ * Stay on the coordinator because of triggers, codes that are unique over all workspaces, or rows without a workspace;
+ * nothing is joined with them.
+ */
 export const LOCAL_TABLES: readonly PgTable[] = [schema.auditLog, schema.deviceRequests, schema.maintenanceChecks];
-/** With whose rows of a workspace those of all other tables lie. */
+/** All other tables are colocated with this one, by workspace. */
 const FIRST_TABLE = schema.transcripts;
 
 const DISTRIBUTED_TABLES: readonly PgTable[] = Object.values(schema).flatMap((value: unknown) =>
@@ -23,7 +28,7 @@ const toName = (table: PgTable): string => {
   return `${schemaName}.${name}`;
 };
 
-/** Statements for Citus, in their order, by the table that each places: all rows of a workspace come to lie on one node. */
+/** Statements for Citus, in order, by the table that each places: all rows of a workspace are put on one node. */
 export function listPlacements(): { table: string; statement: string }[] {
   const first = toName(FIRST_TABLE);
   return [
@@ -36,7 +41,7 @@ export function listPlacements(): { table: string; statement: string }[] {
   ];
 }
 
-/** Whether the tables of the database are spread over the nodes of a Citus cluster. */
+/** Whether the database's tables are distributed over the nodes of a Citus cluster. */
 export async function isDistributed(database: Database): Promise<boolean> {
   const { rows } = await database.execute<{ has_catalog: boolean }>(
     sql`SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS has_catalog`,
@@ -44,7 +49,7 @@ export async function isDistributed(database: Database): Promise<boolean> {
   return rows[0]?.has_catalog === true && (await listPlaced(database)).has(toName(FIRST_TABLE));
 }
 
-/** Those that are on all nodes or spread over them. Citus also lists local tables that refer to one on all nodes. */
+/** Tables that are replicated or distributed. Citus also lists local tables that refer to a replicated one. */
 async function listPlaced(database: Database): Promise<Set<string>> {
   const { rows } = await database.execute<{ name: string }>(sql`
     SELECT n.nspname || '.' || c.relname AS name FROM pg_dist_partition AS p
@@ -53,14 +58,14 @@ async function listPlaced(database: Database): Promise<Set<string>> {
   return new Set(rows.map(({ name }) => name));
 }
 
-/** Functions and aggregates that statements about distributed tables call, so that the nodes have them. */
+/** Distributes functions and aggregates that statements about distributed tables call. */
 async function distributeFunctions(database: Database): Promise<void> {
   await database.execute(sql`
     SELECT create_distributed_function(p.oid::regprocedure) FROM pg_proc AS p
     WHERE p.pronamespace = 'recount'::regnamespace AND p.prorettype <> 'trigger'::regtype`);
 }
 
-/** Places the tables that are not yet placed, with the rows that they have; returns their names. */
+/** Places the tables that are not yet placed, including their rows; returns their names. */
 export async function distributeTables(database: Database): Promise<string[]> {
   await distributeFunctions(database);
   const placed = await listPlaced(database);
@@ -70,8 +75,9 @@ export async function distributeTables(database: Database): Promise<string[]> {
 }
 
 /**
- * Lets a role read all tables on the workers: where a view is spread over nodes, they get a query of the tables in it, which
- * the view's owner does not stand for there. On the coordinator, where clients connect, the role can read what it could before.
+ * Lets a role read all tables on the workers: if a view is distributed, they get a query of its tables, which the
+ * rights of the view's owner do not cover there. On the coordinator, where clients connect, the role's rights are
+ * unchanged.
  */
 export async function letNodesRead(database: Database, role: string): Promise<void> {
   const command = `DO $do$ BEGIN
@@ -84,18 +90,19 @@ export async function letNodesRead(database: Database, role: string): Promise<vo
   if (rows[0] !== undefined) throw new DistributionError(`A node refuses a role that reads: ${rows[0].result}`);
 }
 
-/** The database cannot be spread over nodes. The message says what to do. */
+/** The database cannot be distributed. The message says what to do. */
 export class DistributionError extends Error {
   override readonly name = 'DistributionError';
 }
 
 /**
- * Spreads a migrated database over the nodes of its Citus cluster; the names of the tables that were not yet. Nobody may write meanwhile.
- * @throws DistributionError where the extension is missing
+ * Distributes a migrated database over the nodes of its Citus cluster; returns the names of the tables that were not
+ * distributed yet. Nobody may write in the meantime.
+ * @throws DistributionError if the extension is missing
  */
 export async function distributeDatabase(connectionString: string): Promise<string[]> {
   const client = new pg.Client({ connectionString, application_name: 'recount migrate' });
-  // A connection that breaks also rejects the query under way; the event alone would end the process.
+  // A connection that breaks also rejects the running query; the event alone would crash the process.
   client.on('error', () => {});
   await client.connect();
   try {

@@ -14,7 +14,7 @@ import * as schema from '../schema/index.ts';
 import { verifyUsage } from '../usage/verify-usage.ts';
 import { checkSchemaVersion, migrateDatabase, SchemaVersionError } from './migrate-database.ts';
 
-/** A database with nothing in it, and a pool on it. */
+/** An empty database, and a pool on it. */
 async function createEmptyDatabase() {
   const { serverUrl } = inject('postgres');
   const name = `test_${randomBytes(8).toString('hex')}`;
@@ -81,7 +81,7 @@ describe('migrateDatabase', () => {
   });
 });
 
-/** A database as 0.2.0 left it: forks, versions that diverged, a sub-agent, a session whose texts retention has deleted. */
+/** A database as 0.2.0 left it: forks, diverged versions, a sub-agent, a session whose texts retention has deleted. */
 async function createDatabaseOf020() {
   const empty = await createEmptyDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'recount-migrations-'));
@@ -111,7 +111,7 @@ it('carries over what 0.2.0 has ingested', async () => {
   const { rows } = await pool.query<{ id: string }>('SELECT id FROM recount.workspaces');
   const checks = await withSnapshot((snapshot) => verifyUsage(snapshot, rows[0]?.id ?? ''));
   expect(checks).toEqual(checks.map(({ table }) => expect.objectContaining({ table, missing: 0, surplus: 0 })));
-  // In those transcripts there is nothing to find.
+  // These transcripts have no findings.
   expect(checks.filter((check) => check.rows === 0).map(({ table }) => table)).toEqual(['findings']);
 });
 

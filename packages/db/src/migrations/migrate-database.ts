@@ -7,16 +7,16 @@ import { distributeTables, isDistributed } from './distribute-tables.ts';
 
 const MIGRATIONS_FOLDER = fileURLToPath(new URL('../../../../drizzle', import.meta.url));
 
-/** Any constant will do, as long as nobody else in the database uses it. */
+/** Any constant that nothing else in the database uses. */
 const MIGRATION_LOCK = 7_262_891;
 
 /**
- * Brings the database to this program's schema. Many processes may call it at once: one migrates, the others wait.
- * Throws SchemaVersionError where a newer program has migrated the database already.
+ * Migrates the database to this program's schema. Many processes may call it at once: one migrates, the others wait.
+ * Throws SchemaVersionError if a newer program has already migrated the database.
  */
 export async function migrateDatabase(connectionString: string): Promise<void> {
   const client = new pg.Client({ connectionString, application_name: 'recount migrate' });
-  // A connection that breaks also rejects the query under way; the event alone would end the process.
+  // A connection that breaks also rejects the running query; the event alone would crash the process.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -25,7 +25,7 @@ export async function migrateDatabase(connectionString: string): Promise<void> {
     const { applied, known } = await readMigrationCounts(database);
     if (applied > known) throw new SchemaVersionError(applied, known);
     const isSpread = await isDistributed(database);
-    // Citus passes views on to its nodes, where the tables that they read are not before they are distributed.
+    // Citus passes views on to its nodes, which do not have the underlying tables before these are distributed.
     if (!isSpread) await client.query('SET citus.enable_ddl_propagation = off');
     await migrate(database, { migrationsFolder: MIGRATIONS_FOLDER });
     if (isSpread) await distributeTables(database);
@@ -34,7 +34,7 @@ export async function migrateDatabase(connectionString: string): Promise<void> {
   }
 }
 
-/** Throws SchemaVersionError where the database is older or newer than this program. */
+/** Throws SchemaVersionError if the database is older or newer than this program. */
 export async function checkSchemaVersion(database: Database): Promise<void> {
   const { applied, known } = await readMigrationCounts(database);
   if (applied !== known) throw new SchemaVersionError(applied, known);

@@ -3,20 +3,20 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { fromPart, type GroupPart, restrict, withQueries } from './group-part.ts';
 import type { ReportScope } from './report-keys.ts';
 
-/** What a page is made of. */
+/** What a page is built from. */
 export interface FoundPage {
   narrow(part: GroupPart): GroupPart;
-  /** How many sessions all groups have, where that is known. */
+  /** Number of sessions in all groups, if known. */
   sessionCount?: number;
 }
 
 const QUARTERS_OF_AN_HOUR = 4;
-/** Beyond the page: where clocks go back over midnight, an hour of the day before comes after one of the day. */
+/** Read beyond the page: if clocks go back over midnight, an hour of the previous day comes after one of the next. */
 const MARGIN_HOURS = 24;
 
 /**
- * Narrows parts to the hours that a page has, where the first part has more: hours are the first thing that rows are
- * ordered by, and the sums of all of them come from days. The last hour may lack quarters: it is beyond the page.
+ * Narrows parts to the hours of a page, if the first part has more: rows are ordered by hours first, and the sums of
+ * all of them come from days. The last hour may lack quarters: it is beyond the page.
  */
 export async function findHours(
   database: Database,
@@ -38,7 +38,7 @@ export async function findHours(
   return { narrow: (part) => restrict(part, sql`(${part.source.time} IS NULL OR ${part.source.time} <= ${last})`) };
 }
 
-/** Narrows parts to the sessions that a page has, where the first part has more that rank above nothing. */
+/** Narrows parts to the sessions of a page, if more of the first part's sessions have a rank above zero. */
 export async function findSessions(
   database: Database,
   scope: ReportScope,

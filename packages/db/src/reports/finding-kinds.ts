@@ -6,7 +6,7 @@ import { SESSION_SOURCE } from './read-sessions-report.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import { TOOL_CALL_SOURCE } from './tool-call-figures.ts';
 
-/** What has been quiet for less may still be at work. */
+/** A session quiet for less than this may still be running. */
 const RUNNING_TIME = sql.raw("interval '1 hour'");
 
 export interface FindingThresholds {
@@ -16,14 +16,14 @@ export interface FindingThresholds {
   nowMs: number;
 }
 
-/** A SELECT with a row for each finding of a kind: see `readFindingsReport`. */
+/** A SELECT with one row for each finding of a kind: see `readFindingsReport`. */
 type FindingQuery = (filter: ReportFilter, thresholds: FindingThresholds) => SQL;
 
 const STORED_COLUMNS =
   sql.raw(`x.session_id, x.message_id, x.line_number, x."timestamp", x.tool_name AS tool, x.subject, x.times,
       x.output_bytes, x.tokens, x.pause_ms::float8 AS pause_ms, x.response_keys, x.cost_usd AS cost`);
 
-/** A finding is asked for by where it begins: filters choose among findings, and make none of what they leave. */
+/** A finding is filtered by where it begins: filters select findings, and do not create any from what they exclude. */
 const readStored =
   (kind: StoredFindingKind, own: readonly ('git_branch' | 'model')[]): FindingQuery =>
   (filter) => {
@@ -40,7 +40,7 @@ const readUnfinishedSessions: FindingQuery = (filter, { nowMs }) => sql`
     WHERE ${toConditions(filter, SESSION_SOURCE)} AND x.workspace_id = ${filter.workspaceId} AND x.kind = 'unfinished-session'
       AND f.last_timestamp < ${new Date(nowMs).toISOString()}::timestamptz - ${RUNNING_TIME}`;
 
-/** Results that are large enough have an index. */
+/** There is an index on results that are large enough. */
 const readLargeResults: FindingQuery = (filter, { minResultBytes }) => sql`
     SELECT c.session_id, c.message_id, c.line_number, c."timestamp", c.tool_name AS tool,
       coalesce(c.file_path, c.program) AS subject, 1 AS times, c.output_bytes, 0 AS tokens, NULL::float8 AS pause_ms,

@@ -23,11 +23,11 @@ const FILTER: ReportFilter = {
 };
 const PAGE = { limit: 10, idleThresholdMs: 300_000 };
 const RESPONSES = 100_000;
-/** At the bounds of core: of what a response and a call may have at most. */
+/** The upper bounds of packages/core for one response and one call. */
 const TOKENS = 1e8;
 const SEARCHES = 2 ** 31 - 1;
 const DURATION_MS = 30 * 86_400_000;
-/** The most that rates allow, as the largest override has them, in all classes and in fast mode. */
+/** The highest cost that rates allow: the largest override, in all classes and in fast mode. */
 const COST_USD = 26_400_000;
 
 let pool: Awaited<ReturnType<typeof createTestPool>>;
@@ -41,7 +41,7 @@ beforeAll(async () => {
        9e15, 9e15, 253402300799999)`,
     [TEST_WORKSPACE],
   );
-  // One quarter of an hour.
+  // All within one quarter of an hour.
   await pool.pool.query(
     `INSERT INTO recount.usage_ledger (workspace_id, agent, response_key, session_id, row_set_id, source, "timestamp",
        is_subagent, copy_count, model, tokens_in, tokens_out, cache_read, cache_write, cache_write_1h, thinking_tokens,
@@ -105,6 +105,6 @@ it('leaves room in a bigint for all that 32 bits can count', () => {
   const largest = 2n ** 63n - 1n;
   expect(4n * BigInt(TOKENS) * rows).toBeLessThan(largest);
   expect(BigInt(DURATION_MS) * rows).toBeLessThan(largest);
-  // A line of 64 MiB, each byte of which is replaced by three.
+  // A line of 64 MiB in which each byte is replaced by three.
   expect(3n * 64n * 1024n * 1024n * rows).toBeLessThan(largest);
 });

@@ -8,13 +8,13 @@ interface ApiErrorFigures {
   errors: number;
   retries: number;
   sessions: number;
-  /** Pauses before retries, as far as lines tell. */
+  /** Pauses before retries, as far as lines state them. */
   retry_wait_ms: number;
 }
 
 type ApiErrorKeys = { error: string | null };
 
-/** Errors of the model's API, and retries, by the error's name. */
+/** API errors and retries, by the error's name. */
 export async function readApiErrorsReport(
   database: Database,
   filter: ReportFilter,

@@ -22,8 +22,8 @@ interface Session {
 }
 
 /**
- * The same every time. A third of the sessions have a response every few hours, so that one of their days has blocks before and
- * after one in which they did nothing, or a block between two others; some have a gap of days.
+ * Deterministic. A third of the sessions have a response every few hours, so that some days have an empty block between
+ * two others; some sessions have a gap of days.
  */
 function makeFleet(): Session[] {
   let state = 7;
@@ -57,7 +57,7 @@ beforeAll(async () => {
     FLEET.map(({ responses, ...session }, index) => ({
       ...session,
       responses: [
-        // Neither tells of a block.
+        // Neither starts a block.
         { timestamp: null, tokens_out: 1 },
         ...responses.map(({ atMs, ...response }, number) => ({
           ...response,
@@ -71,7 +71,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** By the definition, of responses one by one. */
+/** By the definition, from individual responses. */
 function expectBlocks({ agent, project, model, from, to }: Partial<ReportRequest>) {
   const ofAgent = FLEET.filter((session) => agent === undefined || session.agent === agent);
   const times = ofAgent.flatMap(({ responses }) => responses.map(({ atMs }) => atMs)).sort((a, b) => a - b);

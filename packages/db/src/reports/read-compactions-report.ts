@@ -6,22 +6,22 @@ import { type GroupValues, type ReportPage, type ReportRows, readGroups } from '
 export interface CompactionFigures {
   compactions: number;
   sessions: number;
-  /** Tokens in the context before, as far as lines tell. */
+  /** Tokens in the context before, as far as lines state them. */
   pre_tokens_p50: number | null;
   pre_tokens_max: number | null;
 }
 
 type CompactionKeys = { trigger: string | null };
 
-/** The view that has each event once, however many transcripts hold a copy of its line. */
+/** The view that has each event once, however many transcripts have a copy of its line. */
 export const EVENT_SOURCE = toReportSource('e', { time: 'timestamp' });
 export const EVENT_TABLE = sql`analytics.session_events AS e`;
 
-/** A number among an event's details; null if there is none. */
+/** A number in an event's details; null if missing. */
 export const detailNumber = (name: string) =>
   sql.raw(`CASE WHEN jsonb_typeof(e.details -> '${name}') = 'number' THEN (e.details ->> '${name}')::float8 END`);
 
-/** Compactions of the context by what triggered them. */
+/** Compactions of the context by their trigger. */
 export async function readCompactionsReport(
   database: Database,
   filter: ReportFilter,

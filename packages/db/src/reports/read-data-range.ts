@@ -2,14 +2,17 @@ import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 
-/** From when to when there are data; both null if no session has a time. */
+/** Time range of the data; both null if no session has a time. */
 export interface DataRange {
   sessions: number;
   first_timestamp: string | null;
   last_timestamp: string | null;
 }
 
-/** Reads when the sessions that pass the filter, whatever its `from` and `to`, began and ended: where to look if a range is empty. */
+/**
+ * Reads when the sessions that pass the filter, ignoring its `from` and `to`, began and ended: suggests where to look
+ * if a range is empty.
+ */
 export async function readDataRange(database: Database, filter: ReportFilter): Promise<DataRange> {
   const source = toReportSource('s', { time: 'first_timestamp' });
   const conditions = toConditions({ ...filter, from: null, to: null }, source);

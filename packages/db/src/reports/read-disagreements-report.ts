@@ -6,12 +6,12 @@ import type { Disagreement } from '../usage/schema.ts';
 import { joinSessions, type ReportFilter, toConditions, toReportSource } from './report-filter.ts';
 import type { ReportPage, ReportRows } from './report-groups.ts';
 
-/** Responses whose copies disagree, and what they cost by the one and the other. */
+/** Responses whose copies disagree, with their alternative costs. */
 export interface DisagreementFigures {
   responses: number;
-  /** As they are counted; costs are exact to 1e-10. */
+  /** As counted; costs are exact to 1e-10. */
   cost_usd: number;
-  /** By the cheapest copy of each. */
+  /** If the cheapest copy of each were right. */
   lowest_cost_usd: number;
   highest_cost_usd: number;
 }
@@ -20,14 +20,14 @@ export interface DisagreementFigures {
 export interface DisagreeingCopy {
   response_id: string;
   disagreements: Disagreement[];
-  /** Between the cheapest and the dearest copy of the response. */
+  /** Difference between the cheapest and the most expensive copy of the response. */
   cost_range_usd: number;
   session_id: string;
   transcript_id: string;
   line_number: number;
   uploader_key_id: string | null;
   is_credited: boolean;
-  /** Whether the figures that count are this copy's. */
+  /** Whether this copy's figures are the ones that count. */
   has_figures: boolean;
   model: string | null;
   /** ISO 8601. */
@@ -42,7 +42,10 @@ export interface DisagreeingCopy {
 
 const COPY_SOURCE = toReportSource('e', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
 
-/** Ledger rows of responses whose copies disagree, and of which any copy passes the filter: which one is right, nobody knows. */
+/**
+ * Ledger rows of responses whose copies disagree, with at least one copy that passes the filter. It is unknown which
+ * one is right.
+ */
 const selectDisputed = (filter: ReportFilter): SQL => sql`
   SELECT l.* FROM recount.usage_ledger AS l
   WHERE l.workspace_id = ${filter.workspaceId} AND l.disagreements IS NOT NULL AND EXISTS (
@@ -61,7 +64,7 @@ export async function readDisagreements(database: Database, filter: ReportFilter
   return row;
 }
 
-/** The copies of responses that disagree, with where they stand and who brought them. The largest range of costs comes first. */
+/** The copies of responses that disagree, with their places and uploaders. The largest cost range comes first. */
 export async function readDisagreementsReport(
   database: Database,
   filter: ReportFilter,

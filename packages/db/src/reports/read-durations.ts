@@ -12,21 +12,23 @@ export interface DurationFigures {
 
 interface Durations {
   all: DurationFigures;
-  /** Durations of the group that a row is about. */
+  /** Durations of the row's group. */
   of(row: object): DurationFigures;
 }
 
 interface DurationsRequest {
   groupBy?: readonly ReportKey[];
-  /** Whether calls go by their program as well; calls without one are left out then. */
+  /** Whether calls are also grouped by program; calls without one are then left out. */
   isByProgram?: boolean;
-  /** Rows of the report with their keys. Of other groups, of which there may be millions, nothing is taken into this process. */
+  /**
+   * Rows of the report with their keys. Other groups, of which there may be millions, are not loaded into this process.
+   */
   rows: readonly object[];
   /** Whether there are other groups. */
   truncated: boolean;
-  /** Calls that the filter has, and whose duration is known. */
+  /** Calls that pass the filter and have a known duration. */
   timedCalls: number;
-  /** Durations of more calls are not taken into this process, but sorted by the database, one by one. */
+  /** If there are more calls than this, the database sorts their durations instead of this process. */
   maxListedCalls?: number;
 }
 
@@ -34,7 +36,7 @@ interface DurationsRequest {
 const MAX_LISTED_CALLS = 2_000_000;
 const NONE: DurationFigures = { duration_p50_ms: null, duration_p95_ms: null };
 
-/** How long half of the calls of each group, and 19 of 20, took at most: the durations that percentile_disc would give. */
+/** The median and 95th percentile of each group's call durations, equal to percentile_disc. */
 export async function readDurations(
   database: Database,
   filter: ReportFilter,
@@ -58,7 +60,7 @@ export async function readDurations(
   };
 }
 
-/** All durations of a group, or the two that were asked for. */
+/** All durations of a group, or the two requested ones. */
 interface DurationsRead {
   durations: Buffer | [p50: number, p95: number] | null;
 }
@@ -71,7 +73,7 @@ const LISTED_CALLS = {
 };
 
 const SORTED_CALLS = {
-  // As roll-ups have it: in some zones clocks once changed within a quarter of an hour.
+  // As in roll-ups: in some zones clocks once changed within a quarter of an hour.
   source: { ...TOOL_CALL_SOURCE, time: sql`date_bin('15 minutes', ${TOOL_CALL_SOURCE.time}, '2000-01-01Z')` },
   table: sql`recount.tool_calls AS c`,
   where: sql`c.is_own AND c.duration_ms IS NOT NULL`,
@@ -79,7 +81,7 @@ const SORTED_CALLS = {
   durations: sql`percentile_disc(ARRAY[0.5, 0.95]) WITHIN GROUP (ORDER BY c.duration_ms)::float8[]`,
 };
 
-/** Of lists together, or of one group that was sorted. */
+/** For lists combined, or for one group that was sorted. */
 function toFigures(groups: readonly DurationsRead[]): DurationFigures {
   const lists: Buffer[] = [];
   for (const { durations } of groups) {
@@ -98,20 +100,20 @@ function parseDurations(bytes: Buffer): Float64Array {
   return durations;
 }
 
-/** Of at least one duration. Reorders them. */
+/** Requires at least one duration. Reorders them. */
 const toPercentiles = (durations: Float64Array): DurationFigures => ({
   duration_p50_ms: selectRank(durations, Math.ceil(durations.length / 2)),
   duration_p95_ms: selectRank(durations, Math.ceil((durations.length * 19) / 20)),
 });
 
-/** The value that would be the `rank`th, from 1 on, if all were sorted: quickselect, in linear time. Reorders the values. */
+/** The value of the given `rank`, from 1, if all were sorted: quickselect, in linear time. Reorders the values. */
 export function selectRank(values: Float64Array, rank: number): number {
   const at = (index: number): number => values[index] as number;
   const target = rank - 1;
   let low = 0;
   let high = values.length - 1;
   while (low < high) {
-    // At random, so that no order of the values takes long.
+    // Random, so that no order of the values is slow.
     const pivot = at(low + Math.floor(Math.random() * (high - low + 1)));
     let left = low;
     let right = high;

@@ -62,7 +62,7 @@ export async function readFilesReport(
       estimated_tokens: toTokenEstimate(output_bytes),
     }),
   });
-  // There are as many pairs of a file and a session as rows: those of files that the page lacks are not looked for.
+  // There are as many pairs of file and session as rows: only those of the page's files are looked up.
   const paths = sql`${sql.param(rows.map(({ file_path }) => file_path))}::text[]`;
   const onPage = truncated ? restrict(CALLS, sql`r.file_path = ANY(${paths})`) : CALLS;
   const sessions = await readSessionCounts(database, filter, onPage);

@@ -14,21 +14,21 @@ const READ = { tool_name: 'Read', file_path: '/app/a.ts', input: { file_path: '/
 const TEST_RUN = { tool_name: 'Bash', program: 'npm', input: { command: 'npm test' }, output_bytes: 1000 };
 const FAILED = { ...TEST_RUN, is_error: true, result: 'no such file' };
 
-/** Calls that the same lines of a transcript would be, each of the response that its index names. */
+/** Calls as the lines of a transcript would make them, each in the response named by its index. */
 const CALLS: Record<string, Call[]> = {
   loops: [
-    // Three in a row, two of which are repeats; the last one is stored before the others, as its result came first.
+    // Three in a row, two of them repeats; the last one is stored first, because its result came first.
     { ...TEST_RUN, call_number: 1, response_key: 'loops-0' },
     { ...TEST_RUN, call_number: 2, response_key: 'loops-1' },
     { ...TEST_RUN, call_number: 0, response_key: 'loops-1' },
     { ...TEST_RUN, input: { command: 'npm tess' } },
     READ,
-    // Twice is no run, nor are three with another between.
+    // Two calls are not a run, nor are three with another in between.
     { ...TEST_RUN, input: { command: 'npm run a' } },
     { ...TEST_RUN, input: { command: 'npm run a' } },
     READ,
     { ...TEST_RUN, input: { command: 'npm run a' } },
-    // Reads before and after the edit do not add up to three; another part of the file is another read.
+    // Reads before and after the edit do not add up to three; another part of the file is a different read.
     { tool_name: 'Edit', file_path: '/app/a.ts' },
     { ...READ, response_key: 'loops-2' },
     { ...READ, input: { file_path: '/app/a.ts', offset: 9 } },
@@ -40,7 +40,7 @@ const CALLS: Record<string, Call[]> = {
     { ...FAILED, input: { command: 'npm x' }, input_bytes: 1, response_key: 'failures-0' },
     { ...FAILED, input: { command: 'npm xy' }, input_bytes: 2, response_key: 'failures-1' },
     { ...FAILED, input: { command: 'npm xyz' }, input_bytes: 3, response_key: 'failures-2' },
-    // As long an error, but another.
+    // A different error of the same length.
     { ...FAILED, input: { command: 'npm xyzz' }, input_bytes: 4, result: 'no such path' },
     { ...TEST_RUN, input_bytes: 5, is_denied: true, is_error: true, result: 'no such path' },
     { ...TEST_RUN, input_bytes: 6, is_error: true, result: 'no such path' },
@@ -91,7 +91,7 @@ const FLEET: TestSession[] = [
       { ...CACHED, timestamp: at(41), cache_write_1h: 1000 },
       // Another model has another cache.
       { ...CACHED, timestamp: at(141), cache_read: 0, cost_usd: 0.001, model: 'claude-haiku-4-5' },
-      // Nothing tells what reading would have cost.
+      // It is unknown what reading would have cost.
       {
         timestamp: at(151),
         model: 'claude-haiku-4-5',
@@ -177,7 +177,7 @@ describe('findings', () => {
       {
         ...{ kind: 'repeated-call', session_id: 'loops', title: 'Loops', project: '/app', timestamp: at(0) },
         ...{ message_id: 'message', line_number: 1, tool: 'Bash', subject: 'npm', times: 3, pause_ms: null },
-        // Two results of 1,000 bytes; the second and the third call are of one response.
+        // Two results of 1,000 bytes; the second and third calls are in the same response.
         ...{ estimated_tokens: 500, tokens: 0, cost_usd: 2 },
       },
     ]);
@@ -190,7 +190,7 @@ describe('findings', () => {
   it('finds the same error in a row, whatever was called', async () => {
     const { rows } = await find('repeated-error');
     expect(rows).toMatchObject([
-      // Of the two repeats, one has no price.
+      // One of the two repeats has no price.
       { session_id: 'failures', line_number: 1, tool: 'Bash', subject: 'npm', times: 3, cost_usd: 0.25 },
     ]);
   });

@@ -11,7 +11,7 @@ interface FindingFigures {
   times: number;
   estimated_tokens: number;
   tokens: number;
-  /** Null where no price is known, or where the kind has none. */
+  /** Null if no price is known, or the kind has none. */
   cost_usd: number | null;
 }
 
@@ -35,7 +35,7 @@ export interface FindingKindFigures extends FindingFigures {
 }
 
 export interface FindingsPage extends Pick<ReportPage, 'limit'>, FindingThresholds {
-  /** Left out: all kinds. */
+  /** Default: all kinds. */
   kind?: FindingKind | undefined;
 }
 
@@ -59,7 +59,7 @@ interface Row extends Record<string, unknown> {
 
 const ALL_KINDS = Object.keys(FINDING_QUERIES) as FindingKind[];
 
-/** Findings of all kinds or of one, the most expensive first. They overlap: only figures of one kind add up. */
+/** Findings of all kinds or of one, most expensive first. They overlap: only figures of one kind add up. */
 export async function readFindingsReport(
   database: Database,
   filter: ReportFilter,
@@ -80,7 +80,9 @@ export async function readFindingsReport(
 const compareFindings = (a: Finding, b: Finding): number =>
   (b.cost_usd ?? -1) - (a.cost_usd ?? -1) || b.tokens + b.estimated_tokens - (a.tokens + a.estimated_tokens);
 
-/** One statement: a row with what all findings come to, in which each response counts once, then the first of them. */
+/**
+ * One statement: a row with the totals of all findings, in which each response counts once, then the first findings.
+ */
 async function readKind(
   database: Database,
   filter: ReportFilter,

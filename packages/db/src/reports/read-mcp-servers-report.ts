@@ -6,7 +6,7 @@ import { type ReportPage, type ReportRows, readGroups } from './report-groups.ts
 import { CALL_SUMS, type CallFigures, type CallSums, ROLLED_UP_CALLS, toCallFigures } from './tool-call-figures.ts';
 
 interface McpServerFigures extends CallFigures {
-  /** Different tools called. */
+  /** Number of different tools called. */
   tools: number;
 }
 

@@ -9,7 +9,7 @@ export interface ModelChoiceFigures {
   responses: number;
   total_tokens: number;
   cost_usd: number | null;
-  /** What the same tokens cost with the cheapest model in use; null if none is cheaper. */
+  /** Cost of the same tokens with the cheapest model in use; null if none is cheaper. */
   cheaper_cost_usd: number | null;
 }
 
@@ -21,13 +21,13 @@ export interface ModelChoice extends ModelChoiceFigures {
 
 export interface ModelComparison {
   prices: PriceTable;
-  /** Sizes of requests, in tokens of input, at which rates of any model change. */
+  /** Request sizes, in input tokens, at which any model's rates change. */
   requestSizes: readonly number[];
   /** Models of one maker count tokens alike. */
   isComparable(model: string, other: string): boolean;
 }
 
-/** Responses of a model that any price table charges at the same rates: a day's, of one size and of one kind. */
+/** Responses of a model that every price table charges at the same rates: of one day, size and kind. */
 interface Group extends Record<string, unknown> {
   model: string;
   day: string | null;
@@ -45,12 +45,12 @@ interface Group extends Record<string, unknown> {
   cost: number;
 }
 
-/** By how much a model is to be cheaper at least: those of one price differ by what each response is rounded by. */
+/** Minimum relative saving: between models of equal price, costs differ by rounding. */
 const MIN_SAVING = 0.01;
 
 const SOURCE = toReportSource('u', { time: 'timestamp', own: ['git_branch', 'agent_version', 'model'] });
 
-/** What the tokens of each model would have cost on the next cheaper one in use; the largest difference first. */
+/** What each model's tokens would have cost with a cheaper model in use; the largest difference first. */
 export async function readModelChoiceReport(
   database: Database,
   filter: ReportFilter,
@@ -102,7 +102,7 @@ const toSaving = ({ cost_usd, cheaper_cost_usd }: ModelChoice): number =>
 
 type Choice = ModelChoiceFigures & Pick<ModelChoice, 'cheaper_model'>;
 
-/** The dearest of the models that would have cost less for what they have a price for. */
+/** The most expensive of the models that would have cost less for what they have a price for. */
 function chooseCheaper(groups: readonly Group[], others: readonly string[], prices: PriceTable): Choice {
   const choices = others.flatMap((other): Choice[] => {
     const priced = groups.flatMap((group) => {
@@ -130,7 +130,7 @@ function sumGroups(groups: readonly Group[]): Omit<ModelChoiceFigures, 'cheaper_
 
 const toRounded = (usd: number): number => Math.round(usd * COST_UNITS_PER_USD) / COST_UNITS_PER_USD;
 
-/** US dollars: what the mean response of the group costs, which is of their size, times their number. */
+/** US dollars: the cost of the group's mean response, which has their size, times their number. */
 function priceAs(model: string, group: Group, prices: PriceTable): number | null {
   const { responses } = group;
   const { costUsd } = prices.price({

@@ -9,7 +9,7 @@ import { ROLLUP_SUMS, sumUsage, toUsageFigures, type UsageFigures, type UsageSum
 interface ModelFigures extends UsageFigures {
   is_priced: boolean;
   sessions: number;
-  /** Beginnings of quarters of an hour, ISO 8601; null if no response has a timestamp. */
+  /** Starts of quarters of an hour, ISO 8601; null if no response has a timestamp. */
   first_used: string | null;
   last_used: string | null;
 }
@@ -29,7 +29,7 @@ const USAGE: GroupPart = {
   where: sql`NOT u.is_shared`,
 };
 
-/** Models in use, those without a price as well. */
+/** Models in use, including those without a price. */
 export async function readModelsReport(
   database: Database,
   filter: ReportFilter,

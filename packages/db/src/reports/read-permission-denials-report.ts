@@ -9,13 +9,13 @@ interface DenialFigures {
   /** All calls of the kind. */
   calls: number;
   denial_rate: number | null;
-  /** In which one was denied. */
+  /** Sessions in which one was denied. */
   sessions: number;
 }
 
 type DenialKeys = { tool: string; program: string | null };
 
-/** Tools, and programs of shell commands, of which a call was refused; totals are of all calls. */
+/** Tools, and programs of shell commands, with at least one denied call; totals cover all calls. */
 export async function readPermissionDenialsReport(
   database: Database,
   filter: ReportFilter,

@@ -10,7 +10,7 @@ interface PullRequestFigures {
   sessions: number;
   responses: number;
   total_tokens: number;
-  /** What the sessions and their sub-agents cost from beginning to end, each response once; null if none has a price. */
+  /** Total cost of the sessions and their sub-agents, each response once; null if none has a price. */
   cost_usd: number | null;
   unpriced_responses: number;
 }
@@ -39,7 +39,9 @@ interface Row extends Record<string, unknown> {
   priced_pull_requests: number;
 }
 
-/** Pull requests that sessions are linked to, newest first. The filter chooses links; the cost is of whole sessions. */
+/**
+ * Pull requests that sessions are linked to, newest first. The filter selects links; the cost covers whole sessions.
+ */
 export async function readPullRequestsReport(
   database: Database,
   filter: ReportFilter,

@@ -9,13 +9,16 @@ import { COST_UNITS_PER_USD, toUsd } from './usage-figures.ts';
 interface ReconciliationFigures {
   /** The agent's own last total. */
   reported_cost_usd: number;
-  /** Ours: of the session and of its sub-agents, each response once. Null where there are responses, and none has a price. */
+  /**
+   * Computed by recount for the session and its sub-agents, each response once. Null if there are responses but none
+   * has a price.
+   */
   computed_cost_usd: number | null;
   /** What sub-agents' own transcripts add to the session's. */
   subagent_cost_usd: number | null;
-  /** Computed minus reported; of several sessions, of those that have both. */
+  /** Computed minus reported; for several sessions, over those that have both. */
   difference_usd: number | null;
-  /** To what those sessions report. */
+  /** Relative to what those sessions report. */
   difference_ratio: number | null;
   unfinalised_responses: number;
   unpriced_responses: number;
@@ -31,7 +34,9 @@ type SessionKeys = {
 type Sums = Record<'reported_units' | 'unfinalised' | 'unpriced' | 'close_sessions', number> &
   Record<'compared_units' | 'computed_units' | 'subagent_units', number | null>;
 
-/** What the session's own transcript repeats of its sub-agents' responses: it is in their transcripts, too. */
+/**
+ * The part of the session's own transcript that repeats its sub-agents' responses, which are in their transcripts too.
+ */
 const selectRepeated = (workspace: SQL): SQL => sql`
   SELECT coalesce(sum(e.cost_usd), 0) AS cost_usd, count(*) AS responses,
     count(*) FILTER (WHERE e.is_unfinalised) AS unfinalised,
@@ -50,7 +55,7 @@ const selectRepeated = (workspace: SQL): SQL => sql`
       WHERE copy.workspace_id = ${workspace} AND copy.agent = e.agent AND copy.response_key = e.response_key
         AND c.parent_session_id = f.session_id)`;
 
-/** Null where there are responses, and none has a price. */
+/** Null if there are responses but none has a price. */
 const units = (cost: string, responses: string, unpriced: string) =>
   sql.raw(`CASE WHEN ${responses} = 0 OR ${responses} > ${unpriced} THEN round((${cost}) * ${COST_UNITS_PER_USD}) END`);
 const sumOfKnown = (name: string) => sql`sum(${sql.identifier(name)})::float8`;
@@ -63,7 +68,7 @@ const COMPUTED_UNITS = units(
   `(${ALL_UNPRICED})`,
 );
 
-/** Sessions whose transcript holds the agent's own total, beside ours: the largest difference first. */
+/** Sessions whose transcript has the agent's own total, compared with recount's: the largest difference first. */
 export async function readReconciliationReport(
   database: Database,
   filter: ReportFilter,

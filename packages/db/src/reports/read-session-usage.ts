@@ -2,7 +2,7 @@ import type { Database } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { sumUsage, toUsageFigures, type UsageFigures, type UsageSums } from './usage-figures.ts';
 
-/** What a session is credited with, and what it holds but another session is credited with. */
+/** Usage that a session is credited with, and usage that it holds but that is credited to another session. */
 export async function readSessionUsage(
   database: Database,
   workspaceId: string,

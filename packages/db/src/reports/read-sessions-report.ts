@@ -27,11 +27,11 @@ export interface SessionFigures {
   tool_uses: number;
   duration_ms: number;
   active_ms: number;
-  /** What all sessions cost but those of `unpriced_sessions`; what sessions share is in each of them. */
+  /** Total cost of all sessions except `unpriced_sessions`; shared responses count in each of their sessions. */
   cost_usd: number | null;
-  /** Responses that `cost_usd` lacks. */
+  /** Responses that `cost_usd` does not include. */
   unpriced_responses: number;
-  /** Sessions without a cost, which no distribution of costs has either. */
+  /** Sessions without a cost, which distributions of costs leave out too. */
   unpriced_sessions: number;
   /** The same with every response counted once. */
   own_cost_usd: number | null;
@@ -52,7 +52,7 @@ export interface ExpensiveSession extends Record<string, unknown> {
   active_ms: number;
   prompts: number;
   total_tokens: number;
-  /** Null where there are responses, and none has a price. */
+  /** Null if there are responses but none has a price. */
   cost_usd: number | null;
   own_cost_usd: number | null;
   shared_cost_usd: number | null;
@@ -61,7 +61,10 @@ export interface ExpensiveSession extends Record<string, unknown> {
 }
 
 export interface SessionsPage extends ReportPage {
-  /** Longer pauses between messages are no active time. Other than MAX_ACTIVE_GAP_MS, every message is read. */
+  /**
+   * Longer pauses between messages do not count as active time. If it differs from MAX_ACTIVE_GAP_MS, every message is
+   * read.
+   */
   idleThresholdMs: number;
 }
 
@@ -72,7 +75,7 @@ type Sums = Omit<SessionFigures, 'distribution' | 'own_cost_usd'> &
   Record<'responses' | 'own_cost_units' | 'own_responses', number>;
 
 export const SESSION_SOURCE = toReportSource('f', { time: 'first_timestamp' });
-/** Title of a session of alias `f`, or else the beginning of its first prompt. */
+/** Title of a session (alias `f`), or else the beginning of its first prompt. */
 export const SESSION_TITLE = sql.raw('coalesce(f.title, left(f.initial_prompt, 80))');
 const TOTAL_TOKENS = sql.raw(sumOfTokens('f'));
 
@@ -90,11 +93,13 @@ function toActiveTime(workspaceId: string, idleThresholdMs: number): SQL {
 
 const MAX_LOOKED_UP_MS = 100 * 24 * 60 * 60_000;
 
-/** Whether sessions that begin within the filter's time are so few that their rows are looked up, not those of all sessions summed up. */
+/**
+ * Whether so few sessions begin within the filter's time that their rows are looked up instead of summing all sessions.
+ */
 const isShort = ({ from, to }: ReportFilter): boolean =>
   from !== null && (to === null ? Date.now() : Date.parse(to)) - Date.parse(from) <= MAX_LOOKED_UP_MS;
 
-/** Own usage of the sessions `f`, for a FROM: null where they have none. */
+/** Own usage of the sessions `f`, for a FROM: null if they have none. */
 function joinOwnUsage(filter: ReportFilter): SQL {
   const sums = sql`sum(cost_units) AS cost_units, sum(responses) AS responses, sum(unpriced_responses) AS unpriced`;
   if (isShort(filter)) {
@@ -145,7 +150,7 @@ const DISTRIBUTION_AGGREGATES = Object.fromEntries(
   ]),
 ) as Record<keyof Distributions, SQL>;
 
-/** Sessions by their beginning, with figures of the whole of each. */
+/** Sessions by their start, with figures of the whole of each. */
 export async function readSessionsReport(
   database: Database,
   filter: ReportFilter,
@@ -206,7 +211,7 @@ function toDistribution(sums: Distributions, name: (typeof DISTRIBUTED)[number])
   return { p50, p90, p99, max, mean };
 }
 
-/** The sessions that cost most, as a whole. */
+/** The most expensive sessions, as a whole. */
 export async function listExpensiveSessions(
   database: Database,
   filter: ReportFilter,
@@ -232,14 +237,14 @@ export async function listExpensiveSessions(
   }));
 }
 
-/** How the own cost of sessions goes together with what the usage report says to the same filters; see the contract. */
+/** How the own cost of sessions relates to the usage report with the same filters; see the contract. */
 export interface SessionsAgainstUsage {
   cost_usd: number | null;
   left_out_cost_usd: number | null;
   beyond_filters_cost_usd: number | null;
 }
 
-/** `ownCost` is that of the sessions that pass the filter. */
+/** `ownCost`: own cost of the sessions that pass the filter. */
 export async function compareSessionsWithUsage(
   database: Database,
   filter: ReportFilter,

@@ -103,7 +103,7 @@ describe('calls in the first year and in the last one', () => {
     const filter = await resolve('Europe/Berlin', workspaceId);
     const page = { groupBy: ['day'] as const, limit: 10, hasPercentiles: false };
     const { rows } = await withReportSnapshot(pool, (snapshot) => readToolsReport(snapshot, filter, page), 2000);
-    // The last one is on the first day of the year after.
+    // The last one is on the first day of the following year.
     expect(rows.map(({ day }) => day)).toEqual(['1970-01-01', '2026-03-29', '10000-01-01']);
   });
 });

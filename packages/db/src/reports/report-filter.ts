@@ -3,7 +3,7 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { resolveNames } from '../sessions/resolve-names.ts';
 import { workspaces } from '../workspaces/schema.ts';
 
-/** What a report is asked for. `from` and `to` are ISO 8601: moments, or dates in the time zone. */
+/** The parameters of a report. `from` and `to` are ISO 8601: moments, or dates in the time zone. */
 export interface ReportRequest {
   from?: string | undefined;
   to?: string | undefined;
@@ -20,14 +20,14 @@ export interface ReportRequest {
   subagents: 'include' | 'exclude' | 'only';
 }
 
-/** A request of a workspace with its times as moments: `from` inclusive, `to` exclusive. */
+/** A request for a workspace with its times as moments: `from` inclusive, `to` exclusive. */
 export interface ReportFilter extends Omit<ReportRequest, 'from' | 'to'> {
   workspaceId: string;
   from: string | null;
   to: string | null;
 }
 
-/** The time zone is none that the database knows. */
+/** The database does not know the time zone. */
 export class UnknownTimeZoneError extends Error {
   override name = 'UnknownTimeZoneError';
 }
@@ -36,7 +36,7 @@ const INVALID_PARAMETER_VALUE = '22023';
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
 /**
- * Makes moments of dates and full names of what was typed, and reads what the workspace calls its currency. Throws
+ * Converts dates to moments and abbreviated names to full ones, and reads the workspace's currency label. Throws
  * UnknownTimeZoneError and UnresolvedNameError.
  */
 export async function resolveReportFilter(
@@ -68,8 +68,8 @@ export async function resolveReportFilter(
 }
 
 /**
- * Milliseconds since 1970. A date begins with the first quarter of an hour that has it: midnight is there twice, or not
- * at all, where clocks change at midnight.
+ * Milliseconds since 1970. A date begins with its first quarter of an hour: if clocks change at midnight, midnight
+ * exists twice or not at all.
  */
 function toMoment(value: string | undefined, timeZone: string): SQL {
   if (value === undefined) return sql`NULL::float8`;
@@ -81,23 +81,23 @@ function toMoment(value: string | undefined, timeZone: string): SQL {
     WHERE (moment AT TIME ZONE ${timeZone})::date >= ${value}::date)`;
 }
 
-/** Columns of a table (or of the sessions that it is joined with, alias `s`) that filters and groups are about. */
+/** Columns of a table (or of the sessions that it is joined with, alias `s`) that filters and groups use. */
 export interface ReportSource {
   time: SQL;
-  /** What local clocks showed at the time, as if they were UTC's, where rows have it. */
+  /** Local clock time, expressed as if it were UTC, if rows have it. */
   localTime?: SQL;
   sessionId: SQL;
   workspaceId: SQL;
   isSubagent: SQL;
   gitBranch: SQL;
   agentVersion: SQL;
-  /** Absent where rows have no model: a session's models count then. */
+  /** Absent if rows have no model: the session's models are used. */
   model?: SQL;
   tool?: SQL;
   toolKind?: SQL;
 }
 
-/** The source of a table under `alias`; left out are columns that only its session has. */
+/** The source of a table under `alias`, without columns that only its session has. */
 export function toReportSource(
   alias: string,
   columns: { time: 'bucket_start' | 'timestamp' | 'first_timestamp'; own?: readonly OwnColumn[] },
@@ -120,7 +120,7 @@ export function toReportSource(
 
 type OwnColumn = 'git_branch' | 'agent_version' | 'model' | 'tool_name' | 'tool_kind';
 
-/** Joins the sessions of a source, as `s`. Postgres leaves the join out where nothing refers to it. */
+/** Joins the sessions of a source, as `s`. Postgres omits the join if nothing refers to it. */
 export const joinSessions = (source: ReportSource, { workspaceId }: Pick<ReportFilter, 'workspaceId'>): SQL =>
   sql`LEFT JOIN recount.sessions AS s ON s.workspace_id = ${workspaceId} AND s.session_id = ${source.sessionId}`;
 

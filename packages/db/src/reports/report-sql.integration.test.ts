@@ -79,7 +79,10 @@ interface Statement {
   params: unknown[];
 }
 
-/** The statements that `read` sends to Postgres; `onStatement` is called with each before it is sent, on the same connection. */
+/**
+ * The statements that `read` sends to Postgres; `onStatement` is called with each one before it is sent, on the same
+ * connection.
+ */
 async function captureStatements(
   read: Read,
   onStatement: (snapshot: Database, statement: Statement) => Promise<void> = async () => {},
@@ -112,7 +115,7 @@ it.each(Object.entries(REPORTS))('%s is read by the SQL in its snapshot: `vitest
   await expect(`${text};\n`).toMatchFileSnapshot(`report-sql/${name}.snap.sql`);
 });
 
-/** `node` is what the plan says of the nodes: a task for one shard, and nothing that is gathered first. */
+/** What the plan says about nodes: a single task on one shard, and no intermediate results. */
 const ONE_SHARD = { tasks: ['Task Count: 1'], gathered: [] };
 
 it.runIf(isOnCitus()).each(Object.entries(REPORTS))('%s goes to one shard', async (_, read) => {
@@ -130,7 +133,7 @@ it.runIf(isOnCitus()).each(Object.entries(REPORTS))('%s goes to one shard', asyn
   for (const plan of plans) expect(plan).toEqual(ONE_SHARD);
 });
 
-/** With the parameters, as they came, in the place of their numbers. */
+/** The parameters replace their placeholders, as they came. */
 async function explain(snapshot: Database, text: string, params: readonly unknown[]) {
   const chunks = text
     .split(/\$(\d+)/)

@@ -68,7 +68,7 @@ const FLEET: TestSession[] = [
         cost_cache_write_usd: 0.02,
         cost_web_search_usd: 0.02,
       },
-      // 0.1 + 0.2 in binary is not 0.3.
+      // In binary, 0.1 + 0.2 is not 0.3.
       { timestamp: '2026-05-04T10:20:00.000Z', git_branch: 'topic', cost_usd: 0.2, tokens_out: 1, copiedTo: ['fork'] },
       {
         timestamp: '2026-05-04T10:50:00.000Z',
@@ -162,7 +162,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** Messages of `main`, so many minutes after its beginning. */
+/** Messages of `main`, this many minutes after its start. */
 async function insertMinutes(minutes: readonly number[]): Promise<void> {
   await pool.database.insert(transcriptMessages).values(
     minutes.map((minute, index) => ({
@@ -523,7 +523,7 @@ describe('blocks', () => {
   const hours = (...timestamps: string[]) =>
     timestamps.map((time, index) => ({ timestamp: `2026-07-${time}:00.000Z`, tokens_out: 2 ** index, cost_usd: 1 }));
 
-  // Of its own: its responses count in no other report.
+  // A separate database: its responses must not count in other reports.
   let pool: Awaited<ReturnType<typeof createTestPool>>;
   beforeAll(async () => {
     pool = await createTestPool();

@@ -9,7 +9,7 @@ import { readToolsReport } from './read-tools-report.ts';
 import { readUsageReport } from './read-usage-report.ts';
 import { resolveReportFilter } from './report-filter.ts';
 
-/** Days on which clocks change somewhere; in St. John's of 2005 at a minute past midnight, so that a date comes back. */
+/** Days on which clocks change somewhere; in St. John's in 2005 at a minute past midnight, so that a date repeats. */
 const DAYS = [
   '2005-04-03',
   '2005-10-30',
@@ -38,7 +38,7 @@ const SPANS: [from: string | undefined, to: string | undefined][] = [
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Every 37 minutes of 42 hours around each of the days. */
+/** Every 37 minutes of the 42 hours around each of the days. */
 const MOMENTS = DAYS.flatMap((day) =>
   Array.from({ length: 68 }, (_, index) =>
     new Date(Date.parse(day) - 14 * HOUR_MS + index * 37 * MINUTE_MS).toISOString(),
@@ -90,7 +90,7 @@ const KEYS = {
 const CALLS = `(
   SELECT *, date_bin('15 minutes', "timestamp", '2000-01-01Z') AS bucket_start FROM recount.tool_calls WHERE is_own) AS c`;
 
-/** The same from nothing but quarters of an hour, or calls. */
+/** The same from only quarters of an hour, or calls. */
 async function sumQuarters(table: string, sum: string, key: string, filter: ExpectedFilter) {
   const { rows } = await pool.pool.query<{ key: string | null; sum: number; sessions: number }>(
     `SELECT ${key} AS key, sum(${sum})::int AS sum, count(DISTINCT session_id)::int AS sessions
@@ -125,7 +125,7 @@ it.each(ZONES)('reports of %s are sums of the quarters of an hour in their group
   }
 });
 
-/** From the calls one by one. */
+/** From individual calls. */
 async function readCalls(columns: string, keys: string, filter: ExpectedFilter) {
   const { rows } = await pool.pool.query(
     `SELECT ${keys}, ${columns} FROM recount.tool_calls AS c JOIN recount.sessions AS s USING (workspace_id, session_id),

@@ -5,7 +5,9 @@ import { readUsageReport } from './read-usage-report.ts';
 import { resolveReportFilter, UnknownTimeZoneError } from './report-filter.ts';
 import type { ReportKey } from './report-keys.ts';
 
-/** Moments around days of 23 and 25 hours; the n-th response has 2^n output tokens, so that a sum names its parts. */
+/**
+ * Moments around days of 23 and 25 hours; the n-th response has 2^n output tokens, so that a sum identifies its parts.
+ */
 const MOMENTS = [
   '2026-03-08T03:29:59.999Z', // St. John's: the last moment of 7 March; 8 March has 23 hours
   '2026-03-08T03:30:00.000Z',
@@ -53,7 +55,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** Over a year, the same every time: a linear congruential generator. */
+/** Spread over a year, deterministic: a linear congruential generator. */
 function randomMoments(): string[] {
   let state = 1;
   return Array.from({ length: RANDOM_COUNT }, () => {
@@ -166,7 +168,7 @@ describe('resolveReportFilter', () => {
     ['2026-06-02', 'Asia/Kathmandu', '2026-06-01T18:15:00.000Z'],
     // Clocks go from midnight to one o'clock: the day begins at one.
     ['2026-03-08', 'America/Havana', '2026-03-08T05:00:00.000Z'],
-    // They go back from one o'clock to midnight: the day begins with the first of both.
+    // Clocks go back from one o'clock to midnight: the day begins with the first midnight.
     ['2026-11-01', 'America/Havana', '2026-11-01T04:00:00.000Z'],
     ['2026-03-29T12:00:00+02:00', 'Asia/Kathmandu', '2026-03-29T10:00:00.000Z'],
   ])('%s in %s is %s', async (date, timeZone, moment) => {

@@ -7,7 +7,7 @@ export type UsageSums = Record<(typeof USAGE_SUMS)[number], number>;
 const PREFIXES = ['', 'own_', 'shared_'] as const;
 type Prefix = (typeof PREFIXES)[number];
 
-/** Names with their prefix. Made once: a string that is put together for each figure takes longer than the figure. */
+/** Prefixed names, built once: building a string for each figure would take longer than the figure itself. */
 const PREFIXED = Object.fromEntries(
   PREFIXES.map((prefix) => [prefix, Object.fromEntries(USAGE_SUMS.map((name) => [name, prefix + name]))]),
 ) as Record<Prefix, Record<keyof UsageSums, string>>;
@@ -20,7 +20,7 @@ interface CostByClass {
   web_search: number;
 }
 
-/** Tokens and cost of API responses; costs are exact to 1e-10 up to 900,000, and beyond the nearest number. */
+/** Tokens and cost of API responses; costs are exact to 1e-10 up to 900,000, and the nearest number above. */
 export interface UsageFigures {
   responses: number;
   tokens_in: number;
@@ -33,7 +33,7 @@ export interface UsageFigures {
   cache_hit_ratio: number | null;
   web_search_requests: number;
   cost_usd: number | null;
-  /** Null where `cost_usd` is. */
+  /** Null if `cost_usd` is. */
   cost_by_class: CostByClass | null;
   unfinalised: { responses: number; tokens_out: number; estimated_tokens_out: number };
   unpriced: { responses: number; tokens: number };
@@ -45,16 +45,16 @@ export const COST_UNITS_PER_USD = 1e10;
 /** Columns of a part that has no usage. */
 export const NO_USAGE: Record<string, SQL> = Object.fromEntries(USAGE_SUMS.map((name) => [name, sql`NULL::bigint`]));
 
-/** Costs are sums that no bigint holds for sure. */
+/** Sums of costs may exceed bigint. */
 const toSum = (name: (typeof USAGE_SUMS)[number], column: SQL): SQL =>
   (COST_UNIT_COLUMNS as readonly string[]).includes(name) ? sql`sum(${column})` : sql`recount.sum_bigint(${column})`;
 
-/** Sums of the roll-up's rows (alias `u`), by the columns' names. */
+/** Sums of the roll-up's rows (alias `u`), by column name. */
 export const ROLLUP_SUMS: Record<string, SQL> = Object.fromEntries(
   USAGE_SUMS.map((name) => [name, toSum(name, sql`u.${sql.identifier(name)}`)]),
 );
 
-/** Sums of the columns by name, each with `prefix`; of rows that pass `condition` where there is one. */
+/** Sums of the columns by name, each with `prefix`; only over rows that pass `condition`, if given. */
 export function sumUsage<P extends Prefix = ''>(
   prefix = '' as P,
   condition?: SQL,
@@ -68,10 +68,12 @@ export function sumUsage<P extends Prefix = ''>(
   ) as Record<`${P}${keyof UsageSums}`, SQL>;
 }
 
-/** The quotient of two integers below 2^53 is the number nearest to the exact amount: its digits are right to 1e-10 then. */
+/**
+ * The quotient of two integers below 2^53 is the number nearest to the exact amount, so its digits are right to 1e-10.
+ */
 export const toUsd = (units: number): number => units / COST_UNITS_PER_USD;
 
-/** What responses cost: those that have a price. Null where there are responses and none has one. */
+/** The cost of responses that have a price. Null if there are responses but none has one. */
 export const toKnownCost = (
   units: number,
   { responses, unpriced }: { responses: number; unpriced: number },

@@ -2,7 +2,7 @@ import type { Database, DatabasePool } from '../database/database.ts';
 import { sql } from '../drizzle.cjs';
 import { preferHashing } from '../planner.ts';
 
-/** A statement of the report took longer than it may. */
+/** A statement of the report exceeded the time limit. */
 export class ReportTimeoutError extends Error {
   override name = 'ReportTimeoutError';
 }
@@ -11,8 +11,8 @@ export const DEFAULT_REPORT_TIMEOUT_MS = 30_000;
 const QUERY_CANCELED = '57014';
 
 /**
- * Runs `work`, which reads a report, on one snapshot with the settings that suit reports. Throws ReportTimeoutError where
- * a statement takes longer than `timeoutMs`, or rejects with what `work` rejects with.
+ * Runs `work`, which reads a report, on one snapshot with settings for reports. Throws ReportTimeoutError if a
+ * statement takes longer than `timeoutMs`; otherwise rejects like `work`.
  */
 export async function withReportSnapshot<T>(
   pool: Pick<DatabasePool, 'withSnapshot'>,

@@ -1,23 +1,23 @@
 import { MIN_SUBSTRING_RUN, toGrams, toWords, toWorkspaceLexeme } from './search-words.ts';
 
-/** Words in a row. */
+/** Consecutive words. */
 export interface SearchTerm {
   words: string[];
-  /** The last word is only the beginning of one. */
+  /** The last word is only a prefix. */
   isPrefix: boolean;
   isNegated: boolean;
 }
 
-/** Alternatives, each of terms that all must be there, or must not. */
+/** Alternatives, each a list of terms that must all be present, or absent. */
 export type SearchQuery = SearchTerm[][];
 
-/** Words that a query may have, those of phrases included. */
+/** Maximum number of words in a query, including those of phrases. */
 export const MAX_QUERY_WORDS = 64;
 
-/** What is looked for: words wherever they stand, or a part of the text as it is typed, in any case. */
+/** What to search for: words anywhere, or a literal part of the text, ignoring case. */
 export type SearchTarget = { mode: 'text'; query: SearchQuery } | { mode: 'substring'; part: string };
 
-/** Why there is nothing to look for. Their texts are for whoever asked. */
+/** Why a query has nothing to search for. The texts are shown to the user. */
 export const SEARCH_ISSUES = {
   'no-words': 'Give a word to look for, in each alternative of an `or`: excluded ones and signs alone find nothing',
   'too-many-words': `Give at most ${MAX_QUERY_WORDS} words`,
@@ -25,7 +25,7 @@ export const SEARCH_ISSUES = {
 } as const;
 type SearchIssue = keyof typeof SEARCH_ISSUES;
 
-/** What a query asks for in its mode, or why it asks for nothing. */
+/** Parses a query in its mode, or returns why there is nothing to search for. */
 export function parseSearchTarget(mode: SearchTarget['mode'], text: string): SearchTarget | SearchIssue {
   if (mode === 'substring') return toGrams(text).length === 0 ? 'too-short' : { mode, part: text };
   const query = parseSearchQuery(text);
@@ -35,9 +35,9 @@ export function parseSearchTarget(mode: SearchTarget['mode'], text: string): Sea
 const TOKENS = /(?<minus>-?)"(?<phrase>[^"]*)(?:"|$)|(?<token>[^\s"]+)/g;
 
 /**
- * Reads a query as people type it: `all these words`, `"in this order"`, `-without`, `this OR that`, `begin*`. Nothing is a
- * syntax error; what has no letter or digit is ignored. A minus counts before a word or a phrase only: `--force` is the
- * word `force`. Every alternative needs a word that is not excluded.
+ * Parses a query as people type it: `all these words`, `"in this order"`, `-without`, `this OR that`, `begin*`. There
+ * are no syntax errors; anything without a letter or digit is ignored. A minus counts only before a word or a phrase:
+ * `--force` is the word `force`. Every alternative needs a word that is not excluded.
  */
 export function parseSearchQuery(text: string): SearchQuery | SearchIssue {
   const alternatives: SearchQuery = [[]];
@@ -60,12 +60,12 @@ export function parseSearchQuery(text: string): SearchQuery | SearchIssue {
   return query.length > 0 && isAnswerable ? query : 'no-words';
 }
 
-/** The query as Postgres reads a tsquery. Words are letters and digits alone: there is nothing to escape. */
+/** The query as a tsquery. Words consist only of letters and digits, so nothing needs escaping. */
 export function toTsquery(query: SearchQuery): string {
   return query.map((terms) => `(${terms.map(toTsqueryTerm).join(' & ')})`).join(' | ');
 }
 
-/** The same, of one workspace's documents. */
+/** The same, restricted to one workspace's documents. */
 export function toWorkspaceTsquery(workspaceId: string, query?: SearchQuery): string {
   const ofWorkspace = `'${toWorkspaceLexeme(workspaceId).replace(/['\\]/g, '$&$&')}'`;
   return query === undefined ? ofWorkspace : `${ofWorkspace} & (${toTsquery(query)})`;

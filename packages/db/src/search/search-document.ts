@@ -3,10 +3,10 @@ import type { JsonObject, JsonValue, MessageType } from '@recount/core';
 import type { SearchKind, searchDocuments } from './schema.ts';
 import { toGrams, toWordVector } from './search-words.ts';
 
-/** Length of a document in UTF-16 units: what is beyond is not found. */
+/** Length of a document in UTF-16 units: text beyond it cannot be found. */
 export const MAX_DOCUMENT_LENGTH = 65_536;
 
-/** A content block with what its document says about its message. */
+/** A content block with the fields of its message that a document needs. */
 export interface SearchableBlock {
   message_id: string;
   block_order: number;
@@ -31,7 +31,7 @@ export interface SearchableBlock {
 
 type SearchDocument = typeof searchDocuments.$inferInsert;
 
-/** The document of a block; undefined for one without text, such as an image. */
+/** The document for a block; undefined for one without text, such as an image. */
 export function toSearchDocument(
   key: { workspaceId: string; sessionId: string },
   block: SearchableBlock,
@@ -72,7 +72,7 @@ function toCopyKey(block: SearchableBlock, kind: SearchKind, text: string): bigi
 function toContent(block: SearchableBlock): { kind: SearchKind; text: string } | undefined {
   const { block_type: type } = block;
   if (type === 'thinking') return { kind: 'thinking', text: block.thinking_text ?? '' };
-  // `server_tool_use`, `web_search_tool_result` and their like keep their content among the metadata.
+  // `server_tool_use`, `web_search_tool_result` and the like have their content in the metadata.
   const other = toObject(block.metadata.content);
   if (type.endsWith('tool_use')) {
     const lines = [block.tool_name ?? '', ...toLines(block.tool_input ?? other.input ?? null)];
@@ -93,7 +93,7 @@ function toTextKind({ message_type: type, is_prompt, is_compact_summary }: Searc
 const toObject = (value: JsonValue | undefined): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 
-/** The scalars of a JSON value, each with the name that it has, so that texts are not torn by escapes. */
+/** The scalars of a JSON value, each with its name, so that escapes do not split words. */
 function* toLines(value: JsonValue, name = ''): Generator<string> {
   if (value === null) return;
   if (typeof value !== 'object') yield name === '' ? String(value) : `${name}: ${value}`;
@@ -104,7 +104,7 @@ function* toLines(value: JsonValue, name = ''): Generator<string> {
 /** Ciphertext. */
 const OPAQUE_FIELDS = new Set(['encrypted_content', 'encrypted_index', 'signature']);
 
-/** As much of its beginning as a document may hold, without half a character. */
+/** As much of its beginning as a document may hold, without splitting a character. */
 function cutText(text: string): string {
   return text.slice(0, MAX_DOCUMENT_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
 }

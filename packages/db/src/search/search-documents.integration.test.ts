@@ -52,7 +52,7 @@ const history = [
 beforeAll(async () => {
   pool = await createTestPool();
   await ingest('first', history);
-  // A fork holds copies of the lines, under its own id, and goes on.
+  // A fork holds copies of the lines under its own id, and continues.
   await ingest('fork', [
     ...history.map((line, number) => ({ ...line, uuid: `first-${number}`, forkedFrom: { sessionId: 'first' } })),
     answer('the fork adds an invoice'),

@@ -8,12 +8,12 @@ import { readSearchBacklog } from './search-index.ts';
 import { type SnippetPart, toSubstringSnippet, toWordSnippet } from './search-snippet.ts';
 import { toGrams } from './search-words.ts';
 
-/** Project, branch, agent and model are the session's. What has no timestamp passes neither `from` nor `to`. */
+/** Project, branch, agent and model are the session's. Documents without a timestamp pass neither `from` nor `to`. */
 export interface SearchRequest extends ReportRequest {
   kinds?: readonly SearchKind[] | undefined;
 }
 
-/** Where a page ends: the sort key of its last result. */
+/** The end of a page: the sort key of its last result. */
 interface SearchCursor {
   rank: number;
   timestamp: string | null;
@@ -23,7 +23,7 @@ interface SearchCursor {
 }
 
 export interface SearchPage {
-  /** `relevance` is nothing that substrings have: those come newest first. */
+  /** Substrings have no `relevance`: they come newest first. */
   sort: 'relevance' | 'newest';
   limit: number;
   after?: SearchCursor | undefined;
@@ -43,7 +43,7 @@ export interface SearchResult {
   title: string | null;
   /** Its beginning. */
   initial_prompt: string | null;
-  /** Copies of the same text that match, in forks and replays, this one included. */
+  /** Number of matching copies of the same text, in forks and replays, including this one. */
   copy_count: number;
   is_cut: boolean;
   snippet: SnippetPart[];
@@ -51,30 +51,30 @@ export interface SearchResult {
 
 interface SearchResults {
   results: SearchResult[];
-  /** Texts that match, each once however many copies there are. */
+  /** Number of matching texts, each counted once however many copies there are. */
   matchCount: number;
   /** There are more: only the newest MAX_FOUND_DOCUMENTS of the mode were ranked and counted. */
   isMatchCountCapped: boolean;
-  /** Sessions of the workspace that search does not find yet, or not all of. */
+  /** Sessions of the workspace that search does not find yet, or only partly. */
   waitingSessions: number;
   next: SearchCursor | undefined;
 }
 
-/** How many matching documents are looked at, the newest first: a common word is in most documents. */
+/** How many matching documents are considered, newest first: a common word is in most documents. */
 const MAX_FOUND_DOCUMENTS = { text: 2000, substring: 1000 } as const;
 const DEFAULT_TIMEOUT_MS = 5000;
 const QUERY_CANCELED = '57014';
 /** Weights D, C, B, A; divided by 1 + the logarithm of the document's length. */
 const RANKING = { weights: '{0.1, 0.2, 0.5, 1}', normalization: 1 };
 
-/** The search took longer than it may: fewer documents match a longer query. */
+/** The search exceeded its time limit: a longer query matches fewer documents. */
 export class SearchTimeoutError extends Error {
   override name = 'SearchTimeoutError';
 }
 
 type SearchFilter = ReportFilter & Pick<SearchRequest, 'kinds'>;
 
-/** A page of what matches in a workspace. Throws SearchTimeoutError and UnknownTimeZoneError. */
+/** A page of results in a workspace. Throws SearchTimeoutError and UnknownTimeZoneError. */
 export async function searchTranscripts(
   pool: Pick<DatabasePool, 'database' | 'withSnapshot'>,
   workspaceId: string,
@@ -127,7 +127,7 @@ const toCursor = (row: ResultRow): SearchCursor => ({
   blockOrder: row.block_order,
 });
 
-/** Characters that are shown of a session's first prompt, which stands for a title. */
+/** Characters shown of a session's first prompt, which serves as its title. */
 const SHOWN_PROMPT_LENGTH = 200;
 
 async function readRows(
@@ -138,7 +138,7 @@ async function readRows(
   timeoutMs: number,
 ): Promise<ResultRow[]> {
   await snapshot.execute(sql.raw(`SET LOCAL statement_timeout = ${Math.ceil(timeoutMs)}`));
-  // The same rank for all leaves the newest first.
+  // An equal rank for all keeps them newest first.
   const rank = target.mode === 'text' && page.sort === 'relevance' ? toRank(target.query) : sql`0::float8`;
   const { rows } = await snapshot.execute<ResultRow>(sql`
     WITH document AS MATERIALIZED (
@@ -188,7 +188,10 @@ function toRank(query: SearchQuery): SQL {
   return sql`ts_rank_cd(${weights}::real[], words, ${toTsquery(query)}::tsquery, ${normalization}::int)::float8`;
 }
 
-/** What the index answers: in text mode exactly, in substring mode with some that only have the same grams. */
+/**
+ * The conditions that the index answers: exactly in text mode; in substring mode with some false positives that only
+ * share the grams.
+ */
 function toIndexConditions(workspaceId: string, target: SearchTarget): SQL[] {
   const ofWorkspace = sql`d.workspace_id = ${workspaceId}`;
   if (target.mode === 'text') {
@@ -199,7 +202,7 @@ function toIndexConditions(workspaceId: string, target: SearchTarget): SQL[] {
   return [ofWorkspace, wordCondition, sql`d.grams @> ${grams}::smallint[]`];
 }
 
-/** Reads the texts one by one, until there are enough: that is what takes time. */
+/** Reads the texts one by one until there are enough results: this is the slow part. */
 function toTextCondition(workspaceId: string, target: SearchTarget): SQL {
   if (target.mode === 'text') return sql`true`;
   const pattern = `%${target.part.replace(/[\\%_]/g, '\\$&')}%`;

@@ -1,7 +1,7 @@
 import type { SearchQuery, SearchTerm } from './parse-search-query.ts';
 import { foldCase, type TextWord, toWords } from './search-words.ts';
 
-/** A part of a snippet: parts follow one another, those that match are what was looked for. */
+/** Part of a snippet: parts follow one another; those that match are what was searched. */
 export interface SnippetPart {
   text: string;
   is_match: boolean;
@@ -10,7 +10,7 @@ export interface SnippetPart {
 interface Place {
   start: number;
   end: number;
-  /** Which of the things looked for it is. */
+  /** Index of the search term. */
   term: number;
 }
 
@@ -18,12 +18,12 @@ interface Place {
 const MAX_SNIPPET_LENGTH = 280;
 const LEAD_LENGTH = 60;
 const SHOWN_LENGTH = MAX_SNIPPET_LENGTH - LEAD_LENGTH;
-/** A cut goes back to the space before it, if there is one this near. */
+/** A cut moves back to the previous space, if there is one this near. */
 const MAX_WORD_CUT = 20;
-/** More are not looked at. */
+/** Further matches are ignored. */
 const MAX_PLACES = 1000;
 
-/** The piece of a text that has most of a query's terms, with all of their places in it. */
+/** The excerpt of a text that has most of a query's terms, with all their matches in it. */
 export function toWordSnippet(text: string, query: SearchQuery): SnippetPart[] {
   return toSnippet(
     text,
@@ -34,7 +34,7 @@ export function toWordSnippet(text: string, query: SearchQuery): SnippetPart[] {
   );
 }
 
-/** The piece of a text around the first places of `part`, whatever its case. */
+/** The excerpt of a text around the first matches of `part`, ignoring case. */
 export function toSubstringSnippet(text: string, part: string): SnippetPart[] {
   const places: Place[] = [];
   const [folded, wanted] = [foldCase(text), foldCase(part)];
@@ -92,7 +92,7 @@ function toSnippet(text: string, places: readonly Place[]): SnippetPart[] {
   return parts;
 }
 
-/** Where a snippet that begins shows the most different terms, the first such place. */
+/** The first place at which a snippet would show the most different terms. */
 function findBestPlace(places: readonly Place[]): Place | undefined {
   let best: { place: Place; terms: number } | undefined;
   const terms = new Map<number, number>();
@@ -110,14 +110,14 @@ function findBestPlace(places: readonly Place[]): Place | undefined {
   return best?.place;
 }
 
-/** The next beginning of a word, if there is one near and not behind `limit`. */
+/** The start of the next word, if it is near and not after `limit`. */
 function toWordStart(text: string, index: number, limit: number): number {
   if (index === 0) return 0;
   const space = /\s/.exec(text.slice(index, Math.min(limit, index + MAX_WORD_CUT)));
   return space === null ? toCharacterStart(text, index) : index + space.index + 1;
 }
 
-/** Not between the halves of a character. */
+/** Moves out of the middle of a surrogate pair. */
 function toCharacterStart(text: string, index: number): number {
   return /[\uDC00-\uDFFF]/.test(text.charAt(index)) ? index - 1 : index;
 }

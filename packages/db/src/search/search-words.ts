@@ -1,16 +1,16 @@
 import type { SearchKind, WordVector } from './schema.ts';
 
-/** A word of a text with its place, in UTF-16 units. */
+/** A word of a text with its position, in UTF-16 units. */
 export interface TextWord {
   start: number;
   end: number;
-  /** What it is found by: the whole word first, then the parts of a name in camel case. */
+  /** Lexemes that find it: the whole word first, then the parts of a camel-case name. */
   lexemes: readonly string[];
 }
 
-/** Longer words are known by their beginning: hashes, base64 and other noise. */
+/** Longer words are indexed by their beginning: they are hashes, base64 and other noise. */
 export const MAX_LEXEME_LENGTH = 64;
-/** Longer words are no names whose parts anybody would look for. */
+/** Longer words are not names whose parts anyone would search for. */
 const MAX_CAMEL_CASE_LENGTH = 64;
 const MIN_PART_LENGTH = 2;
 
@@ -19,7 +19,7 @@ const HAS_ASCII_PARTS = /[a-z][A-Z]|[A-Z]{2}[a-z]/;
 const HAS_PARTS = /\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}/u;
 const PART_BOUNDARY = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
 const WORD_CHARACTER = /[\p{L}\p{M}\p{N}]/u;
-/** Scripts that write without spaces, and Korean, which glues particles to its words. */
+/** Scripts written without spaces, and Korean, which attaches particles to its words. */
 const UNSPACED_SCRIPTS =
   /[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Thai}\p{scx=Lao}\p{scx=Khmer}\p{scx=Myanmar}]/u;
 
@@ -27,7 +27,10 @@ const SEPARATOR = 1;
 const LETTER = 2;
 const SINGLE = 3;
 
-/** By UTF-16 unit, filled as units are met; 0: not met yet. Two regular expressions a character would take most of the time. */
+/**
+ * By UTF-16 unit, filled on demand; 0: not yet known. Two regular expressions for each character would take most of the
+ * time.
+ */
 const unitClasses = new Uint8Array(2 ** 16);
 
 function classifyUnit(unit: number): number {
@@ -47,9 +50,9 @@ function classify(codePoint: number): number {
 const isSurrogate = (unit: number): boolean => unit >= 0xd800 && unit < 0xe000;
 
 /**
- * The words of a text in their order: letters, marks and digits; all else separates them, so that names in snake case,
- * paths and addresses are phrases of their parts. In scripts without spaces each character is a word, and what one looks
- * for a phrase of characters.
+ * The words of a text in order: letters, marks and digits; everything else separates them, so names in snake case,
+ * paths and addresses are phrases of their parts. In scripts without spaces each character is a word, and a search term
+ * is a phrase of characters.
  */
 export function toWords(text: string): TextWord[] {
   const words: TextWord[] = [];
@@ -60,7 +63,7 @@ export function toWords(text: string): TextWord[] {
   return words;
 }
 
-/** Calls `visit` with start and end of each word, until it returns false. */
+/** Calls `visit` with the start and end of each word, until it returns false. */
 function visitWords(text: string, visit: (start: number, end: number) => boolean): void {
   let start = -1;
   for (let index = 0; index < text.length; ) {
@@ -90,7 +93,7 @@ function toLexemes(word: string): readonly string[] {
 
 const toAsciiLexeme = (word: string): string => word.slice(0, MAX_LEXEME_LENGTH).toLowerCase();
 
-/** Without upper and lower case, and without the several ways in which Unicode writes the same letter. */
+/** Normalises case, and the different ways in which Unicode writes the same letter. */
 function toUnicodeLexeme(word: string): string {
   const folded = word
     .normalize('NFKC')
@@ -101,24 +104,24 @@ function toUnicodeLexeme(word: string): string {
   return Array.from(folded).slice(0, MAX_LEXEME_LENGTH).join('');
 }
 
-/** Letters or digits in a row that something must have at least to be looked for as a part of words. */
+/** Minimum number of consecutive letters or digits in a substring to search for. */
 export const MIN_SUBSTRING_RUN = 3;
 
 const ALPHABET = 36;
-/** Three ASCII letters or digits have a number of their own below this; all others share those above. */
+/** Three ASCII letters or digits have unique numbers below this; all others share the numbers above. */
 const ASCII_GRAMS = ALPHABET ** 3;
 const OTHER_GRAMS = 2 ** 16 - ASCII_GRAMS;
-/** Numbers fill a smallint, which is signed. */
+/** Numbers use the full range of smallint, which is signed. */
 const LOWEST_NUMBER = -(2 ** 15);
 
 const RUNS = /[\p{L}\p{M}\p{N}]{3,}/gu;
 
-/** By number, which of them the text has that is looked at: all zero between two. A set would take five times as long. */
+/** By number: whether the current text has it; all zero between texts. A set would take five times as long. */
 const isSeen = new Uint8Array(2 ** 16);
 
 /**
- * The numbers of all sequences of three letters or digits in a text, whatever their case, ascending. A text with a
- * certain part has all numbers of that part; few others do.
+ * The numbers of all sequences of three letters or digits in a text, ignoring case, ascending. A text that contains a
+ * substring has all numbers of that substring; few others do.
  */
 export function toGrams(text: string): Int16Array {
   const grams: number[] = [];
@@ -132,7 +135,7 @@ export function toGrams(text: string): Int16Array {
   return Int16Array.from(grams).sort();
 }
 
-/** Of a text with letters of two units: three units may then be two letters. */
+/** For a text with letters of two units: three units may then be two letters. */
 function addGramsOfRuns(text: string, add: (gram: number) => void): void {
   for (const [run] of foldCase(text).matchAll(RUNS)) {
     for (let index = 0; index + 2 < run.length; index++) {
@@ -141,7 +144,7 @@ function addGramsOfRuns(text: string, add: (gram: number) => void): void {
   }
 }
 
-/** The same for any other text, unit by unit; false if it is none. */
+/** The same for any other text, unit by unit; returns false if it has letters of two units. */
 function addGrams(text: string, add: (gram: number) => void): boolean {
   let first = 0;
   let second = 0;
@@ -156,7 +159,7 @@ function addGrams(text: string, add: (gram: number) => void): boolean {
   return true;
 }
 
-/** By UTF-16 unit: its letter in lower case, or 0 if it is none; filled as units are met, which NOT_MET tells. */
+/** By UTF-16 unit: its letter in lower case, or 0 if it is not one; filled on demand (NOT_MET marks unknown ones). */
 const foldedUnits = new Uint16Array(2 ** 16).fill(0xffff);
 const NOT_MET = 0xffff;
 
@@ -176,13 +179,13 @@ function toGram(first: number, second: number, third: number): number {
   return LOWEST_NUMBER + ASCII_GRAMS + (hash % OTHER_GRAMS);
 }
 
-/** 0 to 35 of an ASCII digit or small letter; -1 of all else. */
+/** 0 to 35 for an ASCII digit or lower-case letter; -1 for everything else. */
 function toDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48;
   return code >= 97 && code <= 122 ? code - 87 : -1;
 }
 
-/** In lower case, of the same length: places in the one are places in the other. */
+/** In lower case and of the same length: positions in one are positions in the other. */
 export function foldCase(text: string): string {
   const lower = text.toLowerCase();
   const folded = lower.length === text.length ? lower : Array.from(text, toLowerOfSameLength).join('');
@@ -195,14 +198,14 @@ function toLowerOfSameLength(character: string): string {
 }
 
 /**
- * A lexeme that all documents of a workspace have: the index then never looks at those of others. No word is ever equal to
- * it, as it has a space.
+ * A lexeme that all documents of a workspace have, so that the index never reads those of others. No word equals it,
+ * because it contains a space.
  */
 export const toWorkspaceLexeme = (workspaceId: string): string => `workspace ${workspaceId}`;
 
-/** Postgres counts positions no further. */
+/** Postgres' highest position. */
 export const MAX_DOCUMENT_WORDS = 16_383;
-/** Postgres keeps no more positions of one lexeme. */
+/** Postgres keeps no more positions for one lexeme. */
 const MAX_LEXEME_POSITIONS = 255;
 
 /** What people wrote ranks before what tools printed: Postgres' weights A to D are 3 to 0. */
@@ -216,7 +219,10 @@ const WEIGHTS: Readonly<Record<SearchKind, WordVector['weight']>> = {
   context: 0,
 };
 
-/** The words of a text, with the workspace's own. `end` is where the text must be cut, so that it holds no word that is not in the vector. */
+/**
+ * The words of a text, with the workspace's lexeme. The text must be cut at `end`, so that it holds no word that is not
+ * in the vector.
+ */
 export function toWordVector(text: string, kind: SearchKind, workspaceId: string): { vector: WordVector; end: number } {
   const positions = new Map<string, number[]>([[toWorkspaceLexeme(workspaceId), []]]);
   let position = 0;

@@ -15,7 +15,7 @@ const LINES = `{"type":"user","message":{"role":"user","content":"hello"}}\nnot 
 const ingest = (workspaceId: string, transcriptId: string, session: string, text = LINES) =>
   ingestTranscript(pool, { workspaceId, transcriptId }, { path: `${session}.jsonl`, bytes: Buffer.from(text) });
 
-/** Rows of every table, by transcript. */
+/** Number of rows in every table, by transcript. */
 async function countRows(): Promise<Record<string, number>> {
   const { rows } = await pool.pool.query(
     `SELECT workspace_id || '/' || transcript_id AS key, count(*)::int AS count FROM (

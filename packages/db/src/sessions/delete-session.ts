@@ -10,8 +10,8 @@ import { lockSession } from './lock-sessions.ts';
 import { settleSessions } from './settle-sessions.ts';
 
 /**
- * Deletes a session with all of its transcripts and their rows. Returns the keys of the raw objects, which the caller
- * records as to be deleted; empty if the session does not exist. Fails with SQLSTATE 55P03 where the session is busy for 5 s.
+ * Deletes a session with all its transcripts and their rows. Returns the keys of the raw objects, which the caller
+ * records for deletion; empty if the session does not exist. Fails with SQLSTATE 55P03 if the session is busy for 5 s.
  */
 export async function deleteSession(transaction: Database, workspaceId: string, sessionId: string): Promise<string[]> {
   // The session may be under ingestion for minutes; waiting requests would use up the connections.
@@ -29,9 +29,10 @@ export async function deleteSession(transaction: Database, workspaceId: string, 
 }
 
 /**
- * Deletes what was said in a session whose last activity is before that time: messages, content blocks, search documents,
- * issues, its title and first prompt, links to it. Its figures, usage, tool calls and events stay, so that no total of the past
- * changes. False where there is nothing to delete (any more). Fails with SQLSTATE 55P03 where the session is busy for 5 s.
+ * Deletes the texts of a session whose last activity is before that time: messages, content blocks, search documents,
+ * issues, its title and first prompt, links to it. Its figures, usage, tool calls and events remain, so that no past
+ * total changes. Returns false if there is nothing to delete (any more). Fails with SQLSTATE 55P03 if the session is
+ * busy for 5 s.
  */
 export async function deleteSessionTexts(
   transaction: Database,
@@ -57,7 +58,7 @@ export async function deleteSessionTexts(
     )
     .returning({ row_set_id: transcripts.row_set_id });
   const rowSetIds = marked.flatMap(({ row_set_id }) => row_set_id ?? []);
-  // Before the documents: who indexes the session holds it.
+  // Before the documents, because the indexer locks this row.
   for (const table of [searchIndexState, searchDocuments]) {
     await transaction.delete(table).where(and(eq(table.workspace_id, workspaceId), eq(table.session_id, sessionId)));
   }

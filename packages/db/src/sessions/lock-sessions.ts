@@ -3,14 +3,14 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { sessions } from '../transcripts/schema.ts';
 
 /**
- * Waits for the session's lock and holds it until the transaction ends: whoever writes or deletes rows of a session
+ * Waits for the session's lock and holds it until the transaction ends. Everyone who writes or deletes a session's rows
  * holds it, so that its versions are compared and replaced one at a time.
  */
 export async function lockSession(transaction: Database, workspaceId: string, sessionId: string): Promise<void> {
   await transaction.execute(sql`SELECT pg_advisory_xact_lock(${toLockKey(sql`${`${workspaceId}/${sessionId}`}`)})`);
 }
 
-/** As `lockSession` for those of the sessions that nobody holds, without waiting; returns them. */
+/** Like `lockSession` for those of the sessions that nobody holds, without waiting; returns them. */
 export async function lockFreeSessions(
   transaction: Database,
   workspaceId: string,
@@ -25,8 +25,8 @@ export async function lockFreeSessions(
 const toLockKey = (name: SQL): SQL => sql`hashtextextended(${name}, 0)`;
 
 /**
- * Waits for the rows of sessions, in the order of their ids, and holds them until the transaction ends. Returns the sessions
- * that have one: of the others nothing is derived yet.
+ * Waits for the rows of sessions, in the order of their ids, and locks them until the transaction ends. Returns the
+ * sessions that have one: nothing is derived from the others yet.
  */
 export async function lockSessionRows(
   transaction: Database,

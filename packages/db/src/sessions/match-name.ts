@@ -1,17 +1,18 @@
-/** What a name that somebody typed stands for: one name, several between which nothing decides, or none. */
+/** What a typed name stands for: one name, several equally good ones, or none. */
 type NameMatch =
   | { kind: 'one'; name: string }
   | { kind: 'several'; names: string[] }
   | { kind: 'none'; nearest: string[] };
 
-/** Names that an answer offers: more are no help. */
+/** Number of names suggested in an answer: more are no help. */
 const MAX_OFFERED = 5;
-/** Of two texts that share fewer of their pairs of letters, neither is a misspelling of the other. */
+/** Minimum similarity of a misspelling, as the share of common letter pairs. */
 const MIN_SIMILARITY = 0.35;
 
 /**
- * Finds the one of `names` that `wanted` means: the name itself, the name in other case, the last folders of a path, the beginning
- * of a name, a part of it. The first of these rules that fits any name decides. An ellipsis, with which tables cut names, stands for any text.
+ * Finds which of `names` `wanted` means: the same name, the same ignoring case, the last folders of a path, a prefix of
+ * a name, a part of it. The first rule that matches any name decides. An ellipsis, with which tables abbreviate names,
+ * stands for any text.
  */
 export function matchName(wanted: string, names: readonly string[]): NameMatch {
   if (names.includes(wanted)) return { kind: 'one', name: wanted };
@@ -46,7 +47,7 @@ export function matchName(wanted: string, names: readonly string[]): NameMatch {
   return { kind: 'none', nearest: findNearest(typed, names) };
 }
 
-/** The names most like the text, the most similar first. A folder or a word of a name counts like a name. */
+/** The most similar names, best first. A folder or a word in a name counts like a name. */
 export function findNearest(text: string, names: readonly string[]): string[] {
   return names
     .map((name) => {

@@ -3,17 +3,20 @@ import { type SQL, sql } from '../drizzle.cjs';
 import { sessions, transcripts } from '../transcripts/schema.ts';
 import { usageEntries, usageLedger } from '../usage/schema.ts';
 
-/** Tokens of one class that one model was charged for, at one level of context. */
+/** Tokens of one class that one model was charged for, at one context level. */
 interface CostPart {
   model: string | null;
   token_class: 'input' | 'output' | 'cache_read' | 'cache_write';
-  /** Whether input, cache reads and cache writes of the request are above LONG_CONTEXT_TOKENS, for which some models have higher rates. */
+  /**
+   * Whether the request's input, cache reads and cache writes exceed LONG_CONTEXT_TOKENS, above which some models have
+   * higher rates.
+   */
   is_long_context: boolean;
   responses: number;
   tokens: number;
-  /** What the responses cost that have a price. */
+  /** Cost of the responses that have a price. */
   cost_usd: number;
-  /** Dollars per million tokens, of the cheapest and the dearest response; null without a price. */
+  /** Dollars per million tokens, for the cheapest and the most expensive response; null without a price. */
   lowest_rate_usd: number | null;
   highest_rate_usd: number | null;
 }
@@ -34,17 +37,20 @@ interface DearResponse {
 export interface SessionCosts {
   parts: CostPart[];
   dearest: DearResponse[];
-  /** What unfinalised responses would cost beyond what they are counted with, by the estimate of their output. */
+  /** What unfinalised responses would cost in addition to what is counted, by their estimated output. */
   unfinalised_estimate_usd: number;
-  /** Part of all costs that classes do not hold: web searches, and figures that the agent reported without parts. */
+  /** Cost that is not in any class: web searches, and figures that the agent reported without a breakdown. */
   other_cost_usd: number;
 }
 
-/** Input tokens, cached ones included, above which vendors charge more. */
+/** Input tokens, including cached ones, above which vendors charge more. */
 export const LONG_CONTEXT_TOKENS = 200_000;
 const MAX_DEAREST = 10;
 
-/** Reads what the responses of a session's primary transcript cost, shared ones included: by model, class and rate, and the dearest. */
+/**
+ * Reads the cost of the responses of a session's primary transcript, including shared ones: by model, class and rate,
+ * and the most expensive ones.
+ */
 export async function readSessionCosts(
   database: Database,
   workspaceId: string,

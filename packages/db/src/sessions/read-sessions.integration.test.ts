@@ -16,7 +16,7 @@ const PROMPTS = ['100% sure', '100 percent', 'a_b', 'aXb', 'C:\\temp', 'C:/temp'
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 let all: SessionRow[];
 
-/** Few distinct values, so that every sort key has ties; a third of the sessions without timestamps. */
+/** Few distinct values, so that every sort key has ties; a third of the sessions have no timestamps. */
 function toSession(index: number): typeof sessions.$inferInsert {
   const firstMs = Date.UTC(2026, 0, 1) + (index % 7) * 3_600_000 + 123;
   return {
@@ -89,7 +89,7 @@ it('goes on in the right place where a session has gone meanwhile', async () => 
   expect(next?.sessionId).toBe(rows.at(-1)?.session_id);
   const after = next && { ...next, sessionId: `${next.sessionId}-gone` };
   const rest = await listSessions(pool.database, TEST_WORKSPACE, {}, { ...page, after });
-  // Descending: the cursor now lies before the session itself, which therefore comes again.
+  // Descending: the cursor is now before the session itself, which therefore comes again.
   expect(rest.rows[0]?.session_id).toBe(next?.sessionId);
   expect(rest.rows[1]).toEqual(expected);
 });

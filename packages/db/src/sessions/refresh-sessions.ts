@@ -19,21 +19,22 @@ const TAKEN_OVER = [
 const DERIVED = [...TAKEN_OVER, 'primary_transcript_id', 'transcript_count', 'other_uploader_count'];
 export const SESSION_COLUMNS = ['workspace_id', 'session_id', ...DERIVED];
 
-/** Whether somebody is known to have brought a version whom nothing entitles to speak for the session: see `selectVersions`. */
+/** Whether a version was brought by a known uploader who may not speak for the session: see `selectVersions`. */
 const IS_FOREIGN = sql.raw(`
   t.uploader_key_id IS NOT NULL AND t.uploader_key_id <> '${OPERATOR}'
   AND t.uploader_key_id IS DISTINCT FROM first_value(t.uploader_key_id) OVER (PARTITION BY t.session_id ORDER BY t.id)`);
 
 /**
- * The ingested transcripts `t` that `where` admits, with all of their columns, how many of their session's there are, how many
- * others of it are foreign, and which is primary. A session's owner is who brought the first of its transcripts, by their ids,
- * that was ingested, superseded ones included. What others bring is foreign, and comes after all that is not: else whoever
- * uploads something longer would take the session over. The operator's versions, and those of unknown uploaders, are not foreign.
- * Among equals it is the longest session file, as it has the prompts and every run; else the longest stream. Where the agent rewrites its
- * sessions it is the latest, which may be shorter. Content hashes decide ties.
+ * The ingested transcripts `t` that pass `where`, with all their columns, the number of their session's transcripts,
+ * how many others of it are foreign, and which one is primary. A session's owner is the uploader of its first ingested
+ * transcript, by id, including superseded ones. What others bring is foreign, and ranks after everything that is not:
+ * otherwise anyone who uploads something longer would take over the session. Versions of the operator and of unknown
+ * uploaders are not foreign. Among equals the longest session file is primary, because it has the prompts and every
+ * run; else the longest stream. If the agent rewrites its sessions it is the latest, which may be shorter. Content
+ * hashes break ties.
  */
 export function selectVersions(where: SQL): SQL {
-  // Not by status: a transcript that waits to be parsed again keeps its rows meanwhile.
+  // Not by status: a transcript that waits to be parsed again keeps its rows in the meantime.
   return sql`
     SELECT *, count(*) OVER (PARTITION BY session_id)::int AS transcript_count,
       (count(*) FILTER (WHERE is_foreign) OVER (PARTITION BY session_id))::int - is_foreign::int AS other_uploader_count,
@@ -49,7 +50,7 @@ export function selectVersions(where: SQL): SQL {
     WHERE ingested_at IS NOT NULL`;
 }
 
-/** The rows of sessions, with SESSION_COLUMNS, as they follow from `version`, which has the rows of `selectVersions`. */
+/** The rows of sessions, with SESSION_COLUMNS, derived from `version`, which has the rows of `selectVersions`. */
 export function selectSessions(version: SQL): SQL {
   return sql`
     SELECT workspace_id, session_id, ${list(TAKEN_OVER, (name) => name)}, id AS primary_transcript_id, transcript_count,
@@ -58,9 +59,9 @@ export function selectSessions(version: SQL): SQL {
 }
 
 /**
- * Makes the rows of sessions follow from their ingested transcripts, whose order of arrival never matters: one is primary,
- * the others are marked diverged. Deletes the row where none is left. The caller holds the sessions' locks. `storedIds`: the
- * sessions that may have other versions; default all.
+ * Derives the rows of sessions from their ingested transcripts, regardless of their order of arrival: one is primary,
+ * the others are marked diverged. Deletes the row if none is left. The caller holds the sessions' locks. `storedIds`:
+ * the sessions that may have other versions; default all.
  */
 export async function refreshSessions(
   transaction: Database,

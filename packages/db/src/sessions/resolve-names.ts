@@ -5,7 +5,7 @@ import { sessions } from '../transcripts/schema.ts';
 import { usageDayRollup } from '../usage/rollups-schema.ts';
 import { matchName } from './match-name.ts';
 
-/** Names as somebody types them, or as tables print them. */
+/** Names as people type them, or as tables print them. */
 export interface WantedNames {
   agent?: string | undefined;
   project?: string | undefined;
@@ -18,13 +18,13 @@ export interface WantedNames {
 
 export type NameField = keyof WantedNames;
 
-/** A name stands for nothing that the workspace has, or for several things. The message is written for whoever typed it. */
+/** A name matches nothing in the workspace, or several things. The message is written for whoever typed it. */
 export class UnresolvedNameError extends Error {
   override name = 'UnresolvedNameError';
   readonly field: NameField;
   /** What may be meant; empty if nothing is similar. */
   readonly candidates: readonly string[];
-  /** Whether it stands for each of the candidates, rather than for nothing. */
+  /** Whether it matches each of the candidates, rather than nothing. */
   readonly isAmbiguous: boolean;
 
   constructor(field: NameField, message: string, candidates: readonly string[], isAmbiguous = false) {
@@ -45,15 +45,15 @@ const WORDS: Record<NameField, { one: string; several: string }> = {
   sessionId: { one: 'session', several: 'sessions' },
 };
 
-/** Names that are compared; if a workspace has more, the others must be given in full. */
+/** Number of names compared; if a workspace has more, the others must be given in full. */
 const MAX_NAMES = 10_000;
 const MAX_OFFERED = 5;
-/** Ids that share less with what was typed are not offered. */
+/** Ids that share less with what was typed are not suggested. */
 const MIN_SHARED_LENGTH = 3;
 
 /**
- * Replaces each name by the one that the workspace has: a project by any part of its path that only one project has, a session by
- * the beginning of its id, a model and an agent by a part of its name. Throws UnresolvedNameError.
+ * Replaces each name by the workspace's full one: a project by any part of its path that is unique, a session by the
+ * beginning of its id, a model and an agent by a part of its name. Throws UnresolvedNameError.
  */
 export async function resolveNames<Wanted extends WantedNames>(
   database: Database,
@@ -80,7 +80,7 @@ async function resolveName(
 ): Promise<string> {
   const [row] = (await database.execute<{ is_known: boolean }>(selectIsKnown(workspaceId, field, name))).rows;
   if (row?.is_known) return name;
-  // An agent that has not sent anything yet has no figures, but it is no wrong name.
+  // An agent without any data yet is still a valid name.
   const more = field === 'agent' ? AGENTS.map(({ id }) => id) : [];
   const { rows } = await database.execute<{ name: string }>(selectNames(workspaceId, field));
   const names = [...new Set([...rows.map((each) => each.name), ...more])];
@@ -105,7 +105,7 @@ function toHint(nearest: readonly string[], names: readonly string[], several: s
   return `; there are ${names.slice(0, MAX_OFFERED).join(', ')}${more}.`;
 }
 
-/** Whether a session or a response has exactly this name: the usual case, which ends at the first row that does. */
+/** Whether a session or a response has exactly this name: the usual case, which stops at the first such row. */
 function selectIsKnown(workspaceId: string, field: Exclude<NameField, 'sessionId'>, name: string): SQL {
   const inSessions = {
     agent: sql`agent = ${name}`,
@@ -143,12 +143,12 @@ function selectNames(workspaceId: string, field: Exclude<NameField, 'sessionId'>
 }
 
 /**
- * Returns the id of the session with this id, of the one whose id begins with it, or of the sub-agent whose agent id does. Throws
- * UnresolvedNameError.
+ * The id of the session with this id, of the one whose id begins with it, or of the sub-agent whose agent id does.
+ * Throws UnresolvedNameError.
  */
 export async function resolveSession(database: Database, workspaceId: string, name: string): Promise<string> {
   const prefix = name.replace(/…$/, '');
-  // The sort order of ids is that of their bytes, so that all ids with a prefix follow it.
+  // Ids sort by their bytes, so all ids with a prefix directly follow it.
   const { rows } = await database.execute<{ session_id: string }>(sql`
     SELECT session_id FROM ${sessions}
     WHERE workspace_id = ${workspaceId} AND session_id >= ${prefix} AND session_id < ${`${prefix}\u{10FFFF}`}
@@ -178,7 +178,7 @@ async function findSubagents(database: Database, workspaceId: string, agentId: s
   return rows.map(({ session_id }) => session_id);
 }
 
-/** Ids before and behind where this one would stand that begin alike. */
+/** Neighbouring ids, in sort order, that begin alike. */
 async function findNearestSessions(database: Database, workspaceId: string, name: string): Promise<string[]> {
   const start = name.slice(0, MIN_SHARED_LENGTH);
   if (start.length < MIN_SHARED_LENGTH) return [];

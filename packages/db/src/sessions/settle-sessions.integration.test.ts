@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** What a made transcript holds of a response. */
+/** A response in a made-up transcript. */
 interface Copy {
   response: number;
   minute: number | null;
@@ -49,7 +49,7 @@ const toTime = (minute: number | null) =>
   minute === null ? null : new Date(Date.UTC(2026, 0, 1) + minute * 60_000).toISOString();
 const toKey = (response: number) => `msg_${String(response).padStart(24, '0')}`;
 
-/** The same in all copies. Those of odd responses are written to a cache, which is cold after a pause. */
+/** The same in all copies. Odd responses are written to a cache, which is cold after a pause. */
 const toCacheWrite = ({ response }: Copy) => (response % 2) * 500;
 const toCost = ({ tokensIn, tokensOut }: Copy) => (tokensIn + 10 * tokensOut) / 1e6;
 
@@ -95,7 +95,7 @@ function toApiResponse(sessionId: string, copy: Copy, index: number): ApiRespons
   };
 }
 
-/** Inputs are alike, so that calls of a session that follow one another are findings. */
+/** Inputs are alike, so that consecutive calls of a session are findings. */
 const toContentBlocks = (sessionId: string, copy: Copy, index: number): ParsedContentBlock[] =>
   toToolCalls(sessionId, copy, index).map(({ call_key, line_number }, order) => ({
     ...{ id: `${index}-${order}`, session_id: sessionId, message_id: `m${index}`, block_order: order, line_number },
@@ -140,7 +140,7 @@ interface Write {
   superseded: readonly string[];
 }
 
-/** Writes a transcript, or writes it again, as a worker does; returns what is new of it. */
+/** Writes a transcript, or writes it again, like a worker; returns what is new in it. */
 async function insertRows(
   transaction: Database,
   client: PoolClient,
@@ -169,12 +169,15 @@ async function insertRows(
   return rowSet;
 }
 
-/** Writes transcripts of different sessions in one transaction; those whose bytes they contain go. Returns how many rows that read. */
+/**
+ * Writes transcripts of different sessions in one transaction and removes those whose bytes they contain. Returns the
+ * number of rows read.
+ */
 async function write(...writes: readonly Write[]): Promise<number> {
   const sessionIds = writes.map(({ transcript }) => transcript.sessionId).sort();
   const removedRowSetIds = writes.flatMap(({ superseded }) => superseded);
   return await pool.withTransaction(async (transaction, client) => {
-    // Rows that a join keeps in memory are read again and again without being counted.
+    // Rows that a join keeps in memory are read repeatedly without being counted.
     await client.query(`SET LOCAL work_mem = '64kB'`);
     for (const sessionId of sessionIds) await lockSession(transaction, TEST_WORKSPACE, sessionId);
     const written: RowSet[] = [];
@@ -225,7 +228,7 @@ const first = (held: readonly Held[], toRank: (held: Held) => (number | string)[
 
 const areEqual = (values: readonly unknown[]): boolean => new Set(values).size <= 1;
 
-/** What copies disagree about, said in other words than the ledger's. */
+/** What copies disagree about, computed independently of the ledger. */
 function toDisagreement(copies: readonly Held[]) {
   const placeholders = copies.filter(({ isUnfinalised }) => isUnfinalised).map(({ tokensOut }) => tokensOut);
   const finals = copies.filter(({ isUnfinalised }) => !isUnfinalised).map(({ tokensOut }) => tokensOut);
@@ -250,7 +253,7 @@ function toDisagreement(copies: readonly Held[]) {
   };
 }
 
-/** The ledger by the definition, from nothing but the transcripts that are there. */
+/** The ledger by its definition, from only the existing transcripts. */
 function toExpected(transcripts: readonly MadeTranscript[]) {
   const held = transcripts.flatMap((transcript) =>
     transcript.copies.map((copy, index): Held => ({ ...copy, transcript, index })),
@@ -339,7 +342,7 @@ const copyArbitrary = fc.record({
   calls: fc.nat(4),
 }) satisfies fc.Arbitrary<Copy>;
 
-/** Sessions a to d; versions 0 and 1 of each, written once or again, or the whole session deleted. */
+/** Sessions a to d; versions 0 and 1 of each, written for the first time or again, or the whole session deleted. */
 const stepArbitrary = fc.record({
   session: fc.constantFrom('a', 'b', 'c', 'd'),
   action: fc.oneof(
@@ -355,7 +358,7 @@ const stepArbitrary = fc.record({
 
 it('follows from the transcripts that are there, whatever was written, replaced and deleted, by whom and in what order', async () => {
   const round = fc.record({
-    /** How many of its writes come in one transaction. */
+    /** Number of its writes in one transaction. */
     groupSize: fc.nat(4),
     steps: fc.uniqueArray(stepArbitrary, { minLength: 1, maxLength: 4, selector: ({ session }) => session }),
   });
@@ -379,7 +382,7 @@ it('follows from the transcripts that are there, whatever was written, replaced 
           present.set(transcript.id, transcript);
           writes.push({ transcript, superseded: action === 'supersede' ? [other] : [] });
         }
-        // The sessions of a round at once, on connections of their own.
+        // The sessions of a round run concurrently, on separate connections.
         await Promise.all([
           ...deletions.map((session) =>
             pool.withTransaction((transaction) => deleteSession(transaction, TEST_WORKSPACE, session)),
@@ -389,7 +392,7 @@ it('follows from the transcripts that are there, whatever was written, replaced 
         ]);
         expect(await readActual()).toEqual(toExpected([...present.values()]));
         const checks = await pool.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
-        // These transcripts say nothing of their own figures.
+        // These transcripts state no figures of their own.
         for (const check of checks.filter(({ table }) => table !== 'transcripts')) {
           expect(check).toMatchObject({ missing: 0, surplus: 0 });
         }
@@ -430,7 +433,7 @@ it('reads rows in proportion where statistics are of empty tables', async () => 
   expect(await write({ transcript: fork, superseded: [] })).toBeLessThan(50 * responses);
 });
 
-/** One response, with one call. */
+/** One response with one call. */
 const toSingle = (sessionId: string, tokensOut: number, agent?: string): MadeTranscript => ({
   ...{ id: `t-${sessionId}`, sessionId, sizeBytes: 1, startMinute: 0, ...(agent !== undefined && { agent }) },
   copies: [
@@ -534,7 +537,7 @@ it('neither reads nor changes another workspace that has the same ids and keys',
   }
 });
 
-/** As a grown transcript does: its calls from number `from` on were open, and come again. */
+/** Like a grown transcript: its calls from number `from` on were open, and are written again. */
 async function writeCallsAgain({ id, sessionId }: MadeTranscript, toolCalls: ToolCall[], from: number): Promise<void> {
   await pool.withTransaction(async (transaction, client) => {
     await lockSession(transaction, TEST_WORKSPACE, sessionId);

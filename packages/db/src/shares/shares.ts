@@ -18,7 +18,7 @@ export interface NewShare {
   actor: Actor;
 }
 
-/** A share without its page and its secret. */
+/** A share without its page and secret. */
 export type ShareRow = Omit<typeof sessionShares.$inferSelect, 'page' | 'secret_hash'>;
 
 const SECRET_BYTES = 32;
@@ -27,8 +27,8 @@ const TOKEN_PATTERN = /^([0-9A-HJKMNP-TV-Z]{26})-([0-9A-HJKMNP-TV-Z]{26})-([A-Za
 const { page: _page, secret_hash: _secretHash, ...SHARE_COLUMNS } = getTableColumns(sessionShares);
 
 /**
- * Stores a page behind a link and notes it in the audit log. `token` is what the link ends with: `<workspace>-<id>-<secret>`,
- * of whose 256 random bits only the hash is kept.
+ * Stores a page behind a link and adds an audit entry. The link ends with `token`: `<workspace>-<id>-<secret>`. Only
+ * the hash of the secret's 256 random bits is stored.
  */
 export async function createShare(
   transaction: Database,
@@ -58,7 +58,7 @@ export async function createShare(
   return { share, token: `${workspaceId}-${id}-${secret}` };
 }
 
-/** A page of a workspace's shares, ended ones included, the latest first. */
+/** A page of a workspace's shares, including ended ones, latest first. */
 export async function listShares(
   database: Database,
   workspaceId: string,
@@ -78,7 +78,7 @@ export async function listShares(
     .limit(limit);
 }
 
-/** Ends a link and deletes its page. False where the workspace has no such link, or it has been revoked. */
+/** Ends a link and deletes its page. Returns false if the workspace has no such link, or it was revoked already. */
 export async function revokeShare(
   transaction: Database,
   workspaceId: string,
@@ -96,7 +96,7 @@ export async function revokeShare(
   return true;
 }
 
-/** The page (gzip) that a link leads to, counted as opened; undefined for unknown, revoked and expired links alike. */
+/** The page (gzip) behind a link, counted as opened; undefined for unknown, revoked and expired links alike. */
 export async function openShare(database: Database, token: string): Promise<Uint8Array | undefined> {
   const [, workspaceId, id, secret] = TOKEN_PATTERN.exec(token) ?? [];
   if (workspaceId === undefined || id === undefined || secret === undefined) return undefined;
@@ -116,14 +116,14 @@ export async function openShare(database: Database, token: string): Promise<Uint
   return opened?.page ?? undefined;
 }
 
-/** Deletes the links to a session: what they show is the session's. */
+/** Deletes the links to a session, because they show its content. */
 export async function deleteShares(transaction: Database, workspaceId: string, sessionId: string): Promise<void> {
   await transaction
     .delete(sessionShares)
     .where(and(eq(sessionShares.workspace_id, workspaceId), eq(sessionShares.session_id, sessionId)));
 }
 
-/** Deletes the pages of links that have ended; who shared what until when stays. */
+/** Deletes the pages of ended links; the record of who shared what until when remains. */
 export async function dropEndedPages(database: Database, workspaceId: string): Promise<void> {
   await database
     .update(sessionShares)

@@ -5,7 +5,7 @@ import { ensureWorkspace } from '../workspaces/workspaces.ts';
 export const TEST_WORKSPACE = '01J00000000000000000000001';
 export const OTHER_WORKSPACE = '01J00000000000000000000002';
 
-/** A pool on a migrated database of its own with two workspaces; closing the pool drops the database. */
+/** A pool on a separate migrated database with two workspaces; closing the pool drops the database. */
 export async function createTestPool(): Promise<DatabasePool & { connectionString: string }> {
   const { connectionString, drop } = await createTestDatabase();
   const pool = createDatabasePool({ connectionString });

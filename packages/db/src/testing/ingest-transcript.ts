@@ -7,7 +7,7 @@ import { toNewRowSet } from '../transcripts/transcript-rows.ts';
 import { completeTranscripts } from '../transcripts/transcript-status.ts';
 import { createTranscriptCopier, createTranscriptWriter } from '../transcripts/transcript-writer.ts';
 
-/** Ingests a transcript as a worker does, but from memory, and without looking at other versions of its session. */
+/** Ingests a transcript like a worker, but from memory, and without comparing other versions of its session. */
 export async function ingestTranscript(
   pool: DatabasePool,
   key: { workspaceId: string; transcriptId: string },

@@ -29,7 +29,10 @@ export interface TestSession extends Partial<typeof sessions.$inferInsert> {
   events?: readonly (Partial<typeof sessionEvents.$inferInsert> & Pick<typeof sessionEvents.$inferInsert, 'kind'>)[];
 }
 
-/** Sessions with their responses, tool calls and events as ingestion would leave them, roll-ups made of them. */
+/**
+ * Inserts sessions with their responses, tool calls and events as ingestion would leave them, and builds their
+ * roll-ups.
+ */
 export async function insertTestFleet(
   pool: DatabasePool,
   fleet: readonly TestSession[],

@@ -5,7 +5,7 @@ import { TEST_WORKSPACE } from './create-test-pool.ts';
 
 type Fields = Partial<typeof transcripts.$inferInsert> & { id: string };
 
-/** A transcript's row alone, as if it were ingested; `fields` overrule everything. */
+/** Inserts only a transcript's row, as if it had been ingested; `fields` override everything. */
 export async function insertTestTranscript(pool: DatabasePool, fields: Fields): Promise<TranscriptRow> {
   const [row] = await pool.database
     .insert(transcripts)

@@ -1,6 +1,6 @@
 type Line = Record<string, unknown>;
 
-/** Lines of a transcript for search to look through, a second apart. */
+/** Lines of a transcript to search, one second apart. */
 export function toSearchTranscript(sessionId: string, lines: readonly Line[]): Uint8Array {
   const text = lines
     .map((line, index) => {
@@ -19,7 +19,7 @@ export const prompt = (content: unknown, fields: Line = {}): Line => ({
 
 let answerCount = 0;
 
-/** Each is a response of its own. */
+/** Each one is a separate response. */
 export const answer = (content: string | readonly Line[], fields: Line = {}): Line => {
   const id = `msg-${++answerCount}`;
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content;

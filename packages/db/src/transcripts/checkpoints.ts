@@ -7,7 +7,7 @@ import type { WrittenCheckpoint } from './transcript-writer.ts';
 
 export type CheckpointRow = typeof transcriptCheckpoints.$inferSelect;
 
-/** Where the parse of a row set can go on, its state uncompressed; undefined if it cannot. */
+/** Where parsing of a row set can continue, with its decompressed state; undefined if it cannot. */
 export async function findCheckpoint(
   database: Database,
   { workspaceId, rowSetId }: RowSetKey,
@@ -29,7 +29,7 @@ function decompress(state: Uint8Array): Uint8Array | undefined {
   }
 }
 
-/** Puts the checkpoint of a parse of the first `byteOffset` bytes in the place of the row set's earlier one, if there is one. */
+/** Replaces the row set's checkpoint, if it has one, by that of a parse of the first `byteOffset` bytes. */
 export async function replaceCheckpoint(
   transaction: Database,
   { workspaceId, rowSetId }: RowSetKey,
@@ -48,7 +48,7 @@ export async function replaceCheckpoint(
     call_number: numbers.call,
     event_number: numbers.event,
     issue_number: numbers.issue,
-    // Sooner done than by Postgres, which then finds nothing left to compress.
+    // Faster than Postgres' own compression, which then finds nothing left to compress.
     state: zstdCompressSync(state, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
   };
   await transaction

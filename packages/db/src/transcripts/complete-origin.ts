@@ -6,8 +6,8 @@ import { sessions, type TranscriptRow, transcripts } from './schema.ts';
 type TranscriptOrigin = Pick<TranscriptRow, 'machine' | 'person'>;
 
 /**
- * Fills in what a transcript, and the session whose figures are its own, lack of `origin`; nothing that is known changes.
- * Returns the transcript's row as it is then; undefined if nothing was missing.
+ * Fills in what a transcript, and the session whose figures are its own, lack of `origin`; known values never change.
+ * Returns the transcript's updated row; undefined if nothing was missing.
  */
 export async function completeOrigin(
   transaction: Database,

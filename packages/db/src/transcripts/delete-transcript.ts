@@ -9,7 +9,7 @@ import { findTranscript } from './read-transcripts.ts';
 import { type TranscriptRow, transcriptCheckpoints, transcripts } from './schema.ts';
 
 /**
- * Deletes messages, blocks, events and issues of transcripts. The transcripts' own rows stay; so do usage entries and
+ * Deletes messages, blocks, events and issues of transcripts. The transcripts' own rows remain, as do usage entries and
  * tool calls, which `settleSessions` deletes.
  */
 export async function deleteTranscriptRows(
@@ -26,16 +26,18 @@ export async function deleteTranscriptRows(
 }
 
 interface DeletedTranscript {
-  /** Key of the raw object, which the caller deletes once the transaction has ended. */
+  /** Key of the raw object, which the caller deletes after the transaction. */
   objectKey: string;
-  /** Transcripts that are queued again, as their rows were part of the deleted one's; the caller makes their jobs. */
+  /**
+   * Transcripts that are queued again because their rows were part of the deleted one's; the caller creates their jobs.
+   */
   queuedIds: string[];
 }
 
 /**
- * Deletes one transcript with its rows; what is derived from them follows. Shorter versions that it had superseded come back,
- * where their raw objects are there. Undefined where the transcript is gone meanwhile. Fails with SQLSTATE 55P03 where
- * its session is busy for 5 s.
+ * Deletes one transcript with its rows and everything derived from them. Shorter versions that it had superseded are
+ * restored, if their raw objects exist. Undefined if the transcript is gone in the meantime. Fails with SQLSTATE 55P03
+ * if its session is busy for 5 s.
  */
 export async function deleteTranscript(
   transaction: Database,
@@ -55,7 +57,7 @@ export async function deleteTranscript(
   return { objectKey: transcript.object_key, queuedIds };
 }
 
-/** Those that a transcript superseded belong to the one that superseded it, or are ingested again. */
+/** Transcripts that this one superseded are passed to the one that superseded it, or ingested again. */
 async function releaseSuperseded(transaction: Database, transcript: TranscriptRow): Promise<string[]> {
   const ofTranscript = and(
     eq(transcripts.workspace_id, transcript.workspace_id),

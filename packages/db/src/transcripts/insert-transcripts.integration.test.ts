@@ -100,7 +100,7 @@ it('goes from queued over processing to its end, and no other way', async () => 
   await insert(database, toTranscript('life', { session_id: 'life' }));
   const claim = () => claimTranscript(database, TEST_WORKSPACE, 'life');
   expect(await claim()).toMatchObject({ status: 'processing', attempt_count: 1 });
-  // A worker that died left it so: another one may take it.
+  // A dead worker left it in this state: another one may take it.
   expect(await claim()).toMatchObject({ status: 'processing', attempt_count: 2 });
   await recordAttemptFailure(database, TEST_WORKSPACE, 'life', { reason: 'disk full', isCounted: true });
   expect(await claim()).toMatchObject({ failure_reason: 'disk full', attempt_count: 3 });

@@ -40,9 +40,9 @@ export interface InsertedTranscript {
 }
 
 /**
- * Inserts a workspace's transcripts, each unless its session has the same bytes already; returns the rows that are there
- * now, in order. Safe against concurrent uploads: the unique constraint decides. To be called once in a transaction: two
- * that insert the same ones wait for each other in one order.
+ * Inserts a workspace's transcripts, except those whose session already has the same bytes; returns the rows that exist
+ * now, in order. Safe against concurrent uploads: the unique constraint decides. Call it only once in a transaction, so
+ * that concurrent inserts of the same transcripts wait in the same order.
  */
 export async function insertTranscripts(
   transaction: Database,

@@ -10,15 +10,15 @@ export interface ExpiredTranscript {
 }
 
 /**
- * Last activity, of the transcript `t`: never later than its upload, as the clocks of others may be ahead. A session's is
- * that of its primary transcript.
+ * Last activity of the transcript `t`: never later than its upload, because other machines' clocks may be ahead. A
+ * session has its primary transcript's.
  */
 export const LAST_ACTIVITY = sql.raw('least(coalesce(t.last_timestamp, t.created_at), t.created_at)');
 
-/** Nobody works on it. */
+/** Nothing is processing it. */
 export const IS_SETTLED = sql.raw(`t.status IN ('ingested', 'superseded', 'failed')`);
 
-/** Condition on a session `s`: its last activity is before that time (ISO 8601), and it has messages yet. */
+/** Condition on a session `s`: its last activity is before that time (ISO 8601), and it still has messages. */
 export function isExpiredSession(before: string): SQL {
   return sql`
     EXISTS (

@@ -5,8 +5,8 @@ import { IS_SETTLED, LAST_ACTIVITY } from './list-expired.ts';
 import { rawObjectDeletions, type TranscriptRow, transcripts } from './schema.ts';
 
 /**
- * Notes that a transcript's raw object is lost or damaged, or that it is whole again. Nothing is done where the transcript
- * names another object by now.
+ * Records that a transcript's raw object is lost or damaged, or intact again. Does nothing if the transcript names
+ * another object by now.
  */
 export async function markRawDamaged(
   database: Database,
@@ -21,16 +21,16 @@ export async function markRawDamaged(
         eq(transcripts.workspace_id, workspace_id),
         eq(transcripts.id, id),
         eq(transcripts.object_key, object_key),
-        // What is known to be damaged stays so since then.
+        // An object already known to be damaged keeps its date.
         isDamaged ? isNull(transcripts.raw_damaged_at) : undefined,
       ),
     );
 }
 
 /**
- * Marks a transcript whose last activity is before that time as having no raw object any more, and returns the object's
- * key for the caller to record as to be deleted. Undefined where it is in use, younger, or marked already.
- * Fails with SQLSTATE 55P03 where the session is busy for 5 s.
+ * Marks a transcript whose last activity is before that time as having no raw object, and returns the object's key,
+ * which the caller records for deletion. Undefined if it is in use, younger, or already marked. Fails with SQLSTATE
+ * 55P03 if the session is busy for 5 s.
  */
 export async function markRawDeleted(
   transaction: Database,
@@ -47,7 +47,7 @@ export async function markRawDeleted(
   return rows[0]?.object_key;
 }
 
-/** Lets a transcript name a redacted copy of its bytes, whose SHA-256 (hex) is `storedSha256`. */
+/** Makes a transcript name a redacted copy of its bytes, whose SHA-256 (hex) is `storedSha256`. */
 export async function nameRedactedObject(
   transaction: Database,
   transcript: Pick<TranscriptRow, 'workspace_id' | 'id'>,
@@ -60,8 +60,8 @@ export async function nameRedactedObject(
 }
 
 /**
- * Lets a transcript name another object with the bytes that were uploaded. Returns false if it names another one by
- * now, or retention has deleted its object and no rows are to be made of it.
+ * Makes a transcript name another object with the uploaded bytes. Returns false if it names another one by now, or if
+ * retention has deleted its object and no rows are to be made from it.
  */
 export async function replaceRawObject(
   database: Database,
@@ -91,7 +91,7 @@ export interface RawObjectDeletion {
 
 const PAGE_ROWS = 1000;
 
-/** Raw objects of a workspace, or of all, that are to be deleted, as recorded before that time (ISO 8601), a page at a time. */
+/** Raw objects of a workspace, or of all, that were recorded for deletion before that time (ISO 8601), page by page. */
 export async function* listRawObjectDeletions(
   database: Database,
   recordedBefore: string,
@@ -123,7 +123,7 @@ export async function* listRawObjectDeletions(
   }
 }
 
-/** Whether any of these, each a key or the beginning of one, is recorded as to be deleted. */
+/** Whether any of these, each a key or the beginning of one, is recorded for deletion. */
 export async function isRawObjectDeletionRecorded(
   database: Database,
   workspaceId: string,
@@ -140,8 +140,9 @@ export async function isRawObjectDeletionRecorded(
 }
 
 /**
- * Records raw objects that nothing names once the transaction is committed. The caller deletes them then, and forgets
- * them; what it does not come to is deleted later. A key with a slash at its end stands for all that begin with it.
+ * Records raw objects that nothing names once the transaction is committed. The caller then deletes them and removes
+ * the records; what it does not get to is deleted later. A key with a slash at its end stands for all that begin with
+ * it.
  */
 export async function recordRawObjectDeletions(
   transaction: Database,
@@ -154,7 +155,7 @@ export async function recordRawObjectDeletions(
     ON CONFLICT DO NOTHING`);
 }
 
-/** Forgets raw objects that are deleted. */
+/** Removes the records of deleted raw objects. */
 export async function forgetRawObjectDeletions(
   database: Database,
   workspaceId: string,
@@ -168,7 +169,7 @@ export async function forgetRawObjectDeletions(
     );
 }
 
-/** Forgets all of a workspace, which is deleted with everything in it. */
+/** Removes all records of a workspace, which is deleted with everything in it. */
 export async function forgetWorkspaceDeletions(database: Database, workspaceId: string): Promise<void> {
   await database.delete(rawObjectDeletions).where(eq(rawObjectDeletions.workspace_id, workspaceId));
 }

@@ -35,13 +35,16 @@ export interface TranscriptFilter {
   sha256?: string | undefined;
   uploaderKeyId?: string | undefined;
   statuses?: readonly TranscriptStatus[] | undefined;
-  /** Only those from which rows were made; the rows stay while such a one waits to be ingested again. */
+  /** Only transcripts that have rows; rows remain while a transcript waits to be ingested again. */
   hasRows?: true | undefined;
-  /** Whether issues lost something of a line. */
+  /** Whether issues lost part of a line. */
   hasErrors?: boolean | undefined;
 }
 
-/** A workspace's transcripts in the order of their upload, or the latest first; at most `limit` after the one with id `afterId`. */
+/**
+ * A workspace's transcripts in the order of their upload, or latest first; at most `limit` after the one with id
+ * `afterId`.
+ */
 export async function listTranscripts(
   database: Database,
   workspaceId: string,
@@ -69,7 +72,7 @@ export async function listTranscripts(
     .limit(page.limit);
 }
 
-/** Transcripts by status; of all workspaces where none is named. */
+/** Number of transcripts by status; in all workspaces if none is given. */
 export async function countTranscriptsByStatus(
   database: Database,
   filter: { workspaceId?: string; ids?: readonly string[] } = {},
@@ -89,7 +92,7 @@ export async function countTranscriptsByStatus(
   return counts;
 }
 
-/** Bytes of the raw transcripts that a workspace still has, as they were uploaded. */
+/** Bytes of the raw transcripts that a workspace still has, as uploaded. */
 export async function sumRawBytes(database: Database, workspaceId: string): Promise<number> {
   const [row] = await database
     .select({ bytes: sql<number>`coalesce(sum(${transcripts.size_bytes}), 0)::float8` })
@@ -98,7 +101,7 @@ export async function sumRawBytes(database: Database, workspaceId: string): Prom
   return row?.bytes ?? 0;
 }
 
-/** Issues that lost something of a line, and how many transcripts of a workspace have some. */
+/** Issues that lost part of a line, and how many of a workspace's transcripts have some. */
 export async function countTranscriptErrors(
   database: Database,
   workspaceId: string,
@@ -126,7 +129,7 @@ export type TranscriptReference = Pick<
 
 const PAGE_ROWS = 1000;
 
-/** Every transcript of a workspace, or of all, a page at a time: for maintenance only. */
+/** Every transcript of a workspace, or of all, page by page: for maintenance only. */
 export async function* listAllTranscripts(
   database: Database,
   filter: { workspaceId?: string | undefined; statuses?: readonly TranscriptStatus[] } = {},
@@ -169,7 +172,7 @@ export async function* listAllTranscripts(
 
 export type TranscriptState = Pick<TranscriptRow, 'id' | 'session_id' | 'status' | 'failure_reason' | 'raw_damaged_at'>;
 
-/** Where a workspace's transcripts stand, in any order; those that are gone are left out. */
+/** The states of a workspace's transcripts, in any order; missing ones are left out. */
 export async function listTranscriptStates(
   database: Database,
   workspaceId: string,
@@ -182,13 +185,13 @@ export async function listTranscriptStates(
     .where(and(eq(transcripts.workspace_id, toHiddenWorkspace(workspaceId)), inArray(transcripts.id, [...ids])));
 }
 
-/** Bytes as a session's transcript: a session has the same ones once. */
+/** Bytes as a session's transcript: a session has the same bytes only once. */
 export interface TranscriptContent {
   sessionId: string;
   sha256: string;
 }
 
-/** For each of some contents, in order: the transcript that a workspace has of it. */
+/** For each of the contents, in order: the workspace's transcript with it. */
 export async function listTranscriptsByContent(
   database: Database,
   workspaceId: string,
@@ -198,7 +201,7 @@ export async function listTranscriptsByContent(
   return inOrder(rows, contents);
 }
 
-/** As `listTranscriptsByContent`: where the transcripts stand. */
+/** Like `listTranscriptsByContent`, with the states of the transcripts. */
 export async function listStatesByContent(
   database: Database,
   workspaceId: string,
@@ -236,8 +239,8 @@ export type PlainTranscript = Pick<
 >;
 
 /**
- * Those of some transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their session:
- * nothing of it is ingested, and no other of `ids` is of it. In the order of their upload.
+ * Those of the transcripts that wait for their first ingestion, have at most `maxBytes`, and are alone in their
+ * session: nothing of it is ingested, and no other of `ids` belongs to it. In the order of their upload.
  */
 export async function listPlainTranscripts(
   database: Database,
@@ -269,7 +272,7 @@ export async function listPlainTranscripts(
     .orderBy(asc(transcripts.id));
 }
 
-/** Bytes of transcripts, by id; without those that are not there. */
+/** Sizes of transcripts in bytes, by id; missing ones are left out. */
 export async function readTranscriptSizes(
   database: Database,
   workspaceId: string,
@@ -285,7 +288,9 @@ export async function readTranscriptSizes(
 
 export type IssueRow = typeof ingestIssues.$inferSelect;
 
-/** Issues of a transcript, by its `row_set_id`, in the order of its lines, at most `limit` after number `afterNumber`. */
+/**
+ * Issues of a transcript, by its `row_set_id`, in the order of its lines: at most `limit`, after number `afterNumber`.
+ */
 export async function listIssues(
   database: Database,
   workspaceId: string,

@@ -5,8 +5,8 @@ import { isoTimestamp, jsonObject, usd } from '../schema/column-types.ts';
 import { TOKEN_CLASSES, toColumns } from '../schema/usage-columns.ts';
 
 /**
- * What a parse found out about a transcript as a whole. A session's row carries the figures of its primary transcript.
- * All null or zero until the transcript is ingested.
+ * What a parse found out about a transcript as a whole. A session's row has the figures of its primary transcript. All
+ * are null or zero until the transcript is ingested.
  */
 export const transcriptFigures = () => ({
   total_messages: integer().notNull().default(0),
@@ -15,22 +15,22 @@ export const transcriptFigures = () => ({
   tool_use_count: integer().notNull().default(0),
   thinking_blocks: integer().notNull().default(0),
   subagent_count: integer().notNull().default(0),
-  /** These and the cost are null if the transcript has no usage of what was answered. */
+  /** These and the cost are null if the transcript has answers but no usage. */
   ...toColumns(TOKEN_CLASSES, () => bigint({ mode: 'number' }).default(0)),
   /**
-   * What the responses cost that have a price: 0 if there are no responses, null if none of them has one. `unpriced_count` says
-   * how many it lacks.
+   * Cost of the responses that have a price: 0 if there are no responses, null if none of them has one.
+   * `unpriced_count` says how many are missing.
    */
   cost_estimate_usd: usd(),
   api_response_count: integer().notNull().default(0),
-  /** Responses whose input is in no figure: what a killed run of an agent used that tells it at the end. */
+  /** Responses whose input is in no figure, because the agent reports it at the end of a run and the run was killed. */
   output_only_count: integer().notNull().default(0),
   unfinalised_count: integer().notNull().default(0),
   unpriced_count: integer().notNull().default(0),
   web_search_count: integer().notNull().default(0),
   prompt_count: integer().notNull().default(0),
   turn_count: integer().notNull().default(0),
-  /** Time between messages, gaps of more than MAX_ACTIVE_GAP_MS of core left out. */
+  /** Time between messages, without gaps of more than packages/core's MAX_ACTIVE_GAP_MS. */
   active_ms: bigint({ mode: 'number' }).notNull().default(0),
   reported_cost_usd: usd(),
   duration_ms: bigint({ mode: 'number' }).notNull().default(0),
@@ -49,8 +49,8 @@ export const transcriptFigures = () => ({
 });
 
 /**
- * For how long the sessions of the transcripts that have the messages `m` were active: the gaps between a transcript's messages
- * in time, long ones left out. Rows of row_set_id and active_ms; none for one without messages.
+ * How long the sessions of the transcripts with the messages `m` were active: the sum of the gaps between a
+ * transcript's messages, without long ones. Rows have row_set_id and active_ms; none for a transcript without messages.
  */
 export function selectActiveTimes(ofTranscripts: SQL): SQL {
   return sql`

@@ -31,14 +31,14 @@ export async function claimTranscript(
 export interface CompletedTranscript {
   transcriptId: string;
   rowSet: RowSetKey;
-  /** What the parse found out about the whole. */
+  /** The result of the parse for the whole transcript. */
   summary: TranscriptSummary;
   counts: IngestCounts;
-  /** Attempts so far; the last one succeeded. */
+  /** Attempts so far, including the last, successful one. */
   attemptCount: number;
 }
 
-/** Marks transcripts as ingested, whose rows are there. */
+/** Marks transcripts as ingested, whose rows exist. */
 export async function completeTranscripts(
   transaction: Database,
   workspaceId: string,
@@ -87,7 +87,9 @@ function toCompletedRow(
   };
 }
 
-/** Keeps the reason of a failed attempt, so that the dead letter can tell it; one that is not counted is taken back. */
+/**
+ * Stores the reason of a failed attempt, so that the dead letter can report it; one that does not count is taken back.
+ */
 export async function recordAttemptFailure(
   database: Database,
   workspaceId: string,
@@ -116,7 +118,7 @@ interface StatusChange {
   attempt_count?: number;
 }
 
-/** Sets the status of transcripts, where `from` is given only of those that have one of these; returns how many. */
+/** Sets the status of transcripts, only of those in one of the statuses `from` if given; returns how many. */
 export async function setTranscriptStatus(
   database: Database,
   workspaceId: string,

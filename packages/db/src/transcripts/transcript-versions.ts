@@ -17,10 +17,10 @@ export interface StoredVersion {
   sha256: string;
 }
 
-/** Versions that are looked at: if a session is uploaded again and again, all but the latest are superseded. */
+/** Number of versions considered: if a session is uploaded repeatedly, all but the latest are superseded. */
 const MAX_VERSIONS = 20;
 
-/** The largest transcripts of a session that have rows or will have some, and at least `minBytes`. */
+/** The largest transcripts of a session that have rows or will have some, with at least `minBytes`. */
 export async function listSessionVersions(
   database: Database,
   workspaceId: string,
@@ -42,7 +42,7 @@ export async function listSessionVersions(
     .limit(MAX_VERSIONS);
 }
 
-/** Whether a session has transcripts shorter than this one that are not superseded, or not yet. */
+/** Whether a session has transcripts shorter than this one that are not, or not yet, superseded. */
 export async function hasShorterVersions(
   database: Database,
   { workspace_id, session_id, size_bytes }: Pick<TranscriptRow, 'workspace_id' | 'session_id' | 'size_bytes'>,
@@ -62,17 +62,18 @@ export async function hasShorterVersions(
   return found.length > 0;
 }
 
-/** A transcript with rows whose place another version of its session takes, and that other version. */
+/** A transcript with rows that another version of its session replaces, and that version. */
 interface Replacement {
   replaced: Pick<TranscriptRow, 'id' | 'row_set_id'>;
   by: string;
 }
 
 /**
- * The versions of a session that others take the place of without beginning with their bytes: see `isRewritten` and `outranks` of
- * core's `Format`. What one uploader brought, only they, another key of the same person, and the operator replace: else anybody could
- * take figures away. Which replaces which follows from the versions and their keys alone, so the order of arrival never matters. `written` are the row sets that the transaction has
- * written, whose old entries are still there.
+ * The versions of a session that are replaced by others which do not begin with their bytes: see `isRewritten` and
+ * `outranks` of packages/core's `Format`. An uploader's versions can be replaced only by that uploader, by another key
+ * of the same person, or by the operator: otherwise anybody could remove figures. Which version replaces which depends
+ * only on the versions and their keys, not on the order of arrival. `written` are the row sets that the transaction has
+ * written, whose old entries still exist.
  */
 export async function listReplacements(
   transaction: Database,
@@ -92,7 +93,7 @@ export async function listReplacements(
       ),
     );
   if (versions.length < 2) return [];
-  // The latest first: each is replaced by the first that can.
+  // Latest first: each is replaced by the first that can.
   const inOrder = versions.toSorted(compareVersions);
   const personOf = await readKeyPersons(transaction, workspaceId, versions);
   const replacements: Replacement[] = [];
@@ -112,7 +113,10 @@ function compareVersions(one: TranscriptRow, other: TranscriptRow): number {
   return toTime(other) - toTime(one) || other.size_bytes - one.size_bytes || (one.sha256 < other.sha256 ? -1 : 1);
 }
 
-/** By the ids of keys, the persons whom they were made for. That says who uploaded; what an upload itself says does not. */
+/**
+ * The persons whom keys were made for, by key id. That identifies the uploader; what an upload states about itself does
+ * not.
+ */
 async function readKeyPersons(
   transaction: Database,
   workspaceId: string,
@@ -154,7 +158,10 @@ async function replaces(
   );
 }
 
-/** Whether no figure is lost with the rows of `other`: each of its responses is in the version, with as many tokens. */
+/**
+ * Whether no figure is lost with the rows of `other`: the version has each of its responses, with at least as many
+ * tokens.
+ */
 async function holdsAll(
   transaction: Database,
   version: TranscriptRow,
@@ -177,7 +184,7 @@ async function holdsAll(
   return rows[0]?.holds_all === true;
 }
 
-/** Columns that tell of rows which a superseded transcript does not have. */
+/** Columns that describe rows, which a superseded transcript does not have. */
 const CLEARED_COLUMNS = [
   ...Object.keys(transcriptFigures()),
   'line_count',
@@ -193,8 +200,8 @@ const CLEARED_COLUMNS = [
 ];
 
 /**
- * Takes the rows of transcripts away that `supersededBy` holds, and their figures with them, so
- * that nothing is counted twice and the order of arrival leaves no trace. The raw objects stay.
+ * Removes the rows and figures of transcripts that `supersededBy` contains, so that nothing is counted twice and the
+ * order of arrival leaves no trace. The raw objects remain.
  */
 export async function supersedeTranscripts(
   transaction: Database,
@@ -208,7 +215,9 @@ export async function supersedeTranscripts(
   await markSuperseded(transaction, workspaceId, superseded, supersededBy);
 }
 
-/** Takes their rows from transcripts without deleting them: `supersededBy`, which goes on with them, takes them over. */
+/**
+ * Detaches transcripts from their rows without deleting these: `supersededBy`, which continues them, takes them over.
+ */
 export async function markSuperseded(
   transaction: Database,
   workspaceId: string,

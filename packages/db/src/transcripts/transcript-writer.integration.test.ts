@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => pool.close());
 
-/** Rows as a reader gets them, a page at a time. */
+/** Rows as a reader gets them, page by page. */
 async function readRows(transcriptId: string, limit: number) {
   const rows: Awaited<ReturnType<typeof listMessages>> = [];
   for (;;) {
@@ -23,7 +23,7 @@ async function readRows(transcriptId: string, limit: number) {
   }
 }
 
-/** What the database should hold of a parse. */
+/** What the database should hold after a parse. */
 function toExpectedRows({ messages, contentBlocks }: ParseResult, transcriptId: string) {
   const key = { workspace_id: TEST_WORKSPACE, row_set_id: transcriptId };
   const blocksByMessage = Map.groupBy(contentBlocks, ({ message_id }) => message_id);

@@ -7,35 +7,37 @@ import { DISAGREEMENTS, usageEntries, usageLedger } from './schema.ts';
 const DISAGREEMENT_COLUMNS = ['disagreements', 'lowest_cost_usd', 'highest_cost_usd'];
 
 /**
- * Copies keep the time of the original, or have that of another line of the same response. In the test corpus those are 108 s
- * apart at most, and a request is given up after 10 minutes.
+ * Copies keep the original's time, or have that of another line of the same response. In the test corpus those are at
+ * most 108 s apart, and requests time out after 10 minutes.
  */
 const MAX_TIME_APART = sql.raw(`interval '15 minutes'`);
 
-/** Output that a streaming placeholder may claim; the largest of the test corpus is 91. */
+/** Maximum output of a streaming placeholder; the largest in the test corpus is 91. */
 const MAX_PLACEHOLDER_TOKENS_OUT = 128;
 
-/** Output that may stand where another copy has a placeholder. No model writes more in a response. */
+/**
+ * Maximum plausible output of a response of which another copy has a placeholder. No model writes more in a response.
+ */
 const MAX_COMPLETED_TOKENS_OUT = 200_000;
 
 /** A copy that ends before the results of its searches lacks their count. */
 const MAX_MISSING_SEARCHES = 20;
 
 /**
- * Whether a copy's output count is one that a more complete copy overrules. Streams keep placeholders that are too small to be
- * told from short answers by themselves.
+ * Whether a more complete copy overrides this copy's output count. Streams keep placeholders that are too small to be
+ * told from short answers on their own.
  */
 const IS_PLACEHOLDER = sql.raw(`(e.is_unfinalised OR (t.is_stream AND e.tokens_out <= ${MAX_PLACEHOLDER_TOKENS_OUT}))`);
 
-/** Input is known before the first token of output: also a placeholder's is right. */
+/** Input is known before the first output token, so even a placeholder's is right. */
 const INPUT = sql.raw('ARRAY[e.tokens_in, e.cache_read, e.cache_write, e.cache_write_1h]');
 const TERMS = sql.raw('ARRAY[e.service_tier, e.speed, e.inference_geo]');
 
-/** An array holds the value, as null is a value, too: it differs from all others. */
+/** Compares arrays because null must count as a value different from all others. */
 const differs = (value: SQL, filter: SQL = sql``): SQL =>
   sql`min(${value}) ${filter} OVER response <> max(${value}) ${filter} OVER response`;
 
-/** Copies that do not say whose response it was contradict none that do. */
+/** Copies that do not name the model contradict no copy that does. */
 const ofNamedModels = sql.raw(`FILTER (WHERE e.model IS DISTINCT FROM '${UNKNOWN_MODEL}')`);
 const ofPlaceholders = sql`FILTER (WHERE ${IS_PLACEHOLDER})`;
 const ofFinals = sql`FILTER (WHERE NOT ${IS_PLACEHOLDER})`;
@@ -60,8 +62,8 @@ const DO_TIMES_DIFFER = sql`
   - ${over('min', sql.raw('e."timestamp"'), sql.raw(`FILTER (WHERE NOT t.is_stream)`))} > ${MAX_TIME_APART}`;
 
 /**
- * How the copies of a response compare, by a window `response` over its entries `e` and their transcripts `t`; a function of
- * these alone. The lowest cost is that of a final copy where there is one.
+ * How the copies of a response compare, computed over a window `response` of its entries `e` and their transcripts `t`;
+ * depends only on these. The lowest cost is that of a final copy if there is one.
  */
 const COPY_COMPARISON = sql`
   coalesce(${differs(sql.raw('ARRAY[e.model]'), ofNamedModels)}, false) AS is_model_disputed,
@@ -72,7 +74,7 @@ const COPY_COMPARISON = sql`
 
 const IS_DISPUTED = sql.raw(DISAGREEMENTS.map((name) => `is_${name}_disputed`).join(' OR '));
 
-/** The ledger's DISAGREEMENT_COLUMNS, of rows that have the columns of COPY_COMPARISON. */
+/** The ledger's DISAGREEMENT_COLUMNS, for rows that have the columns of COPY_COMPARISON. */
 const DISAGREEMENT = sql`
   CASE WHEN ${IS_DISPUTED} THEN array_remove(ARRAY[${sql.raw(
     DISAGREEMENTS.map((name) => `CASE WHEN is_${name}_disputed THEN '${name}' END`).join(', '),
@@ -97,33 +99,36 @@ export const COPY_COLUMNS = ['copy_count', ...DISAGREEMENT_COLUMNS];
 const OTHER_COLUMNS: readonly string[] = [...KEY_COLUMNS, ...ORIGIN_COLUMNS, ...COPY_COLUMNS];
 export const FIGURE_COLUMNS = Object.keys(getTableColumns(usageLedger)).filter((name) => !OTHER_COLUMNS.includes(name));
 
-/** Names of columns in SQL, made of each by `toSql`. */
+/** Names of columns in SQL, each converted by `toSql`. */
 export const list = (columns: readonly string[], toSql: (column: string) => string) =>
   sql.raw(columns.map((column) => toSql(`"${column}"`)).join(', '));
 
 /**
- * Order in which copies of a response are credited: the earliest first. Copies mostly keep the time of the original,
- * which the further keys then tell from them; none depends on when something was uploaded. Copies in a stream, which
- * have times of their own, follow those in session files. `e` is the entry, `t` its transcript.
+ * Order in which copies of a response are credited: earliest first. Copies usually keep the original's time; the
+ * further keys then decide. None depends on when something was uploaded. Copies in a stream, which have times of their
+ * own, come after those in session files. `e` is the entry, `t` its transcript.
  */
 export const CREDIT_ORDER = sql.raw(
   `e.source = 'progress', t.is_stream, e."timestamp" NULLS LAST, e.is_marked_copy, e.is_subagent,
    t.first_timestamp NULLS LAST, e.session_id, t.size_bytes DESC, t.sha256, e.entry_number`,
 );
 
-/** Whether of the copies of a tool call this one counts: `c` is the call, `e` the entry of its response in its transcript `t`. */
+/**
+ * Whether this copy of a tool call is the one that counts: `c` is the call, `e` the entry of its response in its
+ * transcript `t`.
+ */
 export const IS_CREDITED_CALL = sql`row_number() OVER (
   PARTITION BY e.agent, e.response_key, c.call_key ORDER BY ${CREDIT_ORDER}, c.call_number) = 1`;
 
-/** The copy that was written last, when the response was complete, has the final figures. */
+/** The copy written last, when the response was complete, has the final figures. */
 export const FIGURE_ORDER = sql.raw(
   `e.is_unfinalised, e.tokens_out DESC, e.tokens_in + e.cache_read + e.cache_write DESC, e.web_search_requests DESC,
    e.cost_usd NULLS LAST`,
 );
 
 /**
- * The ledger by its definition: a row for each response of the entries `e` with their transcripts `t` that `from` gives and
- * `where` admits, with all of the ledger's columns.
+ * The ledger by its definition: one row, with all of the ledger's columns, for each response of the entries `e` and
+ * their transcripts `t` that `from` provides and `where` admits.
  */
 export function selectLedgerRows(from: SQL, where: SQL): SQL {
   return sql`

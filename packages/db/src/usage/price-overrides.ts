@@ -5,7 +5,7 @@ import { type Actor, addAuditEntry } from '../workspaces/audit-log.ts';
 import { workspaces } from '../workspaces/schema.ts';
 import { priceOverrides } from './schema.ts';
 
-/** A workspace's own rates, each an object as `parsePriceOverrides` of packages/prices takes it. */
+/** A workspace's own rates, each an object as accepted by `parsePriceOverrides` of packages/prices. */
 export async function listPriceOverrides(database: Database, workspaceId: string): Promise<JsonObject[]> {
   const rows = await database
     .select()
@@ -19,7 +19,7 @@ export async function listPriceOverrides(database: Database, workspaceId: string
   }));
 }
 
-/** What the workspace calls the currency of its costs; undefined if there is no such workspace. */
+/** The workspace's label for the currency of its costs; undefined if there is no such workspace. */
 export async function findCurrencyLabel(database: Database, workspaceId: string): Promise<string | undefined> {
   const [workspace] = await database
     .select({ currencyLabel: workspaces.currency_label })
@@ -30,7 +30,7 @@ export async function findCurrencyLabel(database: Database, workspaceId: string)
 
 interface NewPriceOverride {
   model: string;
-  /** ISO 8601 in UTC; undefined for always. */
+  /** ISO 8601 in UTC; undefined: always. */
   startsAt: string | undefined;
   /** The rest of the override. */
   rates: JsonObject;
@@ -38,19 +38,19 @@ interface NewPriceOverride {
 
 interface PriceChange {
   currencyLabel?: string | undefined;
-  /** Those that take the place of all that are there. */
+  /** Replace all existing ones. */
   overrides?: readonly NewPriceOverride[] | undefined;
 }
 
-/** Changes what is given, leaves the rest; in one transaction. Costs that are stored already stay as they are. */
+/** Changes what is given, leaves the rest; in one transaction. Stored costs do not change. */
 export async function replaceWorkspacePrices(
   transaction: Database,
   workspaceId: string,
   { currencyLabel, overrides }: PriceChange,
   actor: Actor,
 ): Promise<void> {
-  // One at a time: of two changes at once, the later one is there as a whole. Not `update`, which would wait for
-  // transcripts being ingested.
+  // One at a time: of two concurrent changes, the later one is stored as a whole. Not `update`, which would wait for
+  // running ingestions.
   await transaction
     .select({ id: workspaces.id })
     .from(workspaces)

@@ -15,8 +15,8 @@ const ENTRIES_PER_STEP = 5000;
 type Entry = typeof usageEntries.$inferSelect;
 
 /**
- * Prices the usage of an ingested transcript again, without parsing it: its entries, messages and totals, and what
- * follows from them. The caller holds the session's lock.
+ * Prices the usage of an ingested transcript again, without parsing it: its entries, messages and totals, and
+ * everything derived from them. The caller holds the session's lock.
  */
 export async function repriceTranscript(
   transaction: Database,
@@ -36,7 +36,7 @@ export async function repriceTranscript(
     await updatePrices(transaction, entries, prices);
     lastNumber = entries.at(-1)?.entry_number ?? lastNumber;
   }
-  // Its state holds costs at the old rates.
+  // Its state contains costs at the old rates.
   await replaceCheckpoint(transaction, { workspaceId, rowSetId }, 0, undefined);
   await transaction.execute(sql`
     UPDATE ${transcriptMessages} AS m SET cost_usd = e.cost_usd

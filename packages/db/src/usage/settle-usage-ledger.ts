@@ -23,19 +23,19 @@ interface ResponseKeys {
   responseKeys: string[];
 }
 
-/** A response that the change is about. */
+/** A response that the change concerns. */
 interface ChangedResponse {
   agent: string;
   response_key: string;
-  /** It stands once in the transcripts of the change, and stays there. */
+  /** It occurs once in the transcripts of the change, and stays there. */
   is_single: boolean;
   /** The transcripts of the change lose it. */
   is_gone: boolean;
 }
 
 /**
- * Brings the ledger rows of all responses that the change is about to what the entries say, those that it replaces left
- * out. Returns the sessions that are or were credited with one of them, or own one of their tool calls.
+ * Updates the ledger rows of all responses that the change concerns to match the entries, without those that it
+ * replaces. Returns the sessions that are or were credited with one of them, or own one of their tool calls.
  */
 export async function settleUsageLedger(transaction: Database, change: UsageChange): Promise<Set<string>> {
   const affected = new Set<string>();
@@ -57,7 +57,7 @@ export async function settleUsageLedger(transaction: Database, change: UsageChan
 }
 
 /**
- * A tool call that was open when its transcript was written, and whose response stays as it was, comes once more: it
+ * A tool call that was open when its transcript was written, and whose response is unchanged, is written again: it
  * counts if the call that it replaces did.
  */
 async function inheritOwnership(
@@ -100,8 +100,8 @@ const keysTable = ({ agents, responseKeys }: ResponseKeys) => sql`
   unnest(${sql.param(agents)}::text[], ${sql.param(responseKeys)}::text[]) AS k(agent, response_key)`;
 
 /**
- * Locks the ledger rows of the responses, and inserts those that are missing: of responses that nobody else holds, which
- * are then right already. Returns the keys whose rows must be computed from all copies.
+ * Locks the ledger rows of the responses, and inserts missing ones: nobody else holds those responses, so these rows
+ * are already right. Returns the keys whose rows must be computed from all copies.
  */
 async function lockOrInsert(
   transaction: Database,
@@ -145,8 +145,8 @@ async function recompute(
   const { rows } = await transaction.execute<{ session_id: string }>(sql`
     WITH response AS (
       ${selectLedgerRows(
-        // Transcripts of the entries: planners that know of a few rows alone would pair all keys with all transcripts of the
-        // workspace, and read all entries of the transcript for each pair.
+        // Transcripts of the entries first: if few rows are expected, the planner would pair all keys with all
+        // transcripts of the workspace, and read all entries of the transcript for each pair.
         sql`${keysTable(keys)}
           JOIN ${usageEntries} AS e
             ON e.workspace_id = ${workspace} AND e.agent = k.agent AND e.response_key = k.response_key

@@ -11,15 +11,15 @@ export interface KeyHolder {
   keyId: string;
   scopes: ApiKeyScope[];
   person: string | null;
-  /** When what was looked up ends; null: never. */
+  /** When the key expires; null: never. */
   expiresAt: string | null;
-  /** Whether it has ended, by the database's clock. */
+  /** Whether it has expired, by the database's clock. */
   isExpired: boolean;
 }
 
 /**
- * Whose key it is, by the SHA-256 of the key; undefined for unknown and revoked ones. What a key was before its rotation is found
- * as well.
+ * The holder of a key, by its SHA-256; undefined for unknown and revoked keys. A rotated key's previous secret is also
+ * found.
  */
 export async function findKeyHolder(database: Database, keyHash: string): Promise<KeyHolder | undefined> {
   const end = sql`CASE ${apiKeys.key_hash} WHEN ${keyHash} THEN ${apiKeys.expires_at} ELSE ${apiKeys.previous_expires_at} END`;
@@ -39,7 +39,7 @@ export async function findKeyHolder(database: Database, keyHash: string): Promis
 
 export type ApiKeyRow = Omit<typeof apiKeys.$inferSelect, 'key_hash' | 'previous_key_hash'>;
 
-/** A workspace's keys in the order of their creation, revoked ones included. */
+/** A workspace's keys in the order of their creation, including revoked ones. */
 export async function listApiKeys(database: Database, workspaceId: string): Promise<ApiKeyRow[]> {
   const { key_hash: _hash, previous_key_hash: _previousHash, ...columns } = getTableColumns(apiKeys);
   return await database
@@ -64,7 +64,7 @@ export async function hasWorkspace(database: Database, id: string): Promise<bool
   return rows.length > 0;
 }
 
-/** What every key looks like; anything else is none, and need not be looked up. */
+/** The format of all keys; anything else need not be looked up. */
 export const API_KEY_PATTERN = /^rk_[A-Za-z0-9_-]{43}$/;
 
 const KEY_BYTES = 32;
@@ -74,15 +74,15 @@ interface ApiKeyRequest {
   workspaceId: string;
   name: string;
   scopes: readonly ApiKeyScope[];
-  /** Whose key it is. Left out or null: nobody's in particular. */
+  /** The person whose key it is; null or undefined: no one in particular. */
   person?: string | null;
-  /** ISO 8601; left out or null: never. */
+  /** ISO 8601; null or undefined: never. */
   expiresAt?: string | null;
   /** Default `system`. */
   actor?: Actor;
 }
 
-/** Creates a key of a workspace. `key` is the only copy: the database has its SHA-256. */
+/** Creates a key for a workspace. `key` is the only copy: the database stores its SHA-256. */
 export async function createApiKey(
   transaction: Database,
   { workspaceId, name, scopes, person = null, expiresAt = null, actor = 'system' }: ApiKeyRequest,
@@ -95,7 +95,7 @@ export async function createApiKey(
   return { id, key };
 }
 
-/** A new secret, and what the database has of it. */
+/** A new secret, and what the database stores of it. */
 function drawApiKey(): { key: string; keyHash: string; hint: string } {
   const key = `rk_${randomBytes(KEY_BYTES).toString('base64url')}`;
   return { key, keyHash: hashApiKey(key), hint: key.slice(-HINT_LENGTH) };
@@ -107,26 +107,29 @@ export function hashApiKey(key: string): string {
 }
 
 interface KeyRotation {
-  /** For how long the secret of before is valid besides; 0: no longer. */
+  /** How long the previous secret stays valid; 0: not at all. */
   graceMs: number;
-  /** ISO 8601, or null for never; left out, it stays as it is. */
+  /** ISO 8601, or null for never; undefined leaves it unchanged. */
   expiresAt?: string | null | undefined;
-  /** Leaves keys with the scope operator alone: whoever has none must not get the secret of one. Default false. */
+  /**
+   * Rejects keys with the scope operator: a caller without that scope must not get the secret of one. Default false.
+   */
   excludesOperators?: boolean;
   actor: Actor;
 }
 
 interface RotatedKey {
-  /** The new secret; the database has its SHA-256. */
+  /** The new secret; the database stores its SHA-256. */
   key: string;
   expiresAt: string | null;
-  /** When the secret of before ends; null if it has ended. */
+  /** When the previous secret expires; null if it has. */
   previousExpiresAt: string | null;
 }
 
 /**
- * Gives a key a new secret; id, name and scopes stay, so that what was uploaded with it stays its own. Of the secrets of before, only
- * the latest has a grace. Undefined where the workspace has no such key, it is revoked, or it has expired and is given no later end.
+ * Gives a key a new secret. Id, name and scopes stay the same, so uploads made with it still belong to it. Only the
+ * latest of the earlier secrets gets a grace period. Undefined if the workspace has no such key, it is revoked, or it
+ * has expired and gets no later expiry.
  */
 export async function rotateApiKey(
   transaction: Database,
@@ -144,7 +147,7 @@ export async function rotateApiKey(
       hint,
       expires_at: sql`${end}`,
       previous_key_hash: hasGrace ? sql`${apiKeys.key_hash}` : null,
-      // Not later than what was before would have ended.
+      // Not after the previous secret's own expiry.
       previous_expires_at: hasGrace
         ? sql`least(now() + ${graceMs} * interval '1 millisecond', ${apiKeys.expires_at})`
         : null,
@@ -165,7 +168,7 @@ export async function rotateApiKey(
   return { key, ...rotated };
 }
 
-/** Gives a key the scope operator if it has it not. */
+/** Gives a key the scope operator if it lacks it. */
 export async function makeOperator(transaction: Database, workspaceId: string, id: string): Promise<void> {
   const changed = await transaction
     .update(apiKeys)

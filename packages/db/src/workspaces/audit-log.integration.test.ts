@@ -94,7 +94,7 @@ describe('a key', () => {
     expect(await rotate(id, 0)).toBeUndefined();
     const renewed = await rotate(id, HOUR_MS, null);
     expect(await find(renewed?.key ?? '')).toMatchObject({ keyId: id, isExpired: false, expiresAt: null });
-    // The grace makes nothing valid that had ended.
+    // The grace period does not revive an expired key.
     expect(await find(key)).toMatchObject({ isExpired: true });
   });
 

@@ -3,12 +3,12 @@ import type { Database } from '../database/database.ts';
 import { and, arrayContains, desc, eq, gte, lt } from '../drizzle.cjs';
 import { auditLog } from './schema.ts';
 
-/** `system` is recount itself, such as a worker that deletes by age. */
+/** `system` is recount itself, e.g. a worker that deletes by age. */
 export type Actor = `key:${string}` | `operator:${string}` | 'system';
 
 export const toKeyActor = (keyId: string): Actor => `key:${keyId}`;
 
-/** What is written today; readers must expect others, of later versions. */
+/** The actions written today; readers must expect others from later versions. */
 const AUDIT_ACTIONS = [
   'device.approve',
   'doctor.fix',
@@ -33,19 +33,19 @@ const AUDIT_ACTIONS = [
 type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 export interface AuditEntry {
-  /** '' for what is of no workspace (any more). */
+  /** '' for entries about no (existing) workspace. */
   workspaceId: string;
   actor: Actor;
   action: AuditAction;
-  /** Ids of what is changed; 1,000 at most are kept. */
+  /** Ids of what changed; at most 1,000 are kept. */
   subjects: readonly string[];
-  /** Counts, names, values of settings: never text of transcripts, nor secrets. */
+  /** Counts, names, values of settings: never text of transcripts or secrets. */
   details?: Record<string, unknown>;
 }
 
 const MAX_SUBJECTS = 1000;
 
-/** Notes who changes what, in the transaction that changes it: the one is not there without the other. */
+/** Records who changes what, in the same transaction as the change. */
 export async function addAuditEntry(
   transaction: Database,
   { workspaceId, actor, action, subjects, details = {} }: AuditEntry,
@@ -65,14 +65,14 @@ export type AuditRow = typeof auditLog.$inferSelect;
 interface AuditFilter {
   actor?: string | undefined;
   action?: string | undefined;
-  /** The id of something that was changed. */
+  /** The id of something that changed. */
   subject?: string | undefined;
-  /** ISO 8601; from then on, and before. */
+  /** ISO 8601; `from` is inclusive, `to` is exclusive. */
   from?: string | undefined;
   to?: string | undefined;
 }
 
-/** A page of what was changed in a workspace, the latest first; after the entry `afterId` where that is given. */
+/** A page of a workspace's audit log, latest first; after the entry `afterId` if given. */
 export async function listAuditEntries(
   database: Database,
   workspaceId: string,

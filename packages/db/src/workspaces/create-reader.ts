@@ -4,7 +4,7 @@ import { sql } from '../drizzle.cjs';
 import { isDistributed, letNodesRead } from '../migrations/distribute-tables.ts';
 import { listWorkspaces } from './workspaces.ts';
 
-/** A role of the database that can read the analytics views, and nothing else; for one person and one call. */
+/** A database role that can only read the analytics views; for one person and one call. */
 export interface DatabaseReader {
   user: string;
   password: string;
@@ -13,14 +13,14 @@ export interface DatabaseReader {
 }
 
 const PREFIX = 'recount_sql_';
-/** Of a role that nobody dropped, because its process was killed: the next call does it then. */
+/** Age of a role that was not dropped because its process was killed, after which the next call drops it. */
 const VALID_HOURS = 24;
 const LOCK = sql`SELECT pg_advisory_xact_lock(hashtextextended('recount/reader', 0))`;
 
 /**
- * Creates a reader. Where the installation has several workspaces it sees that of `workspaceId`, by views of a schema of
- * its own that have the names of the analytics ones; undefined stands for all. Rejects with Postgres's `42501`
- * (insufficient_privilege) where the pool's own role may create none.
+ * Creates a reader. If the installation has several workspaces, it sees only that of `workspaceId`, through views with
+ * the same names as the analytics ones in a schema of its own; undefined means all workspaces. Rejects with Postgres's
+ * `42501` (insufficient_privilege) if the pool's own role may not create roles.
  */
 export async function createDatabaseReader(
   { database, withTransaction }: DatabasePool,
@@ -30,7 +30,7 @@ export async function createDatabaseReader(
   const password = randomBytes(24).toString('hex');
   await withTransaction(async (transaction) => {
     const run = (statement: string) => transaction.execute(sql.raw(statement));
-    // Two that change the privileges of one view at the same moment disturb each other.
+    // Concurrent changes of one view's privileges would fail.
     await transaction.execute(LOCK);
     await dropExpired(run);
     await run(`CREATE ROLE ${user} LOGIN PASSWORD '${password}' CONNECTION LIMIT 5

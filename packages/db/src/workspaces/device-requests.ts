@@ -6,23 +6,28 @@ import { type Actor, addAuditEntry } from './audit-log.ts';
 import { type ApiKeyScope, deviceRequests } from './schema.ts';
 import { holdApiKey } from './workspaces.ts';
 
-/** How long a code may be approved and fetched. */
+/** How long a code may be approved and redeemed. */
 export const DEVICE_REQUEST_MAX_AGE_S = 600;
-/** How long a machine waits before it asks again (RFC 8628, section 3.5). */
+/** How long a machine waits between polls (RFC 8628, section 3.5). */
 export const DEVICE_POLL_INTERVAL_S = 5;
-/** Requests that wait at once, of all machines: whoever asks needs no key. */
+/** Pending requests of all machines: requesting needs no key. */
 export const MAX_DEVICE_REQUESTS = 1000;
 
-/** Consonants alone (RFC 8628, section 6.1): no words, nothing to be mistaken. 20^8 codes of at most 1,000 at once. */
+/**
+ * Only consonants (RFC 8628, section 6.1): no words, no ambiguous characters. 20^8 possible codes, at most 1,000 of
+ * them in use.
+ */
 const CODE_LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 const CODE_LENGTH = 8;
 const SECRET_BYTES = 32;
-/** Clocks and networks are not exact. */
+/** Allows for inexact clocks and networks. */
 const POLL_TOLERANCE = 0.8;
 
 export type DeviceScope = Exclude<ApiKeyScope, 'admin' | 'operator'>;
 
-/** Notes that a machine asks for a key. Undefined where too many wait. Only the hash of the device code is kept. */
+/**
+ * Records a machine's request for a key. Undefined if too many are pending. Only the hash of the device code is stored.
+ */
 export async function createDeviceRequest(
   transaction: Database,
   { machine, scopes }: { machine: string; scopes: readonly DeviceScope[] },
@@ -39,14 +44,14 @@ export async function createDeviceRequest(
   return { userCode, deviceCode };
 }
 
-/** What waits to be approved. */
+/** A request waiting for approval. */
 export interface DeviceRequest {
   machine: string;
   scopes: DeviceScope[];
   requestedAt: string;
 }
 
-/** Undefined for a code that is unknown, too old, or approved already. */
+/** Undefined for a code that is unknown, expired, or approved already. */
 export async function findDeviceRequest(database: Database, userCode: string): Promise<DeviceRequest | undefined> {
   const [row] = await database
     .select({
@@ -60,11 +65,11 @@ export async function findDeviceRequest(database: Database, userCode: string): P
 
 export interface DeviceApproval {
   workspaceId: string;
-  /** Default: those the machine asked for. */
+  /** Default: the scopes that the machine requested. */
   scopes?: readonly DeviceScope[] | undefined;
-  /** Whose key it becomes; null: nobody's in particular. */
+  /** The person whose key it becomes; null: no one in particular. */
   person: string | null;
-  /** When the key ends, ISO 8601; null: never. */
+  /** When the key expires, ISO 8601; null: never. */
   keyExpiresAt: string | null;
   actor: Actor;
 }
@@ -92,10 +97,10 @@ export async function approveDeviceRequest(
   return approved;
 }
 
-/** As RFC 8628, section 3.5, names them. */
+/** The names of RFC 8628, section 3.5. */
 export type DeviceRefusal = 'authorization_pending' | 'slow_down' | 'expired_token' | 'access_denied';
 
-/** Makes the key that was approved, once. It is made now and not at the approval, so that nothing keeps its secret meanwhile. */
+/** Creates the approved key, once. Created here rather than at the approval, so that its secret is never stored. */
 export async function redeemDeviceCode(
   transaction: Database,
   deviceCode: string,
@@ -128,7 +133,7 @@ export async function redeemDeviceCode(
   return { key: (await createApiKey(transaction, key)).key, scopes };
 }
 
-/** As it is typed: in capitals or not, with hyphens and spaces or not. */
+/** As typed: in any case, with or without hyphens and spaces. */
 const isWaiting = (userCode: string) =>
   and(
     eq(deviceRequests.user_code, userCode.toUpperCase().replaceAll(/[^A-Z]/g, '')),

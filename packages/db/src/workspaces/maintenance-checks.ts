@@ -3,7 +3,7 @@ import { and, asc, eq, getTableColumns, sql } from '../drizzle.cjs';
 import type { Actor } from './audit-log.ts';
 import { type MaintenanceCheckKind, maintenanceChecks } from './schema.ts';
 
-/** A process that has said nothing for so long is gone: its check does not run any more, and another may start. */
+/** A process silent for this long is dead: its check no longer runs, and another one may start. */
 const SILENCE = sql.raw("interval '30 seconds'");
 
 const IS_SILENT = sql`${maintenanceChecks.state} = 'running' AND ${maintenanceChecks.seen_at} < now() - ${SILENCE}`;
@@ -18,7 +18,7 @@ export interface MaintenanceRun {
 }
 
 export interface MaintenanceProgress {
-  /** What is looked at. */
+  /** What is being checked. */
   step: string;
   done: number;
   /** Null: not known. */
@@ -27,7 +27,7 @@ export interface MaintenanceProgress {
 
 export type MaintenanceCheckRow = Omit<typeof maintenanceChecks.$inferSelect, 'workspace_id' | 'run_id' | 'seen_at'>;
 
-/** False, and nothing done, if a check of this kind and workspace runs. The report of the last one stays. */
+/** Returns false, doing nothing, if a check of this kind and workspace is running. The last report is kept. */
 export async function startMaintenanceCheck(
   database: Database,
   { workspaceId, kind, runId }: MaintenanceRun,
@@ -64,7 +64,9 @@ const isRun = ({ workspaceId, kind, runId }: MaintenanceRun) =>
     eq(maintenanceChecks.state, 'running'),
   );
 
-/** Says that the run goes on, and how far it is. False if another has taken its place, or its workspace is gone. */
+/**
+ * Records that the run continues, and its progress. Returns false if another has replaced it, or its workspace is gone.
+ */
 export async function noteMaintenanceProgress(
   database: Database,
   run: MaintenanceRun,
@@ -78,12 +80,12 @@ export async function noteMaintenanceProgress(
   return noted.length > 0;
 }
 
-/** How a run ended: with what it found, or why not. */
+/** How a run ended: with its findings, or with the reason of its failure. */
 export type MaintenanceEnding =
   | { state: 'done'; report: Record<string, unknown> }
   | { state: 'failed' | 'interrupted'; reason: string };
 
-/** Notes how a run ended, unless another has taken its place. */
+/** Records how a run ended, unless another has replaced it. */
 export async function endMaintenanceCheck(
   database: Database,
   run: MaintenanceRun,
@@ -101,7 +103,7 @@ export async function endMaintenanceCheck(
     .where(isRun(run));
 }
 
-/** The checks of a workspace, or with '' those of all workspaces. One whose process is gone is `interrupted`. */
+/** The checks of a workspace, or with '' those of all workspaces. A check whose process is dead is `interrupted`. */
 export async function listMaintenanceChecks(database: Database, workspaceId: string): Promise<MaintenanceCheckRow[]> {
   const { workspace_id: _workspaceId, run_id: _runId, seen_at, state, ...columns } = getTableColumns(maintenanceChecks);
   return await database

@@ -5,16 +5,16 @@ import { identifier, isoTimestamp, jsonObject, recountSchema } from '../schema/c
 export const workspaces = recountSchema.table('workspaces', {
   id: identifier().primaryKey(),
   name: text().notNull().unique(),
-  /** Shown beside costs; they are not converted. */
+  /** Shown beside costs, which are not converted. */
   currency_label: text().notNull().default('USD'),
   created_at: isoTimestamp().notNull().default(sql`now()`),
 });
 
-/** `admin` includes `ingest` and `read`, `operator` none: it is for what is of all workspaces. */
+/** `admin` includes `ingest` and `read`; `operator` includes none and is for what concerns all workspaces. */
 export const API_KEY_SCOPES = ['ingest', 'read', 'admin', 'operator'] as const;
 export type ApiKeyScope = (typeof API_KEY_SCOPES)[number];
 
-/** Keys are stored as SHA-256 only; `hint` is their last characters, for telling them apart. */
+/** Only the SHA-256 of keys is stored; `hint` is their last characters, to tell them apart. */
 export const apiKeys = recountSchema.table(
   'api_keys',
   {
@@ -26,12 +26,15 @@ export const apiKeys = recountSchema.table(
     key_hash: text().notNull(),
     hint: text().notNull(),
     scopes: text().array().$type<ApiKeyScope[]>().notNull(),
-    /** Whose key it is: what it brings is this person's, whatever the upload says. Null: the upload says it. */
+    /**
+     * The person whose key it is: its uploads are attributed to this person, whatever they state. Null: as the upload
+     * states.
+     */
     person: text(),
     created_at: isoTimestamp().notNull().default(sql`now()`),
-    /** From then on it is refused; null: never. */
+    /** The key is rejected from then on; null: never. */
     expires_at: isoTimestamp(),
-    /** What the key was before it was rotated; valid until then. */
+    /** Hash of the key before it was rotated; valid until then. */
     previous_key_hash: text(),
     previous_expires_at: isoTimestamp(),
     last_used_at: isoTimestamp(),
@@ -45,21 +48,23 @@ export const apiKeys = recountSchema.table(
   ],
 );
 
-/** Machines that ask for a key by a code which an admin approves (RFC 8628). Of no workspace until then. */
+/**
+ * Machines that request a key with a code that an admin approves (RFC 8628). They belong to no workspace until then.
+ */
 export const deviceRequests = recountSchema.table(
   'device_requests',
   {
-    /** What the admin types. */
+    /** The code that the admin types. */
     user_code: text().primaryKey(),
-    /** SHA-256 of what the machine fetches its key with. */
+    /** SHA-256 of the code that the machine redeems for its key. */
     device_code_hash: text().notNull(),
     machine: text().notNull(),
-    /** Of the key; never `admin` or `operator`. */
+    /** Scopes of the key; never `admin` or `operator`. */
     scopes: text().array().$type<Exclude<ApiKeyScope, 'admin' | 'operator'>[]>().notNull(),
     requested_at: isoTimestamp().notNull().default(sql`now()`),
     expires_at: isoTimestamp().notNull(),
     last_polled_at: isoTimestamp(),
-    /** Null until it is approved, as are those that follow. */
+    /** Null until it is approved, like the columns below. */
     workspace_id: identifier().references(() => workspaces.id, { onDelete: 'cascade' }),
     person: text(),
     key_expires_at: isoTimestamp(),
@@ -69,36 +74,36 @@ export const deviceRequests = recountSchema.table(
 );
 
 /**
- * Who changed what. A trigger refuses to change or delete rows, but for those of a workspace that is being deleted. No foreign
- * key: that a workspace was deleted is told by a row of no workspace.
+ * Who changed what. A trigger rejects changes and deletions of rows, except for those of a workspace that is being
+ * deleted. No foreign key, because a workspace's deletion is recorded in a row without a workspace.
  */
 export const auditLog = recountSchema.table(
   'audit_log',
   {
-    /** '' for what is of no workspace (any more). */
+    /** '' for entries about no (existing) workspace. */
     workspace_id: identifier().notNull(),
     id: identifier().notNull(),
     at: isoTimestamp().notNull().default(sql`now()`),
-    /** `key:<id>`, `operator:<name on the operating system>` for who has the database itself, or `system`. */
+    /** `key:<id>`, `operator:<operating system user>` for someone with direct access to the database, or `system`. */
     actor: text().notNull(),
-    /** `<noun>.<verb>`; new ones may come at any time. */
+    /** `<noun>.<verb>`; new ones may be added at any time. */
     action: text().notNull(),
-    /** Ids of what was changed. */
+    /** Ids of what changed. */
     subjects: text().array().notNull(),
-    /** Counts, names, and values of settings; never text of transcripts, nor secrets. */
+    /** Counts, names, and values of settings; never text of transcripts or secrets. */
     details: jsonObject().notNull(),
   },
   (table) => [primaryKey({ columns: [table.workspace_id, table.id] })],
 );
 
 /**
- * off: secrets stay where they are. rows: what is read from a transcript is free of them, its raw object is not.
- * rows-and-raw: a redacted copy takes the place of the raw object.
+ * off: secrets stay. rows: they are removed from what is read from a transcript, but not from its raw object.
+ * rows-and-raw: a redacted copy also replaces the raw object.
  */
 export const REDACTION_MODES = ['off', 'rows', 'rows-and-raw'] as const;
 export type RedactionMode = (typeof REDACTION_MODES)[number];
 
-/** What a workspace chose; without a row, the defaults. */
+/** A workspace's choices; without a row, the defaults. */
 export const workspaceSettings = recountSchema.table('workspace_settings', {
   workspace_id: identifier()
     .primaryKey()
@@ -113,8 +118,8 @@ export const MAINTENANCE_CHECKS = ['doctor', 'verify'] as const;
 export type MaintenanceCheckKind = (typeof MAINTENANCE_CHECKS)[number];
 
 /**
- * The checks that were started by a request, one row for each kind and workspace: a second one cannot start while the first one runs. No
- * foreign key: the installation has checks of its own.
+ * Checks that were started by a request, one row for each kind and workspace: a second one cannot start while the first
+ * one is running. No foreign key, because there are checks of the whole installation.
  */
 export const maintenanceChecks = recountSchema.table(
   'maintenance_checks',
@@ -122,24 +127,24 @@ export const maintenanceChecks = recountSchema.table(
     /** '' for a check of all workspaces. */
     workspace_id: identifier().notNull(),
     kind: text().$type<MaintenanceCheckKind>().notNull(),
-    /** ULID of the run: what a process writes of another run changes nothing. */
+    /** ULID of the run: a process cannot change the row of another run. */
     run_id: identifier().notNull(),
     state: text().$type<'running' | 'done' | 'failed' | 'interrupted'>().notNull(),
-    /** Mends what it finds. */
+    /** Repairs what it finds. */
     is_fix: boolean().notNull(),
     actor: text().notNull(),
     started_at: isoTimestamp().notNull().default(sql`now()`),
-    /** When its process last said that it goes on. */
+    /** When its process last reported progress. */
     seen_at: isoTimestamp().notNull().default(sql`now()`),
     ended_at: isoTimestamp(),
-    /** What it looks at. */
+    /** What it is checking. */
     step: text().notNull(),
     done_count: bigint({ mode: 'number' }).notNull().default(0),
     /** Null: not known. */
     total_count: bigint({ mode: 'number' }),
     /** Why it failed. */
     failure_reason: text(),
-    /** Of the last run that was done, which may be an earlier one. */
+    /** Of the last completed run, which may be an earlier one. */
     report: jsonObject(),
     report_at: isoTimestamp(),
     report_is_fix: boolean(),

@@ -16,7 +16,7 @@ const NEW_WORKSPACE = '01J000000000000000000000NE';
 let pool: Awaited<ReturnType<typeof createTestPool>>;
 beforeAll(async () => {
   pool = await createTestPool();
-  // What ANALYZE has seen of the workspaces must not change meanwhile.
+  // The statistics of these workspaces must not change during the test.
   for (const table of ['usage_entries', 'usage_ledger', 'transcripts', 'sessions', 'tool_calls']) {
     await pool.pool.query(`ALTER TABLE recount.${table} SET (autovacuum_enabled = false)`);
   }
@@ -42,7 +42,7 @@ async function insertUsage(workspaceId: string): Promise<void> {
   );
 }
 
-/** Transcripts of sessions of their own, as uploads would leave them. */
+/** Transcripts, each in its own session, as uploads would leave them. */
 async function insertTranscriptsOf(workspaceId: string): Promise<void> {
   await pool.pool.query(
     `INSERT INTO recount.transcripts (workspace_id, id, row_set_id, session_id, agent, format, is_stream, sha256,
@@ -83,7 +83,7 @@ it.skipIf(isOnCitus())('finds transcripts by their keys in a workspace that stat
     return rows[0]?.count;
   });
   expect(rowsRead).toBeGreaterThan(numbers.length);
-  // Once or twice it may be cheaper to read the table; for each of the keys it is not.
+  // Reading the whole table once or twice may be cheaper; reading it for each key is not.
   expect(rowsRead).toBeLessThan((numbers.length / 2) * TRANSCRIPTS);
 });
 

@@ -7,7 +7,7 @@ import { priceOverrides } from '../usage/schema.ts';
 import { type ApiKeyScope, apiKeys, type RedactionMode, workspaceSettings, workspaces } from './schema.ts';
 import { deleteWorkspaceRows } from './workspaces.ts';
 
-/** What a workspace is called and has chosen: all that the database knows of it and its transcripts do not tell. */
+/** A workspace's name and choices: everything in the database that its transcripts do not contain. */
 export interface WorkspaceRecord {
   id: string;
   name: string;
@@ -20,13 +20,13 @@ export interface WorkspaceRecord {
     raw_max_age_days: number | null;
   } | null;
   price_overrides: { model: string; starts_at: string; rates: JsonObject }[];
-  /** Keys in use, in the order of their creation, without what they could be used or recognised by. */
+  /** Active keys, in the order of their creation, without anything by which they could be used or recognised. */
   api_keys: { name: string; scopes: ApiKeyScope[] }[];
 }
 
 const PAGE_ROWS = 100;
 
-/** Every workspace, a page at a time. */
+/** Every workspace, page by page. */
 export async function* listWorkspaceRecords(database: Database): AsyncGenerator<WorkspaceRecord[]> {
   let lastId = '';
   for (;;) {
@@ -76,15 +76,15 @@ async function toRecords(database: Database, rows: readonly WorkspaceRow[]): Pro
 }
 
 interface RestoredWorkspace {
-  /** Another one than that of the record where a workspace in use has that. */
+  /** Differs from the record's if a workspace in use has that name. */
   name: string;
-  /** The empty workspace of that name, whose place and keys the restored one has taken. */
+  /** The empty workspace of that name, which the restored one replaced, taking over its keys. */
   replacedId: string | undefined;
 }
 
 /**
- * Makes a workspace again as its record has it; undefined, and nothing done, where it is there. An empty workspace of the
- * same name, as every new installation makes one, gives way: its keys are the restored one's from now on.
+ * Recreates a workspace from its record; undefined, doing nothing, if it exists. An empty workspace of the same name,
+ * which every new installation creates, is replaced: its keys become the restored one's.
  */
 export async function restoreWorkspace(
   transaction: Database,

@@ -33,7 +33,7 @@ const toSettings = ({ redaction, rowsMaxAgeDays, rawMaxAgeDays }: SettingsColumn
   rawMaxAgeDays,
 });
 
-/** Undefined where there is no such workspace. */
+/** Undefined if there is no such workspace. */
 export async function readWorkspaceSettings(
   database: Database,
   workspaceId: string,
@@ -42,7 +42,7 @@ export async function readWorkspaceSettings(
   return row && toSettings(row);
 }
 
-/** As `readWorkspaceSettings`; the workspace cannot be deleted until the transaction ends. */
+/** Like `readWorkspaceSettings`; also prevents the workspace's deletion until the transaction ends. */
 export async function holdWorkspace(
   transaction: Database,
   workspaceId: string,
@@ -51,7 +51,7 @@ export async function holdWorkspace(
   return await readWorkspaceSettings(transaction, workspaceId);
 }
 
-/** Workspaces in which something is to be deleted by its age. */
+/** Workspaces with deletion by age. */
 export async function listRetainingWorkspaces(
   database: Database,
 ): Promise<{ id: string; name: string; settings: WorkspaceSettings }[]> {
@@ -64,14 +64,16 @@ export async function listRetainingWorkspaces(
   return rows.map(({ id, name, ...settings }) => ({ id, name, settings: toSettings(settings) }));
 }
 
-/** What is left out stays as it is. */
+/** Missing fields are unchanged. */
 export interface WorkspaceSettingsChange {
   redaction?: RedactionMode | undefined;
   rowsMaxAgeDays?: number | null | undefined;
   rawMaxAgeDays?: number | null | undefined;
 }
 
-/** Changes the settings of a workspace, and returns them all. Fails with SQLSTATE 23503 where there is no such workspace. */
+/**
+ * Changes the settings of a workspace and returns all of them. Fails with SQLSTATE 23503 if there is no such workspace.
+ */
 export async function changeWorkspaceSettings(
   transaction: Database,
   workspaceId: string,

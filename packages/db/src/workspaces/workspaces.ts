@@ -22,7 +22,7 @@ export interface WorkspaceSummary {
   api_key_count: number;
 }
 
-/** All workspaces by name, with how many keys open each. */
+/** All workspaces by name, with the number of active keys of each. */
 export async function listWorkspaceSummaries(database: Database): Promise<WorkspaceSummary[]> {
   const isValid = sql`${apiKeys.revoked_at} IS NULL AND (${apiKeys.expires_at} IS NULL OR ${apiKeys.expires_at} > now())`;
   return await database
@@ -38,7 +38,7 @@ export async function listWorkspaceSummaries(database: Database): Promise<Worksp
     .orderBy(asc(workspaces.name));
 }
 
-/** Undefined, and nothing done, if there is a workspace of that name. */
+/** Undefined, doing nothing, if there is a workspace of that name. */
 export async function createWorkspace(
   transaction: Database,
   { name, actor }: { name: string; actor: Actor },
@@ -55,12 +55,12 @@ export async function createWorkspace(
   return created;
 }
 
-/** The workspace that commands mean if they name none, and that a local installation makes. */
+/** The workspace that commands use if they name none, and that a local installation creates. */
 const DEFAULT_WORKSPACE = 'default';
 
 /**
- * Gives a workspace another name. Nothing is done and said why not if another one has it, if there is no such workspace, and if it is
- * the default one: a local installation would make that again, and be empty.
+ * Renames a workspace. Does nothing and returns the reason if another one has that name, there is no such workspace, or
+ * it is the default one: a local installation would create that again, empty.
  */
 export async function renameWorkspace(
   transaction: Database,
@@ -84,7 +84,7 @@ export async function renameWorkspace(
   return 'renamed';
 }
 
-/** The workspace of that name, created with `id` where there is none. */
+/** The workspace of that name, created with `id` if there is none. */
 export async function ensureWorkspace(
   database: Database,
   id: string,
@@ -111,7 +111,7 @@ interface NewApiKey {
   keyHash: string;
   hint: string;
   scopes: ApiKeyScope[];
-  /** Whose key it is; null: what it brings says whose it is. */
+  /** The person whose key it is; null: uploads state whose they are. */
   person?: string | null;
   /** ISO 8601; null: never. */
   expiresAt?: string | null;
@@ -130,7 +130,7 @@ export async function insertApiKey(database: Database, key: NewApiKey): Promise<
   });
 }
 
-/** Returns false if the workspace has no such key, or it is revoked already. */
+/** Returns false if the workspace has no such key, or it was revoked already. */
 export async function revokeApiKey(
   transaction: Database,
   workspaceId: string,
@@ -148,7 +148,9 @@ export async function revokeApiKey(
   return true;
 }
 
-/** Revokes the keys that have their secret from this one, or from one of those: a stolen key leaves none behind. */
+/**
+ * Revokes the keys that were created with this one, directly or indirectly, so that a stolen key leaves none behind.
+ */
 async function revokeMadeKeys(transaction: Database, workspaceId: string, id: string): Promise<string[]> {
   const { rows: made } = await transaction.execute<{ id: string }>(sql`
     WITH RECURSIVE origin AS (
@@ -170,7 +172,7 @@ async function revokeMadeKeys(transaction: Database, workspaceId: string, id: st
   return revoked.map((row) => row.id).sort();
 }
 
-/** Whether the key may still act: until the end of the transaction nobody revokes it. */
+/** Whether the key is still valid; prevents its revocation until the end of the transaction. */
 export async function holdApiKey(transaction: Database, workspaceId: string, id: string): Promise<boolean> {
   const rows = await transaction
     .select({ id: apiKeys.id })
@@ -180,7 +182,7 @@ export async function holdApiKey(transaction: Database, workspaceId: string, id:
   return rows.length > 0;
 }
 
-/** Notes that a key was used, at most once a minute: the exact moment is not worth a write per request. */
+/** Records that a key was used, at most once a minute: the exact time is not worth a write for each request. */
 export async function touchApiKey(database: Database, workspaceId: string, id: string): Promise<void> {
   await database
     .update(apiKeys)
@@ -194,18 +196,21 @@ export async function touchApiKey(database: Database, workspaceId: string, id: s
     );
 }
 
-/** The workspace is held for so long at most by those who write rows of it. */
+/** Maximum time that writers of its rows hold a workspace. */
 const LOCK_TIMEOUT = '10min';
 
-/** Every table with rows of workspaces, so that a new one is not forgotten; but for what is to be deleted from the store. */
+/**
+ * Every table with rows of workspaces, derived so that none is forgotten, except the objects to be deleted from the
+ * store.
+ */
 const WORKSPACE_TABLES = Object.values(schema).flatMap((value: unknown) =>
   is(value, PgTable) && value !== schema.rawObjectDeletions && 'workspace_id' in getTableColumns(value) ? [value] : [],
 );
 
 /**
- * Deletes all rows of a workspace but its own, which with `isFinal` goes as well (its id in the audit log is then all that
- * is left of it), and records the raw objects that they name as to be deleted. Waits for those who write rows of it; they
- * find nothing of it afterwards.
+ * Deletes all rows of a workspace except its own, which `isFinal` deletes too (only its id in the audit log then
+ * remains), and records the raw objects that they name for deletion. Waits for writers of its rows, which find nothing
+ * of it afterwards.
  */
 export async function deleteWorkspaceRows(
   transaction: Database,
@@ -223,7 +228,7 @@ export async function deleteWorkspaceRows(
       WHERE workspace_id = ${workspaceId} AND ${object_key} IS NOT NULL
       ON CONFLICT DO NOTHING`);
   }
-  // Before the documents: who indexes a session for search holds it.
+  // Before the documents, because the indexer locks this row.
   await transaction.execute(sql`DELETE FROM ${schema.searchIndexState} WHERE workspace_id = ${workspaceId}`);
   for (const table of WORKSPACE_TABLES) {
     await transaction.execute(sql`DELETE FROM ${table} WHERE workspace_id = ${workspaceId}`);

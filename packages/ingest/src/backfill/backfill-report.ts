@@ -1,12 +1,13 @@
 import type { Refusal } from '@recount/core';
 import type { SkipReason } from '@recount/storage/sources';
 
-/** Why something found is not ingested: by the reasons of sources, or by what its content is. */
+/** Why an item is not ingested: a reason of its source, or what its content is. */
 export type BackfillSkipReason = SkipReason | Refusal;
 
 /**
- * What became of one item. `queued`: stored, and not seen in a final state. `superseded`: its bytes are the beginning of
- * a longer transcript of the session. `healed`: the target had lost or damaged its copy, and has a whole one again. `new`: would be stored, were this not a dry run.
+ * The outcome for one item. `queued`: stored, but not seen in a final state. `superseded`: its bytes are the beginning
+ * of a longer transcript of the session. `healed`: the target's copy was lost or damaged and is intact again. `new`:
+ * would be stored if this were not a dry run.
  */
 export type BackfillOutcome =
   | 'queued'
@@ -20,23 +21,26 @@ export type BackfillOutcome =
 
 export interface BackfillFailure {
   location: string;
-  /** For people; nothing of a transcript's text. */
+  /** For people; contains nothing of a transcript's text. */
   reason: string;
 }
 
-/** Failures kept with their place; beyond it they are only counted. */
+/** Failures listed individually; further ones are only counted. */
 export const MAX_KEPT_FAILURES = 1000;
 
 export interface BackfillReport {
-  /** Transcripts of known agents, and what could not be read: the sum of the seven counts that follow, unless interrupted. */
+  /**
+   * Transcripts of known agents, and items that could not be read. Unless interrupted, the sum of the seven counts
+   * below.
+   */
   found: number;
-  /** Stored by this run, and not seen in a final state. */
+  /** Stored by this run, but not seen in a final state. */
   queued: number;
   ingested: number;
   superseded: number;
-  /** Stored by an earlier backfill or upload, or twice in this one. */
+  /** Stored by an earlier backfill or upload, or twice in this run. */
   alreadyThere: number;
-  /** Stored by an earlier one, lost or damaged since, and stored again by this run. */
+  /** Stored earlier, lost or damaged since, and stored again by this run. */
   healed: number;
   /** Dry run only. */
   new: number;
@@ -44,13 +48,13 @@ export interface BackfillReport {
   failures: BackfillFailure[];
   skipped: number;
   skippedByReason: Record<string, number>;
-  /** Sessions of the workspace that are ingested, and that search does not find yet; counted once all of this run are. */
+  /** Ingested sessions of the workspace that search does not find yet; counted once this run's are all ingested. */
   unindexed: number;
-  /** Decoded bytes of what was read as a transcript. */
+  /** Decoded bytes of everything read as a transcript. */
   readBytes: number;
-  /** Stored (compressed) bytes that the sources have gone through. */
+  /** Stored (compressed) bytes of the sources that were processed. */
   consumedInputBytes: number;
-  /** Ended by its signal: a second run goes on where this one was. */
+  /** Ended by its signal: a second run continues where this one stopped. */
   isInterrupted: boolean;
 }
 

@@ -11,11 +11,13 @@ import type { StoredTranscript } from './backfill-target.ts';
 export type BackfillEvent =
   /** Counts changed, or more input was consumed. */
   | { kind: 'progress' }
-  /** `transcript` is there once the target has it. An item that is waited for has two: `queued`, and how that ended. */
+  /**
+   * `transcript` is set once the target has it. An item that is awaited has two outcomes: `queued`, then the final one.
+   */
   | { kind: 'outcome'; location: string; outcome: BackfillOutcome; reason?: string; transcript?: StoredTranscript }
-  /** The target is away for a moment: it is tried again after the pause. */
+  /** The target is temporarily unavailable: it is tried again after the pause. */
   | { kind: 'retrying'; reason: string; delayMs: number }
-  /** Nothing of what waits was ingested, or worked on, for a while: perhaps no worker runs. */
+  /** For a while, no waiting item was ingested or worked on: perhaps no worker is running. */
   | { kind: 'stalled'; waitingCount: number };
 
 export type OnBackfillEvent = (event: BackfillEvent, report: Readonly<BackfillReport>) => void;
@@ -37,7 +39,7 @@ const COUNTERS = {
   new: 'new',
 } as const;
 
-/** Keeps a run's report and reports each change. */
+/** Maintains a run's report and emits each change. */
 export function createTally(onEvent: OnBackfillEvent | undefined): BackfillTally {
   const report = createReport();
   const emit = (event: BackfillEvent): void => onEvent?.(event, report);

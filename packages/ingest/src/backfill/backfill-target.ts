@@ -1,6 +1,6 @@
 import type { TranscriptStatus } from '@recount/db';
 
-/** Where a transcript stands once the target has it. */
+/** The state of a transcript that the target has. */
 export interface StoredTranscript {
   transcriptId: string;
   sessionId: string;
@@ -9,39 +9,45 @@ export interface StoredTranscript {
 }
 
 export interface Delivery {
-  /** Original path: decides main session or sub-agent. */
+  /** Original path: decides between main session and sub-agent. */
   path: string;
-  /** Decoded bytes, where known. */
+  /** Decoded size in bytes, if known. */
   sizeBytes: number | undefined;
-  /** SHA-256 (hex) of the decoded bytes, where known. */
+  /** SHA-256 (hex) of the decoded bytes, if known. */
   sha256: string | undefined;
   /** The decoded bytes; called once for each attempt. */
   open(): AsyncIterable<Uint8Array>;
 }
 
-/** What became of a delivery. */
+/** The result of a delivery. */
 interface Reception {
   transcript: StoredTranscript;
   /** The target had the bytes already. */
   isDuplicate: boolean;
-  /** Its own copy was lost or damaged, and these bytes have taken its place. */
+  /** The target's copy was lost or damaged, and these bytes replaced it. */
   isHealed: boolean;
 }
 
-/** Where a backfill brings transcripts: an API, or store and database themselves. Every method rejects with a BackfillTargetError. */
+/**
+ * Where a backfill stores transcripts: through an API, or directly in raw store and database. Every method rejects with
+ * a BackfillTargetError.
+ */
 export interface BackfillTarget {
-  /** Small transcripts that may be delivered at once, besides what is under way by itself. Default: none. */
+  /** How many small transcripts may be delivered at once, in addition to those in progress. Default: none. */
   readonly maxSmallDeliveries?: number;
-  /** The transcript of these bytes in this session, if the target has it, and has not found its copy lost or damaged. */
+  /**
+   * The transcript with these bytes in this session, if the target has it and its copy is not known to be lost or
+   * damaged.
+   */
   find(
     content: { sessionId: string; sha256: string },
     signal: AbortSignal | undefined,
   ): Promise<StoredTranscript | undefined>;
-  /** Stores a transcript durably, to be ingested later. Errors of the body are passed on or replaced, as it likes. */
+  /** Stores a transcript durably, to be ingested later. Errors of the body may be passed on or replaced. */
   receive(delivery: Delivery, signal: AbortSignal | undefined): Promise<Reception>;
-  /** The transcripts of at most `MAX_STATUS_IDS` ids, in any order; deleted ones are left out. */
+  /** The transcripts with these ids (at most `MAX_STATUS_IDS`), in any order; deleted ones are left out. */
   readStatuses(ids: readonly string[], signal: AbortSignal | undefined): Promise<StoredTranscript[]>;
-  /** Sessions of the workspace that search does not find yet, but for those whose indexing failed. */
+  /** Sessions of the workspace that search does not find yet, except those whose indexing failed. */
   countUnindexed(signal: AbortSignal | undefined): Promise<number>;
 }
 
@@ -49,15 +55,15 @@ export const MAX_STATUS_IDS = 100;
 
 /**
  * - `rejected`: this transcript cannot be accepted
- * - `unavailable`: may succeed later, as after a lost connection or too many requests
- * - `denied`: nothing will be accepted, as with a wrong API key
+ * - `unavailable`: may succeed later, e.g. after a lost connection or too many requests
+ * - `denied`: nothing will be accepted, e.g. because the API key is wrong
  */
 export type BackfillTargetErrorCode = 'rejected' | 'unavailable' | 'denied';
 
 export class BackfillTargetError extends Error {
   override name = 'BackfillTargetError';
   readonly code: BackfillTargetErrorCode;
-  /** The target asks to wait this long. */
+  /** How long the target asks to wait. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

@@ -11,7 +11,7 @@ const SESSION = '00000000-0000-4000-8000-000000000001';
 let folder: string;
 let path: string;
 let target: ReturnType<typeof createMemoryTarget>;
-/** What was stored, whole. */
+/** The contents stored, complete. */
 let stored: string[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'recount-changing-'));
@@ -36,7 +36,7 @@ beforeEach(async () => {
   };
 });
 
-/** Lines of about a kilobyte that say which version of the file they are of. */
+/** Lines of about a kilobyte that name the file's version. */
 const toVersion = (name: string, sizeBytes: number): string =>
   `${JSON.stringify({ type: 'user', sessionId: SESSION, message: { role: 'user', content: name.repeat(1000) } })}\n`.repeat(
     Math.ceil(sizeBytes / 1100),
@@ -46,10 +46,10 @@ const OLD = 'o';
 const NEW = 'n';
 type Change = (old: string) => Promise<unknown>;
 
-/** When: before the file is opened, in the middle of its first reading, or of its second one, if it is long. */
+/** Before the file is opened, or in the middle of its first reading, or of its second one if it is long. */
 type Moment = 'listed' | 'first reading' | 'second reading';
 
-/** Backfills the folder, and changes the file at that moment, once. */
+/** Backfills the folder and changes the file once, at that moment. */
 async function backfill(moment?: Moment, change: () => Promise<unknown> = async () => {}): Promise<BackfillReport> {
   let openCount = 0;
   let isChanged = false;

@@ -6,7 +6,7 @@ import type { Retry } from './with-retries.ts';
 
 export interface DeliverOptions {
   isDryRun: boolean;
-  /** Whether to ask the target first if it has the bytes already. */
+  /** Whether to first ask the target if it has the bytes already. */
   asksFirst: boolean;
   retry: Retry;
   signal: AbortSignal;
@@ -14,8 +14,8 @@ export interface DeliverOptions {
 }
 
 /**
- * Brings one transcript to the target, unless that has it. Returns what the target then has; undefined in a dry run where it
- * does not have it. Rejects with a BackfillTargetError, or with what reading the content throws.
+ * Delivers one transcript unless the target has it. Returns the target's state; undefined in a dry run if the target
+ * does not have it. Rejects with a BackfillTargetError, or with errors of reading the content.
  */
 export async function deliverTranscript(
   target: BackfillTarget | undefined,
@@ -42,7 +42,7 @@ export async function deliverTranscript(
   return { transcript, arrival: isHealed ? 'healed' : isDuplicate ? 'already-there' : 'ours' };
 }
 
-/** Remembers what went wrong with the content itself: a target may report that as a fault of the connection. */
+/** Records errors of the content itself, which a target may report as connection errors. */
 function createBody(content: SourceContent, onRead: (bytes: number) => void) {
   const failures: unknown[] = [];
   return {

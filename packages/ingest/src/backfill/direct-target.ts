@@ -15,15 +15,15 @@ import { DEFAULT_MAX_TRANSCRIPT_BYTES, type ReceiveRequest, receiveTranscript } 
 import { createUploadRecorder } from '../receive/record-uploads.ts';
 import { type BackfillTarget, BackfillTargetError, type StoredTranscript } from './backfill-target.ts';
 
-/** Behind what people upload while a backfill runs. */
+/** Lower than that of uploads during a backfill. */
 const BACKFILL_PRIORITY = -1;
-/** Small transcripts under way at once: so many can share a transaction. */
+/** Small transcripts in progress at once: this many can share a transaction. */
 const MAX_SMALL_DELIVERIES = 128;
-/** A transcript by itself would hardly notice; of many, so many more share a statement. */
+/** A single transcript hardly notices it; when there are many, more of them share a statement. */
 const GATHER_DELAY_MS = 30;
 const MAX_FOUND_AT_ONCE = 100;
 
-/** Brings transcripts straight to raw store and database, without an API in between. */
+/** Stores transcripts directly in raw store and database, without an API. */
 export function createDirectTarget(
   deps: IngestDependencies,
   {
@@ -77,7 +77,7 @@ async function withTargetErrors<Result>(operation: () => Promise<Result>): Promi
   }
 }
 
-/** Unrecognised faults count as passing ones, as everywhere: of the database above all. */
+/** Unknown errors count as temporary, as everywhere else: most are the database's. */
 function toTargetError(cause: unknown): BackfillTargetError {
   if (cause instanceof ReceiveError) return new BackfillTargetError('rejected', cause.message, { cause });
   const isFinal = cause instanceof RawStoreError && !cause.retryable;

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type BackfillTarget, MAX_STATUS_IDS, type StoredTranscript } from './backfill-target.ts';
 import type { Retry } from './with-retries.ts';
 
-/** `ours`: stored by this run. `healed`: it was there, and has its bytes of this run, as those it had were lost or damaged. */
+/**
+ * `ours`: stored by this run. `healed`: existed already, but its bytes were lost or damaged and this run replaced them.
+ */
 export type Arrival = 'ours' | 'already-there' | 'healed';
 
 export interface FollowedTranscript {
@@ -14,7 +16,7 @@ export interface FollowOptions {
   onSettled(followed: FollowedTranscript, stored: StoredTranscript): void;
   /** The transcript was deleted before it was ingested. */
   onGone(followed: FollowedTranscript): void;
-  /** Nothing was settled or worked on for a while: perhaps no worker runs. Called once a lull. */
+  /** Nothing was settled or worked on for a while: perhaps no worker is running. Called once for each lull. */
   onStalled(waitingCount: number): void;
   retry: Retry;
   pollIntervalMs: number;
@@ -24,19 +26,19 @@ export interface FollowOptions {
 
 interface IngestionFollower {
   follow(transcriptId: string, followed: FollowedTranscript): void;
-  /** Resolves when fewer than `count` are being waited for; rejects with what ended the polling, or when it is aborted. */
+  /** Resolves when fewer than `count` are awaited; rejects with what ended the polling, or when aborted. */
   waitForLessThan(count: number): Promise<void>;
 }
 
 const SLOWEST_POLL_INTERVAL_MS = 2000;
 const SLOWDOWN = 1.5;
-/** After a page of which more is settled, the next one is asked for at once. */
+/** If at least this share of a page is settled, the next page is requested immediately. */
 const MIN_SETTLED_SHARE = 0.5;
 
-/** Asks for the state of transcripts until each is in a final one, a page at a time, the longest waiting first. */
+/** Polls the states of transcripts until each is final, page by page, longest waiting first. */
 export function followIngestion(target: BackfillTarget, options: FollowOptions): IngestionFollower {
   const { signal, retry } = options;
-  /** By transcript: copies of one file are one transcript. */
+  /** By transcript: identical files are one transcript. */
   const waiting = new Map<string, FollowedTranscript[]>();
   let waitingCount = 0;
 
@@ -48,7 +50,7 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
     }
   };
 
-  /** Looks at one page: how much of it was settled, and whether anything was, or is being worked on. */
+  /** Polls one page: returns how much of it was settled, and whether anything was settled or is being worked on. */
   const poll = async (): Promise<{ settledShare: number; isMoving: boolean }> => {
     const ids = [...waiting.keys()].slice(0, MAX_STATUS_IDS);
     const found = await retry(() => target.readStatuses(ids, signal));
@@ -59,7 +61,7 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
       const stored = byId.get(id);
       const isPending = stored?.status === 'queued' || stored?.status === 'processing';
       waiting.delete(id);
-      // To the end, so that a page of slow ones does not hide the others.
+      // Moved to the end, so that a page of slow ones does not hide the others.
       if (isPending) waiting.set(id, followers);
       else settle(followers, stored);
       if (!isPending) settledCount += 1;
@@ -83,7 +85,7 @@ export function followIngestion(target: BackfillTarget, options: FollowOptions):
     intervalMs = Math.min(intervalMs * SLOWDOWN, SLOWEST_POLL_INTERVAL_MS);
   };
 
-  /** One loop at a time polls, whoever waits for it. */
+  /** Only one loop polls at a time, whoever waits for it. */
   let polling: Promise<void> | undefined;
   return {
     follow(transcriptId, followed) {

@@ -8,25 +8,25 @@ import type { IngestionSettler } from './settle-ingestion.ts';
 interface HandleOptions extends DeliverOptions {
   /** Longer transcripts are not held in memory. */
   maxHeldBytes: number;
-  /** Nothing more will be accepted. */
+  /** Called if nothing more will be accepted. */
   onFatal(error: unknown): void;
 }
 
 interface HandledTranscript {
-  /** Resolves when all is done; never rejects. */
+  /** Resolves when everything is done; never rejects. */
   task: Promise<void>;
-  /** Resolves when the next source may be asked for: at once, unless this one opens only once. */
+  /** Resolves when the next source may be requested: immediately, unless this one can be opened only once. */
   isRead: Promise<void>;
-  /** Resolves when it has been read, and is small; never for others. */
+  /** Resolves when the transcript has been read and is small; never for others. */
   isHeld: Promise<void>;
 }
 
-/** Of which many more are held than may be read at once: 32 MiB of 128. */
+/** Many more of these are held than may be read at once: 32 MiB for 128. */
 const MAX_SMALL_BYTES = 256 * 1024;
-/** A target that could not take this many in a row, after all attempts, will not take the next either. */
+/** A target that failed this many items in a row, after all attempts, will fail the next one too. */
 const MAX_UNAVAILABLE_IN_A_ROW = 4;
 
-/** Reads transcripts, delivers them, and counts what becomes of them. */
+/** Reads and delivers transcripts, and counts the outcomes. */
 export function createTranscriptHandler(
   target: BackfillTarget | undefined,
   settler: IngestionSettler | undefined,
@@ -63,7 +63,7 @@ export function createTranscriptHandler(
         const sizeBytes = typeof content === 'object' ? content.measure?.sizeBytes : undefined;
         if (sizeBytes !== undefined && sizeBytes <= MAX_SMALL_BYTES) resolve();
       };
-      // Why it cannot be read, the task tells.
+      // The task reports why it cannot be read.
       reading.then(resolveWhereSmall, () => undefined);
     });
     const waitUntilRead = async (): Promise<void> => {

@@ -10,7 +10,7 @@ const FOLDERS = 20;
 const FILES_PER_FOLDER = 150;
 const FILES = FOLDERS * FILES_PER_FOLDER;
 
-/** Several small files of a session each. */
+/** Creates several small files, one session each. */
 async function fillFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'recount-large-folder-'));
   onTestFinished(() => rm(folder, { recursive: true }));
@@ -26,7 +26,7 @@ async function fillFolder(): Promise<string> {
   return folder;
 }
 
-/** Takes everything, and remembers hashes and ids alone. */
+/** Accepts everything, and remembers only hashes and ids. */
 function createForgetfulTarget(): MemoryTarget {
   const known = new Map<string, string>();
   const memory = createMemoryTarget();

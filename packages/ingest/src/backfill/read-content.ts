@@ -5,22 +5,22 @@ import { peekChunks } from '@recount/storage';
 import { SourceError, type TranscriptSource } from '@recount/storage/sources';
 import type { BackfillSkipReason } from './backfill-report.ts';
 
-/** A transcript, read as far as it need be before it is delivered. */
+/** A transcript, read as far as necessary before delivery. */
 export interface SourceContent {
   sessionId: string | undefined;
-  /** Of all bytes; undefined for one that is too long to hold and opens only once. */
+  /** For all bytes; undefined for a transcript that is too long to hold and can be opened only once. */
   measure: { sha256: string; sizeBytes: number } | undefined;
-  /** Can be called again, except where `measure` is undefined. */
+  /** May be called repeatedly, unless `measure` is undefined. */
   open(): AsyncIterable<Uint8Array>;
 }
 
 const LINE_FEED = 0x0a;
 
 /**
- * Reads a source until it is known whose transcript it is, and where possible what its bytes hash to; gives the reason
- * where it is none to be ingested. One of at most `maxHeldBytes` is read once and held; a longer one is read to its end
- * and opened again to be delivered, or, where it opens only once, kept open behind its beginning. Rejects with a SourceError,
- * or with the reason of the aborted signal.
+ * Reads a source until its transcript is identified and, if possible, hashed; returns the reason if it is not to be
+ * ingested. A source of at most `maxHeldBytes` is read once and held. A longer one is read to its end and opened again
+ * for delivery, or, if it can be opened only once, kept open after its beginning. Rejects with a SourceError, or with
+ * the aborted signal's reason.
  */
 export async function readContent(
   source: TranscriptSource,
@@ -48,7 +48,10 @@ export async function readContent(
   }
 }
 
-/** As uploads are refused, but for a first line too long to be looked at whole. Of documents only those of a known format are transcripts. */
+/**
+ * The same refusals as for uploads, except if the first line is too long to be checked completely. Documents are
+ * transcripts only if their format is known.
+ */
 function toSkipReason(
   { format, isRecognised, isPromptHistory }: TranscriptIdentity,
   head: Buffer,
@@ -83,7 +86,7 @@ async function* toAsync(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Arra
   yield* chunks;
 }
 
-/** The bytes that were measured: what was appended since is left to the next run. */
+/** The bytes that were measured: later appends are left to the next run. */
 async function* reopen(
   source: TranscriptSource,
   { sha256, sizeBytes }: { sha256: string; sizeBytes: number },

@@ -43,7 +43,7 @@ async function write(files: Record<string, string | Buffer>): Promise<void> {
 const toSessionId = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 const toSession = (number: number, lineCount = 4): string => toTranscript(toSessionId(number), lineCount);
 
-/** Backfills the folder while a worker takes the jobs, and indexes what it ingested, which a backfill waits for. */
+/** Backfills the folder while a worker ingests and indexes, which a backfill waits for. */
 async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> {
   const target = createDirectTarget(installation, { workspaceId: TEST_WORKSPACE });
   const run = runBackfill({ target }, readSources([folder]), {
@@ -55,7 +55,7 @@ async function backfill(options: BackfillOptions = {}): Promise<BackfillReport> 
   let isOver = false;
   const working = (async () => {
     while (!isOver) {
-      // The queue in memory knows nothing of commits: a job taken before its own would be lost.
+      // The in-memory queue ignores commits: a job taken before its transaction commits would be lost.
       const statuses = ['queued', 'processing'] as const;
       const waiting = await listTranscripts(database, TEST_WORKSPACE, { statuses }, { limit: 1000 });
       installation.jobs.length = 0;
@@ -135,7 +135,7 @@ describe('a backfill into store and database', () => {
   });
 
   it('goes on after an interruption', async () => {
-    // More than what a group under way takes along.
+    // More than a group in progress can take.
     const count = 200;
     for (let number = 1; number <= count; number += 1)
       await write({ [`${toSessionId(number)}.jsonl`]: toSession(number) });
@@ -255,7 +255,7 @@ it('brings again what the doctor found damaged, and says so', async () => {
     for await (const { kind } of runDoctor(installation, options)) if (kind !== 'search-behind') kinds.push(kind);
     return kinds;
   };
-  // Nobody has looked yet: the bytes are known by their hash.
+  // The bytes are only known by their hash; nobody has checked the object yet.
   expect(await backfill()).toMatchObject({ found: 2, alreadyThere: 2, healed: 0 });
   expect(await examine()).toEqual(['wrong-content']);
   expect(await backfill()).toMatchObject({ found: 2, alreadyThere: 1, healed: 1, queued: 0 });

@@ -15,7 +15,7 @@ const names = (count: number): string[] => Array.from({ length: count }, (_, ind
 const many = (count: number) => toItems(names(count).map((name) => toSource(name)));
 const unavailable = (): BackfillTargetError => new BackfillTargetError('unavailable', 'the server is away');
 
-/** More than is held of one source. */
+/** Longer than what is held of one source. */
 const LONG = `${JSON.stringify({ type: 'user', sessionId: 'long', message: { content: 'x'.repeat(1000) } })}\n`.repeat(
   10_000,
 );

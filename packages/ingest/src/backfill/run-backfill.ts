@@ -9,27 +9,27 @@ import { settleIngestion } from './settle-ingestion.ts';
 import { createRetry, DEFAULT_RETRY_POLICY, type RetryPolicy } from './with-retries.ts';
 
 export interface BackfillDeps {
-  /** Undefined only in a dry run, which then takes everything for new. */
+  /** May be undefined only in a dry run, which then treats everything as new. */
   target: BackfillTarget | undefined;
-  /** Called often, with the report as it is now. */
+  /** Called often, with the current report. */
   onEvent?: OnBackfillEvent | undefined;
 }
 
 export interface BackfillOptions {
-  /** Transcripts read and delivered at once. Default 4, at most 16. */
+  /** Number of transcripts read and delivered at once. Default 4, at most 16. */
   concurrency?: number | undefined;
-  /** Reads, identifies and hashes, and stores nothing. */
+  /** Reads, identifies and hashes, but stores nothing. */
   isDryRun?: boolean | undefined;
-  /** Whether to ask the target first if it has the bytes already. Default true. */
+  /** Whether to first ask the target if it has the bytes already. Default true. */
   asksFirst?: boolean | undefined;
-  /** Whether to stay until all that was stored is ingested. Default true. */
+  /** Whether to wait until everything stored is ingested. Default true. */
   waitsForIngestion?: boolean | undefined;
-  /** Aborting ends the run with a report of what was done. */
+  /** Aborting ends the run; the report covers what was done. */
   signal?: AbortSignal | undefined;
   retryPolicy?: RetryPolicy | undefined;
-  /** First pause between two looks at what is being ingested; they grow while nothing happens. Default 200. */
+  /** First pause between polls of the ingestion; pauses grow while nothing happens. Default 200. */
   pollIntervalMs?: number | undefined;
-  /** Where nothing is ingested or worked on for so long, a `stalled` event is sent. Default 20,000. */
+  /** If nothing is ingested or worked on for this long, a `stalled` event is sent. Default 20,000. */
   stallMs?: number | undefined;
 }
 
@@ -37,17 +37,17 @@ const DEFAULT_BACKFILL_CONCURRENCY = 4;
 const MAX_BACKFILL_CONCURRENCY = 16;
 const DEFAULT_POLL_INTERVAL_MS = 200;
 const DEFAULT_STALL_MS = 20_000;
-/** Shorter transcripts are read once and held; all those under way share the second bound. */
+/** Shorter transcripts are read once and held; all those in progress share the second bound. */
 const MAX_HELD_BYTES = 8 * 1024 * 1024;
 const MAX_HELD_BYTES_IN_ALL = 64 * 1024 * 1024;
 
 /**
- * Brings every transcript of `sources` to the target and sees it ingested. What the target has already is left alone, so
- * that a second run adds nothing, and one after an interruption goes on where that ended. Bounded in memory, whatever the
- * number and size of the sources; of those that open only once, long ones are delivered one at a time.
+ * Delivers every transcript of `sources` to the target and waits for its ingestion. Transcripts that the target already
+ * has are skipped, so a second run adds nothing, and a run after an interruption continues. Bounded in memory, whatever
+ * the number and size of the sources; long sources that can be opened only once are delivered one at a time.
  *
- * Bad sources and refused transcripts are counted. Rejects with a BackfillTargetError where the target denies everything or
- * stays unavailable, and with what the iteration of `sources` throws.
+ * Bad sources and rejected transcripts are counted. Rejects with a BackfillTargetError if the target denies everything
+ * or stays unavailable, and with errors of iterating `sources`.
  */
 export async function runBackfill(
   deps: BackfillDeps,
@@ -74,7 +74,7 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
   const tally = createTally(onEvent);
   const { report } = tally;
   const tasks = new Set<Promise<void>>();
-  /** A small transcript leaves its slot once it is read, where the target takes more of them. */
+  /** If the target accepts more small transcripts, each frees its slot once it is read. */
   const slots = new Set<Promise<void>>();
   const small = new Set<Promise<void>>();
   const maxSmall = target?.maxSmallDeliveries ?? 0;
@@ -98,7 +98,7 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
       report.consumedInputBytes = item.consumedInputBytes;
       tally.emit({ kind: 'progress' });
       if (item.kind === 'skipped') return tally.countSkipped(item.location, item.reason);
-      // Whatever a tool has printed, it is no session.
+      // A file with a tool's output is not a session, whatever it contains.
       if (item.kind === 'transcript' && identifyAttachment(item.path) !== undefined) {
         return tally.countSkipped(item.location, 'not-a-transcript');
       }
@@ -121,7 +121,7 @@ function createRun({ target, onEvent }: BackfillDeps, options: BackfillOptions) 
       await settler?.finish();
       signal.throwIfAborted();
     },
-    /** Ends what is under way. */
+    /** Aborts everything in progress. */
     async abandon(error: unknown): Promise<void> {
       stop.abort(error);
       await Promise.all(tasks);

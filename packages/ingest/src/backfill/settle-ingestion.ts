@@ -5,25 +5,25 @@ import { type Arrival, type FollowedTranscript, type FollowOptions, followIngest
 
 interface SettleOptions extends Pick<FollowOptions, 'retry' | 'pollIntervalMs' | 'stallMs' | 'signal'> {
   waitsForIngestion: boolean;
-  /** What ended the asking. */
+  /** Called with the error that ended the polling. */
   onError(error: unknown): void;
 }
 
 export interface IngestionSettler {
-  /** The target has a transcript: it counts now where its state is final or nobody waits, else when it is. */
+  /** The target has the transcript: counts it now if its state is final or nobody waits, otherwise when it is final. */
   accept(location: string, stored: StoredTranscript, arrival: Arrival): void;
-  /** Resolves when few enough transcripts wait to be ingested. */
+  /** Resolves when few enough transcripts are waiting for ingestion. */
   waitForRoom(): Promise<void>;
-  /** Resolves when none waits, and search finds what was ingested; or when indexing stands still. */
+  /** Resolves when none is waiting and search finds everything ingested, or when indexing makes no progress. */
   finish(): Promise<void>;
 }
 
-/** Stored and not yet ingested: more are not sent. */
+/** Maximum number of transcripts stored but not yet ingested; no more are sent. */
 const MAX_WAITING = 1000;
-/** Ingested transcripts that are looked at again in the end. */
+/** Ingested transcripts that are checked again at the end. */
 const MAX_RECHECKED = 100_000;
 
-/** Counts what becomes of the transcripts that a target has. */
+/** Counts the outcomes of the transcripts that a target has. */
 export function settleIngestion(
   target: BackfillTarget,
   tally: BackfillTally,
@@ -53,7 +53,7 @@ export function settleIngestion(
     onStalled: (waitingCount) => tally.emit({ kind: 'stalled', waitingCount }),
   });
 
-  /** A version may have been ingested before a later one, of which it is the beginning, replaced it. */
+  /** A version may have been ingested before a longer one superseded it. */
   const recheckIngested = async (): Promise<void> => {
     for (let index = 0; index < ingestedIds.length; index += MAX_STATUS_IDS) {
       const ids = ingestedIds.slice(index, index + MAX_STATUS_IDS);
@@ -64,7 +64,7 @@ export function settleIngestion(
     }
   };
 
-  /** What others bring meanwhile is waited for too, as search takes the oldest first. */
+  /** Waits for other people's uploads too, because search indexes the oldest sessions first. */
   const waitForSearch = async (): Promise<void> => {
     let fewest = Number.POSITIVE_INFINITY;
     let movedAtMs = performance.now();

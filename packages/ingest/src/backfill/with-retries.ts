@@ -2,20 +2,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BackfillTargetError } from './backfill-target.ts';
 
 export interface RetryPolicy {
-  /** The first one included. */
+  /** Including the first one. */
   maxAttempts: number;
-  /** Before the second attempt; twice as long before each further one. */
+  /** Before the second attempt; doubled before each further one. */
   baseDelayMs: number;
   maxDelayMs: number;
 }
 
-/** Half a minute in all: a server that restarts is back by then. */
+/** Half a minute in total: enough for a server to restart. */
 export const DEFAULT_RETRY_POLICY: Readonly<RetryPolicy> = { maxAttempts: 7, baseDelayMs: 500, maxDelayMs: 10_000 };
 
-/** A target may ask for longer waits than the policy's, but not for any. */
+/** A target may ask for longer waits than the policy's, up to this limit. */
 const MAX_RETRY_AFTER_MS = 5 * 60 * 1000;
 
-/** Runs something again while it fails as `unavailable`; rejects with its last error, or the reason of an abort. */
+/** Repeats a call while it fails as `unavailable`; rejects with its last error, or the reason of an abort. */
 export type Retry = <Result>(attempt: () => Promise<Result>, maxAttempts?: number) => Promise<Result>;
 
 /** `onRetry` is called before each pause. */
@@ -41,7 +41,7 @@ export function createRetry(
   };
 }
 
-/** Spread over the half below the full delay, so that many uploaders do not come back at the same moment. */
+/** Random within the upper half of the delay, so that many uploaders do not return at the same moment. */
 function toDelayMs(count: number, retryAfterMs: number | undefined, policy: RetryPolicy): number {
   if (retryAfterMs !== undefined) return Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
   const delayMs = Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** (count - 1));

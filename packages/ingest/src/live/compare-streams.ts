@@ -12,11 +12,11 @@ import { hashPrefixes } from '../process/hash-prefixes.ts';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
-/** What a stream has in common with others of its session, one of which was given up and sent again as a whole. */
+/** How a stream overlaps with others of its session, e.g. one that was aborted and sent again completely. */
 export interface StreamComparison {
-  /** Its bytes are the beginning of another one, or the same. */
+  /** Its bytes are the beginning of another stream, or the same. */
   isContained: boolean;
-  /** Ids of streams that were given up, which are the beginning of it. Empty if it is contained itself. */
+  /** Ids of aborted streams whose bytes are the beginning of this one. Empty if this one is contained itself. */
   contains: readonly string[];
   /** Ids of all streams that it was compared with. */
   comparedIds: ReadonlySet<string>;
@@ -28,13 +28,13 @@ interface ComparedEnding {
   aborted: boolean;
 }
 
-/** A client that sends a stream again, whole, has given few up before. */
+/** A client that sends a stream again completely has aborted only a few before. */
 const MAX_CANDIDATES = 10;
 
-/** A stream that ends, or that gets its row back. */
+/** A stream that is ending, or whose row is being restored. */
 export type ComparedStream = Parameters<typeof listEndedStreams>[1];
 
-/** The bytes of a stream while it is not stored yet. */
+/** The bytes of a stream that is not in the raw store yet. */
 export async function* readStreamBytes(
   { database }: Pick<Deps, 'database'>,
   stream: Pick<LiveStreamRow, 'workspace_id' | 'id'>,
@@ -44,9 +44,9 @@ export async function* readStreamBytes(
 }
 
 /**
- * Compares a stream of `storedBytes` with those of its session that have ended, whether they are stored yet or not: by hash
- * and not by trust. Of two that both came to their end neither is taken for the other. `read` is called if there is any to
- * compare with.
+ * Compares a stream of `storedBytes` with the ended streams of its session, whether stored yet or not: by hash, not by
+ * trusting the client. Two streams that both ended normally are never merged. `read` is called only if there is
+ * something to compare.
  */
 export async function compareStreams(
   deps: Deps,
@@ -74,7 +74,7 @@ export async function compareStreams(
   return { isContained: false, contains, comparedIds };
 }
 
-/** Whether a stream that the comparison should have looked at ended after it. For whoever holds the session's row. */
+/** Whether a stream that the comparison should have covered ended after it. The caller must hold the session's row. */
 export async function isOutdated(
   transaction: Database,
   stream: LiveStreamRow,
@@ -99,14 +99,14 @@ async function listCandidates(
   };
 }
 
-/** SHA-256 (hex) of the first `length` bytes of a stream that has ended; undefined if they are not there any more. */
+/** SHA-256 (hex) of the first `length` bytes of an ended stream; undefined if they no longer exist. */
 async function hashBeginning(deps: Deps, stream: LiveStreamRow, length: number): Promise<string | undefined> {
   if (stream.state === 'closing') {
     const prefix = hashPrefixes(readStreamBytes(deps, stream), [length]);
     for await (const _chunk of prefix.chunks) if (prefix.byLength.has(length)) break;
     const sha256 = prefix.byLength.get(length);
     if (sha256 !== undefined) return sha256;
-    // Stored meanwhile, which takes its bytes out of the database.
+    // It was stored in the meantime, which removes its bytes from the database.
     const key = { workspaceId: stream.workspace_id, streamId: stream.id };
     const stored = await findLiveStream(deps.database.database, key);
     return stored?.state === 'closed' ? await hashStored(deps, stored, length) : undefined;
@@ -118,7 +118,7 @@ async function hashStored(deps: Deps, stream: LiveStreamRow, length: number): Pr
   const { workspace_id: workspaceId, transcript_id: transcriptId } = stream;
   const transcript =
     transcriptId === null ? undefined : await findTranscript(deps.database.database, workspaceId, transcriptId);
-  // What was uploaded, also where the object has been freed of secrets since.
+  // The hash of the upload, even if secrets were removed from the object since.
   if (transcript?.size_bytes === length) return transcript.sha256;
   const objectKey = transcript?.object_key ?? stream.object_key;
   if (objectKey === null || (await deps.rawStore.stat(objectKey)) === undefined) return undefined;

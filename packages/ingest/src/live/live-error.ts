@@ -1,11 +1,11 @@
 /**
- * - `too-many-streams`: the workspace has as many open as it may
+ * - `too-many-streams`: the workspace has reached its limit of open streams
  * - `wrong-session`: the stream belongs to another session
  * - `offset-mismatch`: bytes are missing between those stored and those sent
- * - `different-bytes`: what was sent is not what is stored at its place
+ * - `different-bytes`: the bytes sent differ from those stored at the same offset
  * - `closed`: the stream has ended
  * - `taken-over`: another request appends to the stream now, or has ended it
- * - `too-large`: the stream has as many bytes as it may
+ * - `too-large`: the stream has reached its size limit
  */
 export type LiveErrorCode =
   | 'too-many-streams'
@@ -20,7 +20,7 @@ export type LiveErrorCode =
 export class LiveError extends Error {
   override name = 'LiveError';
   readonly code: LiveErrorCode;
-  /** Where the stored bytes end, where that is known. */
+  /** Number of stored bytes, if known. */
   readonly storedBytes: number | undefined;
 
   constructor(code: LiveErrorCode, message: string, storedBytes?: number) {

@@ -5,7 +5,7 @@ import { MAX_EVENT_TEXT_LENGTH, toEndEvent, toLiveEvent } from './live-events.ts
 const CONTEXT = { sessionId: 's', streamId: 'st', agent: 'claude-code', nowMs: 0 };
 const LONG = 'n'.repeat(1_000_000);
 const LINE = { timestampMs: 0, lineNumber: 1, isLarge: false };
-/** The longest event has some texts and a tool's input, or a thousand names of tools. */
+/** The longest event has several texts and a tool's input, or a thousand tool names. */
 const MAX_EVENT_LENGTH = 5 * MAX_EVENT_TEXT_LENGTH;
 
 const QUESTION: Prompt = {

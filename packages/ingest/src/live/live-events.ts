@@ -10,10 +10,10 @@ import {
 } from '@recount/core/live';
 import type { LiveFigures, LiveSessionChange, LiveSessionRow, LiveStreamRow, NewLiveEvent } from '@recount/db';
 
-/** Longer texts are cut, and longer inputs left out: the transcript has them. In characters. */
+/** In characters. Longer texts are cut, and longer inputs left out: the transcript has them. */
 export const MAX_EVENT_TEXT_LENGTH = 64 * 1024;
 
-/** Longer names, ids, and the like are cut, in events and in a stream's row. In characters. */
+/** In characters. Longer names, ids and the like are cut, in events and in a stream's row. */
 const MAX_NAME_LENGTH = 256;
 
 const cutTo = (maxLength: number, text: string): string =>
@@ -28,13 +28,13 @@ interface LiveEventContext {
   sessionId: string;
   streamId: string;
   agent: string;
-  /** Stands in for warnings, which have no time of their own. */
+  /** Used for warnings, which have no time of their own. */
   nowMs: number;
 }
 
 type Fields = Record<string, unknown>;
 
-/** What readers of a session's events get of an agent's. Bounded in size, whatever the agent wrote. */
+/** Converts an agent's event to what readers of the session get. Bounded in size, whatever the agent wrote. */
 export function toLiveEvent(event: AgentEvent, context: LiveEventContext): NewLiveEvent {
   const cut = createCutter();
   const { name, fields } = toNamedFields(event, context, cut);
@@ -152,7 +152,7 @@ function toProgress(
   { name, text, isError, checkpoint }: Extract<AgentEvent, { type: 'progress' }>,
   cut: Cutter,
 ): { name: string; fields: Fields } {
-  // Pieces of a text that is still growing.
+  // Pieces of a growing text.
   if (name === 'text') {
     return {
       name: 'stream:chunk',
@@ -178,7 +178,7 @@ function toPrompt(prompt: Prompt, cut: Cutter): Prompt {
   return { ...prompt, toolUseId, requestId, ...(isLong && { questions: [] }) };
 }
 
-/** What a stream's row says about it. */
+/** The figures of a stream's row. */
 export function toFigures(summary: StreamSummary): LiveFigures {
   const { tokens } = summary;
   return {
@@ -197,7 +197,7 @@ export function toFigures(summary: StreamSummary): LiveFigures {
 
 type CountedFigures = Pick<StreamSummary, 'tokens' | 'tokensCover' | 'costUsd' | 'model'>;
 
-/** What a session's row has once the stream has ended, and those that it was sent in place of count no more. */
+/** The session's totals once the stream has ended, without the streams that it replaces. */
 export function withTotals(
   session: LiveSessionRow,
   summary: CountedFigures,
@@ -229,7 +229,7 @@ function withoutStream(
 ): SessionTotals {
   const counted = toTotals(stream);
   return {
-    // Those of a whole session are not added up in the first place.
+    // Totals of a whole session are never added up.
     tokens:
       tokensCover === 'session'
         ? tokens

@@ -13,7 +13,7 @@ import { waitForLocks } from '../testing/wait-for-locks.ts';
 import type { LiveDependencies, LiveEnding } from './live-writer.ts';
 import { newStreamId, openLiveWriter } from './open-live-writer.ts';
 
-/** Made in parts: scanners that look at this repository would take a whole one for real. */
+/** Assembled from parts, so that secret scanners do not report this repository. */
 const TOKEN = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
 const LIMITS = { maxOpenStreams: 10, maxBytes: 50_000_000 };
 const SILENCE: LiveEnding = { silentMs: 900_000 };
@@ -186,7 +186,7 @@ describe('a result whose call was never seen', () => {
   const countTold = async (id: string) => (await readEvents()).split(`output of ${id}"`).length - 1;
 
   it('is told once, however many requests go on with the stream', async () => {
-    // Later than the stream's beginning by the clock of the database.
+    // After the stream's start by the database's clock.
     let nowMs = Date.now() + 60_000;
     const deps: LiveDependencies = { ...installation, now: () => nowMs };
     const streamId = newStreamId();
@@ -198,7 +198,7 @@ describe('a result whose call was never seen', () => {
       await writer.flush();
       expect(await countTold('a')).toBe(index > 0 ? 1 : 0);
       nowMs += MAX_WAIT_MS;
-      // As happens by itself when nothing has come for a while.
+      // Happens automatically when nothing has come for a while.
       await writer.flush();
       offset = writer.storedBytes;
     }
@@ -221,7 +221,7 @@ describe('a result whose call was never seen', () => {
   });
 
   it('keeps its own time on arrival, whenever it is told', async () => {
-    // Later than the stream's beginning by the clock of the database.
+    // After the stream's start by the database's clock.
     let nowMs = Date.now() + 60_000;
     const startMs = nowMs;
     const deps: LiveDependencies = { ...installation, now: () => nowMs };

@@ -30,15 +30,15 @@ import { cutName, toEndEvent, toFigures, toLiveEvent, withTotals } from './live-
 import { settleLiveStream } from './settle-live-stream.ts';
 import { createStreamReader, type StreamReader } from './stream-reader.ts';
 
-/** A pair of an offset, and when the bytes before it had come, in milliseconds since 1970. */
+/** An offset, and when the bytes before it had arrived, in milliseconds since 1970. */
 export type ArrivalPair = [endOffset: number, timeMs: number];
 
 const MIN_SPACING_MS = 1000;
 const MAX_ARRIVALS = 5000;
 
 /**
- * Fewer pairs that tell about the same: what came within a second came at once, within more where there are more than
- * 5,000 of those. The time of a pair is that of its first bytes.
+ * Reduces the number of pairs with little loss: bytes that came within a second count as simultaneous; if more than
+ * 5,000 pairs remain, the span grows. A pair has the time of its first bytes.
  */
 export function thinOutArrivals(arrivals: readonly ArrivalPair[]): ArrivalPair[] {
   let spacingMs = MIN_SPACING_MS;
@@ -59,39 +59,43 @@ export interface LiveDependencies extends IngestDependencies {
   now?: () => number;
 }
 
-/** How the agent ended, or that nothing was heard of it for `silentMs`. */
+/** How the agent ended, or that it was silent for `silentMs`. */
 export type LiveEnding = { exit?: AgentExit | undefined } | { silentMs: number };
 
-/** Appends to one stream. What it has stored is durable, and told to those who follow the session. */
+/** Appends to one stream. Everything stored is durable and announced to the session's followers. */
 export interface LiveWriter {
   readonly storedBytes: number;
   /**
-   * Takes bytes in, which are stored within FLUSH_DELAY_MS. Waits while earlier ones are being stored. Throws
-   * LiveError `too-large`, `taken-over`, and what the database throws: then the writer is of no more use.
+   * Takes in bytes, which are stored within FLUSH_DELAY_MS. Waits while earlier ones are being stored. Throws LiveError
+   * `too-large` or `taken-over`, and database errors; the writer is then unusable.
    */
   append(bytes: Uint8Array): Promise<void>;
-  /** Stores what waits. Throws like `append`. */
+  /** Stores pending bytes. Throws like `append`. */
   flush(): Promise<void>;
-  /** Rejects once something could not be stored, also between two calls. */
+  /** Rejects once something could not be stored, even between calls. */
   readonly failed: Promise<never>;
-  /** Stores what waits, ends the stream, and makes a transcript of it. Throws like `append`, and like `settleLiveStream`. */
+  /**
+   * Stores pending bytes, ends the stream, and turns it into a transcript. Throws like `append` and `settleLiveStream`.
+   */
   end(ending: LiveEnding): Promise<LiveStreamRow>;
 }
 
-/** So long bytes wait for more, in milliseconds: half of a second is left for the database. */
+/** How long bytes wait for more, in milliseconds. Leaves most of a second for the database. */
 const FLUSH_DELAY_MS = 200;
-/** No longer where there are as many. */
+/** This many bytes are stored without waiting. */
 const FLUSH_BYTES = 256 * 1024;
-/** When nothing more comes, the reader is asked for what has waited long enough. */
+/** If nothing more comes, the reader is polled for events that have waited long enough. */
 const POLL_DELAY_MS = MAX_WAIT_MS + 100;
 const MAX_CHECKPOINTS = 100;
 
-/** Undoes the end of a stream that another one of its session ended before, unknown to it. */
+/** Rolls back the end of a stream because another one of its session, which the comparison missed, ended first. */
 class OutdatedComparison extends Error {}
 
 const newTranscriptId = monotonicFactory();
 
-/** A writer for a stream that its row names as the one that appends. Reads what is stored, to go on where that ends. */
+/**
+ * A writer for a stream whose row names it as the one that appends. Reads the stored bytes, to continue from their end.
+ */
 export async function createLiveWriter(
   deps: LiveDependencies,
   stream: LiveStreamRow,
@@ -116,7 +120,7 @@ export async function createLiveWriter(
   let pollTimer: NodeJS.Timeout | undefined;
   let storing: Promise<void> = Promise.resolve();
   const failure = Promise.withResolvers<never>();
-  // Whoever waits for it sees it; nobody may.
+  // Callers may observe it or not; without this, Node would report an unhandled rejection.
   failure.promise.catch(() => undefined);
 
   const position = () => ({ ...key, writerId: stream.writer_id, storedBytes });
@@ -135,7 +139,7 @@ export async function createLiveWriter(
     const bytes = Buffer.concat(waiting);
     waiting = [];
     waitingBytes = 0;
-    // A clock that is set back must not bring lines out of order.
+    // A clock that is set back must not reorder lines.
     receivedMs = Math.max(receivedMs, now());
     const { rows, checkpoints } = toRows(bytes.length === 0 ? await reader.poll() : await reader.push(bytes));
     if (bytes.length === 0 && rows.length === 0) return;
@@ -180,7 +184,7 @@ export async function createLiveWriter(
           arrivals,
         });
         if (ended === undefined) throw toTakenOver();
-        // From here on no other stream of the session ends.
+        // From here on no other stream of the session can end.
         await lockLiveSession(transaction, sessionKey);
         if (await isOutdated(transaction, stream, comparedEnding, comparison)) throw new OutdatedComparison();
         const replaced = await uncountLiveStreams(transaction, stream.workspace_id, comparison.contains);
@@ -191,7 +195,7 @@ export async function createLiveWriter(
         }));
         return ended;
       });
-    // Each further round has another stream of the session that ended during the one before.
+    // Each further round means that another stream of the session ended during the previous one.
     for (;;) {
       const read = () => readStreamBytes(deps, stream);
       const comparison = await compareStreams(deps, stream, { ...comparedEnding, read });
@@ -213,7 +217,7 @@ export async function createLiveWriter(
         await flush();
         throw new LiveError('too-large', `A stream has ${maxBytes} bytes at most`, storedBytes);
       }
-      // A copy: the caller's buffer may be reused.
+      // Copied, because the caller's buffer may be reused.
       waiting.push(Uint8Array.from(bytes));
       waitingBytes += bytes.length;
       timer ??= setTimeout(() => void flush().catch(() => undefined), FLUSH_DELAY_MS);
@@ -228,7 +232,10 @@ export async function createLiveWriter(
   };
 }
 
-/** A reader that has told what was told of the stream: it reads what is stored, and is polled, as if at the same times. */
+/**
+ * A reader that has emitted the stream's events so far: it reads the stored bytes and is polled as if at the original
+ * times.
+ */
 async function replay(
   { database }: LiveDependencies,
   stream: LiveStreamRow,
@@ -252,7 +259,7 @@ async function replay(
 const toTakenOver = (): LiveError =>
   new LiveError('taken-over', 'Another request continues the stream, or has ended it');
 
-/** Without an end of the agent's own, the stream was given up. */
+/** Without an end from the agent, the stream counts as aborted. */
 function toOutcome(summary: StreamSummary, ending: LiveEnding): StreamOutcome {
   if (!('silentMs' in ending)) return toStreamOutcome(summary, ending.exit);
   const outcome = toStreamOutcome(summary);

@@ -10,7 +10,7 @@ const RESPONSES_PER_STEP = 50;
 const STEPS_PER_CONNECTION = 30;
 const STEP_MS = 3_600_000 / STEPS_PER_HOUR;
 const DAY_MS = 86_400_000;
-/** Noon of tomorrow: a stream's lines do not arrive before it was opened, by the clock of the database. */
+/** Noon of tomorrow: by the database's clock, lines cannot arrive before the stream was opened. */
 const START_MS = (Math.floor(Date.now() / DAY_MS) + 1.5) * DAY_MS;
 const RESPONSES_PER_HOUR = STEPS_PER_HOUR * RESPONSES_PER_STEP;
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => installation.close());
 
-/** Lines as Claude Code streams them: without a time of their own. */
+/** Lines as Claude Code streams them, without times. */
 const toAnswer = (index: number): string =>
   `${JSON.stringify({
     type: 'assistant',

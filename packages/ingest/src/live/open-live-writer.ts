@@ -4,18 +4,18 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { LiveError } from './live-error.ts';
 import { createLiveWriter, type LiveDependencies, type LiveWriter } from './live-writer.ts';
 
-/** What a request sends again of a stream. */
+/** The part of a stream that a request sends again. */
 export interface Overlap {
-  /** Bytes that are stored and were not sent again yet. */
+  /** Stored bytes that have not been sent again yet. */
   readonly leftBytes: number;
   /**
-   * Compares bytes with those that are stored at their place; returns what lies beyond them. Throws LiveError
-   * `different-bytes`, and `closed` where the stored ones cannot be had.
+   * Compares bytes with those stored at the same offset; returns the bytes beyond them. Throws LiveError
+   * `different-bytes`, or `closed` if the stored bytes are not available.
    */
   take(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-/** Compares what comes with the `lengthBytes` that `stored` gives. Reads no more of it than is sent again. */
+/** Compares incoming bytes with the first `lengthBytes` of `stored`. Reads no more of it than is sent again. */
 export function createOverlap(stored: AsyncIterable<Uint8Array>, lengthBytes: number): Overlap {
   const chunks = stored[Symbol.asyncIterator]();
   let leftBytes = lengthBytes;
@@ -47,8 +47,8 @@ export function createOverlap(stored: AsyncIterable<Uint8Array>, lengthBytes: nu
 }
 
 /**
- * The bytes of a stream from an offset on, wherever they are stored by now. None where they are gone, or secrets were taken
- * out of them: then nobody can tell what was sent.
+ * The bytes of a stream from an offset on, wherever they are stored now. Empty if they are gone, or if secrets were
+ * removed from them: then it cannot be known what was sent.
  */
 export async function* readStoredStream(
   { database, rawStore }: Pick<IngestDependencies, 'database' | 'rawStore'>,
@@ -71,7 +71,7 @@ export async function* readStoredStream(
   yield* await rawStore.get(objectKey, { range: { startByte: offset } });
 }
 
-/** For streams whose client gives them no name. */
+/** For streams that the client did not name. */
 export const newStreamId = monotonicFactory();
 
 export interface LiveLimits {
@@ -81,24 +81,24 @@ export interface LiveLimits {
 
 export interface LiveRequest {
   workspaceId: string;
-  /** Id of the API key that brings it. */
+  /** Id of the API key that sends it. */
   uploaderKeyId: string;
   machine?: string | undefined;
   person?: string | undefined;
   streamId: string;
   sessionId: string;
-  /** Id of the agent; of a stream that is known already, not looked at. */
+  /** Id of the agent; ignored for a stream that already exists. */
   agent: string;
   sourceFormat?: string | undefined;
   path?: string | undefined;
-  /** Where in the stream the bytes of the request begin. */
+  /** Offset in the stream at which the request's bytes begin. */
   offset: number;
 }
 
 /**
- * Begins a stream, or goes on with it: whoever appended before can no more. What is sent again of the stored bytes is
- * compared with them: `append` throws LiveError `different-bytes` where it is something else. Throws LiveError
- * `too-many-streams`, `wrong-session`, `closed`, and `offset-mismatch` where bytes would be missing.
+ * Begins or continues a stream; earlier writers can no longer append. Bytes that are sent again are compared with the
+ * stored ones: `append` throws LiveError `different-bytes` if they differ. Throws LiveError `too-many-streams`,
+ * `wrong-session`, `closed`, or `offset-mismatch` if bytes would be missing.
  */
 export async function openLiveWriter(
   deps: LiveDependencies,

@@ -12,10 +12,10 @@ import { toFigures, withTotals } from './live-events.ts';
 import { createAgentParser } from './stream-reader.ts';
 
 /**
- * Makes a row again for a stream of which only the object is left, and adds it to the totals of its session: that which
- * its lines name, else one of its own with the stream's id. Its bytes are compared with the session's other streams, so that
- * one that was given up and sent again as a whole, counts once. False where its lines do not tell which agent wrote them,
- * or it has a row meanwhile.
+ * Recreates the row of a stream of which only the object is left, and adds it to the totals of its session: the one
+ * that its lines name, or else one of its own with the stream's id. Its bytes are compared with the session's other
+ * streams, so that one that was aborted and sent again completely counts once. Returns false if its lines do not
+ * identify the agent, or if it has a row by now.
  */
 export async function restoreLiveStream(
   deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
@@ -67,7 +67,7 @@ export async function restoreLiveStream(
   });
 }
 
-/** As of a stream that was given up: it may have been sent again to its end while the database knew nothing of it. */
+/** Treated like an aborted stream: it may have been sent again completely while the database had no record of it. */
 async function compareAgain(
   deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
   row: ComparedStream,
@@ -78,8 +78,8 @@ async function compareAgain(
 }
 
 /**
- * Makes the row of a stream again as it was described, and adds it to the totals of its session, if it counted there and no
- * other stream of the session has its bytes. False, and nothing done, if it has a row.
+ * Recreates a stream's row from its description, and adds it to the totals of its session, if it counted there and no
+ * other stream of the session has its bytes. Returns false, doing nothing, if it has a row.
  */
 export async function restoreDescribedStream(
   deps: Pick<IngestDependencies, 'database'>,

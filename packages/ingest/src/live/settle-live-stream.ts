@@ -8,8 +8,8 @@ import { toStoredLiveStream } from '../receive/describe-transcript.ts';
 import { receiveTranscript } from '../receive/receive-transcript.ts';
 
 /**
- * Brings the bytes of a stream that has ended to the raw store: as a transcript, which will be ingested, or as they are
- * where the rows of its format are not known. May be repeated, also at the same time. Throws like receiveTranscript.
+ * Moves the bytes of an ended stream to the raw store: as a transcript, which will be ingested, or unchanged if its
+ * format cannot be parsed. May be repeated, even concurrently. Throws like receiveTranscript.
  */
 export async function settleLiveStream(deps: IngestDependencies, stream: LiveStreamRow): Promise<LiveStreamRow> {
   if (stream.state !== 'closing') return stream;
@@ -17,7 +17,7 @@ export async function settleLiveStream(deps: IngestDependencies, stream: LiveStr
   const stored = await storeBytes(deps, stream);
   const closed = await deps.database.withTransaction((transaction) => closeLiveStream(transaction, key, stored));
   const settled = closed ?? (await findLiveStream(deps.database.database, key));
-  // Deleted with its session meanwhile, which has recorded the object as to be deleted.
+  // Deleted with its session in the meantime, which recorded the object for deletion.
   if (settled === undefined && stored.object_key !== null) {
     await deleteRecordedObjects(deps, key.workspaceId, [stored.object_key]);
   }
@@ -55,7 +55,7 @@ async function storeBytes(
   return { transcript_id: transcript.id, object_key: null, sha256: null };
 }
 
-/** Fails where bytes are missing: somebody else has brought them to the store already. */
+/** Fails if bytes are missing: another process has moved them to the store already. */
 async function* readWhole(
   { database }: Pick<IngestDependencies, 'database'>,
   stream: LiveStreamRow,

@@ -14,29 +14,29 @@ export function createAgentParser(agent: string, now: () => number): AgentParser
   return parser;
 }
 
-/** An agent's parser whose events may be told to others. One call at a time. */
+/** An agent's parser whose events may be shown to readers. One call at a time. */
 export interface StreamReader {
   push(bytes: Uint8Array): Promise<AgentEvent[]>;
-  /** What has waited long enough by now. */
+  /** Events that have waited long enough by now. */
   poll(): Promise<AgentEvent[]>;
   finish(): Promise<AgentEvent[]>;
   toSummary(): StreamSummary;
 }
 
 interface StreamReaderOptions {
-  /** As streams name it. */
+  /** Id of the agent, as in the stream's row. */
   agent: string;
   redaction: RedactionMode;
   /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/** Progress with the text so far, or the next piece of it; the whole follows. */
+/** Progress events with the text so far, or its next piece; the whole text follows. */
 const GROWING_TEXTS: ReadonlySet<string> = new Set(['text', 'agent_message', 'reasoning']);
 
 /**
- * Where the workspace wants that, secrets are taken out of whole lines before they are read, as of a transcript's. Texts
- * that are still growing are not told then: a secret may lie in several pieces of them, and no line has the whole.
+ * If the workspace wants redaction, secrets are removed from whole lines before they are parsed, as in transcripts.
+ * Growing texts are then not emitted: a secret may be spread over several pieces.
  */
 export async function createStreamReader({ agent, redaction, now }: StreamReaderOptions): Promise<StreamReader> {
   const parser = createAgentParser(agent, now);
@@ -50,13 +50,13 @@ export async function createStreamReader({ agent, redaction, now }: StreamReader
 }
 
 async function createRedactingReader(parser: AgentParser): Promise<StreamReader> {
-  // Loaded where it is wanted only: rules take 0.1 s.
+  // Loaded on demand: the rules take 0.1 s to load.
   const { createTranscriptRedactor } = await import('../redaction/index.ts');
   const options = { maxLineBytes: DEFAULT_MAX_BUFFER_BYTES, onFinding: () => undefined };
   const lines = createTranscriptRedactor(options);
   const texts = createTranscriptRedactor(options);
 
-  /** A text that never came whole is joined from its pieces, in which nobody could look for secrets. */
+  /** A text that never came whole is joined from its pieces, and must be searched for secrets itself. */
   const redactText = async (text: string): Promise<string> => {
     const json = await texts.push(Buffer.from(`${JSON.stringify(text)}\n`));
     return JSON.parse(Buffer.from(json).toString()) as string;

@@ -11,13 +11,15 @@ import { createLiveWriter, type LiveDependencies } from './live-writer.ts';
 import { settleLiveStream } from './settle-live-stream.ts';
 
 export interface TendOptions {
-  /** An open stream that is silent for so long has ended. */
+  /** An open stream that is silent for this long has ended. */
   idleTimeoutMs: number;
-  /** Events of streams are kept for so long after their end. */
+  /** How long events are kept after the end of their stream. */
   eventRetentionMs: number;
-  /** Default a minute: a stream that ended so long ago and is no transcript yet was left by a process that is gone. */
+  /**
+   * Default one minute: a stream that ended this long ago and is no transcript yet was left behind by a dead process.
+   */
   closingTimeoutMs?: number;
-  /** Why a stream could not be ended or stored; it is tried again the next time. Never text of the stream. */
+  /** Why a stream could not be ended or stored; it will be tried again. Never contains text of the stream. */
   onFailure: (stream: LiveStreamKey, error: unknown) => void;
 }
 
@@ -25,8 +27,8 @@ const DEFAULT_CLOSING_TIMEOUT_MS = 60_000;
 const STREAMS_PER_ROUND = 100;
 
 /**
- * Ends streams that nobody continues, stores those that their process left behind, and deletes old events. Any number
- * of processes may do so at once. Throws where the database cannot be used.
+ * Ends abandoned streams, stores those that a dead process left behind, and deletes old events. Any number of processes
+ * may do so at once. Throws if the database is unavailable.
  */
 export async function tendLiveStreams(deps: LiveDependencies, options: TendOptions): Promise<void> {
   const { database } = deps.database;
@@ -39,7 +41,7 @@ export async function tendLiveStreams(deps: LiveDependencies, options: TendOptio
       if (stream.state === 'closing') await settle(deps, stream);
       else await endSilent(deps, stream, silentSince, options.idleTimeoutMs);
     } catch (error) {
-      // Somebody else was faster.
+      // Another process was faster.
       if (error instanceof LiveError) continue;
       options.onFailure(stream, error);
     }

@@ -8,7 +8,10 @@ import type { DoctorCounts } from './check-raw-objects.ts';
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 export type AttachmentFinding =
-  /** A row whose object is lost, has another size, or other bytes than were stored: an upload of the same file heals it. */
+  /**
+   * The row's object is lost, has another size, or other bytes than were stored: uploading the same file again heals
+   * it.
+   */
   | {
       kind: 'damaged-attachment';
       state: Exclude<RawObjectState, 'whole'>;
@@ -17,11 +20,14 @@ export type AttachmentFinding =
       objectKey: string;
       fixed: false;
     }
-  /** An object of an attachment that no row names: of an upload that was never acknowledged, or younger than a restored database. */
+  /**
+   * An attachment object that no row names: from an upload that was never acknowledged, or newer than a restored
+   * database.
+   */
   | { kind: 'orphan-attachment'; objectKey: string; sizeBytes: number; fixed: boolean };
 
 interface Options {
-  /** Undefined: all. */
+  /** Undefined: all workspaces. */
   workspaceId: string | undefined;
   checksums: boolean;
   counts: DoctorCounts;
@@ -29,7 +35,7 @@ interface Options {
   signal?: AbortSignal | undefined;
 }
 
-/** Looks for the object of every attachment. */
+/** Checks the object of every attachment. */
 export async function* checkAttachments(deps: Deps, options: Options): AsyncGenerator<AttachmentFinding> {
   for await (const page of listAllAttachments(deps.database.database, options.workspaceId)) {
     for (const row of page) {
@@ -64,12 +70,15 @@ async function examine({ rawStore }: Deps, row: AttachmentRow, options: Options)
 
 /**
  * - `registered`: the object has its row
- * - `there`: it was not needed, and is deleted
- * - `damaged`: nothing says whose it is, or its bytes are not those that were stored
+ * - `there`: it was not needed and has been deleted
+ * - `damaged`: it has no usable description, or its bytes are not those that were stored
  */
 type AttachmentRegistration = 'registered' | 'there' | 'damaged';
 
-/** Gives an attachment's object the row that its description tells of. May be repeated, also while its own upload is under way. */
+/**
+ * Creates the row for an attachment's object from its description. May be repeated, even while its own upload is in
+ * progress.
+ */
 async function registerAttachment(deps: Deps, workspaceId: string, objectKey: string): Promise<AttachmentRegistration> {
   const described = parseAttachmentDescription(await deps.rawStore.readDescription(objectKey));
   if (described === undefined) return 'damaged';
@@ -79,7 +88,7 @@ async function registerAttachment(deps: Deps, workspaceId: string, objectKey: st
   return attachment.object_key === objectKey ? 'registered' : 'there';
 }
 
-/** An orphan that is given its row with `fix`, or deleted if its session has it. */
+/** With `fix`, an orphan gets its row, or is deleted if its session has the attachment already. */
 export async function* checkAttachmentObject(
   deps: Deps,
   { workspaceId, key: objectKey, sizeBytes }: RawObjectInfo & { workspaceId: string },
@@ -92,7 +101,7 @@ export async function* checkAttachmentObject(
     yield { ...finding, fixed };
   } catch (error) {
     if (!(error instanceof RawStoreError)) throw error;
-    // Taken away meanwhile.
+    // Deleted in the meantime.
     if (error.code !== 'not-found') yield { ...finding, fixed: false };
   }
 }

@@ -29,12 +29,12 @@ import type { DoctorCounts } from './check-raw-objects.ts';
 import { registerObject } from './register-object.ts';
 
 export type OrphanFinding =
-  /** An object that no row names: of an upload that was never acknowledged, or younger than a restored database. */
+  /** An object that no row names: from an upload that was never acknowledged, or newer than a restored database. */
   | { kind: 'orphan-object'; objectKey: string; sizeBytes: number; fixed: boolean; obstacle?: OrphanObstacle }
-  /** An object of a stream that has no row: younger than a restored database. */
+  /** A stream's object without a row: newer than a restored database. */
   | { kind: 'orphan-stream'; objectKey: string; sizeBytes: number; fixed: boolean };
 
-/** Why an orphan cannot be received: its workspace is gone, or its bytes have changed, or are no transcript. */
+/** Why an orphan cannot be received: its workspace is gone, its bytes have changed, or they are not a transcript. */
 type OrphanObstacle = 'no-workspace' | 'damaged' | 'unreadable';
 
 interface Mending {
@@ -43,16 +43,16 @@ interface Mending {
 }
 
 interface OrphanOptions {
-  /** Undefined: all. */
+  /** Undefined: all workspaces. */
   workspaceId?: string | undefined;
   fix: boolean;
-  /** Objects that were stored later may belong to an upload under way. Milliseconds since 1970. */
+  /** Objects stored later may belong to an upload in progress. Milliseconds since 1970. */
   latestMs: number;
   counts: DoctorCounts;
   signal?: AbortSignal | undefined;
 }
 
-/** An object by what its key says. */
+/** An object with the parts of its key. */
 type ParsedObject = RawObjectInfo & { workspaceId: string } & (
     | { kind: 'stream'; streamId: string }
     | { kind: 'attachment' }
@@ -61,10 +61,10 @@ type ParsedObject = RawObjectInfo & { workspaceId: string } & (
 
 type TranscriptObject = Exclude<ParsedObject, { kind: 'attachment' }>;
 
-/** Objects a workspace may have the same bytes of, in as many sessions. */
+/** Maximum number of a workspace's objects with the same bytes, in different sessions. */
 const MAX_COPIES = 1000;
 
-/** Looks for the row of every object. What is recorded as to be deleted is no orphan. */
+/** Looks up the row of every object. Objects recorded for deletion are not orphans. */
 export async function* findOrphans(
   deps: IngestDependencies,
   { workspaceId, fix, latestMs, counts, signal }: OrphanOptions,
@@ -84,7 +84,7 @@ export async function* findOrphans(
       continue;
     }
     const mending = await mend(deps, object, fix);
-    // Taken away meanwhile, by somebody else.
+    // Someone else has deleted it in the meantime.
     if (mending === undefined) continue;
     const about = { objectKey: object.key, sizeBytes: object.sizeBytes };
     if (object.kind === 'stream') yield { kind: 'orphan-stream', ...about, fixed: mending.fixed };
@@ -106,7 +106,7 @@ function parseObject(info: RawObjectInfo): ParsedObject | undefined {
 async function isNamed({ database: { database } }: IngestDependencies, object: ParsedObject): Promise<boolean> {
   if (object.kind === 'stream') {
     const row = await findLiveStream(database, object);
-    // One that has not been closed yet names its object when it is.
+    // A stream that is not closed yet will name its object when it is.
     return row !== undefined && (row.state !== 'closed' || row.object_key === object.key);
   }
   if (object.kind === 'attachment') {
@@ -118,7 +118,7 @@ async function isNamed({ database: { database } }: IngestDependencies, object: P
   return (await findTranscriptByObject(database, object.workspaceId, object.key)) !== undefined;
 }
 
-/** Undefined if the object is gone. Without `fix`, only says what keeps it from being received. */
+/** Undefined if the object is gone. Without `fix`, only reports what prevents it from being received. */
 async function mend(deps: IngestDependencies, object: TranscriptObject, fix: boolean): Promise<Mending | undefined> {
   if (!(await hasWorkspace(deps.database.database, object.workspaceId)))
     return { fixed: false, obstacle: 'no-workspace' };
@@ -130,7 +130,7 @@ async function mend(deps: IngestDependencies, object: TranscriptObject, fix: boo
     return await adopt(deps, object, object.key, own);
   } catch (error) {
     if (!(error instanceof RawStoreError)) throw error;
-    // What cannot be read, nobody can judge.
+    // An unreadable object cannot be judged.
     return error.code === 'not-found' ? undefined : { fixed: false, obstacle: 'unreadable' };
   }
 }
@@ -141,8 +141,9 @@ async function restoreStream(deps: IngestDependencies, object: ParsedObject & { 
 }
 
 /**
- * A copy that its row does not name is of an attempt that failed, and superfluous where the row's own object is whole; or the
- * database was restored from before there was one, and it is all that is left: then its row is made to name it.
+ * A copy that its row does not name comes from a failed attempt and is superfluous if the row's own object is intact.
+ * Or the database was restored from before the copy was made, and the copy is all that is left: then the row is changed
+ * to name it.
  */
 async function settleRedactedCopy(
   deps: IngestDependencies,
@@ -153,7 +154,7 @@ async function settleRedactedCopy(
     await deps.rawStore.delete(key);
     return true;
   }
-  // A copy has as many bytes as the original.
+  // A copy is as long as the original.
   if (sizeBytes !== row.size_bytes) return false;
   const storedSha256 = await hashRawObject(deps.rawStore, key);
   await deps.database.withTransaction(async (transaction) => {
@@ -166,9 +167,9 @@ async function settleRedactedCopy(
 }
 
 /**
- * Has an orphan take the place of a damaged or lost object of the same bytes, and deletes it if there is none: its upload
- * was repeated, and the workspace has the bytes. Any other gets its row: it was lost from the database, or its upload never
- * repeated. Stays as it is if its own row says that it is damaged.
+ * Uses an orphan to replace a damaged or lost object with the same bytes, or deletes it if there is none: its upload
+ * was repeated, and the workspace has the bytes. Any other orphan gets its row: the database lost it, or its upload was
+ * never repeated. An orphan is left alone if its own row says that it is damaged.
  */
 async function adopt(
   deps: IngestDependencies,
@@ -179,14 +180,14 @@ async function adopt(
   const sha256 = await hashRawObject(deps.rawStore, key);
   const known = await listTranscripts(deps.database.database, ids.workspaceId, { sha256 }, { limit: MAX_COPIES });
   for (const row of known) {
-    // An object has one name: the next damaged one is healed by another upload.
+    // An object can replace only one other: the next damaged one needs another upload.
     if ((await settleDuplicate(deps, row, key)).outcome === 'healed') return { fixed: true };
   }
   if (known.length > 0) {
     await deps.rawStore.delete(key);
     return { fixed: true };
   }
-  // Left behind when the transcript got other bytes in its place: it must not come back as a version of the session.
+  // Left behind when the transcript's object was replaced: it must not come back as a version of the session.
   if (own !== undefined) {
     if (own.raw_deleted_at === null && (await examineRawObject(deps.rawStore, own)) !== 'whole')
       return { fixed: false };

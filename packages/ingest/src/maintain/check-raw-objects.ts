@@ -16,27 +16,27 @@ import {
 } from '../raw-objects/examine-raw-object.ts';
 import { requeueTranscript } from './requeue-transcripts.ts';
 
-/** What a run of the doctor has looked at, and what it left out. */
+/** What a run of the doctor checked and what it left out. */
 export interface DoctorCounts {
-  /** Objects of the store whose row was looked for. */
+  /** Objects of the store whose row was looked up. */
   objects: number;
-  /** Transcripts whose raw object was looked for. */
+  /** Transcripts whose raw object was looked up. */
   transcripts: number;
-  /** Streams stored as they came whose object was looked for. */
+  /** Streams, stored as received, whose object was looked up. */
   streams: number;
-  /** Attachments whose object was looked for. */
+  /** Attachments whose object was looked up. */
   attachments: number;
-  /** Objects that were read to their end, and their bytes. */
+  /** Objects that were read completely, and their bytes. */
   checksums: number;
   checksumBytes: number;
   skipped: {
-    /** Objects that nothing names, younger than the minimum age: their upload may be under way. */
+    /** Objects without a row that are younger than the minimum age: their upload may be in progress. */
     youngObjects: number;
-    /** Transcripts that wait for a worker, younger than the minimum age: their job was not looked for. */
+    /** Transcripts waiting for a worker that are younger than the minimum age: their job was not looked up. */
     youngJobs: number;
     /** Transcripts whose raw object retention has deleted. */
     expiredObjects: number;
-    /** Streams that were stored without a checksum, where checksums were asked for. */
+    /** Streams that were stored without a checksum, if checksums were requested. */
     streamsWithoutChecksum: number;
   };
 }
@@ -54,32 +54,32 @@ export function createDoctorCounts(): DoctorCounts {
 }
 
 export type TranscriptFinding =
-  /** A row whose object is not there: its bytes are lost, or the store is the wrong one. */
+  /** A row whose object does not exist: its bytes are lost, or this is the wrong store. */
   | { kind: 'missing-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
   | { kind: 'wrong-size'; workspaceId: string; transcriptId: string; sizeBytes: number; fixed: false }
-  /** An object of the right size whose bytes are no longer those that were stored. */
+  /** An object of the right size with different bytes. */
   | { kind: 'wrong-content'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
-  /** An object that the store has and fails to give. */
+  /** An object that the store has but fails to return. */
   | { kind: 'unreadable-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
-  /** A row that waits for a job which is not in the queue. */
+  /** A row that waits for a job that is not in the queue. */
   | { kind: 'lost-job'; workspaceId: string; transcriptId: string; fixed: boolean }
   | { kind: 'failed-transcript'; workspaceId: string; transcriptId: string; fixed: false };
 
 interface TranscriptCheckOptions {
-  /** Undefined: all. */
+  /** Undefined: all workspaces. */
   workspaceId?: string | undefined;
   fix: boolean;
   checksums: boolean;
   onRead: (sizeBytes: number) => void;
-  /** The job of a younger transcript may be on its way. Milliseconds since 1970. */
+  /** The job of a younger transcript may be about to be enqueued. Milliseconds since 1970. */
   latestMs: number;
   counts: DoctorCounts;
   signal?: AbortSignal | undefined;
 }
 
 /**
- * Looks for the raw object of every transcript, however young: a row comes after its object. With `fix`, those whose object is
- * lost or damaged are marked, so that a backfill brings their bytes again.
+ * Checks the raw object of every transcript, however young: a row is always created after its object. With `fix`,
+ * transcripts whose object is lost or damaged are marked, so that a backfill uploads them again.
  */
 export async function* checkTranscripts(
   deps: IngestDependencies,
@@ -110,7 +110,7 @@ async function* checkJob(
   row: TranscriptReference,
   { fix }: TranscriptCheckOptions,
 ): AsyncGenerator<TranscriptFinding> {
-  // A worker may have done it between the two looks.
+  // A worker may have done it between the two checks.
   const now = await findTranscript(deps.database.database, row.workspace_id, row.id);
   if (now === undefined || !isWaiting(now)) return;
   const fixed = fix && (await requeueTranscript(deps, toJob(row), ['queued', 'processing']));
@@ -134,7 +134,7 @@ async function* checkRawObject(
     if (fix && checksums && isMarked) await markRawWhole(deps, row);
     return;
   }
-  // Reading takes long: the transcript may have been deleted meanwhile, or have another object.
+  // Reading takes long: the transcript may have been deleted in the meantime, or have another object.
   if (!(await isAsListed(deps, row))) return;
   if (fix && !isMarked) await markRawDamaged(deps.database.database, row, true);
   const about = { ...toJob(row), fixed: false } as const;
@@ -169,16 +169,16 @@ async function isAsListed({ database }: IngestDependencies, row: TranscriptRefer
 }
 
 export type StreamFinding =
-  /** A stream whose object is not there: its bytes are lost, or the store is the wrong one. */
+  /** A stream whose object does not exist: its bytes are lost, or this is the wrong store. */
   | { kind: 'missing-stream'; workspaceId: string; streamId: string; objectKey: string; fixed: false }
   | { kind: 'wrong-stream-size'; workspaceId: string; streamId: string; sizeBytes: number; fixed: false }
-  /** An object whose bytes are no longer those that were stored, or that the store fails to give. */
+  /** An object with different bytes, or that the store fails to return. */
   | { kind: 'wrong-stream-content'; workspaceId: string; streamId: string; objectKey: string; fixed: false };
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 type Options = Pick<TranscriptCheckOptions, 'workspaceId' | 'checksums' | 'counts' | 'onRead' | 'signal'>;
 
-/** Looks for the objects of the streams that are stored as they came. */
+/** Checks the objects of the streams that are stored as received. */
 export async function* checkStoredStreams(deps: Deps, options: Options): AsyncGenerator<StreamFinding> {
   for await (const page of listStoredStreams(deps.database.database, options.workspaceId)) {
     for (const stream of page) {

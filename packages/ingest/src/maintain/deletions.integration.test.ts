@@ -30,10 +30,10 @@ afterEach(() => installation.close());
 
 const OTHER = '01J00000000000000000000002';
 
-/** As bytea shows itself. */
+/** As Postgres prints bytea. */
 const toHex = (text: string): string => Buffer.from(text).toString('hex');
 
-/** With what would show a trace of it: in text, names, paths, ids. */
+/** Contains the marker wherever a trace of it could remain: in text, names, paths, ids. */
 const toText = (canary: string): string =>
   toLine(canary, 0, { message: { role: 'user', content: `prompt ${canary}` }, cwd: `/home/${canary}`, uuid: canary }) +
   toLine(canary, 1, { gitBranch: canary, requestId: canary }) +
@@ -100,7 +100,7 @@ async function listTranscriptIds(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** All but the audit log, which tells by its id what was deleted. */
+/** Everything except the audit log, which names what was deleted by its id. */
 async function dumpEverything(): Promise<string> {
   const rows = (await dumpTables(installation.database)).split('\n');
   const parts = rows.filter((row) => !row.startsWith('recount.audit_log '));
@@ -166,7 +166,7 @@ describe('deleteWorkspace', () => {
   });
 });
 
-/** Fails as a connection does that breaks before the commit. */
+/** Fails like a connection that breaks before the commit. */
 const failAtCommit = (): TestInstallation['database'] => ({
   ...installation.database,
   withTransaction: (work, options) =>

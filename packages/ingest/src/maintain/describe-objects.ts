@@ -15,8 +15,8 @@ const OBJECTS_AT_ONCE = 16;
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Describes the raw objects of transcripts and streams, of one workspace or all, that have no description, as recount 0.3 stored them, so that the database can be
- * rebuilt exactly. Returns how many.
+ * Describes the raw objects of transcripts and streams that have no description, in one workspace or all, so that the
+ * database can be rebuilt exactly. recount 0.3 stored objects without one. Returns the number of objects described.
  */
 export async function describeObjects(
   deps: Deps,
@@ -52,7 +52,7 @@ async function describe({ database, rawStore }: Deps, reference: TranscriptRefer
   });
   const now = await find();
   if (now?.object_key === key && now.raw_deleted_at === null) return true;
-  // Deleted, or replaced by a redacted copy meanwhile: nobody would look for the description.
+  // Deleted, or replaced by a redacted copy in the meantime: nobody would look for the description.
   await rawStore.delete(key);
   return false;
 }

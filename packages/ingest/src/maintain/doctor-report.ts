@@ -3,28 +3,31 @@ import { createDoctorCounts, type DoctorCounts } from './check-raw-objects.ts';
 import type { RebuildFinding } from './rebuild-database.ts';
 import { type DoctorOptions, type Finding, runDoctor } from './run-doctor.ts';
 
-/** Of one report; the command prints all. */
+/** In one report; the command prints all findings. */
 const MAX_FINDINGS = 500;
 
 export interface DoctorReport {
   /** The first 500, in the order of the search. */
   findings: Finding[];
-  /** All. */
+  /** Number of all findings. */
   findingCount: number;
-  /** Of all, those that somebody must see to. */
+  /** How many of all findings someone must see to. */
   needAttention: number;
   checked: Omit<DoctorCounts, 'skipped'>;
   skipped: DoctorCounts['skipped'];
 }
 
-/** What nothing names takes up room, and no more; what was to be deleted, a worker deletes within the hour. */
+/** Objects without a row only take up space; a worker deletes those recorded for deletion within the hour. */
 export const isHarmless = ({ kind }: Finding | RebuildFinding): boolean =>
   kind === 'orphan-object' ||
   kind === 'orphan-stream' ||
   kind === 'orphan-attachment' ||
   kind === 'unfinished-deletion';
 
-/** An orphan object that could be received takes up room, and what search lacks it gets in time, unless it fails. */
+/**
+ * An orphan object that could be received only takes up space, and what search lacks will be indexed in time, unless it
+ * fails.
+ */
 export function needsAttention(finding: Finding | RebuildFinding): boolean {
   if (finding.kind === 'search-behind') return finding.failingSessions > 0;
   if (finding.kind === 'orphan-object' && finding.obstacle !== undefined) return true;
@@ -32,11 +35,11 @@ export function needsAttention(finding: Finding | RebuildFinding): boolean {
 }
 
 export interface ReportedDoctorOptions extends Omit<DoctorOptions, 'counts'> {
-  /** Counts what was looked at, while it runs. */
+  /** Updated with what was checked, while it runs. */
   counts?: DoctorCounts;
 }
 
-/** Has the doctor examine a workspace or the installation, and keeps the first of what it finds. */
+/** Runs the doctor on a workspace or the whole installation, and keeps the first of its findings. */
 export async function runReportedDoctor(
   deps: IngestDependencies,
   { counts = createDoctorCounts(), ...options }: ReportedDoctorOptions,

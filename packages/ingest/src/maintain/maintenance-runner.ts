@@ -21,38 +21,41 @@ import { createDoctorCounts } from './check-raw-objects.ts';
 import { runReportedDoctor } from './doctor-report.ts';
 import type { DoctorStep } from './run-doctor.ts';
 
-/** Each holds a connection for as long as it runs, or reads the list of all objects. */
+/** Each one holds a connection while it runs, or lists all objects. */
 const MAX_RUNS = 2;
 const NOTE_INTERVAL_MS = 1000;
 const BEGINNING: MaintenanceProgress = { step: 'beginning', done: 0, total: null };
-/** Nobody waits for longer, and a check that does not end holds up the next. */
+/** Nobody waits longer, and a check that does not end would block the next one. */
 const MAX_RUN_MS = 6 * 60 * 60_000;
 
 interface MaintenanceRequest {
   kind: MaintenanceCheckKind;
-  /** Undefined: all workspaces, which only the doctor looks at. */
+  /** Undefined: all workspaces, which only the doctor checks. */
   workspaceId: string | undefined;
-  /** Of the doctor: mends what it can. */
+  /** For the doctor: repairs what it can. */
   fix: boolean;
   actor: Actor;
 }
 
-/** Runs checks in this process, apart from whoever asked for them. */
+/** Runs checks in this process, independently of whoever requested them. */
 export interface MaintenanceRunner {
-  /** `running`: a check of this kind and workspace runs, wherever; `busy`: too many run in this process. */
+  /**
+   * `running`: a check of this kind and workspace is already running somewhere; `busy`: too many are running in this
+   * process.
+   */
   start(request: MaintenanceRequest): Promise<'started' | 'running' | 'busy'>;
-  /** Ends those that run, which are then `interrupted`. */
+  /** Aborts running checks, which are then `interrupted`. */
   close(): Promise<void>;
 }
 
 interface RunnerDeps extends IngestDependencies {
-  /** What was noted of a run could not be stored, or the like. */
+  /** Called e.g. if a run's state could not be stored. */
   onFailure: (reason: string) => void;
   /** Milliseconds since 1970. */
   now: () => number;
 }
 
-/** Runs `MAX_RUNS` checks at once, at most. */
+/** Runs at most `MAX_RUNS` checks at once. */
 export function createMaintenanceRunner(deps: RunnerDeps): MaintenanceRunner {
   const closing = new AbortController();
   const running = new Set<Promise<void>>();
@@ -80,7 +83,7 @@ export function createMaintenanceRunner(deps: RunnerDeps): MaintenanceRunner {
   };
 }
 
-/** Runs a check to its end while it notes how far it is. Never rejects. */
+/** Runs a check to its end while recording its progress. Never rejects. */
 async function follow(
   deps: RunnerDeps,
   run: MaintenanceRun,
@@ -97,7 +100,7 @@ async function follow(
       if (!(await noteMaintenanceProgress(database, run, readProgress())))
         replaced.abort(new Error('Another run took its place'));
     } catch (error) {
-      // Where that goes on for long, another run may start.
+      // If this goes on for long, another run may start.
       deps.onFailure(toFailureReason(error));
     } finally {
       noting = undefined;
@@ -129,7 +132,7 @@ async function follow(
 }
 
 interface CheckOptions {
-  /** Is told where to read how far the check is. */
+  /** Is given the function that reads the check's progress. */
   watch: (read: () => MaintenanceProgress) => void;
   signal: AbortSignal;
 }
@@ -157,7 +160,7 @@ async function check(
   return { ...report };
 }
 
-/** Counts all figures of a workspace again, in one snapshot whose connection is closed when `signal` aborts. */
+/** Recounts all figures of a workspace, in one snapshot whose connection is closed when `signal` aborts. */
 async function verify(
   deps: RunnerDeps,
   workspaceId: string,

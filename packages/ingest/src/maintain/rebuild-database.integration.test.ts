@@ -28,7 +28,7 @@ import { type Finding, runDoctor } from './run-doctor.ts';
 import { recordWorkspaces } from './workspace-records.ts';
 
 const OTHER = '01J00000000000000000000002';
-/** Made in parts: scanners that look at this repository would take a whole one for real. */
+/** Assembled from parts, so that secret scanners do not report this repository. */
 const TOKEN = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
 const PARENT = '11111111-2222-4333-8444-555555555555';
 
@@ -83,7 +83,10 @@ async function stream(agent: string, sessionId: string, lines: readonly object[]
   await writer.end({});
 }
 
-/** Two workspaces with what only an upload tells: paths, session ids, versions, streams, secrets, settings, prices. */
+/**
+ * Two workspaces with everything that only uploads state: paths, session ids, versions, streams, secrets, settings,
+ * prices.
+ */
 async function fill(): Promise<void> {
   const { database } = installation.database;
   await ensureWorkspace(database, OTHER, 'other');
@@ -248,7 +251,7 @@ it('counts what it cannot use, and leaves it where it is', async () => {
   await writeFile(path, bytes);
   await installation.rawStore.put('notes/of-somebody.txt', Readable.from([Buffer.from('x')]));
   await emptyDatabase(installation.database);
-  // As soon as the workspace is gone, each of its objects needs attention.
+  // Once the workspace is gone, each of its objects needs attention.
   const orphans = await examine();
   expect(orphans.filter((finding) => 'obstacle' in finding && finding.obstacle === 'no-workspace')).toHaveLength(2);
   const { findings } = await rebuild();

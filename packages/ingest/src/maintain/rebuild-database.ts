@@ -17,50 +17,52 @@ import { type Registration, registerObject } from './register-object.ts';
 import { readWorkspaceRecord } from './workspace-records.ts';
 
 export interface RebuildOptions {
-  /** Younger objects may belong to an upload under way. */
+  /** Younger objects may belong to an upload in progress. */
   minAgeMs: number;
   nowMs: number;
-  /** Called for every object that was looked at. */
+  /** Called for every object that was checked. */
   onObject?: ((progress: RebuildProgress) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface RebuildProgress {
-  /** Objects of transcripts looked at. */
+  /** Number of transcripts' objects checked. */
   objects: number;
-  /** Those that have got a row, and their bytes. */
+  /** Number of objects that got a row, and their bytes. */
   registered: number;
   registeredBytes: number;
 }
 
 export type RebuildFinding =
-  /** Of a workspace that was made again the keys are gone: their hashes are in the database only. */
+  /** A recreated workspace has lost its API keys: their hashes were only in the database. */
   | { kind: 'lost-keys'; workspaceId: string; name: string; keyNames: string[]; fixed: false }
-  /** A workspace without a record of its name and settings, or whose name another one has. */
+  /** A workspace without a record of its name and settings, or whose name is taken. */
   | { kind: 'renamed-workspace'; workspaceId: string; name: string; wantedName: string | null; fixed: false }
-  /** Retention deletes raw objects of the workspace: the figures of those that were deleted are lost. */
+  /** Retention deletes raw objects of the workspace: the figures of deleted ones are lost. */
   | { kind: 'lost-figures'; workspaceId: string; rawMaxAgeDays: number; fixed: false }
-  /** A transcript whose lines name no session, which is one of its own now. */
+  /** A transcript whose lines name no session; it became a session of its own. */
   | { kind: 'unidentified-object'; workspaceId: string; transcriptId: string; objectKey: string; fixed: false }
-  /** Objects without a description, as recount 0.3 stored them: paths, and session ids named at the upload, are lost. */
+  /**
+   * Objects without a description, as recount 0.3 stored them: paths, and session ids named at the upload, are lost.
+   */
   | { kind: 'guessed-objects'; count: number; fixed: false }
-  /** Left alone, as they may belong to uploads under way. */
+  /** Skipped, because they may belong to uploads in progress. */
   | { kind: 'young-objects'; count: number; fixed: false }
-  /** Objects of workspaces that recount has not stored. */
+  /** Objects in workspaces that recount did not store. */
   | { kind: 'unknown-objects'; count: number; fixed: false };
 
 const BATCH_OBJECTS = 64;
-/** Each holds the first bytes of a transcript, 4 MiB at most. */
+/** Each one holds the first bytes of a transcript, at most 4 MiB. */
 const OBJECTS_AT_ONCE = 8;
-/** So many rows share a transaction where objects are small. */
+/** How long to gather rows for a common transaction if objects are small. */
 const GATHER_DELAY_MS = 5;
 
 type TranscriptObject = RawObjectInfo & RawObjectKeyParts;
 
 /**
- * Makes workspaces and transcripts of what the raw store holds and the database does not. The transcripts are then ingested
- * by workers. Can be interrupted and run again: what has a row is left alone. Bounded in memory. `runDoctor` does the rest,
- * once the workspaces are there: streams, attachments, and objects that cannot be used.
+ * Recreates workspaces and transcripts that the raw store has and the database lacks. Workers then ingest the
+ * transcripts. Can be interrupted and repeated: existing rows are left alone. Bounded in memory. `runDoctor` does the
+ * rest once the workspaces exist: streams, attachments, and unusable objects.
  */
 export async function* rebuildDatabase(
   deps: IngestDependencies,
@@ -115,7 +117,7 @@ export async function* rebuildDatabase(
   if (counts.unknown > 0) yield { kind: 'unknown-objects', count: counts.unknown, fixed: false };
 }
 
-/** Whose object it is; undefined for one that recount has not stored. */
+/** The object's transcript or workspace; undefined for an object that recount did not store. */
 function parsePlace(key: string): RawObjectKeyParts | { workspaceId: string } | undefined {
   const workspaceId = parseWorkspaceRecordKey(key);
   if (workspaceId !== undefined) return { workspaceId };
@@ -133,7 +135,7 @@ function createRegistrar(deps: IngestDependencies): (object: TranscriptObject) =
     try {
       return await registerObject(deps, object, key, record);
     } catch (error) {
-      // Deleted since it was listed, or it cannot be read to its end.
+      // Deleted since it was listed, or it cannot be read completely.
       if (!(error instanceof RawStoreError)) throw error;
       return { outcome: error.code === 'not-found' ? 'there' : 'unreadable' };
     }
@@ -150,7 +152,7 @@ async function withoutRows(
     const ids = all.map(({ transcriptId }) => transcriptId);
     const states = await listTranscriptStates(deps.database.database, workspaceId, ids);
     const known = new Set(states.map(({ id }) => id));
-    // Two copies of one transcript: what is over, `runDoctor` deletes.
+    // Two copies of the same transcript: `runDoctor` deletes the redundant one.
     for (const object of all) {
       if (known.has(object.transcriptId)) continue;
       known.add(object.transcriptId);
@@ -161,7 +163,7 @@ async function withoutRows(
 }
 
 function createWorkspaceRestorer(deps: IngestDependencies) {
-  /** Those that are there, or have given way to one of the same name. */
+  /** Workspaces that exist, or whose name another one has. */
   const settled = new Set<string>();
 
   async function* restore(workspaceId: string): AsyncGenerator<RebuildFinding> {

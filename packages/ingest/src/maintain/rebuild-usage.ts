@@ -13,8 +13,8 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 const PAGE_ROWS = 500;
 
 /**
- * Makes the usage ledger, sessions and roll-ups again from the rows of the transcripts, each in a transaction of its own;
- * yields the sessions. Ends early where the workspace is deleted.
+ * Rebuilds the usage ledger, sessions and roll-ups from the rows of the transcripts, each session in its own
+ * transaction; yields the sessions. Ends early if the workspace is deleted.
  */
 export async function* rebuildUsage(
   { database }: Pick<IngestDependencies, 'database'>,

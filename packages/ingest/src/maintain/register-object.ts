@@ -10,23 +10,23 @@ import { chooseFormat, measureBody, ReceiveError } from '../receive/measure-body
 import { createUploadRecorder, type RecordUpload } from '../receive/record-uploads.ts';
 
 /**
- * - `registered`: it has its row, and will be ingested; by its description, or `isGuessed` from its lines and key
- * - `unnamed`: the same, as a session of its own with the name of its file, since no line names one
- * - `there`: its bytes are a transcript already
- * - `damaged`: its bytes are not those that it was stored with
- * - `unreadable`: no transcript that can be read
+ * - `registered`: it has a row and will be ingested; based on its description, or `isGuessed` from its lines and key
+ * - `unnamed`: the same, but as a session named after its file, because no line names one
+ * - `there`: its bytes already are a transcript
+ * - `damaged`: its bytes are not those that were stored
+ * - `unreadable`: not a transcript that can be read
  */
 export type Registration =
   | { outcome: 'registered' | 'unnamed'; isGuessed: boolean; sizeBytes: number }
   | { outcome: 'there' | 'damaged' | 'unreadable' };
 
-/** Behind what people upload meanwhile. */
+/** Lower than that of current uploads. */
 const REGISTER_PRIORITY = -1;
 
 /**
- * Gives a raw object, a transcript's or a redacted copy of one, its row and its job, where it lies: as its description says,
- * which its hash is compared with, and where it has none as its lines and its key tell. Its workspace must be there. May
- * be repeated, also at the same time, and while the object's own upload is under way.
+ * Creates the row and the job for a raw object, a transcript's or a redacted copy of one, where it is: from its
+ * description, whose hash is checked, or, without one, from its lines and key. Its workspace must exist. May be
+ * repeated, even concurrently, and while the object's own upload is in progress.
  */
 export async function registerObject(
   deps: IngestDependencies,
@@ -47,7 +47,7 @@ export async function registerObject(
   if (described !== undefined && (described.stored_sha256 ?? described.sha256) !== sha256)
     return { outcome: 'damaged' };
   if (described === undefined) {
-    // Its upload may have told whose it is, as its lines do not.
+    // Its upload may have named the session, which its lines do not.
     const [known] = await listTranscripts(database, workspaceId, { sha256 }, { limit: 1 });
     if (known !== undefined) return await settle(deps, known, key);
   }
@@ -68,7 +68,7 @@ export async function registerObject(
     received_at: new Date(decodeTime(transcriptId)).toISOString(),
   };
   const stream = parseStoredLiveStream(stored);
-  // First: the times of the lines are the stream's.
+  // Before the transcript, whose lines take their times from the stream.
   if (stream !== undefined)
     await restoreDescribedStream(deps, workspaceId, { ...stream, transcript_id: transcript.id }, null);
   const isCopy = transcript.stored_sha256 !== null;
@@ -88,7 +88,7 @@ export async function registerObject(
     const isUnnamed = described === undefined && identity.sessionId === undefined;
     return { outcome: isUnnamed ? 'unnamed' : 'registered', isGuessed: described === undefined, sizeBytes };
   }
-  // A redacted copy never takes the place of an original that is lost: `recount doctor` names it in the row.
+  // A redacted copy never replaces a lost original: `recount doctor` makes the row name it.
   return isCopy ? { outcome: 'there' } : await settle(deps, row, key);
 }
 

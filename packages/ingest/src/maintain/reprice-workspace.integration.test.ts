@@ -66,7 +66,7 @@ describe('a workspace that is deleted meanwhile', () => {
         await waitForLocks(doomed, 2);
       });
       await Promise.all(tasks);
-      // The second one may find the workspace still there, or gone.
+      // The second one may find the workspace still existing, or gone.
       expect(order.toSorted()).toEqual(['deleted', expect.stringMatching(/^worked on [12]$/)]);
       const { rows } = await doomed.database.pool.query('SELECT count(*)::int AS count FROM recount.usage_ledger');
       expect(rows).toEqual([{ count: 0 }]);
@@ -168,7 +168,7 @@ describe('rebuildUsage', () => {
     await query('UPDATE recount.usage_ledger SET tokens_out = tokens_out + 1');
     await query(`UPDATE recount.usage_ledger SET response_key = 'nobody'
       WHERE response_key = (SELECT min(response_key) FROM recount.usage_ledger)`);
-    // A session of that name in another workspace stands behind nothing here.
+    // A session of that name in another workspace is irrelevant here.
     await query("INSERT INTO recount.workspaces (id, name) VALUES ('elsewhere', 'elsewhere')");
     await query(`INSERT INTO recount.sessions
       SELECT (jsonb_populate_record(s, '{"workspace_id": "elsewhere", "session_id": "nobody"}')).*

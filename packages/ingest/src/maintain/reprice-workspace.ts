@@ -20,9 +20,9 @@ export interface RepriceProgress {
 const PAGE_SIZE = 500;
 
 /**
- * Prices again all ingested transcripts of a workspace whose rates are of another version than the table's, and yields
- * each one done. Each is a transaction of its own, so that it can be interrupted and run again. First waits for what is
- * being ingested: it may have been begun with the rates of before. Ends early where the workspace is deleted.
+ * Prices again all ingested transcripts of a workspace whose rates have another version than the table, and yields each
+ * one when it is done. Each is a transaction of its own, so that it can be interrupted and repeated. First waits for
+ * running ingestions, which may have started with the old rates. Ends early if the workspace is deleted.
  */
 export async function* repriceWorkspace(
   deps: Pick<IngestDependencies, 'database'>,
@@ -31,7 +31,7 @@ export async function* repriceWorkspace(
   signal?: AbortSignal,
   actor: Actor = 'system',
 ): AsyncGenerator<RepriceProgress> {
-  // One entry for all, with the first of them.
+  // One audit entry for all, written with the first of them.
   let isFirst = true;
   await waitForWriters(deps.database.database, signal);
   for (let doneCount = 1; doneCount > 0; ) {
@@ -65,7 +65,7 @@ async function* listOutdated(
   }
 }
 
-/** False where there is nothing to do (any more). */
+/** Returns false if there is nothing to do (any more). */
 async function reprice(
   { database }: Pick<IngestDependencies, 'database'>,
   { workspace_id: workspaceId, session_id: sessionId, id: transcriptId }: TranscriptRow,

@@ -17,14 +17,17 @@ import { toRowsVersion } from '../redact/redaction.ts';
 
 export interface RequeueAudit {
   actor: Actor;
-  /** What the transcript is one of, where it is the first of many that are requeued: they have one entry. Default `one`: it alone. */
+  /**
+   * Set for the first of several requeued transcripts, which share one audit entry: what they have in common. Default
+   * `one`: only this transcript.
+   */
   of?: 'one' | 'failed' | 'outdated';
 }
 
 /**
- * Has a transcript ingested again: its status and a new job, in one transaction. Its rows stay until the new ones
+ * Requeues a transcript: sets its status and enqueues a new job, in one transaction. Its rows stay until the new ones
  * replace them. Returns false if there is no such transcript in one of the statuses `from`, or retention has deleted
- * its raw object. Without `audit` nobody asked for it, and it is not noted who did.
+ * its raw object. Without `audit`, nobody requested it and no audit entry is written.
  */
 export async function requeueTranscript(
   deps: Pick<IngestDependencies, 'database' | 'queue'>,
@@ -44,7 +47,7 @@ export async function requeueTranscript(
   });
 }
 
-/** The same as a part of the caller's transaction. */
+/** The same within the caller's transaction. */
 export async function requeueWithin(
   transaction: Database,
   queue: IngestDependencies['queue'],
@@ -62,9 +65,9 @@ export async function requeueWithin(
 const PAGE_ROWS = 500;
 
 /**
- * Requeues every transcript of a workspace whose rows an older parser made, or one with other rules for secrets,
- * or whose raw object holds secrets that the workspace does not want there; yields their ids. First waits for what is being
- * ingested: it may have been begun with the settings of before.
+ * Requeues every transcript of a workspace whose rows were made by an older parser or with other redaction rules, or
+ * whose raw object contains secrets that the workspace no longer wants there; yields their ids. First waits for running
+ * ingestions, which may have started with the old settings.
  */
 export async function* requeueOutdated(
   deps: Pick<IngestDependencies, 'database' | 'queue'>,
@@ -78,7 +81,7 @@ export async function* requeueOutdated(
   const isOutdated = (row: TranscriptRow): boolean => {
     if (row.status === 'ingested' && row.parser_version !== version) return true;
     if (redaction !== 'rows-and-raw' || row.stored_sha256 !== null) return false;
-    // Of a superseded one nobody knows: it has no rows.
+    // Unknown for superseded transcripts, which have no rows.
     return row.status === 'superseded' || Object.keys(row.secret_counts).length > 0;
   };
   const statuses = ['ingested', 'superseded'] as const;

@@ -83,7 +83,7 @@ it('names what an older raw store lacks, and is healed by the same uploads', asy
 
   const missing = [{ kind: 'missing-object', transcriptId: id, fixed: false }];
   for (const fix of [false, true]) expect(await examine(fix)).toMatchObject(missing);
-  // Rows that are there stay, whatever is tried.
+  // Existing rows stay, whatever is tried.
   const job = { workspaceId: TEST_WORKSPACE, transcriptId: id };
   await requeueTranscript(installation, job, ['ingested']);
   await expect(installation.work()).rejects.toThrow('No raw object');

@@ -43,7 +43,7 @@ describe('check database files', () => {
     await setReady(false);
     await query(`INSERT INTO public.damaged VALUES (1, 'a secret')`);
     await setReady(true);
-    // The row is older than any row of the table may be.
+    // Makes the row older than any row of the table may be.
     await query(`UPDATE pg_class SET relfrozenxid = pg_current_xact_id()::xid WHERE relname = 'damaged'`);
 
     expect(await examine(false)).toEqual([]);
@@ -171,7 +171,7 @@ describe('run doctor', () => {
     return findings;
   }
 
-  /** An object that no row names, as an upload that was never acknowledged leaves it. */
+  /** An object that no row names, as left by an upload that was never acknowledged. */
   async function putOrphan(text: string): Promise<string> {
     const key = rawObjectKey({ workspaceId: TEST_WORKSPACE, transcriptId: ulid() });
     await installation.rawStore.put(key, Readable.from([Buffer.from(text)]));
@@ -313,7 +313,7 @@ describe('run doctor', () => {
       expect(await installation.find(transcript.id)).toBeUndefined();
       expect(await installation.listObjectKeys()).toEqual([transcript.object_key]);
 
-      // Too young to be finished, but known: not received again.
+      // Too young to be deleted, but recorded: it is not received again.
       const later = { nowMs: Date.now(), minAgeMs: 3_600_000 };
       const longAgo = new Date(Date.now() - 7_200_000);
       await utimes(pathOf(transcript.object_key), longAgo, longAgo);

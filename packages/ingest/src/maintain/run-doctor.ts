@@ -27,9 +27,9 @@ import {
 import { describeObjects } from './describe-objects.ts';
 
 export type DatabaseFinding =
-  /** A table or an index whose files are damaged: by the disk, or by two servers on the same files. */
+  /** A table or an index whose files are damaged: by the disk, or by two servers using the same files. */
   | { kind: 'damaged-relation'; relation: string; reason: string; fixed: false }
-  /** The check was asked for and cannot be done. */
+  /** The check was requested but is not possible. */
   | { kind: 'unchecked-database'; reason: string; fixed: false };
 
 /** Reads all tables and indexes of the database; see checkRelations. */
@@ -51,20 +51,20 @@ async function* checkDatabaseFiles(
 export type Finding =
   | OrphanFinding
   | TranscriptFinding
-  /** A raw object that somebody deleted, and that is still there or was not seen to be gone. */
+  /** A deleted raw object that still exists, or whose deletion is unconfirmed. */
   | { kind: 'unfinished-deletion'; objectKey: string; fixed: boolean }
-  /** Sessions that wait to be indexed for search, some of them for long, or after a failure. */
+  /** Sessions waiting to be indexed for search, some of them for long, or after a failure. */
   | { kind: 'search-behind'; waitingSessions: number; failingSessions: number; fixed: false }
   | StreamFinding
   | AttachmentFinding
   | DatabaseFinding
-  /** Objects that had no description of what their bytes do not tell, as recount 0.3 stored them. */
+  /** Objects without a description of what their bytes do not contain, as recount 0.3 stored them. */
   | { kind: 'undescribed-objects'; count: number; fixed: true }
-  /** Remains of uploads that were cut off, which are no objects yet. */
+  /** Remains of interrupted uploads, which are not objects yet. */
   | { kind: 'stale-uploads'; count: number; fixed: true };
 
 /**
- * Notes in the audit log what the doctor has just mended: right after it, as most of it is in the raw store, which has no part in
+ * Records a repair in the audit log, right after it: most repairs are in the raw store, which takes no part in
  * transactions.
  */
 async function auditFinding(
@@ -78,7 +78,7 @@ async function auditFinding(
   await addAuditEntry(database.database, { workspaceId, actor, action: 'doctor.fix', subjects, details });
 }
 
-/** What is of all workspaces is noted of none. */
+/** Repairs that concern all workspaces are recorded in none. */
 function toSubjects(finding: Finding & { fixed: boolean }): { workspaceId: string; subjects: string[] } {
   if ('transcriptId' in finding) return { workspaceId: finding.workspaceId, subjects: [finding.transcriptId] };
   if (!('objectKey' in finding)) return { workspaceId: '', subjects: [] };
@@ -91,7 +91,7 @@ function toSubjects(finding: Finding & { fixed: boolean }): { workspaceId: strin
   return { workspaceId: parts?.workspaceId ?? '', subjects: [objectKey] };
 }
 
-/** What the doctor looks at, in its order. */
+/** The doctor's steps, in order. */
 export type DoctorStep =
   | 'deletions'
   | 'objects'
@@ -103,36 +103,39 @@ export type DoctorStep =
   | 'mending';
 
 export interface DoctorOptions {
-  /** Looks at this workspace alone; undefined: at all of the installation. */
+  /** Checks only this workspace; undefined: the whole installation. */
   workspaceId?: string;
   /** Called before each step. */
   onStep?: (step: DoctorStep) => void;
-  /** Mends what it finds: receives orphan objects as uploads, enqueues lost jobs, removes remains of uploads. */
+  /** Repairs what it finds: receives orphan objects as uploads, enqueues lost jobs, removes remains of uploads. */
   fix: boolean;
-  /** Reads every raw object of a transcript, as long as that takes, and compares its SHA-256. Default: false. */
+  /** Reads every raw object of a transcript and compares its SHA-256, however long that takes. Default: false. */
   checksums?: boolean;
   /** Reads all tables and indexes of the database. Default: false. */
   deep?: boolean;
   /** Called for every raw object that was read for its checksum. */
   onRead?: (sizeBytes: number) => void;
-  /** Younger objects that nothing names, and jobs, may belong to an upload under way. Default one hour. */
+  /** Younger objects without a row, and jobs, may belong to an upload in progress. Default: one hour. */
   minAgeMs?: number;
-  /** Counts what was looked at and what was left out, while it runs. */
+  /** Updated with what was checked and what was left out, while it runs. */
   counts?: DoctorCounts;
   nowMs: number;
-  /** Who has it mended, for the audit log. Default `system`. */
+  /** Who requested the repair, for the audit log. Default `system`. */
   actor?: Actor;
   signal?: AbortSignal;
 }
 
 const DEFAULT_MIN_AGE_MS = 60 * 60 * 1000;
-/** S3 dates an upload by its beginning, and a large one may take hours. */
+/** S3 dates an upload by its start, and a large one may take hours. */
 const STALE_UPLOAD_AGE_MS = 24 * 60 * 60 * 1000;
 
-/** Of a session that waits to be indexed: workers do it when they find the time. */
+/** How long a session may wait to be indexed: workers do it in their idle time. */
 const MAX_SEARCH_DELAY_MS = 60 * 60 * 1000;
 
-/** Compares raw store, database and queue, of one workspace or all, and yields every disagreement. What it mends it notes in the audit log. */
+/**
+ * Compares raw store, database and queue, for one workspace or all, and yields every disagreement. Repairs are recorded
+ * in the audit log.
+ */
 export async function* runDoctor(deps: IngestDependencies, options: DoctorOptions): AsyncGenerator<Finding> {
   for await (const finding of findDisagreements(deps, options)) {
     await auditFinding(deps, finding, options.actor ?? 'system');
@@ -164,13 +167,13 @@ async function* findDisagreements(deps: IngestDependencies, options: DoctorOptio
   onStep('mending');
   const described = await describeObjects(deps, { workspaceId, signal });
   if (described > 0) yield { kind: 'undescribed-objects', count: described, fixed: true };
-  // The store knows of no workspaces in what was cut off.
+  // Interrupted uploads in the store do not tell their workspace.
   if (workspaceId !== undefined) return;
   const count = await deps.rawStore.abortStaleUploads(STALE_UPLOAD_AGE_MS);
   if (count > 0) yield { kind: 'stale-uploads', count, fixed: true };
 }
 
-/** Before the search for orphans: what was to be deleted must not be taken for one. */
+/** Runs before the search for orphans: objects recorded for deletion must not count as orphans. */
 async function* checkDeletions(
   deps: IngestDependencies,
   {

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const line = toLine('one', 7, { type: 'assistant', message: { ...message, usage } });
   await installation.receive(toTranscript('one', 6) + line);
   await installation.receive(toTranscript('two', 6));
-  // Another version, which is no continuation of the first.
+  // Another version, which does not continue the first one.
   await installation.receive(toTranscript('two', 4) + toLine('two', 9));
   await installation.work();
 });
@@ -76,7 +76,7 @@ it('counts the copies of all tool calls once, also where nobody has counted thos
       WHERE schemaname = 'recount'`);
     return Number(rows[0]?.count);
   });
-  // Of each call a thousand at most; with the copies of all calls counted again for each, hundreds of thousands.
+  // At most a thousand for each call; counting the copies of all calls again for each would take hundreds of thousands.
   expect(count).toBeLessThan(1_000_000);
 });
 
@@ -91,7 +91,7 @@ it('counts a response and its tool call once if its last line came after it was 
   const others = [1, 2, 3].map((index) => toAnswer(index, [])).join('');
   await installation.receive(toAnswer(0, [call]) + others + toAnswer(0, []));
   for (const job of installation.jobs.splice(0)) {
-    // As if 2,000 messages lay between two lines.
+    // As if there were 2,000 messages between two lines.
     const options = { maxLineBytes: 1024 * 1024, minCheckpointBytes: 0, maxOpenMessages: 2 };
     expect(await handleJob({ ...installation, onReport: () => undefined }, job, options)).toMatchObject({
       status: 'done',

@@ -7,15 +7,15 @@ import { toFailureReason } from '../process/failure-reason.ts';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
-/** Any constant will do, as long as nobody else in the database uses it. */
+/** Any constant that nothing else in the database uses. */
 const RECORD_LOCK = 7_262_893;
 const DEFAULT_INTERVAL_MS = 30_000;
 /** A thousand price overrides take a fifth of it. */
 const MAX_RECORD_BYTES = 4 * 1024 * 1024;
 
 /**
- * Writes to the raw store what each workspace is called and has chosen, where that is not what lies there. `written` are
- * the texts of earlier calls by workspace, which are not read again.
+ * Writes each workspace's name and settings to the raw store, if they changed. `written` holds the texts written by
+ * earlier calls, by workspace; these are not read again.
  */
 export async function recordWorkspaces(
   { database, rawStore }: Deps,
@@ -28,7 +28,7 @@ export async function recordWorkspaces(
       const key = workspaceRecordKey(record.id);
       if ((await readText(rawStore, key)) !== text) {
         await rawStore.put(key, toBody(text));
-        // Deleted meanwhile: nobody would look for the record.
+        // Deleted in the meantime: nobody would look for the record.
         if (!(await hasWorkspace(database.database, record.id))) await rawStore.delete(key);
       }
       written.set(record.id, text);
@@ -36,7 +36,7 @@ export async function recordWorkspaces(
   }
 }
 
-/** Does so now and every half a minute, in one process at a time, until it is told to end. Never rejects. */
+/** Runs now and every half a minute, in one process at a time, until it is aborted. Never rejects. */
 export async function runWorkspaceRecorder(
   deps: Deps & { onFailure: (reason: string) => void },
   { signal, intervalMs = DEFAULT_INTERVAL_MS }: { signal: AbortSignal; intervalMs?: number },
@@ -52,7 +52,7 @@ export async function runWorkspaceRecorder(
   }
 }
 
-/** Undefined where there is no record, or none that can be read. */
+/** Undefined if there is no record, or it cannot be read. */
 export async function readWorkspaceRecord(rawStore: RawStore, id: string): Promise<WorkspaceRecord | undefined> {
   const text = await readText(rawStore, workspaceRecordKey(id));
   try {

@@ -9,10 +9,10 @@ import {
 } from '@recount/db';
 import type { ModelPriceTable, PriceOverride } from '@recount/prices';
 
-/** Loaded when prices are first needed: their list takes 6 MB. One table for all workspaces, as it resolves models once. */
+/** Loaded on first use: the list takes 6 MB. Shared by all workspaces, so that each model is resolved once. */
 let listPrices: ModelPriceTable | undefined;
 
-/** The price table with the workspace's own rates before it. Throws where a stored rate is none. */
+/** The price table, preceded by the workspace's own rates. Throws if a stored rate is invalid. */
 export async function readWorkspacePrices(database: Database, workspaceId: string): Promise<ModelPriceTable> {
   const overrides = await readWorkspaceOverrides(database, workspaceId);
   const { createListPrices, createPriceTable } = await import('@recount/prices');
@@ -21,7 +21,7 @@ export async function readWorkspacePrices(database: Database, workspaceId: strin
   return listPrices;
 }
 
-/** The workspace's own rates. Throws where a stored rate is none. */
+/** The workspace's own rates. Throws if a stored rate is invalid. */
 async function readWorkspaceOverrides(database: Database, workspaceId: string): Promise<PriceOverride[]> {
   const { parsePriceOverrides } = await import('@recount/prices');
   const parsed = parsePriceOverrides(await listPriceOverrides(database, workspaceId));
@@ -29,7 +29,7 @@ async function readWorkspaceOverrides(database: Database, workspaceId: string): 
   return parsed.overrides;
 }
 
-/** How the models of a workspace compare, by its prices. */
+/** Compares the models of a workspace by its prices. */
 export async function readModelComparison(database: Database, workspaceId: string): Promise<ModelComparison> {
   const { findModelMaker, listRequestSizes } = await import('@recount/prices');
   const overrides = await readWorkspaceOverrides(database, workspaceId);
@@ -41,21 +41,21 @@ export async function readModelComparison(database: Database, workspaceId: strin
   };
 }
 
-/** How a workspace prices what it uses. */
+/** A workspace's prices. */
 export interface PriceSettings {
   currencyLabel: string;
-  /** Of the table that the overrides and the list make. */
+  /** Version of the table made of the overrides and the list. */
   priceVersion: string;
   overrides: PriceOverride[];
 }
 
 export interface PriceSettingsChange {
   currencyLabel?: string | undefined;
-  /** Valid ones, as `parsePriceOverrides` gives them; they take the place of all that are there. */
+  /** Valid ones, as `parsePriceOverrides` returns them; they replace all existing ones. */
   overrides?: readonly PriceOverride[] | undefined;
 }
 
-/** Throws where there is no such workspace. */
+/** Throws if there is no such workspace. */
 export async function readPriceSettings(database: Database, workspaceId: string): Promise<PriceSettings> {
   const currencyLabel = await findCurrencyLabel(database, workspaceId);
   if (currencyLabel === undefined) throw new Error('There is no such workspace');
@@ -63,7 +63,7 @@ export async function readPriceSettings(database: Database, workspaceId: string)
   return { currencyLabel, priceVersion, overrides: await readWorkspaceOverrides(database, workspaceId) };
 }
 
-/** Changes what is given, for what is ingested from now on, and returns what then holds. */
+/** Changes the given settings for future ingestions and returns the resulting ones. */
 export async function changePriceSettings(
   { database }: { database: Pick<DatabasePool, 'withTransaction'> },
   workspaceId: string,

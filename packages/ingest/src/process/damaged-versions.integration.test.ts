@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 
-/** A longer version that is ingested, and the path of its object. */
+/** Ingests a longer version; returns the path of its object. */
 async function ingestLonger() {
   const session = `damaged-${++sessionNumber}`;
   const text = toTranscript(session, 8);
@@ -75,7 +75,7 @@ it('supersedes one that is being ingested while the longer one is healed', async
   const [job] = installation.jobs.splice(0);
   if (job === undefined) throw new Error('No job');
   const { rawStore } = installation;
-  // The shorter one is read once it has been compared.
+  // The shorter one is read after it has been compared.
   const get: typeof rawStore.get = async (key, options) => {
     if (key === shorter.object_key) expect((await installation.receive(text)).rawObject).toBe('healed');
     return await rawStore.get(key, options);

@@ -1,8 +1,8 @@
 const MAX_REASON_LENGTH = 500;
 
 /**
- * SQLSTATE classes whose messages speak of the server or the statement, never of values: connection, transaction
- * rollback, syntax and access, resources, object state, operator intervention.
+ * SQLSTATE classes whose messages describe the server or the statement, never values: connection, transaction rollback,
+ * syntax and access, resources, object state, operator intervention.
  */
 const VALUE_FREE_CLASSES = new Set(['08', '40', '42', '53', '55', '57']);
 
@@ -14,8 +14,8 @@ interface DatabaseError extends Error {
 }
 
 /**
- * Says why an attempt failed without anything of the transcript: Postgres quotes offending values in its messages and
- * drizzle the whole query, so of those only the error class and the names of the place are told.
+ * Why an attempt failed, without anything of the transcript. Postgres quotes offending values in its messages and
+ * drizzle quotes the whole query, so for their errors only the error class and the names of the place are used.
  */
 export function toFailureReason(error: unknown): string {
   const databaseError = findDatabaseError(error);
@@ -32,7 +32,7 @@ export function toFailureReason(error: unknown): string {
   return `${name}: ${isQueryError && cause === error ? 'query failed' : message}`.slice(0, MAX_REASON_LENGTH);
 }
 
-/** Looks through the causes for an error with an SQLSTATE. */
+/** Searches the causes for an error with an SQLSTATE. */
 function findDatabaseError(error: unknown): DatabaseError | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     const { code } = current as Partial<DatabaseError>;

@@ -12,7 +12,7 @@ afterEach(() => installation.close());
 
 const SESSION = 'session';
 
-/** A call and its result: the same file is read again and again, in answers of their own. */
+/** A call and its result: the same file is read repeatedly, in separate responses. */
 function toRead(index: number, filePath = '/app/a.ts'): string {
   const id = `toolu_${String(index).padStart(24, '0')}`;
   const usage = { input_tokens: 10, output_tokens: 20, cache_creation_input_tokens: 500 };
@@ -33,7 +33,7 @@ async function ingest(text: string): Promise<string> {
   return transcript.id;
 }
 
-/** What is stored, once it is known to be what a recount finds. */
+/** The stored findings, after checking that a recount finds the same. */
 async function readFindings(): Promise<string[]> {
   const checks = await installation.database.withSnapshot((snapshot) => verifyUsage(snapshot, TEST_WORKSPACE));
   expect(checks.filter(({ missing, surplus }) => missing + surplus > 0)).toEqual([]);
@@ -87,7 +87,7 @@ it('keeps what it found in texts that retention has deleted, and through a rebui
   expect(await readFindings()).toEqual(found);
 });
 
-/** The same session under another name, which goes before it. */
+/** The same session under another name, which sorts before it. */
 const earlierCopy = (count: number): string =>
   reads(count).replaceAll(`"${SESSION}"`, '"copy"').replaceAll('"timestamp":"2026-01-01', '"timestamp":"2025-12-31');
 

@@ -14,7 +14,9 @@ type Line = Record<string, unknown>;
 const toId = (prefix: string, index: number) => `${prefix}_${String(index).padStart(24, '0')}`;
 const toTime = (second: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, second)).toISOString();
 
-/** Two lines of one response, the first with a placeholder, and the results of its tool call between and after them. */
+/**
+ * Two lines of one response, the first with a placeholder, with the results of its tool call between and after them.
+ */
 function toResponseLines(index: number): Line[] {
   const usage = { input_tokens: 3, cache_read_input_tokens: 100 + index, cache_creation_input_tokens: 7 };
   const line = (part: number, content: Line, message: object): Line => ({
@@ -44,7 +46,7 @@ function toResponseLines(index: number): Line[] {
 /** A file that repeats some of the responses' lines, in any order, as forks, resumes, side chains and copies do. */
 interface MadeFile {
   name: number;
-  /** Responses, each with its lines in the order given by `order`. */
+  /** Responses, with their lines in the order given by `order`. */
   responses: { index: number; order: readonly number[] }[];
   isFork: boolean;
 }
@@ -92,7 +94,7 @@ const fileArbitrary: fc.Arbitrary<MadeFile> = fc.record({
 
 describe('fleet totals', () => {
   it('are the same however a set of responses is split, repeated, interleaved and uploaded', async () => {
-    // Whole responses in one file are what everything else must come to.
+    // Complete responses in a single file give the expected result.
     await installation.receive(
       toText({
         name: 99,
@@ -108,7 +110,7 @@ describe('fleet totals', () => {
     await fc.assert(
       fc.asyncProperty(filesArbitrary, fc.infiniteStream(fc.nat()), async (files, ranks) => {
         await clear();
-        // Each response stands whole in some file, besides what else holds parts of it.
+        // Each response is complete in some file, whatever parts of it other files have.
         const whole = Array.from({ length: RESPONSES }, (_, index) => ({
           name: 10 + (index % 2),
           isFork: false,

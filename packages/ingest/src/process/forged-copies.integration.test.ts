@@ -12,7 +12,7 @@ afterAll(() => installation.close());
 const SESSIONS = ['session-a', 'session-b', 'session-c'];
 const UPLOADERS = ['ada', 'bob', 'mallory'];
 
-/** A response with an id as long as the API's, as a transcript may tell of it. */
+/** A response, as a transcript may claim it, with an id as long as the API's. */
 interface Claim {
   response: number;
   second: number;
@@ -24,7 +24,7 @@ interface Claim {
 interface Upload {
   session: string;
   uploader: string;
-  /** What tells versions of a session apart that neither extend nor begin each other. */
+  /** Distinguishes versions of a session of which neither is the other's beginning. */
   branch: string;
   claims: Claim[];
 }
@@ -86,7 +86,7 @@ async function clear(): Promise<void> {
   }
 }
 
-/** Receives in the order of `uploads` and ingests in the order that `ranks` says. */
+/** Receives the uploads in the order of `uploads` and ingests them in the order of `ranks`. */
 async function run(uploads: readonly Upload[], ids: readonly string[], ranks: readonly number[]): Promise<void> {
   await clear();
   for (const [index, upload] of uploads.entries()) {

@@ -10,11 +10,11 @@ beforeAll(async () => {
 afterAll(() => installation.close());
 
 interface MadeLine {
-  /** A note is an answer without usage: a message, and no API response. */
+  /** A note is an answer without usage: a message, but no API response. */
   kind: 'prompt' | 'answer' | 'note' | 'call' | 'result' | 'progress';
-  /** Of the API response, or of the tool call: other lines and other sessions have the same. */
+  /** Number of the API response or tool call: other lines and other sessions may have the same. */
   index: number;
-  /** Since 23:00, five every hour, four minutes apart; null where the line names no time. */
+  /** Steps since 23:00, five an hour, four minutes apart; null if the line has no time. */
   step: number | null;
   tokensOut: number;
   isFinal: boolean;
@@ -85,7 +85,7 @@ const madeLine: fc.Arbitrary<MadeLine> = fc.record({
   isSidechain: fc.boolean(),
 });
 
-/** More responses than a checkpoint keeps open, which other sessions may have as well. */
+/** More responses than a checkpoint keeps open; other sessions may have them as well. */
 const CLOSING_LINES = Array.from(
   { length: 70 },
   (_, index): MadeLine => ({

@@ -87,7 +87,7 @@ describe('a transcript whose session grew', () => {
     const edited = await ingest(toTranscript(session, 12).replace('prompt 0', 'prompt X'));
     expect(edited).toMatchObject({ row_set_id: edited.id, total_messages: 12, is_diverged: false });
     expect(await find(shorter.id)).toMatchObject({ status: 'ingested', is_diverged: true, total_messages: 8 });
-    // Of two versions with rows, none is built upon: which one is credited with a response may change.
+    // If two versions have rows, neither is extended: credit for a response may move between them.
     const longest = await ingest(toTranscript(session, 14));
     expect(longest).toMatchObject({ row_set_id: longest.id, total_messages: 14 });
     expect(await find(shorter.id)).toMatchObject({ status: 'superseded' });
@@ -111,7 +111,7 @@ describe('a transcript whose session grew', () => {
     await requeue(shorter.id);
     expect(await find(shorter.id)).toMatchObject({ status: 'superseded', row_set_id: null });
 
-    // Without its bytes nobody can tell that the longer one contains the shorter.
+    // Without its bytes it cannot be shown that the longer one contains the shorter.
     await installation.rawStore.delete(longer.object_key);
     await requeue(shorter.id);
     const again = await find(shorter.id);
@@ -234,7 +234,7 @@ describe('a transcript whose session grew', () => {
     const grown =
       beginning +
       toLine(session, 2, { ...at('12:10'), message: { role: 'user', content: [result] } }) +
-      // An earlier time for the message of 11:40, which is no API response.
+      // An earlier time for the message of 11:40, which is not an API response.
       toAnswer('11:10', id('note'), text);
     const longer = await ingest(grown);
     expect(longer.row_set_id).not.toBe(longer.id);

@@ -26,7 +26,7 @@ const work = (jobs: readonly IngestJob[]): Promise<GroupedOutcome[]> => handleGr
 beforeAll(async () => {
   reports = [];
   installation = await createTestInstallation();
-  // Fails in the midst of a group, when its raw object has been read and found right.
+  // Fails in the middle of a group, after its raw object was read and verified.
   const { pool } = installation.database;
   await pool.query(
     `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`,
@@ -170,8 +170,8 @@ async function receiveAll(workspaceId: string, uploads: readonly Upload[]): Prom
 }
 
 /**
- * Every row of a workspace, without what differs between two that hold the same: ids of uploads, times, which of several
- * longer versions a beginning was compared with first, and how often one was tried that is contained in another.
+ * Every row of a workspace, without what may differ between equivalent ones: ids of uploads, times, which longer
+ * version a beginning was compared with first, and the number of attempts for a contained version.
  */
 async function readTables(workspaceId: string): Promise<Record<string, string[]>> {
   const { pool } = installation.database;
@@ -201,8 +201,8 @@ async function readTables(workspaceId: string): Promise<Record<string, string[]>
 }
 
 /**
- * Once more, as the queue does: which of the versions of a session were there already when the first attempt at an
- * unreadable one failed depends on the order; that it is contained in a longer one is found out by the next.
+ * Repeats the jobs, as the queue does: which versions of a session existed when an unreadable one first failed depends
+ * on the order; only the next attempt finds that a longer version contains it.
  */
 async function handleAlone(jobs: readonly IngestJob[]): Promise<void> {
   const failed: IngestJob[] = [];
@@ -232,7 +232,7 @@ it('comes to the same rows as one by one, whatever is in the groups, fails, repe
     selector: ({ session, lineCount }) => `${session} ${lineCount}`,
   });
   const groupSizes = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 14, maxLength: 14 });
-  /** After so many reads of raw objects a worker goes away, once. */
+  /** After this many reads of raw objects a worker disappears, once. */
   const readsUntilCut = fc.option(fc.integer({ min: 1, max: 14 }));
   await fc.assert(
     fc.asyncProperty(uploads, groupSizes, readsUntilCut, async (made, sizes, cutAfter) => {
@@ -250,7 +250,7 @@ it('comes to the same rows as one by one, whatever is in the groups, fails, repe
       while (jobs.length > 0) {
         const groups = sizes.map((size) => jobs.splice(0, size)).filter((group) => group.length > 0);
         const options = abort.signal.aborted ? OPTIONS : { ...OPTIONS, signal: abort.signal };
-        // All at once, as by many workers.
+        // All at once, as if by many workers.
         const outcomes = await Promise.all(groups.map((group) => handleGroup(deps, group, options)));
         const taken = groups.flatMap((group, index) =>
           group.map((job, place) => ({ job, outcome: outcomes[index]?.[place] })),

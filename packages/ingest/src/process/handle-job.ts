@@ -12,9 +12,9 @@ import { type OutageGate, toOutage } from './outage-gate.ts';
 import { processGroup, splitBySize } from './process-group.ts';
 import { type ProcessOptions, processTranscript } from './process-transcript.ts';
 
-/** What a worker reports of a job; never anything of the transcript's text. */
+/** A worker's report about a job; never contains text of the transcript. */
 export interface JobReport extends IngestJob {
-  /** `alone`: taken in a group, and left to be done by itself; where the group failed, with its reason. */
+  /** `alone`: taken in a group, and left to be done separately; with the reason if the group failed. */
   outcome: JobOutcome['status'] | 'superseded' | 'gone' | 'alone';
   durationMs: number;
   sizeBytes?: number;
@@ -24,16 +24,16 @@ export interface JobReport extends IngestJob {
 
 type HandleDeps = Pick<IngestDependencies, 'database' | 'rawStore'> & {
   onReport: (report: JobReport) => void;
-  /** Default: none, so that every outage counts among those that a job may have. */
+  /** Default: none, so that every outage counts against the job's limit. */
   outages?: OutageGate;
 };
 
 interface JobOptions extends ProcessOptions {
-  /** How often an outage may still give the job back without counting as an attempt. Default 0: it counts. */
+  /** How often an outage may still return the job without counting as an attempt. Default 0: it counts. */
   handBacksLeft?: number;
 }
 
-/** Ingests the transcript of a job. Does not throw: a failure is kept on the transcript and makes the job come back. */
+/** Ingests the transcript of a job. Does not throw: a failure is stored with the transcript, and the job is retried. */
 export async function handleJob(deps: HandleDeps, job: IngestJob, options: JobOptions): Promise<JobOutcome> {
   const startedAt = performance.now();
   const report = (outcome: JobReport['outcome'], details: Partial<JobReport> = {}): void =>
@@ -63,7 +63,7 @@ export async function handleJob(deps: HandleDeps, job: IngestJob, options: JobOp
   }
 }
 
-/** The attempts are used up: the transcript is marked failed, or stays ingested where only a re-parse failed. */
+/** The attempts are used up: marks the transcript as failed, or leaves it ingested if only a re-parse failed. */
 export async function handleDeadLetter(deps: Pick<HandleDeps, 'database'>, job: IngestJob): Promise<void> {
   const { database } = deps.database;
   const transcript = await findTranscript(database, job.workspaceId, job.transcriptId);
@@ -80,7 +80,7 @@ export async function handleDeadLetter(deps: Pick<HandleDeps, 'database'>, job: 
   );
 }
 
-/** Where even this fails, the database is away: the job comes back, and the next attempt will tell. */
+/** If even this fails, the database is unavailable: the job is retried, and the next attempt will report the reason. */
 async function keepReason(deps: HandleDeps, job: IngestJob, reason: string, isCounted: boolean): Promise<void> {
   try {
     const { database } = deps.database;
@@ -90,15 +90,15 @@ async function keepReason(deps: HandleDeps, job: IngestJob, reason: string, isCo
   }
 }
 
-/** Longer groups are cut: a transaction is undone as a whole, and nothing of it is there before its end. */
+/** Longer groups are split: a transaction is rolled back as a whole, and nothing of it is visible before its end. */
 const MAX_TRANSACTION_BYTES = 8 * 1024 * 1024;
-/** Of one group, so that one is parsed while Postgres settles the other. */
+/** Transactions of one group in progress, so that one is parsed while Postgres settles the other. */
 const TRANSACTIONS_AT_ONCE = 2;
 
 /**
- * Ingests the transcripts of many jobs at once. Does not throw: where one of them fails, the others are not to suffer from
- * it, and all are left to be done alone, as are those that `processGroup` leaves. No attempt is counted before that.
- * Where a resource is used up for everybody, they are handed back instead.
+ * Ingests the transcripts of many jobs at once. Does not throw: if one of them fails, all are left to be done alone, so
+ * that the others do not suffer, as are those that `processGroup` leaves. No attempt is counted before that. If a
+ * shared resource is exhausted, they are handed back instead.
  */
 export async function handleGroup(
   deps: HandleDeps,
@@ -118,7 +118,10 @@ export async function handleGroup(
   return jobs.map((job) => outcomes.get(job) ?? 'alone');
 }
 
-/** Into the jobs of one transaction each. In one piece if the sizes cannot be read, as nothing else can then be done either. */
+/**
+ * Splits jobs into one list for each transaction. If the sizes cannot be read it does not split, because nothing else
+ * would work then either.
+ */
 async function splitGroup(
   deps: HandleDeps,
   workspaceId: string,
@@ -153,7 +156,7 @@ async function handlePart(
         return [];
       });
   const rowsById = new Map(rows.map((row) => [row.id, row]));
-  // Nobody's fault: they are a group again when the resource is back.
+  // No job is at fault: they form a group again when the resource is back.
   const others = isAborted() || isShared ? 'handed-back' : 'alone';
   const durationMs = Math.round(performance.now() - startedAt);
   return new Map(

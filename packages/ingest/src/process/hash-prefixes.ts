@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 
 export interface PrefixHashes {
-  /** The bytes, unchanged, hashed as they stream by. */
+  /** The bytes, unchanged, hashed while they pass. */
   chunks: AsyncIterable<Uint8Array>;
-  /** SHA-256 (hex) of the first bytes, for each of the asked lengths that was reached. */
+  /** SHA-256 (hex) of the first bytes, for each of the given lengths that was reached. */
   byLength: ReadonlyMap<number, string>;
   /** SHA-256 (hex) of all bytes; to be called once, after the last chunk. */
   toDigest(): string;
 }
 
-/** Hashes a stream as a whole and at each of `lengths` (bytes) on the way. */
+/** Hashes a stream as a whole and at each of `lengths` (bytes). */
 export function hashPrefixes(source: AsyncIterable<Uint8Array>, lengths: Iterable<number>): PrefixHashes {
   const hash = createHash('sha256');
   const pending = [...new Set(lengths)].sort((a, b) => a - b);
@@ -35,7 +35,7 @@ export function hashPrefixes(source: AsyncIterable<Uint8Array>, lengths: Iterabl
   return { chunks: hashed(), byLength, toDigest: () => hash.digest('hex') };
 }
 
-/** Parts of a chunk that begins at `offset`: one ends at each of the ascending `lengths` that lies in it. */
+/** Splits a chunk that begins at `offset` at each of the ascending `lengths` within it. */
 export function cutAtLengths(chunk: Uint8Array, offset: number, lengths: readonly number[]): Uint8Array[] {
   const ends = lengths.map((length) => length - offset).filter((end) => end >= 0 && end <= chunk.length);
   return [...ends, chunk.length].map((end, index) => chunk.subarray(ends[index - 1] ?? 0, end));

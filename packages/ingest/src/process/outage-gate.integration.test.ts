@@ -30,9 +30,9 @@ function createGate({ check = async () => undefined }: { check?: () => Promise<v
   return { gate, changes };
 }
 
-/** No table can be created, of whatever size, until the function returned is called. */
+/** No table of any size can be created until the returned function is called. */
 async function makeFull(): Promise<() => Promise<void>> {
-  // As a full disk answers, at the first write that needs room.
+  // The error of a full disk, at the first write that needs space.
   await database.pool.query(`
     CREATE FUNCTION public.refuse() RETURNS event_trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$;

@@ -7,13 +7,13 @@ import { toFailureReason } from './failure-reason.ts';
 const MAX_CAUSES = 5;
 
 /**
- * What of the installation an error says something about, rather than about the transcript:
+ * What an error says about the installation, rather than about the transcript:
  * - `away`: the raw store failed, or the connection to the database was lost
- * - `store-full`, `database-exhausted`: it answers, and has no room or other resource left, or takes no writes
+ * - `store-full`, `database-exhausted`: it responds, but is out of space or another resource, or is read-only
  */
 type Outage = 'away' | 'store-full' | 'database-exhausted';
 
-/** Undefined where the error may be of the transcript's own making. */
+/** Undefined if the transcript itself may have caused the error. */
 export function toOutage(error: unknown): Outage | undefined {
   const storeError = findStoreError(error);
   if (storeError !== undefined) {
@@ -33,24 +33,28 @@ function findStoreError(error: unknown): RawStoreError | undefined {
   return undefined;
 }
 
-/** A transcript that fails for want of room while this much can be written needs more than there is for itself. */
+/** If this much can still be written, a transcript that fails for lack of space needs too much itself. */
 const PROBE_BYTES = 4 * 1024 * 1024;
-/** A probe that does not answer for so long has failed. */
+/** A probe without an answer for this long has failed. */
 const PROBE_TIMEOUT_MS = 30_000;
 const DEFAULT_PAUSE_MS = 2000;
 
 export interface OutageGateDeps extends Pick<IngestDependencies, 'database' | 'rawStore'> {
-  /** Work stops, and goes on, as a resource is used up for everybody; `reason` holds nothing of a transcript. */
+  /**
+   * Called when work stops, and when it resumes, because a shared resource is exhausted; `reason` contains nothing of a
+   * transcript.
+   */
   onChange: (state: { isOpen: boolean; reason?: string }) => void;
 }
 
-/** Keeps a process from working on while a resource that everybody needs is used up. */
+/** Stops a process from working while a shared resource is exhausted. */
 export interface OutageGate {
-  /** Resolves when work may go on, or the signal aborts. Never rejects. */
+  /** Resolves when work may continue, or the signal aborts. Never rejects. */
   pass(signal?: AbortSignal): Promise<void>;
   /**
-   * Whether an error is of a resource that is used up for everybody: a write of the gate's own fails as well. If so, the
-   * gate is closed until such a write succeeds. A lost connection never counts: the transcript may be what broke it.
+   * Whether an error is caused by an exhausted resource that affects everybody: a write by the gate itself fails as
+   * well. If so, the gate closes until such a write succeeds. A lost connection never counts: the transcript may have
+   * broken it.
    */
   isShared(error: unknown): Promise<boolean>;
 }

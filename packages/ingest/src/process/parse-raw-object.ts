@@ -5,14 +5,14 @@ import type { Redaction } from '../redact/redaction.ts';
 import { hashPrefixes } from './hash-prefixes.ts';
 import { type ResumePoint, toBytesAfter } from './resume-point.ts';
 
-/** The raw object is not what was uploaded: trying again may help, going on would store wrong numbers. */
+/** The raw object is not what was uploaded: a retry may help, but continuing would store wrong numbers. */
 export class RawObjectMismatchError extends Error {
   override name = 'RawObjectMismatchError';
 }
 
 /**
- * Smaller transcripts get no checkpoint: to parse them again costs less than to keep one. Real sessions reach this after
- * some fifty messages.
+ * Smaller transcripts get no checkpoint: parsing them again is cheaper than storing one. Real sessions reach this size
+ * after about fifty messages.
  */
 export const DEFAULT_MIN_CHECKPOINT_BYTES = 256 * 1024;
 
@@ -23,14 +23,14 @@ interface ParseRawObjectOptions {
   prices: PriceTable;
   arrivals: readonly Arrival[] | undefined;
   redaction: Redaction;
-  /** Parse only what follows; what precedes is read and compared. */
+  /** Parses only what follows; what precedes is read and compared. */
   resumePoint: ResumePoint | undefined;
   signal?: AbortSignal | undefined;
 }
 
 export interface ParsedObject {
   /**
-   * Throws, after the last batch at the latest: RawObjectMismatchError, and ResumeError if the transcript must be parsed
+   * Throws, at the latest after the last batch: RawObjectMismatchError, or ResumeError if the transcript must be parsed
    * without the resume point.
    */
   batches: AsyncIterable<TranscriptBatch>;
@@ -69,7 +69,7 @@ export async function parseRawObject(
   return { batches: checked(), hashesByLength: hashes.byLength };
 }
 
-/** What follows the shorter version, if the upload was compared with that as it came in. */
+/** The bytes after the shorter version, if the upload was compared with it when it was received. */
 function toTail({ beginning }: ResumePoint, { size_bytes, tail_sha256 }: TranscriptRow) {
   return { range: { startByte: beginning.size_bytes, endByteExclusive: size_bytes }, sha256: tail_sha256 };
 }

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => installation.close());
 beforeEach(() => {
-  // Jobs that another test has left.
+  // Jobs left by another test.
   installation.jobs.length = 0;
 });
 
@@ -30,7 +30,7 @@ const readMessages = (transcriptId: string) =>
   listMessages(installation.database.database, TEST_WORKSPACE, transcriptId, { limit: 1000 });
 const readSession = (session: string) => findSession(installation.database.database, TEST_WORKSPACE, session);
 
-/** What a reader can see of a session, without ids and times of arrival. */
+/** What readers see of a session, without ids and arrival times. */
 async function readState(session: string) {
   const { rows } = await installation.database.pool.query(
     `SELECT t.sha256, t.status, t.parser_version, t.is_diverged, t.total_messages, t.tokens_out, t.cost_estimate_usd,
@@ -76,9 +76,9 @@ describe('processTranscript', () => {
       return [
         text,
         `${lines.slice(0, 3).join('\n')}\n`,
-        // Cut within a line, as when a file is read while it is written.
+        // Cut within a line, like a file that is read while it is being written.
         text.slice(0, Math.floor(text.length / 2)),
-        // A fork under the same id, and the beginning of it.
+        // A fork under the same id, and its beginning.
         `${lines.slice(0, 4).join('\n')}\n${toLine(session, 50)}${toLine(session, 51)}${toLine(session, 52)}`,
         `${lines.slice(0, 4).join('\n')}\n${toLine(session, 50)}`,
         // An edited file.
@@ -295,7 +295,7 @@ describe('deleteSession', () => {
 });
 
 describe('runDoctor', () => {
-  // Which examines all there is: what other tests left as well.
+  // Checks everything, including what other tests left behind.
   let shared: TestInstallation;
   beforeEach(async () => {
     shared = installation;
@@ -346,7 +346,7 @@ describe('runDoctor', () => {
       ).rows;
     expect(await examine(false)).toEqual(expected(false));
     expect(await readNoted()).toEqual([]);
-    // The object of the lost job was put there without a description.
+    // The object of the lost job was stored without a description.
     expect(await examine(true)).toEqual([...expected(true), expect.objectContaining({ kind: 'undescribed-objects' })]);
     const by = { workspace_id: TEST_WORKSPACE, actor: 'system' };
     const noted = await readNoted();

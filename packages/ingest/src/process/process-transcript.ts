@@ -28,13 +28,16 @@ import { findResumePoint, toKeptRows } from './resume-point.ts';
 import { findExtension } from './session-versions.ts';
 import { toRowSetIds, writeTranscripts } from './write-transcripts.ts';
 
-/** Stored with every transcript (see `toRowsVersion`), so that those read by an older parser can be found and read again. */
+/**
+ * Stored with every transcript (see `toRowsVersion`), so that those made by an older parser can be found and parsed
+ * again.
+ */
 export const PARSER_VERSION = '5';
 
 export interface ProcessOptions {
   maxLineBytes: number;
   maxInlineContentBytes?: number | undefined;
-  /** Default: the price table with the workspace's own rates before it. */
+  /** Default: the price table, preceded by the workspace's own rates. */
   prices?: PriceTable | undefined;
   /** Smaller transcripts are parsed again when they have grown. Default 256 KiB. */
   minCheckpointBytes?: number | undefined;
@@ -46,18 +49,19 @@ type ProcessResult = 'ingested' | 'superseded';
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
-/** Versions of one session that are compared with each other; no session has come near it. */
+/** Versions of one session that are compared with each other; no session comes near it. */
 const MAX_SESSION_VERSIONS = 10_000;
 
 /**
  * Streams a claimed transcript from the raw store through the parser into Postgres, in one transaction: readers see
- * the rows of before or those of after. Takes the session's lock first, so that versions of a session follow one
- * another: a longer version replaces its beginnings, a beginning adds nothing, a diverged one stands beside the others. Where the agent
- * rewrites its sessions, a later version replaces those whose responses it holds.
- * Returns what became of the transcript; undefined if it was deleted, or done by somebody else meanwhile.
+ * either the old or the new rows. Takes the session's lock first, so that versions of a session are processed one after
+ * another: a longer version replaces its beginnings, a beginning adds nothing, a diverged one is kept beside the
+ * others. If the agent rewrites its sessions, a later version replaces those whose responses it has. Returns the
+ * outcome; undefined if the transcript was deleted, or processed by another worker, in the meantime.
  *
- * Where the workspace wants that, secrets are taken out of the bytes before they are parsed, and a redacted copy takes the
- * place of the raw object, which is deleted last: what then stays behind after a crash is recorded as to be deleted.
+ * If the workspace redacts secrets, they are removed from the bytes before parsing, and a redacted copy replaces the
+ * raw object. The original is recorded for deletion in the transaction and deleted last, so a crash cannot leave it
+ * behind.
  */
 export async function processTranscript(
   deps: Deps,
@@ -87,7 +91,7 @@ async function processOnce(
       if (settings === undefined) return undefined;
       await lockSession(transaction, workspaceId, sessionId);
       const transcript = await findTranscript(transaction, workspaceId, claimed.id);
-      // Also `queued`: the failure of another worker that has the same job may have put it back meanwhile.
+      // `queued` too: the failure of another worker with the same job may have reset it in the meantime.
       if (transcript?.status !== 'processing' && transcript?.status !== 'queued') return undefined;
       const others = await listOtherVersions(transaction, transcript);
       const toRedactedHash = () => hashRedacted(rawStore, transcript, options);
@@ -103,7 +107,8 @@ async function processOnce(
       if (settings.redaction === 'rows-and-raw' && hasSecrets) {
         replacedKey = await redactRawObject({ transaction, rawStore }, transcript, options);
       }
-      // Compared once they are whole again. Last, as it locks their rows, which uploads that heal them wait for.
+      // They are compared once they are intact again. Done last, because it locks their rows, for which uploads that
+      // heal them wait.
       for (const other of lost) await markRawDamaged(transaction, other, true);
       return isSuperseded ? 'superseded' : 'ingested';
     },
@@ -120,7 +125,7 @@ async function supersede(transaction: Database, transcript: TranscriptRow, exten
   await settleSessions(transaction, { workspaceId, sessionIds: [sessionId], written: [], removedRowSetIds });
 }
 
-/** A transcript whose session's lock the transaction holds, with the other versions that have rows. */
+/** A transcript whose session's lock the transaction holds, and the other versions that have rows. */
 interface HeldTranscript {
   transaction: Database;
   client: DatabaseClient;
@@ -129,7 +134,7 @@ interface HeldTranscript {
   redactionMode: RedactionMode;
 }
 
-/** Writes the transcript's rows, or those that it has beyond a shorter version's, and all that follows from them. */
+/** Writes the transcript's rows, or those that it adds to a shorter version's, and everything derived from them. */
 async function ingest(
   rawStore: RawStore,
   { transaction, client, transcript, others, redactionMode }: HeldTranscript,
@@ -145,7 +150,7 @@ async function ingest(
   if (resumePoint !== undefined) await preferIndexes(transaction);
   await deleteTranscriptRows(transaction, workspaceId, toRowSetIds([transcript]));
   const key = { workspaceId, rowSetId: resumePoint?.beginning.row_set_id ?? chooseRowSetId(transcript, others) };
-  // Without a row set it has none of its own yet.
+  // Without a row set it has no rows of its own yet.
   const isFirst = transcript.row_set_id === null && resumePoint === undefined;
   const firstNumbers = isFirst ? { entry: 0, call: 0 } : await findNextUsageNumbers(transaction, key);
   const rowSet = { ...key, firstNumbers, kept: resumePoint && toKeptRows(resumePoint) };
@@ -169,7 +174,7 @@ async function listOtherVersions(transaction: Database, transcript: TranscriptRo
   return versions.filter(({ id }) => id !== transcript.id);
 }
 
-/** The transcript's own id, unless a longer version took over the rows that stand under it. */
+/** The transcript's own id, unless a longer version took over the rows stored under it. */
 function chooseRowSetId({ id, row_set_id }: TranscriptRow, others: readonly TranscriptRow[]): string {
   if (row_set_id !== null) return row_set_id;
   return others.some((other) => other.row_set_id === id) ? ulid() : id;

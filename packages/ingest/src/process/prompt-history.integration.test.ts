@@ -36,7 +36,7 @@ const toTranscript = (session: string): string =>
     },
   );
 
-/** Brings them one after another, and reads what is there of the session. */
+/** Ingests them one after another, and reads the resulting session. */
 async function ingest(session: string, ...bodies: string[]) {
   for (const body of bodies) {
     await installation.receive(body, { path: `/home/ada/.claude/history.jsonl/${session}.ndjson` });

@@ -2,15 +2,15 @@ import { ResumeError, type TranscriptSummary } from '@recount/core';
 import { type CheckpointRow, type Database, findCheckpoint, type KeptRows, type TranscriptRow } from '@recount/db';
 import type { PrefixHashes } from './hash-prefixes.ts';
 
-/** Where the parse of a session that grew can go on: its shorter version, and the state at that one's end. */
+/** Where parsing of a session that grew can continue: its shorter version, and the parser's state at that one's end. */
 export interface ResumePoint {
   beginning: TranscriptRow & { row_set_id: string };
   checkpoint: CheckpointRow;
-  /** The transcript's beginning was compared with the shorter version's bytes, by hash, when it was received. */
+  /** The beginning of the transcript was compared with the shorter version's bytes, by hash, when it was received. */
   isCompared: boolean;
 }
 
-/** What the rows of a transcript depend on beside its bytes. */
+/** What a transcript's rows depend on, apart from its bytes. */
 const EQUAL_COLUMNS = [
   'agent',
   'format',
@@ -20,8 +20,8 @@ const EQUAL_COLUMNS = [
 ] as const satisfies readonly (keyof TranscriptRow)[];
 
 /**
- * The version of the session that the transcript may have grown from, if its rows can be built upon: it is the only one
- * with rows, they are all there, and made by the same parser at the same rates.
+ * The version of the session that the transcript may have grown from, if its rows can be extended: it is the only one
+ * with rows, they are complete, and they were made by the same parser at the same rates.
  */
 export function findUsableBeginning(
   transcript: TranscriptRow,
@@ -44,8 +44,8 @@ export function findUsableBeginning(
 }
 
 /**
- * Where the parse can go on: behind a usable beginning with a checkpoint at its end. Where the transcript was not compared
- * with it as it came in, whether its bytes are the beginning of the transcript's shows when these are read.
+ * Where parsing can continue: after a usable beginning with a checkpoint at its end. If the transcript was not compared
+ * with it when received, reading its bytes will show whether it begins with them.
  */
 export async function findResumePoint(
   transaction: Database,
@@ -62,7 +62,7 @@ export async function findResumePoint(
   return { beginning, checkpoint, isCompared };
 }
 
-/** The bytes that follow the resume point. Throws ResumeError where those before it are not the shorter version's. */
+/** The bytes after the resume point. Throws ResumeError if those before it are not the shorter version's. */
 export async function* toBytesAfter({ beginning }: ResumePoint, hashes: PrefixHashes): AsyncGenerator<Uint8Array> {
   let restBytes = beginning.size_bytes;
   for await (const chunk of hashes.chunks) {
@@ -96,8 +96,8 @@ export function toKeptRows({ beginning, checkpoint }: ResumePoint): KeptRows {
 }
 
 /**
- * Throws ResumeError where the transcript begins earlier than its shorter version: by that, among others, the ledger
- * chooses which of several copies of a response is credited, also of those that were settled with the shorter version.
+ * Throws ResumeError if the transcript's earliest time is before its shorter version's: the ledger uses it to choose
+ * which of several copies of a response is credited, including copies that were settled with the shorter version.
  */
 export function checkCreditOrder({ beginning }: ResumePoint, { metadata }: TranscriptSummary): void {
   if (metadata.firstTimestamp !== beginning.first_timestamp) throw new ResumeError('An earlier timestamp was added');

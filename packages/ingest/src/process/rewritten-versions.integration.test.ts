@@ -18,7 +18,7 @@ interface State {
   ledger: Record<string, unknown>;
 }
 
-/** What is there of a session once its versions, by name, have come in the order given. */
+/** The state of a session after its versions, by name, have been ingested in the given order. */
 async function ingest(
   session: string,
   versions: Record<string, string>,
@@ -67,7 +67,7 @@ function toOrders(names: readonly string[]): string[][] {
   return names.flatMap((name) => toOrders(names.filter((other) => other !== name)).map((rest) => [name, ...rest]));
 }
 
-/** A chat of Gemini CLI as it stands after some answers, the first of which may have gone in a compression. */
+/** A chat of Gemini CLI after some answers; the first ones may have been removed by a compression. */
 function toChat(session: string, answers: readonly number[], padding = ''): string {
   const messages = answers.flatMap((second) => [
     {
@@ -190,7 +190,7 @@ describe('a session of Copilot CLI', () => {
 const toLines = (lines: readonly object[]): string => lines.map((line) => `${JSON.stringify(line)}\n`).join('');
 
 describe('a stream beside the session that the agent keeps', () => {
-  /** A thread of Codex whose second prompt was another run of `codex exec`, whose total contains that of the first. */
+  /** A Codex thread whose second prompt was another run of `codex exec`; its total includes the first run's. */
   const toThread = (session: string) => {
     const total = (input: number, cached: number, output: number) => ({
       ...{ input_tokens: input, cached_input_tokens: cached, output_tokens: output, reasoning_output_tokens: 0 },

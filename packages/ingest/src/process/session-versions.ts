@@ -4,20 +4,20 @@ import { hashPrefixes } from './hash-prefixes.ts';
 
 export interface Comparison {
   extension?: TranscriptRow;
-  /** Longer versions whose objects should be there, and are lost or cut: nobody can say what they begin with. */
+  /** Longer versions whose objects are unexpectedly lost or cut: what they begin with cannot be determined. */
   lost: TranscriptRow[];
 }
 
 interface ComparisonOptions {
   signal: AbortSignal | undefined;
-  /** SHA-256 (hex) of the transcript's bytes without secrets. */
+  /** SHA-256 (hex) of the transcript's redacted bytes. */
   toRedactedHash: () => Promise<string>;
 }
 
 /**
- * The longer version whose first bytes are this transcript's, if there is one among the others of its session. Of one
- * whose secrets were taken out, the beginning is compared with this transcript's bytes without secrets: they were replaced in
- * place, the same way in both.
+ * The longer version that begins with this transcript's bytes, if there is one among the others of its session. If that
+ * one was redacted, its beginning is compared with this transcript's redacted bytes: secrets are replaced in place, in
+ * the same way in both.
  */
 export async function findExtension(
   rawStore: RawStore,
@@ -39,7 +39,7 @@ export async function findExtension(
   return { lost };
 }
 
-/** SHA-256 (hex) of an object's first bytes. Undefined where it does not have as many. */
+/** SHA-256 (hex) of an object's first bytes. Undefined if it is shorter. */
 async function hashBeginning(
   rawStore: RawStore,
   objectKey: string,
@@ -62,8 +62,8 @@ async function hashBeginning(
 async function* toEmpty(): AsyncGenerator<Uint8Array> {}
 
 /**
- * The shorter versions that are beginnings of a transcript, by its hashes at their lengths: of its bytes as they were
- * uploaded, or of its redacted copy, which is compared with theirs.
+ * The shorter versions that are beginnings of a transcript, by its hashes at their lengths: of the bytes as uploaded,
+ * or of its redacted copy if theirs are redacted.
  */
 export function findBeginnings(
   transcript: Pick<TranscriptRow, 'stored_sha256'>,

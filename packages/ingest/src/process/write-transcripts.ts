@@ -19,12 +19,15 @@ import type { Redaction } from '../redact/redaction.ts';
 import { checkCreditOrder, type ResumePoint } from './resume-point.ts';
 import { findBeginnings } from './session-versions.ts';
 
-/** A transcript that is to be ingested; the transaction holds its session's lock. */
+/** A transcript to be ingested; the transaction holds its session's lock. */
 export interface PlannedTranscript {
   transcript: Pick<TranscriptRow, 'id' | 'session_id' | 'agent' | 'size_bytes' | 'attempt_count' | 'stored_sha256'>;
   rowSet: RowSet;
   batches: AsyncIterable<TranscriptBatch>;
-  /** The other versions of the session that have rows, and the transcript's hashes at their lengths, after the last batch. */
+  /**
+   * The other versions of the session that have rows, and the transcript's hashes at their lengths, available after the
+   * last batch.
+   */
   others?: readonly TranscriptRow[];
   hashesByLength?: ReadonlyMap<number, string>;
   /** The shorter version whose rows the transcript takes over. */
@@ -40,8 +43,9 @@ interface Versions {
 type Written = PlannedTranscript & WrittenTranscript;
 
 /**
- * Writes the rows of transcripts of one workspace, and all that follows from them, in the caller's transaction. A transcript
- * takes the place of the versions that are its beginnings. Returns the ids of those whose place another version has already.
+ * Writes the rows of transcripts of one workspace, and everything derived from them, in the caller's transaction. A
+ * transcript replaces the versions that are its beginnings. Returns the ids of transcripts that another version has
+ * replaced already.
  */
 export async function writeTranscripts(
   { transaction, client }: { transaction: Database; client: DatabaseClient },

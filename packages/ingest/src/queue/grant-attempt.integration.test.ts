@@ -13,7 +13,7 @@ afterAll(() => queues.close());
 const RETRY_LIMIT = 4;
 const RETRY_COUNT = 2;
 
-/** Inserts a job, grants it one attempt more at its second retry, and reads what became of its numbers. */
+/** Inserts a job, grants it one more attempt at its second retry, and returns the resulting counts. */
 async function grant(state: string, { retryCount = RETRY_COUNT, isShared = false, queue = INGEST_QUEUE } = {}) {
   const id = randomUUID();
   await queues.pool.pool.query(

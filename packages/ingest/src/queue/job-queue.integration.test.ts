@@ -22,7 +22,7 @@ afterEach(async () => {
 
 type Handle = (...of: Parameters<JobHandler>) => Promise<JobOutcome> | JobOutcome;
 
-/** A worker that notes the jobs it is given, in order. */
+/** A worker that records the jobs it gets, in order. */
 async function startWorker(handle: Handle = () => DONE, concurrency = 1) {
   const worker = await queues.open('worker');
   const taken: string[] = [];
@@ -240,7 +240,7 @@ describe('workSmall', () => {
     queues.pool.withTransaction((transaction) =>
       sender.enqueueSmall(transaction, ids.map(toJob), priority === undefined ? {} : { priority }),
     );
-  /** A worker that notes its groups, and the jobs that it is given by themselves. */
+  /** A worker that records its groups, and the jobs that it gets separately. */
   const startGroups = async (handle: (id: string) => GroupedOutcome) => {
     const worker = await queues.open('worker');
     const groups: string[][] = [];
@@ -396,7 +396,7 @@ describe('stop', () => {
     const first = await startWorker(() => new Promise(() => {}));
     await vi.waitFor(() => expect(first.taken).toEqual(['t1']));
     await first.worker.stop(1000);
-    // The handler goes on after its queue was closed under it, and fails.
+    // The handler continues after its queue was closed, and fails.
     queues.errors.length = 0;
     expect(await queues.readJobs()).toMatchObject([{ state: 'retry', data: toJob('t1') }]);
   });

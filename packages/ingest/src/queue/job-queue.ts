@@ -12,13 +12,12 @@ import {
 } from './queues.ts';
 
 const FIRST_PAUSE_MS = 250;
-/** Shorter than the pause after which another worker begins the next attempt of a job. */
+/** Shorter than the pause before another worker starts the next attempt of a job. */
 const MAX_PAUSE_MS = 1000;
 
 /**
- * Writes something of a job, and tries again for as long as that fails, without a limit of time: while the database that
- * holds the queue takes no writes, there are no other jobs to be had either. Rejects with the last error once
- * `isStopping`.
+ * Updates a job, and retries without a time limit: while the queue's database accepts no writes, no other jobs can be
+ * taken either. Rejects with the last error once `isStopping`.
  */
 async function persist<Result>(write: () => Promise<Result>, isStopping: () => boolean): Promise<Result> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
@@ -35,21 +34,21 @@ interface JobAttempt {
   id: string;
   /** Attempts before this one. */
   retryCount: number;
-  /** Whether the outage was everybody's: it is then not counted among those that a job may have. */
+  /** Whether the outage affects everybody: it then does not count against the job's limit of outages. */
   isShared: boolean;
 }
 
 /**
- * Grants a job one attempt more, so that the present one does not count when it fails. Also where the queue has taken the
- * worker for dead meanwhile; not where another worker has begun the next attempt. Waits for a database that is away, or
- * takes no writes, until `isStopping`; then throws.
+ * Grants a job one more attempt, so that the current one does not count if it fails. Works even if the queue has
+ * declared the worker dead in the meantime, but not if another worker has started the next attempt. Waits for a
+ * database that is unavailable or read-only, until `isStopping`; then throws.
  */
 export async function grantAttempt(
   database: Db,
   { id, retryCount, isShared }: JobAttempt,
   isStopping: () => boolean,
 ): Promise<void> {
-  // What has been granted is told by retry_limit; an attempt that is taken back leaves no trace.
+  // A raised retry_limit records what has been granted; an attempt that is taken back leaves no trace.
   const grant = isShared ? 'retry_count = retry_count - 1' : 'retry_limit = retry_limit + 1';
   await persist(
     () =>
@@ -62,16 +61,16 @@ export async function grantAttempt(
   );
 }
 
-/** Names the transcript to be ingested; everything else is read from its row. */
+/** Names the transcript to ingest; everything else is read from its row. */
 export interface IngestJob {
   workspaceId: string;
   transcriptId: string;
 }
 
 /**
- * What a handler makes of a job: done; to be tried again later, where it failed as one of the attempts and where an outage
- * does not count as one; or to be given to another worker now. An outage that is shared, everybody's, does not count among
- * those that a job may have either.
+ * The outcome of a job: done; to be retried later, either counting as an attempt or, after an outage, not; or to be
+ * handed to another worker now. A shared outage, which affects everybody, does not count against the job's limit of
+ * outages either.
  */
 export type JobOutcome =
   | { status: 'done' }
@@ -83,30 +82,30 @@ export type JobOutcome =
 export type JobHandler = (job: IngestJob, attempt: { handBacksLeft: number }) => Promise<JobOutcome>;
 
 /**
- * What a handler makes of a job of a group: done, to be worked by itself, which counts as no attempt, or to be given to
- * another worker now.
+ * The outcome of a job in a group: done; to be handled separately, which does not count as an attempt; or to be handed
+ * to another worker now.
  */
 export type GroupedOutcome = 'done' | 'alone' | 'handed-back';
 
 export interface WorkOptions {
-  /** Jobs, or groups of them, under way at once in this process. */
+  /** Jobs, or groups of them, in progress at once in this process. */
   concurrency: number;
-  /** Idle time between looks at the queue; new jobs ring a bell besides. */
+  /** Time between polls of the queue; new jobs also send a notification. */
   pollIntervalMs?: number;
 }
 
 export interface JobQueue {
   start(): Promise<void>;
-  /** Enqueues within the caller's transaction: the job is there if and only if that commits. */
+  /** Enqueues within the caller's transaction: the job exists if and only if that commits. */
   enqueue(transaction: Database, job: IngestJob, options?: { priority?: number }): Promise<void>;
-  /** As `enqueue`, for many at once: of small transcripts that come for the first time, to be worked in groups. */
+  /** Like `enqueue`, for many small transcripts that come for the first time, to be handled in groups. */
   enqueueSmall(transaction: Database, jobs: readonly IngestJob[], options?: { priority?: number }): Promise<void>;
   /** Starts taking jobs. */
   work(options: WorkOptions, handler: JobHandler): Promise<void>;
   /**
-   * Starts taking jobs of small transcripts, as many at a time as wait and at most MAX_GROUP_JOBS. Only at their first
-   * attempt: those of a worker that was killed with a group are worked by themselves afterwards, so that the one that
-   * killed it cannot use up the attempts of the others. The handler gives an outcome for each job, in order, and must not
+   * Starts taking jobs of small transcripts, up to MAX_GROUP_JOBS at a time. Only their first attempt is made in a
+   * group: if a worker is killed with a group, its jobs are handled separately afterwards, so that the one that killed
+   * it cannot use up the attempts of the others. The handler returns an outcome for each job, in order, and must not
    * throw.
    */
   workSmall(
@@ -114,19 +113,19 @@ export interface JobQueue {
     handler: (jobs: readonly IngestJob[]) => Promise<readonly GroupedOutcome[]>,
   ): Promise<void>;
   /**
-   * Starts taking jobs whose attempts are used up, unless another job of the transcript waits. A handler that throws gets
-   * the job again.
+   * Starts taking jobs whose attempts are used up, unless another job of the transcript is waiting. If the handler
+   * throws, it gets the job again.
    */
   workDeadLetters(handler: (job: IngestJob) => Promise<void>): Promise<void>;
-  /** Those of the transcripts for which a job, or a dead letter, waits or is under way. */
+  /** The given transcripts that have a job or dead letter waiting or in progress. */
   findPending(transcriptIds: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Starts no more jobs, waits for those under way at most `graceMs`, and closes the connections. */
+  /** Takes no more jobs, waits at most `graceMs` for those in progress, and closes the connections. */
   stop(graceMs: number): Promise<void>;
 }
 
 export interface JobQueueOptions {
   connectionString: string;
-  /** Workers supervise the queue: they bring back the jobs of dead ones. Senders need not. */
+  /** Workers supervise the queue and recover the jobs of dead ones. Senders need not. */
   role: 'sender' | 'worker';
   onError: (error: Error) => void;
   maxConnections?: number;
@@ -135,7 +134,7 @@ export interface JobQueueOptions {
 const SUPERVISE_SECONDS = 2;
 const DEFAULT_POLL_INTERVAL_MS = 1000;
 
-/** A pg-boss queue of ingest jobs. Needs `migrateQueue` to have run. */
+/** A pg-boss queue of ingest jobs. `migrateQueue` must have run. */
 export function createJobQueue(options: JobQueueOptions): JobQueue {
   const isWorker = options.role === 'worker';
   const boss = new PgBoss({
@@ -166,7 +165,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
 
   const write = <Result>(operation: () => Promise<Result>): Promise<Result> => persist(operation, () => isStopping);
 
-  /** New jobs instead of some that were taken, so that none of them counts as an attempt. */
+  /** Replaces jobs that were taken by new ones, so that no attempt is counted. */
   const insertAgain = async (queue: string, jobs: readonly JobWithMetadata<IngestJob>[]): Promise<void> => {
     if (jobs.length === 0) return;
     const copies = jobs.map(({ data, priority }) => ({ data, priority }));
@@ -198,10 +197,10 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
           const { id, data, priority, retryLimit } = job;
           const handBacksLeft = Math.max(0, MAX_ATTEMPTS - 1 + MAX_OUTAGE_HAND_BACKS - retryLimit);
           const outcome: JobOutcome = isStopping ? { status: 'handed-back' } : await handler(data, { handBacksLeft });
-          // As a new job: failing this one would count as an attempt.
+          // Sent as a new job: failing this one would count as an attempt.
           if (outcome.status === 'handed-back') await write(() => boss.send(INGEST_QUEUE, data, { priority }));
           if (outcome.status === 'outage') await grantAttempt(boss.getDb(), { ...job, ...outcome }, () => isStopping);
-          // Where there was one there may be more: pg-boss would wait for the next poll.
+          // There may be more jobs; otherwise pg-boss would wait for the next poll.
           if (workerId !== undefined) boss.notifyWorker(workerId);
           return [
             outcome.status === 'failed' || outcome.status === 'outage'
@@ -217,11 +216,11 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
         let workerId: string | undefined;
         workerId = await boss.work<IngestJob, unknown, typeof options>(SMALL_INGEST_QUEUE, options, async (jobs) => {
           const firsts = jobs.filter(({ retryCount }) => retryCount === 0);
-          // Before anything is worked: no other is to pay for it.
+          // Before any work: other jobs must not suffer from it.
           const others = jobs.filter(({ retryCount }) => retryCount > 0);
           if (others.length > 0) {
             await insertAgain(INGEST_QUEUE, others);
-            // At once: where this group kills its worker, too, they would use up their attempts here.
+            // At once: if this group kills its worker too, they would lose an attempt here.
             const ids = others.map(({ id }) => id);
             await write(() => boss.complete(SMALL_INGEST_QUEUE, ids));
           }
@@ -237,7 +236,7 @@ export function createJobQueue(options: JobQueueOptions): JobQueue {
       }
     },
     async workDeadLetters(handler) {
-      // pg-boss rings no bell for dead letters, and would look for them every 30 seconds.
+      // pg-boss sends no notification for dead letters, and would poll for them only every 30 seconds.
       const options = { pollingIntervalSeconds: 1, notifyPollingIntervalSeconds: 1 };
       await boss.work<IngestJob>(DEAD_LETTER_QUEUE, options, async (jobs) => {
         const ids = jobs.map(({ data }) => data.transcriptId);

@@ -59,7 +59,10 @@ describe('delete jobs', () => {
 
   const FOREIGN_QUEUE = 'foreign';
 
-  /** A job of each queue, and of one that is not recount's, for each of two transcripts of each of two workspaces, whose transcripts have the same names. */
+  /**
+   * For each of two transcripts in each of two workspaces (with the same transcript names), a job in each queue and in
+   * one that is not recount's.
+   */
   async function insertJobs(): Promise<void> {
     await queues.createForeignQueue(FOREIGN_QUEUE);
     for (const name of [INGEST_QUEUE, SMALL_INGEST_QUEUE, DEAD_LETTER_QUEUE, FOREIGN_QUEUE]) {

@@ -2,7 +2,7 @@ import { type Database, sql } from '@recount/db';
 import { PgBoss, type Queue } from 'pg-boss';
 
 export const INGEST_QUEUE = 'ingest-transcript';
-/** Of small transcripts that come for the first time, which workers take by the dozen. */
+/** For small transcripts that come for the first time, which workers take by the dozen. */
 export const SMALL_INGEST_QUEUE = 'ingest-transcript-small';
 export const DEAD_LETTER_QUEUE = 'ingest-transcript-dead';
 
@@ -12,16 +12,16 @@ export const INGEST_QUEUES = [INGEST_QUEUE, SMALL_INGEST_QUEUE];
 /** Jobs of small transcripts that a worker takes at once. */
 export const MAX_GROUP_JOBS = 128;
 
-/** A worker that is silent for this long is taken for dead, and its jobs come back. pg-boss allows no less than 10. */
+/** A worker silent for this long counts as dead, and its jobs are retried. pg-boss requires at least 10. */
 const HEARTBEAT_SECONDS = 10;
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Attempts before a transcript goes to the dead letters: about 2, 4, 8, 16 seconds apart, with jitter. */
+/** Attempts before a transcript becomes a dead letter: about 2, 4, 8, 16 seconds apart, with jitter. */
 export const MAX_ATTEMPTS = 5;
 
 /**
- * How often a job may be handed back because store or database were away, which its transcript may have brought about,
- * before that counts as an attempt: about an hour, as the pauses grow to five minutes.
+ * How often a job may be handed back because the store or database was unavailable (which its transcript may have
+ * caused) before that counts as an attempt: about an hour, because the pauses grow to five minutes.
  */
 export const MAX_OUTAGE_HAND_BACKS = 20;
 
@@ -32,7 +32,7 @@ export const ingestQueueOptions = {
   retryBackoff: true,
   retryDelayMax: 300,
   heartbeatSeconds: HEARTBEAT_SECONDS,
-  // The heartbeat tells whether a worker lives; a large transcript may take long.
+  // The heartbeat shows whether a worker lives; a large transcript may take long.
   expireInSeconds: DAY_SECONDS - 1,
   // pg-boss deletes jobs that wait longer; `recount doctor` finds transcripts without a job.
   retentionSeconds: 365 * DAY_SECONDS,
@@ -81,8 +81,8 @@ export async function migrateQueue(connectionString: string): Promise<void> {
 }
 
 /**
- * Deletes all jobs and dead letters of a workspace, or those of some transcripts, the finished ones that the queue keeps
- * for a while included. A worker that has one finishes it, and finds nothing to do.
+ * Deletes all jobs and dead letters of a workspace, or of some transcripts, including finished ones that the queue
+ * keeps for a while. A worker that has one finishes it and finds nothing to do.
  */
 export async function deleteJobs(
   transaction: Database,
@@ -99,15 +99,15 @@ export async function deleteJobs(
 }
 
 export interface Backlog {
-  /** Jobs that no worker has yet, those that pause between two attempts included. */
+  /** Jobs that no worker has yet, including those pausing between attempts. */
   waitingCount: number;
-  /** Since the oldest of them was enqueued; 0 if none waits. */
+  /** Time since the oldest of them was enqueued; 0 if none is waiting. */
   oldestAgeMs: number;
-  /** Dead letters that are still to be noted on their transcripts. */
+  /** Dead letters not yet recorded on their transcripts. */
   deadLetterCount: number;
 }
 
-/** Reads the partial index of waiting jobs, whose size is the backlog's: a few milliseconds for ten thousand. */
+/** Reads the partial index of waiting jobs, whose size is the backlog's: takes a few milliseconds for ten thousand. */
 export async function readBacklog(database: Database): Promise<Backlog> {
   const { rows } = await database.execute<{ waiting: number; dead: number; age: number }>(sql`
     SELECT count(*) FILTER (WHERE name <> ${DEAD_LETTER_QUEUE})::int AS waiting,

@@ -22,8 +22,8 @@ import type { IngestDependencies } from '../ingest-dependencies.ts';
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Deletes raw objects that a committed transaction has recorded as to be deleted. Where the store is away they stay recorded,
- * and `finishDeletions` deletes them: what was committed is not undone.
+ * Deletes raw objects that a committed transaction has recorded for deletion. If the store is unavailable they stay
+ * recorded for `finishDeletions`: what was committed is not undone.
  */
 export async function deleteRecordedObjects(
   deps: Deps,
@@ -43,14 +43,15 @@ export async function deleteRecordedObjects(
   }
 }
 
-/** Whether an object that nothing names is one that somebody deleted, rather than an upload that was lost. */
+/** Whether an object without a row was deleted by someone, rather than being a lost upload. */
 export async function isToBeDeleted({ database }: Deps, workspaceId: string, key: string): Promise<boolean> {
   return await isRawObjectDeletionRecorded(database.database, workspaceId, [key, workspacePrefix(workspaceId)]);
 }
 
 /**
- * Deletes what was recorded before that time (ISO 8601), in one workspace or all, and is still there, as whoever recorded it was killed or could not
- * reach the store. Yields each deletion when it is done. Throws RawStoreError.
+ * Deletes objects that were recorded for deletion before that time (ISO 8601), in one workspace or all, and still
+ * exist, because the process that recorded them was killed or could not reach the store. Yields each deletion when it
+ * is done. Throws RawStoreError.
  */
 export async function* finishDeletions(
   deps: Deps,
@@ -74,7 +75,7 @@ async function deleteObjects({ rawStore }: Deps, objectKey: string): Promise<voi
   for await (const { key } of rawStore.list(objectKey)) await rawStore.delete(key);
 }
 
-/** Something that was under way when its session was deleted may have stored the same object again. */
+/** An operation in progress when its session was deleted may have stored the same object again. */
 async function isNamedAgain(
   { database: { database } }: Deps,
   { workspaceId, objectKey }: RawObjectDeletion,

@@ -4,15 +4,15 @@ import { type RawStore, RawStoreError } from '@recount/storage';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { requeueWithin } from '../maintain/requeue-transcripts.ts';
 
-/** `unreadable`: the store has it, and fails to give it. */
+/** `unreadable`: the store has it, but fails to return it. */
 export type RawObjectState = 'whole' | 'wrong-size' | 'wrong-content' | 'missing' | 'unreadable';
 
-/** What decides whether an object is whole. */
+/** Determines whether an object is intact. */
 type StoredContent = Pick<TranscriptRow, 'object_key' | 'size_bytes' | 'sha256' | 'stored_sha256'>;
 
 /**
- * Reads a transcript's raw object to its end and compares size and SHA-256 with what was stored. Throws what the store throws
- * when it is asked for the object at all, so that an outage is not taken for a fault of the object.
+ * Reads a transcript's raw object completely and compares its size and SHA-256 with the stored ones. Errors of the
+ * store when opening the object are thrown, so that an outage does not count as damage.
  */
 export async function examineRawObject(
   rawStore: RawStore,
@@ -43,11 +43,12 @@ export async function hashRawObject(
 }
 
 /**
- * Requeues a transcript whose raw object was lost or damaged and is whole now: shorter versions of its session that
- * came meanwhile could not be compared with it, and count beside it. Nothing is done where there are none, or retention has
- * deleted its rows, which are not to come back.
+ * Requeues a transcript whose raw object was lost or damaged and is intact now: shorter versions of its session that
+ * came in the meantime could not be compared with it, and count beside it. Does nothing if there are none, or if
+ * retention has deleted its rows, which must not come back.
  *
- * The longer one, as the transaction holds its row already: whoever ingests a version of the session locks several rows.
+ * It requeues the longer one, because the transaction already holds its row: ingesting any version of the session locks
+ * several rows.
  */
 export async function compareVersionsAgain(
   transaction: Database,
@@ -60,7 +61,7 @@ export async function compareVersionsAgain(
   await requeueWithin(transaction, queue, { workspaceId, transcriptId }, ['ingested']);
 }
 
-/** Notes that a transcript's raw object, which was lost or damaged, is there again as it was stored. */
+/** Records that a transcript's raw object, which was lost or damaged, is intact again. */
 export async function markRawWhole(
   deps: Pick<IngestDependencies, 'database' | 'queue'>,
   row: Pick<TranscriptRow, 'workspace_id' | 'id' | 'object_key'>,

@@ -2,12 +2,12 @@ import { type AttachmentRow, readWorkspaceSettings } from '@recount/db';
 import type { IngestDependencies } from '../ingest-dependencies.ts';
 import { createRedaction } from '../redact/redaction.ts';
 
-/** Of lines that are searched for secrets as a whole. */
+/** For lines that are searched for secrets as a whole. */
 const MAX_LINE_BYTES = 1024 * 1024;
 
 /**
- * The first `maxBytes` of an attachment; with `redact`, secrets are replaced by as many bytes if the workspace wants that of what it
- * shows. Rejects with a RawStoreError before there are bytes if the object is not there.
+ * The first `maxBytes` of an attachment. With `redact`, secrets are replaced by the same number of bytes, if the
+ * workspace redacts what it shows. Rejects with a RawStoreError before any bytes if the object does not exist.
  */
 export async function readAttachment(
   deps: Pick<IngestDependencies, 'database' | 'rawStore'>,
@@ -19,7 +19,7 @@ export async function readAttachment(
     maxLineBytes: MAX_LINE_BYTES,
     earlier: { counts: {}, issues: [] },
   });
-  // Cut behind the redaction: a secret that the end would tear is found as a whole.
+  // Cut after the redaction, so that a secret across the cut is still recognised.
   return takeBytes(redaction.redact(await deps.rawStore.get(object_key)), maxBytes);
 }
 

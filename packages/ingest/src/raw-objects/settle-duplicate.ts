@@ -6,24 +6,24 @@ import { deleteRecordedObjects } from './delete-raw-objects.ts';
 import { compareVersionsAgain, examineRawObject, markRawWhole } from './examine-raw-object.ts';
 
 /**
- * What became of bytes that a transcript has already.
+ * The outcome for bytes that a transcript already has.
  *
- * - `duplicate`: its raw object was read and is whole; the copy is not needed
- * - `healed`: its raw object was lost or damaged; the copy has taken its place
+ * - `duplicate`: its raw object was read and is intact; the copy is not needed
+ * - `healed`: its raw object was lost or damaged; the copy has replaced it
  * - `expired`: retention has deleted its raw object, which stays deleted
  */
 export type DuplicateOutcome = 'duplicate' | 'healed' | 'expired';
 
 interface SettledDuplicate {
-  /** As it is now. */
+  /** Its current row. */
   transcript: TranscriptRow;
   outcome: DuplicateOutcome;
 }
 
 /**
- * Compares a transcript's raw object with its checksum, and has `copyKey`, an object of the bytes that were uploaded, take
- * its place where it is not whole. The copy is not deleted otherwise. What retention has deleted stays
- * deleted. A transcript that was given up is tried again: whoever uploads it expects that.
+ * Compares a transcript's raw object with its checksum, and if it is not intact replaces it by `copyKey`, an object
+ * with the uploaded bytes. Otherwise the caller deletes the copy. What retention has deleted stays deleted. A failed
+ * transcript is tried again, because uploading it again asks for that.
  */
 export async function settleDuplicate(
   deps: IngestDependencies,
@@ -32,18 +32,18 @@ export async function settleDuplicate(
 ): Promise<SettledDuplicate> {
   const { database } = deps.database;
   if (row.raw_deleted_at !== null && row.status !== 'failed') return { transcript: row, outcome: 'expired' };
-  // A request repeated under its id has written the very object again.
+  // A request repeated with the same id has written the same object again.
   const isSame = row.object_key === copyKey;
   const isWhole = !isSame && (await isObjectWhole(deps, row));
   if (!isSame && !isWhole && !(await replaceObject(deps, row, copyKey))) {
     const now = await findTranscript(database, row.workspace_id, row.id);
-    // Deleted meanwhile; or somebody else was faster, and has named an object that is to be compared in turn.
+    // Deleted in the meantime; or another process was faster and has named an object that must be compared in turn.
     return now === undefined ? { transcript: row, outcome: 'duplicate' } : await settleDuplicate(deps, now, copyKey);
   }
   const outcome = isSame || isWhole ? 'duplicate' : 'healed';
   const isMarked = row.raw_damaged_at !== null;
   if (outcome === 'duplicate' && isMarked) await markRawWhole(deps, row);
-  // Where the first copy had been freed of secrets, the second one is to be, too.
+  // If secrets were removed from the first copy, the second one needs the same.
   const holdsSecrets = outcome === 'healed' && row.stored_sha256 !== null;
   const isRequeued = row.status === 'failed' || holdsSecrets;
   if (isRequeued) {
@@ -56,13 +56,13 @@ export async function settleDuplicate(
 
 async function isObjectWhole({ rawStore }: IngestDependencies, row: TranscriptRow): Promise<boolean> {
   const state = await examineRawObject(rawStore, row);
-  // Once more: the connection to the store may have broken.
+  // Checked twice: the connection to the store may have broken.
   return (state === 'unreadable' ? await examineRawObject(rawStore, row) : state) === 'whole';
 }
 
-/** False where the transcript names another object by now. The one that it named is deleted. */
+/** Returns false if the transcript names another object by now. Deletes the object that it named before. */
 async function replaceObject(deps: IngestDependencies, row: TranscriptRow, copyKey: string): Promise<boolean> {
-  // The copy came as a transcript of its own; from now on it is this one's.
+  // The copy arrived as a transcript of its own; from now on it is this one's.
   const earlier = await deps.rawStore.readDescription(row.object_key);
   const described = toTranscriptDescription({ ...row, stored_sha256: null }, row.created_at);
   await deps.rawStore.describe(copyKey, { ...earlier, ...described });

@@ -4,17 +4,17 @@ import type { ObjectDescription } from '@recount/storage';
 
 export const MAX_SESSION_ID_LENGTH = 512;
 
-/** Whether a session can have that name: 1 to 512 characters, none of them a control character. */
+/** Whether a session may have this id: 1 to 512 characters without control characters. */
 export function isSessionId(id: string | null): id is string {
   return id !== null && id !== '' && id.length <= MAX_SESSION_ID_LENGTH && !/\p{Cc}/u.test(id);
 }
 
 /**
- * What is stored beside the bytes of a transcript, so that its row can be made again from the raw store alone: what came
- * with the upload, what was made of it, and the hash by which later damage shows.
+ * What is stored beside a transcript's bytes, so that its row can be rebuilt from the raw store alone: what the upload
+ * stated, what was made of it, and a hash that reveals later damage.
  */
 interface TranscriptDescription extends Omit<NewTranscript, 'object_key' | 'grown_from' | 'tail_sha256'> {
-  /** SHA-256 (hex) of the object, where that is a redacted copy of what was uploaded. */
+  /** SHA-256 (hex) of the object if it is a redacted copy of the upload. */
   stored_sha256: string | null;
   /** ISO 8601. */
   received_at: string;
@@ -22,7 +22,7 @@ interface TranscriptDescription extends Omit<NewTranscript, 'object_key' | 'grow
   live_stream?: StoredLiveStream | undefined;
 }
 
-/** A stream's row, but for what only concerns one that is open, and what its place tells. */
+/** A stream's row, without fields that only matter while it is open or that follow from its place. */
 export type StoredLiveStream = Omit<
   LiveStreamRow,
   'workspace_id' | 'writer_id' | 'state' | 'has_events' | 'object_key'
@@ -47,12 +47,12 @@ export function toStoredLiveStream(row: LiveStreamRow): StoredLiveStream {
   return stored;
 }
 
-/** Undefined for what describes no transcript. */
+/** Undefined if it does not describe a transcript. */
 export function parseTranscriptDescription(value: ObjectDescription | undefined): TranscriptDescription | undefined {
   if (value === undefined) return undefined;
   const texts = [value.id, value.agent, value.sha256, value.received_at];
   const textsOrNull = [value.path, value.parent_session_id, value.agent_id, value.stored_sha256, value.uploader_key_id];
-  // Described before there were machines and persons: absent.
+  // Absent in descriptions from before machines and persons were recorded.
   const newTexts = [value.machine, value.person];
   const isWhole =
     texts.every(isText) &&
@@ -65,11 +65,11 @@ export function parseTranscriptDescription(value: ObjectDescription | undefined)
     typeof value.is_subagent === 'boolean' &&
     Number.isSafeInteger(value.size_bytes) &&
     !Number.isNaN(Date.parse(String(value.received_at)));
-  // Checked field by field.
+  // All fields were checked.
   return isWhole ? (value as unknown as TranscriptDescription) : undefined;
 }
 
-/** Undefined where no stream is described. */
+/** Undefined if no stream is described. */
 export function parseStoredLiveStream(value: ObjectDescription | undefined): StoredLiveStream | undefined {
   const stream = value?.live_stream as Partial<StoredLiveStream> | undefined;
   const isWhole = [stream?.id, stream?.session_id, stream?.agent, stream?.started_at].every(isText);

@@ -25,8 +25,8 @@ export class ReceiveError extends Error {
 }
 
 /**
- * What a transcript is ingested as: what the caller knows it to be, else what its lines are, else, if they do not tell,
- * what the agent that its uploader names writes. Throws TypeError for an agent that recount does not know.
+ * The format in which a transcript is ingested: the caller's if given, else the one that its lines show, else the
+ * session format of the agent that its uploader names. Throws TypeError for an unknown agent.
  */
 export function chooseFormat(
   identity: Pick<TranscriptIdentity, 'format'>,
@@ -37,7 +37,7 @@ export function chooseFormat(
   return { agent: known.agent.id, format: known.format.id };
 }
 
-/** A stored version of the session whose bytes a transcript begins with. */
+/** A stored version of the session that a transcript begins with. */
 interface ComparedBeginning {
   transcriptId: string;
   /** SHA-256 (hex) of the bytes that follow. */
@@ -46,17 +46,19 @@ interface ComparedBeginning {
 
 interface VersionComparison {
   update(chunk: Uint8Array): void;
-  /** SHA-256 (hex) of all bytes, and the longest version that they begin with; to be called once, after the last chunk. */
+  /**
+   * SHA-256 (hex) of all bytes, and the longest version that they begin with; to be called once, after the last chunk.
+   */
   toResult(): { sha256: string; beginning: ComparedBeginning | undefined };
-  /** Compares with these, as far as they are no shorter than the bytes seen so far. */
+  /** Adds versions to compare with, as far as they are no shorter than the bytes seen so far. */
   add(versions: readonly StoredVersion[]): void;
 }
 
-/** Bytes whose hash is known are held so far, until it shows that they need no hash. */
+/** If the hash is given, up to this many bytes are held until it is clear that they need no hashing. */
 const MAX_UNHASHED_BYTES = 1024 * 1024;
 
 /**
- * Hashes a transcript as it streams by, and compares it with shorter ones by their hashes. Where its hash is known and there
+ * Hashes a transcript as it passes, and compares it with shorter ones by their hashes. If its hash is given and there
  * are no shorter ones, it is not hashed again.
  */
 function createVersionComparison(knownSha256: string | undefined): VersionComparison {
@@ -119,31 +121,31 @@ interface MeasureOptions {
   path?: string | undefined;
   /** Whose transcript it is, if the uploader says so. */
   agent?: string | undefined;
-  /** Undefined unless the caller knows it: transcripts whose lines look like an unreadable format are then refused. */
+  /** Undefined unless the caller knows it: transcripts whose lines look like an unreadable format are then rejected. */
   format?: string | undefined;
-  /** SHA-256 (hex) of the bytes, where whoever gives them has hashed them, and sees to it that they are the same. */
+  /** SHA-256 (hex) of the bytes, if the caller has hashed them and guarantees that they are unchanged. */
   sha256?: string | undefined;
   maxBytes: number;
-  /** Versions of the session that the transcript may have grown from; asked once, and only where it is larger. */
+  /** Versions of the session that the transcript may have grown from; called once, and only if it is large. */
   listVersions: (sessionId: string) => Promise<readonly StoredVersion[]>;
 }
 
 interface MeasuredBody {
-  /** The body's bytes, unchanged; fails with a ReceiveError where they cannot be accepted. */
+  /** The body's bytes, unchanged; fails with a ReceiveError if they cannot be accepted. */
   chunks: AsyncIterable<Uint8Array>;
   /** To be called once, after the last chunk. */
   toResult(): {
     sha256: string;
     sizeBytes: number;
     identity: TranscriptIdentity;
-    /** Undefined where the transcript does not go on from another one, or is small. */
+    /** Undefined if the transcript does not continue another one, or is small. */
     beginning: ComparedBeginning | undefined;
   };
 }
 
 const FIRST_LOOK_BYTES = 16 * 1024;
 
-/** Hashes, counts and identifies a transcript while it streams by. Holds only its first bytes, until they suffice. */
+/** Hashes, counts and identifies a transcript as it passes. Holds only its first bytes, until they suffice. */
 export function measureBody(body: AsyncIterable<Uint8Array>, options: MeasureOptions): MeasuredBody {
   const comparison = createVersionComparison(options.sha256);
   const head = createHead(options);
@@ -177,11 +179,11 @@ export function measureBody(body: AsyncIterable<Uint8Array>, options: MeasureOpt
   };
 }
 
-/** Collects a transcript's beginning until it tells whose it is; looks again each time it has grown fourfold. */
+/** Collects a transcript's beginning until it can be identified; tries again each time it has grown fourfold. */
 function createHead(options: MeasureOptions): {
   add(chunk: Uint8Array): void;
   finish(): TranscriptIdentity;
-  /** As soon as it is known for certain. */
+  /** Available as soon as it is known for certain. */
   sessionId(): string | undefined;
 } {
   const { sessionId, path, agent } = options;
@@ -202,7 +204,7 @@ function createHead(options: MeasureOptions): {
     sessionId: () => (isDone ? identity?.sessionId : undefined),
     add(chunk) {
       if (isDone) return;
-      // A copy: the body's buffer may be reused.
+      // Copied, because the body's buffer may be reused.
       const part = Uint8Array.from(chunk.subarray(0, IDENTIFY_HEAD_BYTES - length));
       parts.push(part);
       length += part.length;

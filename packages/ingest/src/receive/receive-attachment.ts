@@ -21,14 +21,14 @@ import { ReceiveError } from './measure-body.ts';
 
 export interface AttachmentRequest {
   workspaceId: string;
-  /** Id of the API key that brings it, or OPERATOR. */
+  /** Id of the uploading API key, or OPERATOR. */
   uploaderKeyId: string;
   machine?: string | undefined;
   person?: string | undefined;
   sessionId: string;
   /** Agent that keeps the file. */
   agent: string;
-  /** In the session's folder, with `/` between its parts. */
+  /** Path in the session's folder, with `/` as separator. */
   path: string;
   /** When the file was written, milliseconds since 1970. Default now, and never later. */
   modifiedAtMs?: number | undefined;
@@ -38,28 +38,29 @@ export interface AttachmentRequest {
   signal?: AbortSignal | undefined;
 }
 
-/** `healed`: the stored bytes were lost or damaged, and these have taken their place. */
+/** `healed`: the stored bytes were lost or damaged, and these replaced them. */
 export type ReceivedAttachmentOutcome = AttachmentOutcome | 'healed';
 
 export interface ReceivedAttachment {
-  /** The one that is there now. */
+  /** The current one. */
   attachment: AttachmentRow;
   outcome: ReceivedAttachmentOutcome;
 }
 
 export const DEFAULT_MAX_ATTACHMENT_BYTES = 256 * 1024 ** 2;
-/** Of lines that are searched for secrets as a whole. */
+/** For lines that are searched for secrets as a whole. */
 const MAX_LINE_BYTES = 1024 * 1024;
 const newId = monotonicFactory();
 
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Accepts a file that an agent keeps beside a session's transcript: streams it to the raw store, without its secrets if the
- * workspace keeps no raw secrets, describes it there, then inserts its row. When this resolves, it is durable. May be repeated.
+ * Accepts a file that an agent keeps beside a session's transcript: streams it to the raw store, redacted if the
+ * workspace keeps no raw secrets, describes it there, then inserts its row. When this resolves, it is durable. May be
+ * repeated.
  *
- * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors; after the latter
- * an object without a row may stay behind, which `recount doctor` finds.
+ * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors;
+ * after the latter an object without a row may remain, which `recount doctor` finds.
  */
 export async function receiveAttachment(deps: Deps, request: AttachmentRequest): Promise<ReceivedAttachment> {
   const kind = requireKind(request);
@@ -95,7 +96,7 @@ export async function recordAttachment(deps: Deps, attachment: AttachmentRow): P
   const inserted = await deps.database
     .withTransaction((transaction) => insertAttachment(transaction, attachment))
     .catch(async (error: unknown) => {
-      // Nothing was committed: clients try again, and nobody looks for objects of a workspace that was deleted.
+      // Nothing was committed. Clients will retry, and nobody looks for objects of a deleted workspace.
       if (isDatabaseExhausted(error) || !(await hasWorkspace(deps.database.database, workspaceId))) {
         await deps.rawStore.delete(objectKey);
       }
@@ -110,7 +111,7 @@ export async function recordAttachment(deps: Deps, attachment: AttachmentRow): P
   return { attachment: row, outcome };
 }
 
-/** Lets the copy take the place of a lost or damaged object; undefined if that one is whole. */
+/** Replaces a lost or damaged object by the copy; undefined if it is intact. */
 async function heal(deps: Deps, row: AttachmentRow, copy: AttachmentRow): Promise<AttachmentRow | undefined> {
   if (row.object_key === copy.object_key || (await examineRawObject(deps.rawStore, row)) === 'whole') return undefined;
   const healed = { ...row, object_key: copy.object_key, stored_sha256: copy.stored_sha256 };
@@ -133,7 +134,7 @@ function requireKind({ agent, path, sessionId }: AttachmentRequest) {
   throw new ReceiveError('unsupported-format', 'The agent keeps no file at this path of a session’s folder');
 }
 
-/** Hashes and counts the bytes as they stream by, before and after secrets are replaced. */
+/** Hashes and counts the bytes as they pass, before and after redaction. */
 async function measureAttachment({ body, maxBytes }: AttachmentRequest, isRedacted: boolean) {
   const uploaded = createHash('sha256');
   const stored = createHash('sha256');
@@ -166,14 +167,14 @@ async function measureAttachment({ body, maxBytes }: AttachmentRequest, isRedact
   };
 }
 
-/** What is stored beside the bytes: the row, but for what the place tells. */
+/** What is stored beside the bytes: the row, without fields that follow from its place. */
 type AttachmentDescription = Omit<AttachmentRow, 'workspace_id' | 'object_key'>;
 
 function describeAttachment({ workspace_id: _, object_key: _key, ...described }: AttachmentRow): AttachmentDescription {
   return described;
 }
 
-/** Undefined for what describes no attachment. */
+/** Undefined if it does not describe an attachment. */
 export function parseAttachmentDescription(value: ObjectDescription | undefined): AttachmentDescription | undefined {
   if (value === undefined) return undefined;
   const isText = (field: unknown): field is string => typeof field === 'string';
@@ -187,6 +188,6 @@ export function parseAttachmentDescription(value: ObjectDescription | undefined)
     Number.isSafeInteger(value.size_bytes) &&
     [stored_sha256, uploader_key_id, machine, person].every((field) => field === null || isText(field)) &&
     [value.modified_at, value.created_at].every(isTime);
-  // Checked field by field.
+  // All fields were checked.
   return isWhole ? (value as unknown as AttachmentDescription) : undefined;
 }

@@ -19,26 +19,28 @@ import { createUploadRecorder, type RecordUpload } from './record-uploads.ts';
 
 export interface ReceiveRequest {
   workspaceId: string;
-  /** Id of the API key that brings it, or OPERATOR; null if nobody knows. Of a duplicate, the first uploader stays. */
+  /** Id of the uploading API key, or OPERATOR; null if unknown. For a duplicate, the first uploader is kept. */
   uploaderKeyId: string | null;
-  /** Where it comes from, and whose work it is, where that is known. */
+  /** The machine that it comes from, and whose work it is, if known. */
   machine?: string | undefined;
   person?: string | undefined;
   /** Decoded bytes of the transcript. */
   body: AsyncIterable<Uint8Array>;
-  /** SHA-256 (hex) of the body, where the caller has hashed it, and sees to it that it is still the same. Default: it is hashed. */
+  /**
+   * SHA-256 (hex) of the body, if the caller has hashed it and guarantees that it is unchanged. Default: it is hashed.
+   */
   sha256?: string | undefined;
-  /** Overrules what path and content say. */
+  /** Overrides path and content. */
   sessionId?: string | undefined;
-  /** Original path; decides main session or sub-agent. */
+  /** Original path; decides between main session and sub-agent. */
   path?: string | undefined;
   /** Whose transcript it is if the lines do not tell. Default: DEFAULT_AGENT_ID. */
   agent?: string | undefined;
-  /** Id of a readable format, if the caller knows it for certain. Default: by what the lines look like. */
+  /** Id of a readable format, if the caller knows it for certain. Default: the format that the lines look like. */
   format?: string | undefined;
-  /** Default: a new one. A request with the same may be repeated. */
+  /** Default: a new one. A request with the same id may be repeated. */
   transcriptId?: string | undefined;
-  /** More to be stored beside the object. */
+  /** Further fields to store beside the object. */
   description?: ObjectDescription | undefined;
   maxBytes: number;
   /** Jobs of higher priority are taken first. Default 0. */
@@ -48,9 +50,9 @@ export interface ReceiveRequest {
 
 export interface ReceiveResult {
   transcript: TranscriptRow;
-  /** The session had the same bytes already. */
+  /** The session already had the same bytes. */
   isDuplicate: boolean;
-  /** What became of the bytes: `stored` where they are the first of their kind. */
+  /** The outcome for the bytes: `stored` if they are new. */
   rawObject: 'stored' | DuplicateOutcome;
 }
 
@@ -62,11 +64,12 @@ const newTranscriptId = monotonicFactory();
 
 /**
  * Accepts a transcript: streams it to the raw store, describes it there, then inserts its row and its job in one
- * transaction, by default of its own. When this resolves, the transcript is durable and will be ingested. The same bytes of the same session again are a duplicate: the stored
- * copy is read and compared, and only where it is whole, the second one is not kept; else that takes its place.
+ * transaction, by default its own. When this resolves, the transcript is durable and will be ingested. Uploading the
+ * same bytes for the same session again is a duplicate: the stored copy is read and compared; if it is intact, the
+ * second one is discarded, otherwise it replaces the stored one.
  *
- * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors; after
- * the latter an object without a row may stay behind, which `recount doctor` finds.
+ * Throws ReceiveError for what can never be accepted, the body's own errors, and RawStoreError or database errors;
+ * after the latter an object without a row may remain, which `recount doctor` finds.
  */
 export async function receiveTranscript(
   deps: IngestDependencies,
@@ -109,8 +112,8 @@ export async function receiveTranscript(
   await deps.rawStore.describe(objectKey, { ...request.description, ...description });
   const upload = { workspaceId: request.workspaceId, transcript, priority: request.priority ?? 0 };
   const { row, isDuplicate } = await record(upload).catch(async (error: unknown) => {
-    // Nothing was committed, and clients that try again until there is room would fill the store with copies; or the
-    // workspace was deleted while the upload was under way, and nobody would look for the object.
+    // Nothing was committed. Either clients will retry until there is space, and would fill the store with copies; or
+    // the workspace was deleted during the upload, and nobody would look for the object.
     const isRefused = isDatabaseExhausted(error);
     if (isRefused || !(await hasWorkspace(deps.database.database, request.workspaceId)))
       await deps.rawStore.delete(objectKey);
@@ -125,8 +128,8 @@ export async function receiveTranscript(
 }
 
 /**
- * Adds what a duplicate says about machine and person to a transcript that lacks it: one that came before the machine was
- * connected. Only from its own uploader, or where the operator or nobody known brought it.
+ * Completes a transcript's machine and person from a duplicate, if it lacks them because it came before the machine was
+ * connected. Only its own uploader may do so, or anyone if the operator or an unknown uploader brought it.
  */
 async function addOrigin(
   deps: IngestDependencies,
@@ -150,7 +153,7 @@ async function addOrigin(
   return completed;
 }
 
-/** Of bytes that are a transcript: what the caller of the library knows for certain needs no lines that tell it. */
+/** For bytes that are a transcript: if the caller knows the format for certain, the lines need not show it. */
 async function requireSessionId(
   { agent, format, sessionId }: ReceiveRequest,
   identity: TranscriptIdentity,

@@ -16,11 +16,11 @@ export type RecordUpload = (upload: Upload) => Promise<InsertedTranscript>;
 
 type Deps = Pick<IngestDependencies, 'database' | 'queue'>;
 
-/** Uploads whose rows and jobs one transaction inserts. */
+/** Uploads whose rows and jobs are inserted in one transaction. */
 const MAX_RECORDED_AT_ONCE = 100;
 
 /**
- * Records uploads of one workspace and priority: together those that come while others are being recorded, or within
+ * Records uploads of one workspace and priority, batching those that come while others are being recorded, or within
  * `delayMs`.
  */
 export function createUploadRecorder(deps: Deps, { delayMs }: { delayMs?: number } = {}): RecordUpload {
@@ -28,8 +28,8 @@ export function createUploadRecorder(deps: Deps, { delayMs }: { delayMs?: number
 }
 
 /**
- * Inserts rows and jobs of uploads of one workspace and priority in one transaction. A session that has the same bytes
- * already keeps the row and the job that it has.
+ * Inserts rows and jobs of uploads of one workspace and priority in one transaction. If a session already has the same
+ * bytes, its row and job are kept.
  */
 async function recordUploads(deps: Deps, uploads: readonly Upload[]): Promise<readonly InsertedTranscript[]> {
   const [first] = uploads;

@@ -15,10 +15,11 @@ interface Options {
 const newCopyId = monotonicFactory();
 
 /**
- * Stores a redacted copy of a transcript's raw object and lets its row name that. Returns the key of the object of before,
- * which is recorded as to be deleted: the caller does so when the transaction has ended. Undefined where there was nothing to
- * redact. A copy of which no row tells, as the transaction failed, is found by `recount doctor`. Throws
- * RawObjectMismatchError where the object is not what was stored: the original is not given up for a copy of damaged bytes.
+ * Stores a redacted copy of a transcript's raw object and makes its row name the copy. Returns the previous object's
+ * key, which is recorded for deletion: the caller deletes the object after the transaction. Undefined if there was
+ * nothing to redact. If the transaction fails, `recount doctor` finds the copy that no row names. Throws
+ * RawObjectMismatchError if the object is not what was stored: the original is not given up for a copy of damaged
+ * bytes.
  */
 export async function redactRawObject(
   deps: { transaction: Database; rawStore: RawStore },

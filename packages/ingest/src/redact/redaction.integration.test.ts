@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => installation.close());
 
-// Made in parts: scanners that look at this repository would take a whole one for real.
+// Assembled from parts, so that secret scanners do not report this repository.
 const TOKEN = `ghp_${'a1B2c3D4e5'.repeat(4).slice(0, 36)}`;
 const PASSWORD = 'Tr0ub4dorx7x7';
 
@@ -252,7 +252,7 @@ describe('redaction', () => {
     const longer = `${text}${toLine('s', 8)}`;
     await ingest(longer);
     await set('rows-and-raw');
-    // A beginning of another version: its object is read for the copy alone.
+    // A beginning of another version: its object is read only for the copy.
     const { transcript } = await installation.receive(text);
     const { rawStore } = installation;
     const get: typeof rawStore.get = async (key, options) => {

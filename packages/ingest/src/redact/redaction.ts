@@ -3,14 +3,14 @@ import { type Database, listIssues, type RedactionMode, type TranscriptRow } fro
 import type { ObjectDescription, RawStore } from '@recount/storage';
 import { RULE_SET_VERSION } from '../redaction/rule-set-version.ts';
 
-/** Part of a transcript's parser version: rows of which it is missing, or another one, are to be made again. */
+/** Part of a transcript's parser version: rows without it, or with another one, must be made again. */
 export function toRowsVersion(parserVersion: string, redaction: RedactionMode): string {
   return redaction === 'off' ? parserVersion : `${parserVersion}+${RULE_SET_VERSION}`;
 }
 
 const SECRET_ISSUE_CODE = 'secret_redacted';
 
-/** What an earlier ingestion told of the secrets that it took out of the raw object. */
+/** The secrets that an earlier ingestion removed from the raw object. */
 interface EarlierSecrets {
   counts: Record<string, number>;
   issues: Issue[];
@@ -18,13 +18,13 @@ interface EarlierSecrets {
 
 /** Far more than are stored. */
 const MAX_ISSUES = 10_000;
-/** About half of what a description may have. */
+/** About half of what a description may hold. */
 const MAX_DESCRIBED_ISSUES = 4000;
 const NONE: EarlierSecrets = { counts: {}, issues: [] };
 
 /**
- * Read before the rows of that ingestion are deleted: the object cannot tell of them any more. Without rows, since the
- * database was rebuilt, its description does.
+ * Read before the rows of that ingestion are deleted, because the object no longer contains the secrets. If the
+ * database was rebuilt there are no rows, and its description is used.
  */
 export async function readEarlierSecrets(
   { transaction, rawStore }: { transaction: Database; rawStore: RawStore },
@@ -43,7 +43,7 @@ export async function readEarlierSecrets(
   return { counts: transcript.secret_counts as Record<string, number>, issues };
 }
 
-/** What is described of the secrets that were taken out of an object: those that an earlier copy lacked, and these. */
+/** The description of the secrets removed from an object: those that an earlier copy lacked, and these. */
 export function describeSecrets(earlier: ObjectDescription | undefined, found: EarlierSecrets): object {
   const { counts, issues } = parseDescribedSecrets(earlier);
   const sums = { ...counts };
@@ -56,30 +56,33 @@ function parseDescribedSecrets(description: ObjectDescription | undefined): Earl
   return typeof secrets?.counts === 'object' && Array.isArray(secrets.issues) ? (secrets as EarlierSecrets) : NONE;
 }
 
-/** Takes the secrets out of one transcript while it is read, and tells of them. */
+/** Redacts one transcript while it is read, and reports what it found. */
 export interface Redaction {
-  /** The bytes without secrets, every line at its place; where the workspace does not want that, the bytes. */
+  /**
+   * The bytes without secrets, every line at its original offset; or the bytes unchanged if the workspace does not want
+   * redaction.
+   */
   redact(source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
-  /** The batches, with an issue for each kind of secret on each line that was read so far. */
+  /** The batches, with an issue for each kind of secret on each line read so far. */
   withIssues(batches: AsyncIterable<TranscriptBatch>): AsyncGenerator<TranscriptBatch, void>;
-  /** Secrets by the rule that found them, those of earlier times included. */
+  /** Number of secrets by the rule that found them, including earlier ones. */
   toCounts(): Record<string, number>;
-  /** The issues that `withIssues` has not given. */
+  /** The issues that `withIssues` has not emitted. */
   takeIssues(): Issue[];
-  /** Whether the workspace wants it. */
+  /** Whether the workspace wants redaction. */
   readonly isOn: boolean;
-  /** Whether any byte was changed so far. */
+  /** Whether any byte has been changed so far. */
   readonly hasChanged: boolean;
 }
 
-/** `earlier`: secrets that are not in the raw object any more, as a redacted copy has taken its place. */
+/** `earlier`: secrets that are no longer in the raw object, because a redacted copy replaced it. */
 export async function createRedaction(
   mode: RedactionMode,
   { maxLineBytes, earlier }: { maxLineBytes: number; earlier: EarlierSecrets },
 ): Promise<Redaction> {
   const counts = { ...earlier.counts };
   let issues = [...earlier.issues];
-  // Loaded where it is wanted only: rules take 0.1 s.
+  // Loaded on demand: the rules take 0.1 s to load.
   const redactor =
     mode === 'off'
       ? undefined

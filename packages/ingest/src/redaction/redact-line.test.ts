@@ -42,7 +42,7 @@ describe('unescaped json', () => {
 });
 
 describe('redact line', () => {
-  /** The line with these parts of it redacted, without the spaces that fill it up; parts are given by their text. */
+  /** Redacts the given parts of the line, identified by their text; returns the line without padding. */
   function redact(line: string, ...parts: readonly string[]): string {
     const bytes = Buffer.from(line);
     const secrets = parts.map((part) => {

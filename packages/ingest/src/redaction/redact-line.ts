@@ -1,19 +1,19 @@
-/** Where in JSON text a character of what `unescapeJson` makes of it begins, and where it ends. */
+/** Start and end in the JSON text of each character that `unescapeJson` returns. */
 interface UnescapedPlaces {
   toStart(index: number): number;
   toEnd(index: number): number;
 }
 
-/** Backslashes with what they escape, however often it was escaped: tools print JSON that holds JSON. */
+/** Backslashes with what they escape, at any level of escaping: tools print JSON that contains JSON. */
 const ESCAPES = /\\+(?:u[0-9a-fA-F]{4}|[bfnrt])?/g;
-// Begun at the first backslash of a run alone: else a long run would be tried from each of its backslashes.
+// Matches only from the first backslash of a run; otherwise a long run would be tried from each backslash.
 const CONTROLS = /(?<!\\)\\+[bfnrt]/g;
 const CODES = /(?<!\\)\\+u([0-9a-fA-F]{4})/g;
 const OTHERS = /\\+/g;
 
 /**
- * JSON text as people would read it, to look for secrets in: some hold escapes, as key files do, and in `\nsecret` the
- * letter before it would hide it. Of what is not valid JSON it makes something similar.
+ * JSON text as people would read it, for finding secrets: some contain escapes, like key files, and the `n` of
+ * `\nsecret` would hide the secret. Invalid JSON becomes something similar.
  */
 export function unescapeJson(json: string): string {
   return json
@@ -22,9 +22,9 @@ export function unescapeJson(json: string): string {
     .replace(OTHERS, '');
 }
 
-/** The places of the characters of `unescapeJson(json)`: needed where something was found alone. */
+/** The positions of the characters of `unescapeJson(json)`; needed only if something was found. */
 export function locateUnescaped(json: string): UnescapedPlaces {
-  // Pieces by turns: text that stands as it is, and an escape.
+  // Alternating pieces: unescaped text, then an escape.
   const textStarts = [0];
   const jsonStarts = [0];
   for (const { 0: sequence, index } of json.matchAll(ESCAPES)) {
@@ -58,7 +58,7 @@ export function locateUnescaped(json: string): UnescapedPlaces {
   };
 }
 
-/** Bytes of a line to be taken out, from its beginning; they do not overlap. */
+/** Byte ranges of a line to be removed, in order; they do not overlap. */
 export interface LineSecret {
   rule: string;
   start: number;
@@ -70,9 +70,9 @@ const BACKSLASH = 0x5c;
 const SPACE = 0x20;
 
 /**
- * The line with its secrets replaced by `[REDACTED:<rule>]`, at the same number of bytes: spaces at its end, which JSON
- * allows, make up for what is shorter. So every line stays where it was. A secret shorter than that leaves `[REDACTED]`
- * or asterisks. Valid JSON stays valid: no replacement reaches beyond the string in which it begins.
+ * Replaces a line's secrets by `[REDACTED:<rule>]` without changing its length: spaces at its end, which JSON allows,
+ * make up the difference, so every line keeps its offset. A secret shorter than the mark becomes `[REDACTED]` or
+ * asterisks. Valid JSON stays valid: no replacement reaches beyond the string in which it begins.
  */
 export function redactLine(line: Buffer, secrets: readonly LineSecret[]): Buffer {
   const redacted = Buffer.alloc(line.length, SPACE);
@@ -80,7 +80,7 @@ export function redactLine(line: Buffer, secrets: readonly LineSecret[]): Buffer
   return redacted;
 }
 
-/** A part of a line with its secrets replaced, and shorter by what the marks are shorter. */
+/** A part of a line with its secrets replaced; it may be shorter than before. */
 export function redactPart(line: Buffer, secrets: readonly LineSecret[]): Buffer {
   const redacted = Buffer.allocUnsafe(line.length);
   let from = 0;
@@ -105,7 +105,7 @@ function toMarker(rule: string, maxBytes: number): string {
   return markers.find(({ length }) => length <= maxBytes) ?? '*'.repeat(maxBytes);
 }
 
-/** `end`, or the first quote before it that no backslash escapes. */
+/** `end`, or the first unescaped quote before it. */
 function toStringEnd(line: Buffer, start: number, end: number): number {
   for (let quote = line.indexOf(QUOTE, start); quote !== -1 && quote < end; quote = line.indexOf(QUOTE, quote + 1)) {
     let backslashes = 0;
@@ -115,7 +115,7 @@ function toStringEnd(line: Buffer, start: number, end: number): number {
   return end;
 }
 
-/** Widened so that no character of UTF-8 is cut. */
+/** Widened so that no UTF-8 character is split. */
 function toWholeCharacters(line: Buffer, start: number, end: number): { start: number; end: number } {
   const isContinuation = (index: number): boolean => ((line[index] ?? 0) & 0xc0) === 0x80;
   let [first, last] = [start, end];

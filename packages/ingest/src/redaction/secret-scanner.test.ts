@@ -21,10 +21,10 @@ describe('createSecretScanner', () => {
     ['a token', `use ${GITHUB_TOKEN}, please`, 'github', GITHUB_TOKEN],
     ['a bot token', `SLACK=${SLACK_TOKEN}`, 'slack', SLACK_TOKEN],
     ['a key file', `cat key\n${PRIVATE_KEY}\n$`, 'privatekey', PRIVATE_KEY],
-    // The rule itself gives a range that ends within the secret.
+    // The rule's own range ends within the secret.
     ['all of an assigned secret', `AWS_SECRET_ACCESS_KEY=${AWS_SECRET}\nAWS_REGION=eu`, 'aws', AWS_SECRET],
     ['a quoted assigned secret', `{"aws_secret_access_key": "${AWS_SECRET}"}`, 'aws', AWS_SECRET],
-    // The rule itself takes everything up to the end of the line.
+    // The rule's own range extends to the end of the line.
     ['a word of a line', `_authToken=${PASSWORD} # && npm publish`, 'npm', PASSWORD],
     ['a quoted word', `_authToken="${PASSWORD}" npm publish`, 'npm', PASSWORD],
     ['a package registry token', `.npmrc ${NPM_TOKEN}`, 'npm', NPM_TOKEN],

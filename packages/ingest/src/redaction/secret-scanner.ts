@@ -11,25 +11,25 @@ interface SecretMatch {
 }
 
 interface SecretScanner {
-  /** The secrets of a text in the order of their places; they do not overlap. */
+  /** The secrets of a text in order; they do not overlap. */
   scan(text: string): Promise<SecretMatch[]>;
 }
 
 const RULE_PREFIX = '@secretlint/secretlint-rule-';
 
-/** Obeys comments in the text that switch the other rules off: whoever writes a transcript could use them. */
+/** This rule obeys comments that disable other rules, which the author of a transcript could abuse. */
 const COMMENT_RULE = `${RULE_PREFIX}filter-comments`;
 
 /**
- * Texts are searched in windows: the library compares every match with every other one. A secret that a window cuts lies
- * in the next one as a whole, as far as it is no longer than the overlap.
+ * Texts are searched in windows, because the library compares every match with every other one. A secret cut by the end
+ * of a window is complete in the next one if it is no longer than the overlap.
  */
 const WINDOW_CHARACTERS = 256 * 1024;
 const OVERLAP_CHARACTERS = 16 * 1024;
 
-/** Rules as the library recommends them: regular expressions with bounded repetitions; nothing is asked of anybody. */
+/** The library's recommended rules: regular expressions with bounded repetitions; no network access. */
 export function createSecretScanner(): SecretScanner {
-  // It keeps a record of every call in memory.
+  // Otherwise it keeps a record of every call in memory.
   secretLintProfiler.setEnabled(false);
   const config = {
     rules: rules.flatMap((rule) => (rule.meta.id === COMMENT_RULE ? [] : [{ id: rule.meta.id, rule, options: {} }])),
@@ -37,7 +37,7 @@ export function createSecretScanner(): SecretScanner {
   const options = { config, noPhysicFilePath: true };
 
   const scanWindow = async (text: string): Promise<SecretMatch[]> => {
-    // The one name that turns a further rule on.
+    // The only file name that enables one more rule.
     const source = { content: text, filePath: '.npmrc', ext: '.txt', contentType: 'text' } as const;
     const { messages } = await lintSource({ source, options });
     return messages.flatMap(({ ruleId, range, data }) => {
@@ -63,9 +63,9 @@ export function createSecretScanner(): SecretScanner {
 type Place = Pick<SecretMatch, 'start' | 'end'>;
 
 /**
- * Where the secrets of a match are. The rule's own range will not do: of `KEY=secret` some give the beginning of the
- * whole with the length of the secret, which would leave its end in place, and some go on to the end of the line, over
- * further ones of their kind.
+ * The positions of a match's secrets. The rule's own range is not usable: for `KEY=secret` some return the start of the
+ * whole with the length of the secret, which would leave its end in place, and some extend to the end of the line, over
+ * further secrets.
  */
 function toSecretPlaces(text: string, range: readonly [number, number], data: unknown): Place[] {
   const value = Object.values(data ?? {})
@@ -84,9 +84,9 @@ function toSecretPlaces(text: string, range: readonly [number, number], data: un
   return places;
 }
 
-/** Credentials in a URL: what surrounds them tells what was connected to, and is no secret. */
+/** Credentials in a URL: the rest of the URL says what was connected to, and is not secret. */
 const URL_CREDENTIALS = /^[a-z][a-z0-9+.:-]*:\/\/([^@/\s]+:[^@/\s]*)@/i;
-/** A key file has line breaks; any other secret ends where its word ends. */
+/** A key file has line breaks; any other secret ends with its word. */
 const KEY_FILE = /^-----BEGIN/;
 const WORD = /[^\s"'`]+/;
 const REDACTED = /^(?:\[REDACTED[:\]]|\*+$)/;
@@ -98,7 +98,7 @@ function toSecretPlace(found: string, foundAt: number): Place[] {
   return [{ start, end: start + secret.length }];
 }
 
-/** Of matches that overlap, one of the first one's rule that covers them all. */
+/** Merges overlapping matches into one, with the first one's rule. */
 function withoutOverlaps(matches: SecretMatch[]): SecretMatch[] {
   const merged: SecretMatch[] = [];
   for (const match of matches.sort((a, b) => a.start - b.start)) {

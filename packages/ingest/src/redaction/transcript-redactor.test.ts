@@ -113,7 +113,7 @@ describe('createTranscriptRedactor', () => {
   it('finds secrets in a line that is too long to be held, wherever they stand', async () => {
     const secrets = [GITHUB_TOKEN, `${'\n'.repeat(2)}${SLACK_TOKEN}`, PRIVATE_KEY, 'é"\\'];
     const fillers = ['x y ', '\n', '\\"', 'é ', '\u0001'];
-    // At the ends of windows of 1 MiB, less the overlap of 128 KiB, as well.
+    // Also at the ends of windows of 1 MiB, minus the overlap of 128 KiB.
     const text = Array.from({ length: 300 }, (_, index) => {
       const filler = (fillers[index % fillers.length] ?? '').repeat(1000 + 12 * index);
       return `${filler} ${secrets[index % secrets.length]} `;
@@ -153,7 +153,7 @@ describe('createTranscriptRedactor', () => {
       });
       const parts: Uint8Array[] = [];
       for await (const chunk of inChunks(input, chunkBytes)) parts.push(await redactor.push(chunk));
-      // All complete lines are there already.
+      // All complete lines have been emitted.
       expect(Buffer.concat(parts)).toHaveLength(input.lastIndexOf('\n') + 1);
       parts.push(await redactor.finish());
       expect({ bytes: Buffer.concat(parts), findings }).toEqual({ bytes: expected.bytes, findings: expected.findings });
@@ -203,7 +203,7 @@ describe('createTranscriptRedactor', () => {
     const before = process.threadCpuUsage();
     const { bytes } = await redact(line, { chunkBytes: 65_536 });
     expect(bytes).toHaveLength(line.length);
-    // Of the processor, not of the wall clock.
+    // Processor time, not wall clock.
     expect(process.threadCpuUsage(before).user).toBeLessThan(20e6);
   });
 });

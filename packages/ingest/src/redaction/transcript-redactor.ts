@@ -8,31 +8,37 @@ export interface SecretFinding {
   count: number;
   /** From 1. */
   lineNumber: number;
-  /** Of the line's first byte. */
+  /** Offset of the line's first byte. */
   byteOffset: number;
 }
 
 export interface RedactorOptions {
-  /** Longer lines are not held: secrets of up to some 16 KiB are found in them. */
+  /** Longer lines are not held; in these, secrets of up to about 16 KiB are found. */
   maxLineBytes: number;
   /** Called in the order of the lines. */
   onFinding: (finding: SecretFinding) => void;
 }
 
 export interface TranscriptRedactor {
-  /** The bytes with all secrets replaced: as many as there were, and every line at its place. To be called once. */
+  /** The bytes with all secrets replaced, without changing any offset. To be called once. */
   redact(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array>;
-  /** Instead of `redact`, for bytes that come while they are read: the lines that the chunk completes; a partial line waits. */
+  /**
+   * Alternative to `redact` for bytes that arrive over time: returns the lines that the chunk completes; a partial line
+   * is kept.
+   */
   push(chunk: Uint8Array): Promise<Uint8Array>;
-  /** After `push`: a last line that no line feed ended. */
+  /** After `push`: returns a last line without a line feed. */
   finish(): Promise<Uint8Array>;
-  /** Whether any byte was changed so far. */
+  /** Whether any byte has been changed so far. */
   readonly hasChanged: boolean;
 }
 
-/** Lines are searched together once they are this long: every search costs a fixed time besides. */
+/** Lines are searched together once they have this many bytes, because every search has a fixed cost. */
 const SCAN_BYTES = 256 * 1024;
-/** Longer lines than `maxLineBytes` are searched in windows of this size; the end of each, in which a secret may be torn, again with the next. */
+/**
+ * Lines longer than `maxLineBytes` are searched in windows of this size; the end of each window, which may cut a
+ * secret, is searched again with the next.
+ */
 const WINDOW_BYTES = 1024 * 1024;
 const OVERLAP_BYTES = 128 * 1024;
 /** The longest escape: `\ud83d`. */
@@ -43,8 +49,8 @@ const SPACE = 0x20;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Takes the secrets out of a transcript's bytes before anything reads them. Holds at most a line of `maxLineBytes`, or
- * SCAN_BYTES and a chunk of the source; while it searches them, about four times that.
+ * Removes the secrets from a transcript's bytes before anything reads them. Holds at most a line of `maxLineBytes`, or
+ * SCAN_BYTES and a chunk of the source; while searching, about four times that.
  */
 export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOptions): TranscriptRedactor {
   const scanner = createSecretScanner();
@@ -55,7 +61,7 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
   let long = createLongLine();
 
   const findSecrets = async (bytes: Buffer): Promise<LineSecret[]> => {
-    // One character a byte: places are byte offsets, and bytes that are no UTF-8 stay what they are.
+    // One character for each byte: indexes are byte offsets, and invalid UTF-8 is preserved.
     const json = bytes.toString('latin1');
     const matches = await scanner.scan(unescapeJson(json));
     const { toStart, toEnd } = locateUnescaped(matches.length > 0 ? json : '');
@@ -95,7 +101,7 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
     for (const [rule, count] of counts) onFinding({ rule, count, lineNumber, byteOffset });
   };
 
-  /** What can be given out of a line that comes in parts. */
+  /** The bytes that can be emitted of a line that comes in parts. */
   const redactLong = async (part: Buffer, isEnd: boolean): Promise<Buffer> => {
     const given: Buffer[] = [];
     const isTerminated = part.at(-1) === LINE_FEED;
@@ -150,9 +156,9 @@ export function createTranscriptRedactor({ maxLineBytes, onFinding }: RedactorOp
   };
 }
 
-/** A line that comes in parts. */
+/** The state of a line that comes in parts. */
 function createLongLine() {
-  /** `missingBytes`: what the marks are shorter than the secrets. */
+  /** `missingBytes`: by how much the marks are shorter than the secrets. */
   return { held: NOTHING as Buffer, byteLength: 0, missingBytes: 0, counts: new Map<string, number>() };
 }
 
@@ -161,7 +167,7 @@ function countByRule(secrets: readonly LineSecret[], counts = new Map<string, nu
   return counts;
 }
 
-/** Up to where a window can be given out: before the overlap, and neither within a secret nor within an escape. */
+/** Up to where a window can be emitted: before the overlap, and not within a secret or an escape. */
 function toWindowEnd(window: Buffer, secrets: readonly LineSecret[]): number {
   const wanted = window.length - OVERLAP_BYTES;
   const torn = secrets.find(({ start, end }) => start < wanted && end > wanted);
@@ -175,20 +181,20 @@ function toWindowEnd(window: Buffer, secrets: readonly LineSecret[]): number {
   return end > 0 ? end : wanted;
 }
 
-/** Whole lines, or a part of a line that is too long to be held. */
+/** Complete lines, or a part of a line that is too long to be held. */
 interface LineGroup {
   bytes: Buffer;
   isPart: boolean;
-  /** Of a part: the line ends with it. */
+  /** For a part: the line ends with it. */
   isEnd: boolean;
 }
 
-/** Gathers whole lines. The bytes it gives are copies, to be changed at will. */
+/** Collects complete lines. The returned bytes are copies and may be modified. */
 function createLineGroups(maxLineBytes: number) {
   let groups: LineGroup[] = [];
   let complete: Buffer[] = [];
   let completeBytes = 0;
-  /** Of the unfinished line, those parts that were not given out. */
+  /** The parts of the unfinished line that have not been returned. */
   let unfinished: Buffer[] = [];
   let lineBytes = 0;
 
@@ -227,9 +233,9 @@ function createLineGroups(maxLineBytes: number) {
       }
       if (start < bytes.length) add(bytes.subarray(start), false);
     },
-    /** Lines, and parts of one that is too long. */
+    /** Complete lines, and parts of a line that is too long. */
     takeComplete,
-    /** The last line too, which no line feed ended. */
+    /** Includes the last line without a line feed. */
     takeAll(): LineGroup[] {
       if (lineBytes > 0) add(NOTHING, true);
       return takeComplete();

@@ -32,7 +32,7 @@ beforeEach(async () => {
 afterEach(() => installation.close());
 
 const DAY_MS = 86_400_000;
-/** The lines of the tests are of 2026-01-01. */
+/** The lines of the tests are from 2026-01-01. */
 const ACTIVITY_MS = Date.UTC(2026, 0, 1);
 const CANARY = 'canary-7f3a';
 
@@ -98,7 +98,7 @@ describe('retainWorkspace', () => {
     const id = await ingest(`${withCanary('s', 20)}{"broken": ${CANARY}\n`);
     const rowSetId = (await installation.find(id))?.row_set_id;
     const { pool } = installation.database;
-    // Of the database itself: a new table is among them.
+    // Read from the database itself, so that new tables are included.
     const { rows: tables } = await pool.query<{ name: string }>(`
       SELECT table_name AS name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
       WHERE table_schema = 'recount' AND table_type = 'BASE TABLE' AND column_name = 'row_set_id' ORDER BY 1`);
@@ -199,7 +199,7 @@ describe('retainWorkspace', () => {
     await retain({ rawMaxAgeDays: 10 }, 11);
     const before = await installation.find(id);
     expect(await installation.receive(text)).toMatchObject({ isDuplicate: true, transcript: { id } });
-    // A request that is repeated under its own id writes the very object again.
+    // A request repeated with its own id writes the same object again.
     expect(await installation.receive(text, { transcriptId: id })).toMatchObject({ isDuplicate: true });
     expect(await installation.find(id)).toEqual(before);
     expect(await installation.listObjectKeys()).toEqual([]);

@@ -21,10 +21,10 @@ import { deleteRecordedObjects, finishDeletions } from '../raw-objects/delete-ra
 export interface RetentionResult {
   /** Sessions that lost, or would lose, their messages. */
   sessions: number;
-  /** Those of transcripts and attachments. */
+  /** Raw objects of transcripts and attachments. */
   rawObjects: number;
   rawBytes: number;
-  /** Sessions and raw objects that somebody worked on: the next run has them. */
+  /** Sessions and raw objects that were in use: left to the next run. */
   busy: number;
 }
 
@@ -33,7 +33,7 @@ export interface RetentionOptions {
   settings: Pick<WorkspaceSettings, 'rowsMaxAgeDays' | 'rawMaxAgeDays'>;
   /** Milliseconds since 1970. */
   nowMs: number;
-  /** Who asked for it. Default `system`: a worker, every hour. */
+  /** Who requested it. Default `system`: a worker, every hour. */
   actor?: Actor;
   /** Only counts. */
   dryRun?: boolean;
@@ -47,8 +47,8 @@ const LOCK_NOT_AVAILABLE = '55P03';
 type Deps = Pick<IngestDependencies, 'database' | 'rawStore'>;
 
 /**
- * Deletes what a workspace keeps no longer: messages and texts of sessions, and raw objects, each by its own age. Every
- * session and object is a transaction of its own, so that it can be interrupted and run again.
+ * Deletes what has exceeded a workspace's retention: messages and texts of sessions, and raw objects, each with its own
+ * limit. Every session and object is a transaction of its own, so that it can be interrupted and repeated.
  */
 export async function retainWorkspace(deps: Deps, options: RetentionOptions): Promise<RetentionResult> {
   const result: RetentionResult = { sessions: 0, rawObjects: 0, rawBytes: 0, busy: 0 };
@@ -114,7 +114,7 @@ async function deleteRawObjects(
   }
 }
 
-/** A page at a time, each in a transaction of its own. */
+/** Page by page, each in a transaction of its own. */
 async function deleteAttachments(
   deps: Deps,
   { workspaceId, actor = 'system', dryRun, signal }: RetentionOptions,
@@ -146,7 +146,7 @@ async function deleteAttachments(
   }
 }
 
-/** The object goes once the row says so for good. */
+/** The object is deleted after the row's change is committed. */
 async function deleteRawObject(
   deps: Deps,
   transcript: Parameters<typeof markRawDeleted>[1],
@@ -188,23 +188,24 @@ export interface RetentionReport extends RetentionResult {
 }
 
 export interface RetentionDeps extends Pick<IngestDependencies, 'database' | 'rawStore'> {
-  /** Of every workspace in which something was deleted, or was busy. */
+  /** Called for every workspace in which something was deleted or busy. */
   onReport: (report: RetentionReport) => void;
-  /** Why a run, or a workspace of it, failed. The next run tries again. */
+  /** Why a run, or a workspace in it, failed. The next run tries again. */
   onFailure: (reason: string) => void;
   /** Milliseconds since 1970. Default Date.now. */
   now?: () => number;
 }
 
-/** Any constant will do, as long as nobody else in the database uses it. */
+/** Any constant that nothing else in the database uses. */
 const RETENTION_LOCK = 7_262_892;
 const DEFAULT_INTERVAL_MS = 60 * 60 * 1000;
-/** Whoever recorded a deletion later may be about it yet. */
+/** Newer deletions may still be in progress in the process that recorded them. */
 const MIN_DELETION_AGE_MS = 10 * 60 * 1000;
 
 /**
- * Deletes by age in all workspaces that want it, and raw objects whose deletion was cut short, now and every hour, until it is told to end. Any number of processes may
- * run one: a run of one passes by while another's lasts. Never rejects.
+ * Deletes by age in all workspaces with retention, and raw objects whose deletion was interrupted, now and every hour
+ * until aborted. Any number of processes may run it: a run is skipped while another process's is in progress. Never
+ * rejects.
  */
 export async function runRetention(
   deps: RetentionDeps,

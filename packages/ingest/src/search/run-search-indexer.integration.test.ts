@@ -21,7 +21,7 @@ afterEach(() => installation.close());
 
 const path = (session: string) => ({ path: `/home/ada/${session}.jsonl` });
 
-/** Texts of 20 kB, so that a batch holds some two hundred. */
+/** Texts of 20 kB, so that a batch holds about two hundred. */
 const toLongTranscript = (session: string, lineCount: number): string =>
   Array.from({ length: lineCount }, (_, index) =>
     toLine(session, 2 * index, { message: { role: 'user', content: `needle ${index} ${'hay '.repeat(5000)}` } }),
@@ -300,7 +300,7 @@ describe('runSearchIndexer', () => {
     await vi.waitFor(() => expect(reasons.length).toBeGreaterThan(0));
     end.abort();
     await running;
-    // What a node refuses of a COPY, the coordinator tells without the node's code.
+    // If a node rejects a COPY, the coordinator reports it without the node's code.
     expect(reasons[0]).toMatch(isOnCitus() ? /^Postgres error XX000/ : /^Postgres error P0001/);
     expect(reasons.join()).not.toContain('needle');
     expect(await readSearchBacklog(installation.database.database)).toMatchObject({

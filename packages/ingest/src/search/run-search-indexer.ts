@@ -7,7 +7,10 @@ export interface SearchIndexerDeps {
   database: DatabasePool;
   /** Transcripts are being ingested in this process: they go first. */
   isBusy: () => boolean;
-  /** Workspaces of which this process has ingested something: they are looked at next, and taken out. Default: none. */
+  /**
+   * Workspaces in which this process has ingested something: they are checked next, and removed from the set. Default:
+   * none.
+   */
   workspaces?: Set<string>;
   onBatch?: (batch: SearchBatch & { durationMs: number }) => void;
   /** Default: none. */
@@ -17,26 +20,29 @@ export interface SearchIndexerDeps {
 }
 
 export interface SearchIndexerOptions {
-  /** Ends the indexer; a batch under way is undone. */
+  /** Stops the indexer; a batch in progress is rolled back. */
   signal: AbortSignal;
-  /** Between looks for sessions that wait, while none does; between looks through all workspaces ten times that. Default one second. */
+  /**
+   * Pause between checks for waiting sessions when there are none; all workspaces are checked ten times less often.
+   * Default: one second.
+   */
   idleMs?: number;
-  /** While transcripts are ingested, this many times as long as a batch took goes by before the next. Default 4. */
+  /** While transcripts are being ingested, the pause after a batch is this many times its duration. Default 4. */
   busyRestFactor?: number;
 }
 
 const DEFAULT_IDLE_MS = 1000;
-/** What other processes have left, as after a crash, may wait: to look for it asks all nodes of a cluster. */
+/** Work left by other processes, e.g. after a crash, may wait: looking for it queries all nodes of a cluster. */
 const IDLE_PERIODS_BETWEEN_ROUNDS = 10;
 const FAILURE_PAUSE_MS = 1000;
 const DEFAULT_BUSY_REST_FACTOR = 4;
-/** So long after the last of them, the next batch begins. */
+/** The next batch begins this long after the last ingestion. */
 const REST_STEP_MS = 50;
 
 /**
- * Indexes for search what waits, a small batch at a time, until it is told to end: beside ingestion, in at most a fifth
- * of the time; else two batches at once, so that one is made into documents while Postgres takes those of the other. Any
- * number of processes may run one; each batch takes other sessions. Never rejects.
+ * Indexes waiting sessions for search, a small batch at a time, until aborted. During ingestion it uses at most a fifth
+ * of the time; otherwise it runs two batches at once, so that one makes documents while Postgres writes those of the
+ * other. Any number of processes may run it; batches take different sessions. Never rejects.
  */
 export async function runSearchIndexer(deps: SearchIndexerDeps, options: SearchIndexerOptions): Promise<void> {
   await Promise.all([
@@ -82,12 +88,12 @@ async function runLoop(
       await deps.outages?.isShared(error);
       pauseMs = FAILURE_PAUSE_MS;
     }
-    // Also without a pause: ingestion gets its turn.
+    // Yields even without a pause, so that ingestion gets its turn.
     await pause(pauseMs);
   }
 }
 
-/** Indexes everything that may be indexed now; returns how many documents were written. */
+/** Indexes everything that may be indexed now; returns the number of documents written. */
 export async function indexWaitingSessions(
   database: DatabasePool,
   options: { signal?: AbortSignal } = {},

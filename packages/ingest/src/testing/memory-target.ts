@@ -6,17 +6,17 @@ import { toTranscript } from './test-installation.ts';
 
 export interface MemoryTarget extends BackfillTarget {
   stored: (StoredTranscript & { path: string; sha256: string })[];
-  /** How many deliveries were under way at once, at most. */
+  /** Highest number of concurrent deliveries. */
   maxUnderWay: number;
   /** Called before each delivery is read; may throw. */
   beforeReceive: (delivery: Delivery) => void | Promise<void>;
-  /** The state in which a transcript is stored, and the one it is in when it is asked for. */
+  /** The state in which a transcript is stored, and the one reported when it is polled. */
   firstStatus: StoredTranscript['status'];
   laterStatus: StoredTranscript['status'];
   askedIds: number;
 }
 
-/** Takes every body for a transcript of the session that its path names. */
+/** Accepts every body as a transcript of the session that its path names. */
 export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): MemoryTarget {
   let underWay = 0;
   const target: MemoryTarget = {
@@ -66,7 +66,7 @@ export function createMemoryTarget(settings: Partial<MemoryTarget> = {}): Memory
   return target;
 }
 
-/** A source of the given content, by default a transcript of its own. */
+/** A source of the given content, by default a different transcript each time. */
 export function toSource(
   name: string,
   { content = toTranscript(name, 4), ...fields }: Partial<TranscriptSource> & { content?: string } = {},

@@ -3,12 +3,12 @@ import type { DatabasePool } from '@recount/db';
 
 type Deps = Pick<DatabasePool, 'pool'>;
 
-/** Differ from one ingestion of the same bytes to the next. */
+/** Differ between ingestions of the same bytes. */
 const ACCIDENTAL = ['created_at', 'updated_at', 'ingested_at', 'attempt_count', 'failure_reason', 'row_set_id'].concat([
   ...['entry_number', 'call_number', 'event_number', 'superseded_by', 'grown_from', 'tail_sha256'],
   ...['writer_id', 'has_events', 'last_event_id', 'checkpoints'],
 ]);
-/** Rebuilt by nobody: keys, who changed what, and what streams told while they ran. Checkpoints depend on the order of arrival. */
+/** Not rebuilt: keys, audit log, and events of running streams. Checkpoints depend on the order of arrival. */
 const NOT_COMPARED = [
   'api_keys',
   'audit_log',
@@ -25,7 +25,7 @@ async function listTables({ pool }: Deps): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-/** One hash of all rows for each table, without what depends on when and in which order they came. */
+/** One hash of all rows of each table, without what depends on when and in which order they came. */
 export async function hashTables(deps: Deps): Promise<Record<string, { rows: number; hash: string }>> {
   const hashes: Record<string, { rows: number; hash: string }> = {};
   for (const table of await listTables(deps)) {
@@ -40,16 +40,16 @@ export async function hashTables(deps: Deps): Promise<Record<string, { rows: num
   return hashes;
 }
 
-/** Empties every table, as a database that was lost and migrated again is. */
+/** Empties every table, like a database that was lost and migrated again. */
 export async function emptyDatabase(deps: Deps): Promise<void> {
   const tables = (await listTables(deps)).map((table) => `recount.${table}`);
-  // Without the trigger that keeps the audit log from being emptied; those of Citus empty the tables on other nodes.
+  // Disables the trigger that protects the audit log; Citus's own triggers empty the tables on other nodes.
   await deps.pool.query('ALTER TABLE recount.audit_log DISABLE TRIGGER USER');
   await deps.pool.query(`TRUNCATE ${tables.join(', ')}`);
   await deps.pool.query('ALTER TABLE recount.audit_log ENABLE TRIGGER USER');
 }
 
-/** Keeps a copy of every table; the function that it returns puts them back. */
+/** Backs up every table; the returned function restores them. */
 export async function backUpDatabase(deps: Deps): Promise<() => Promise<void>> {
   const tables = await listTables(deps);
   await deps.pool.query('CREATE SCHEMA backup');

@@ -20,12 +20,12 @@ export const TEST_WORKSPACE = '01J00000000000000000000001';
 export interface TestInstallation extends IngestDependencies {
   database: DatabasePool;
   rawStore: RawStore;
-  /** Jobs enqueued and not yet taken, in order. */
+  /** Jobs enqueued but not yet taken, in order. */
   jobs: IngestJob[];
-  /** Of the raw objects, whose keys are paths in it. */
+  /** Folder of the raw objects, whose keys are paths in it. */
   storeDirectory: string;
   receive(text: string | Uint8Array, request?: Partial<ReceiveRequest>): Promise<ReceiveResult>;
-  /** Ingests what waits, in the order of the queue. */
+  /** Ingests what is waiting, in the order of the queue. */
   work(): Promise<void>;
   find(transcriptId: string): Promise<TranscriptRow | undefined>;
   listObjectKeys(): Promise<string[]>;
@@ -33,8 +33,8 @@ export interface TestInstallation extends IngestDependencies {
 }
 
 /**
- * A database, a folder store and a queue in memory: everything but the queue is the real thing. Sessions that grew are
- * parsed on from where they ended, however small they are.
+ * A database, a folder store and an in-memory queue: everything except the queue is real. Sessions that grew are always
+ * parsed incrementally, however small they are.
  */
 export async function createTestInstallation(): Promise<TestInstallation> {
   const testDatabase = await createTestDatabase();

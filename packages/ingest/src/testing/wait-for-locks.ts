@@ -7,7 +7,7 @@ const COUNT_WAITING = `
 const COUNT_ON_ALL_NODES = `
   SELECT sum(result::int)::int AS waiting FROM run_command_on_all_nodes('${COUNT_WAITING.replaceAll("'", "''")}')`;
 
-/** Resolves once so many connections wait for a lock, on whatever node. */
+/** Resolves once this many connections are waiting for a lock, on any node. */
 export async function waitForLocks({ database }: Pick<TestInstallation, 'database'>, count: number): Promise<void> {
   const query = isOnCitus() ? COUNT_ON_ALL_NODES : COUNT_WAITING;
   for (;;) {

@@ -9,7 +9,7 @@ let pool: Awaited<ReturnType<typeof createTestPool>>;
 
 type Line = Record<string, unknown>;
 
-/** As long as the API's ids are: those are unique, and need no request id. */
+/** As long as the API's ids, which count as unique without a request id. */
 const toMessageId = (name: string) => `msg_${name.padEnd(24, '0')}`;
 const ask = (uuid: string, content: unknown, fields: Line = {}) => ({
   type: 'user',
@@ -39,14 +39,14 @@ const result = (id: string, text: string, isError = false) => [
   { type: 'tool_result', tool_use_id: id, content: text, is_error: isError },
 ];
 
-/** The beginning that all versions and the fork of the session have in common. */
+/** The beginning that all versions and the fork of the session share. */
 const history = [
   ask('u1', 'hello'),
   // Two lines of one response, the first with a placeholder.
   { ...answer('m1', '1T10:00:00.000', 1, {}, [{ type: 'text', text: 'ok' }]) },
   answer('m1', '1T10:00:01.500', 100, {}, [use('tool-1')]),
   ask('u2', result('tool-1', 'größe'), { timestamp: '2026-03-01T10:00:05.250Z' }),
-  // No message.id: a copy is known by its uuid.
+  // No message.id: a copy is recognised by its uuid.
   answer(null, '1T10:00:06', 50, { uuid: 'no-id' }),
 ];
 
@@ -64,14 +64,14 @@ async function query(text: string, ...values: unknown[]) {
 
 beforeAll(async () => {
   pool = await createTestPool();
-  // The fork comes first: credit must not go by the order of arrival.
+  // The fork comes first: credit must not depend on the order of arrival.
   const copies = history.map((line) => ({ ...line, forkedFrom: { sessionId: 'first', messageUuid: 'x' } }));
   const bareCopies = copies.map(({ requestId: _requestId, ...line }: Line) => line);
   await ingest('t1', 'a-fork.jsonl', [...bareCopies, answer('m4', '3T00:00:00', 400)]);
   await ingest('t2', 'first.jsonl', [
     ...history,
     answer('m2', '2T09:00:00', 20, {}, [use('tool-2', 'Read'), use('tool-3', 'Read')]),
-    // Written twice; and the result of tool-3 never came.
+    // Written twice; and tool-3 never gets a result.
     ask('u3', result('tool-2', 'no such file', true)),
     ask('u3', result('tool-2', 'again')),
     answer('m3', '1T23:59:59.999', 30),
@@ -177,7 +177,7 @@ it('counts each API response once, with its final figure, for the earliest origi
       ...{ response_id, request_id, transcript_id, tokens_in, tokens_out, copy_count, is_unfinalised },
     })),
   );
-  // Another workspace counts its own.
+  // Another workspace counts separately.
   expect(
     await query(
       'SELECT count(*)::int AS count, sum(copy_count)::int AS copies FROM analytics.api_responses WHERE workspace_id = $1',

@@ -10,7 +10,7 @@ import { readSamples } from '../../testing/read-samples.ts';
 const PAGE = readFileSync(new URL('../../../../../docs/sql.md', import.meta.url), 'utf8');
 const CONNECTING = 'Connecting';
 
-/** The SQL of the page by the heading above it. */
+/** The page's SQL by the heading above it. */
 const sqlByHeading = new Map(
   PAGE.split(/^#+ /m).flatMap((section) => {
     const [heading = ''] = section.split('\n', 1);
@@ -19,7 +19,7 @@ const sqlByHeading = new Map(
 );
 const recipes = [...sqlByHeading].filter(([heading]) => heading !== CONNECTING);
 
-/** The first rows, where they are known; a recipe that is not here gives at least one row. */
+/** The expected first rows, if known; any other recipe must return at least one row. */
 const knownRows: Record<string, Record<string, unknown>[]> = {
   'Cost by project and week': [
     { project: '/home/maya/code/billing-service', responses: '7', cost_usd: '0.11' },
@@ -86,7 +86,7 @@ it.skipIf(isOnCitus())('makes a role that reads the views and nothing else', asy
   const role = `recount_reader_${randomBytes(8).toString('hex')}`;
   const client = await pool.pool.connect();
   try {
-    // Roles belong to the whole server: rolled back, it was never there.
+    // Roles belong to the whole server; this one disappears with the rollback.
     await client.query('BEGIN');
     await client.query((sqlByHeading.get(CONNECTING) ?? '').replaceAll('recount_reader', role));
     await client.query('CREATE VIEW analytics.later AS SELECT 1 AS one');

@@ -5,16 +5,16 @@ import { createJobQueue, type IngestJob, type JobQueue } from '../job-queue.ts';
 export interface TestQueues {
   connectionString: string;
   pool: DatabasePool;
-  /** A queue of its own, as each process has one; stopped with the others at the latest. */
+  /** A separate queue, as each process has; stopped with the others at the latest. */
   open(role: 'sender' | 'worker'): Promise<JobQueue>;
   enqueue(queue: JobQueue, job: IngestJob, priority?: number): Promise<void>;
-  /** Jobs of all queues as pg-boss keeps them, oldest first. */
+  /** Jobs of all queues as pg-boss stores them, oldest first. */
   readJobs(): Promise<
     { id: string; name: string; state: string; data: IngestJob; retry_count: number; priority: number }[]
   >;
-  /** Makes a queue that is none of recount's, in the same tables. */
+  /** Creates a queue in the same tables that is not recount's. */
   createForeignQueue(name: string): Promise<void>;
-  /** Lets jobs that wait for another attempt start now. */
+  /** Makes jobs that pause before another attempt start now. */
   endPauses(): Promise<void>;
   /** Errors that any of the queues reported. */
   errors: Error[];
@@ -57,7 +57,7 @@ export async function createTestQueues(): Promise<TestQueues> {
     async close() {
       for (const queue of queues) await queue.stop(1000);
       await pool.close();
-      // This ends connections that a stopped queue is still closing.
+      // This breaks connections that a stopped queue is still closing.
       isDropping = true;
       await drop();
     },
