@@ -46,7 +46,7 @@ describe('toExportColumns', () => {
 
   it.each(EXPORT_DATASETS)('has the columns of %s that the documentation lists', async (dataset) => {
     const page = await readFile(new URL('../../../../docs/api/exports.md', import.meta.url), 'utf8');
-    const section = page.slice(page.indexOf(`\n**${dataset}**`)).split(/\n\*\*|$(?![\s\S])/)[1] ?? '';
+    const section = page.slice(page.indexOf(`\n**${dataset}**`)).split(/\n\*\*|\n## |$(?![\s\S])/)[1] ?? '';
     const rows = section.split('\n').filter((line) => line.startsWith('| `'));
     const listed = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name));
     expect(listed).toEqual(toExportColumns(dataset).map(({ name }) => name));
