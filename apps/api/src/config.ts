@@ -22,30 +22,32 @@ const TIB = 1024 ** 4;
 /** Every variable that `recount api` reads. */
 export const apiEnvironment = z.object({
   ...serviceVariables,
-  RECOUNT_HOST: z.string().default('127.0.0.1').describe('where the API listens'),
-  RECOUNT_PORT: port(7878).describe('where the API listens; 0: any free port'),
+  RECOUNT_HOST: z.string().default('127.0.0.1').describe('address on which the API listens'),
+  RECOUNT_PORT: port(7878).describe('port on which the API listens; 0: any free port'),
   RECOUNT_MAX_CLIENT_CONNECTIONS: integer(4096, 1, 1_000_000).describe(
-    'open connections of one process, or fewer where file descriptors are',
+    'open connections of one process; fewer if file descriptors are short',
   ),
   RECOUNT_MAX_TRANSCRIPT_BYTES: integer(DEFAULT_MAX_TRANSCRIPT_BYTES, 1024, TIB).describe('decoded size of one upload'),
-  RECOUNT_MAX_CONCURRENT_UPLOADS: integer(16, 1, 10_000).describe('further uploads get 429 with Retry-After'),
+  RECOUNT_MAX_CONCURRENT_UPLOADS: integer(16, 1, 10_000).describe(
+    'uploads at once; further ones get 429 with Retry-After',
+  ),
   RECOUNT_UPLOAD_IDLE_TIMEOUT_MS: integer(60_000, 100, HOUR_MS).describe(
-    'an upload that is silent for this long is given up',
+    'an upload that is silent for this long is ended',
   ),
   RECOUNT_EXPORT_STALL_TIMEOUT_MS: integer(60_000, 100, HOUR_MS).describe(
-    'an export whose reader takes nothing for this long is broken off',
+    'an export whose reader takes nothing for this long is ended',
   ),
-  RECOUNT_MAX_REQUESTS_PER_MINUTE: integer(60_000, 1, 10_000_000).describe('of one key, uploads apart'),
+  RECOUNT_MAX_REQUESTS_PER_MINUTE: integer(60_000, 1, 10_000_000).describe('requests of one key, without uploads'),
   RECOUNT_REPORT_TIMEOUT_MS: integer(DEFAULT_REPORT_TIMEOUT_MS, 1, HOUR_MS).describe(
-    'a report of which a statement takes longer gets 503',
+    'a report with a statement that takes longer gets 503',
   ),
   RECOUNT_MAX_FAILED_KEYS_PER_MINUTE: integer(30, 1, 1_000_000).describe(
-    'wrong keys from one address; beyond, keys not seen before are not looked up',
+    'wrong keys from one address; beyond that, unknown keys are not looked up',
   ),
   RECOUNT_TRUST_PROXY: z
     .string()
     .optional()
-    .describe('addresses or networks of proxies whose X-Forwarded-For is believed, separated by commas'),
+    .describe('addresses or networks of trusted proxies (X-Forwarded-For), separated by commas'),
   RECOUNT_LIVE_MAX_STREAMS: integer(100, 1, 100_000).describe('open streams of a workspace; further ones get 429'),
   RECOUNT_LIVE_MAX_STREAM_BYTES: integer(256 * MIB, 1024, TIB).describe('size of one stream'),
   RECOUNT_LIVE_IDLE_TIMEOUT_MS: integer(HOUR_MS / 4, 1000, 24 * HOUR_MS).describe(
@@ -58,7 +60,7 @@ export const apiEnvironment = z.object({
     'readers of events of one process; further ones get 429',
   ),
   RECOUNT_LIVE_HEARTBEAT_MS: integer(15_000, 100, HOUR_MS).describe(
-    'sign of life to readers for whom there is nothing new',
+    'how often readers without news get a sign of life',
   ),
   RECOUNT_LIVE_SLOW_READER_TIMEOUT_MS: integer(30_000, 100, HOUR_MS).describe(
     'a reader that takes nothing for this long is dropped',
@@ -75,7 +77,7 @@ export const apiEnvironment = z.object({
     .string()
     .optional()
     .describe('data directory of a PostgreSQL on this machine; `recount up` sets it'),
-  RECOUNT_DASHBOARD_DIRECTORY: z.string().optional().describe('a built dashboard; else that of the checkout'),
+  RECOUNT_DASHBOARD_DIRECTORY: z.string().optional().describe('a built dashboard; default: that of the checkout'),
 });
 
 /** Where a clone has the dashboard once it is built. */

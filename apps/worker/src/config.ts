@@ -15,10 +15,10 @@ const MIB = 1024 ** 2;
 export const workerEnvironment = z.object({
   ...serviceVariables,
   RECOUNT_WORKER_PROCESSES: integer(0, 0, 64).describe(
-    'worker processes side by side; 0: one, and with `recount up` one for every two cores',
+    'worker processes; 0: one, or with `recount up` one for every two cores',
   ),
   RECOUNT_WORKER_CONCURRENCY: integer(2, 1, 64).describe('transcripts, and groups of small ones, ingested at once'),
-  RECOUNT_MAX_LINE_BYTES: integer(64 * MIB, 1024, 256 * MIB).describe('of longer lines, long texts are cut'),
+  RECOUNT_MAX_LINE_BYTES: integer(64 * MIB, 1024, 256 * MIB).describe('in longer lines, long texts are cut'),
   RECOUNT_WORKER_METRICS_PORT: metricsVariables.port,
   RECOUNT_WORKER_METRICS_HOST: metricsVariables.host,
 });

@@ -6,13 +6,13 @@ import { ConfigError, choice, type Environment, integer, port, readEnvironment, 
 const s3Variables = {
   S3_ENDPOINT: z.string().optional().describe('URL of an S3 server other than AWS'),
   S3_REGION: z.string().optional().describe('region of the bucket'),
-  AWS_REGION: z.string().optional().describe('region of the bucket where `S3_REGION` is not set'),
+  AWS_REGION: z.string().optional().describe('region of the bucket if `S3_REGION` is not set'),
   S3_ACCESS_KEY_ID: z.string().optional().describe("without it, the AWS SDK's own chain: environment, profile, role"),
-  S3_SECRET_ACCESS_KEY: z.string().optional().describe('goes with `S3_ACCESS_KEY_ID`'),
+  S3_SECRET_ACCESS_KEY: z.string().optional().describe('belongs to `S3_ACCESS_KEY_ID`'),
   S3_FORCE_PATH_STYLE: choice(['true', 'false'])
     .optional()
-    .describe('bucket in the path, not in the host name; so by itself where `S3_ENDPOINT` is set'),
-  S3_ENCRYPTION: choice(['AES256', 'aws:kms']).optional().describe("else the bucket's own setting counts"),
+    .describe('bucket in the path instead of the host name; the default if `S3_ENDPOINT` is set'),
+  S3_ENCRYPTION: choice(['AES256', 'aws:kms']).optional().describe("default: the bucket's own setting"),
 };
 
 const rawStoreVariables = {
@@ -25,7 +25,7 @@ const rawStoreVariables = {
 const logVariables = {
   RECOUNT_LOG_LEVEL: choice(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('what is logged'),
+    .describe('lowest level that is logged'),
 };
 
 const databaseVariables = {
@@ -40,11 +40,11 @@ export const serviceVariables = {
   ...rawStoreVariables,
   ...logVariables,
   RECOUNT_SHUTDOWN_GRACE_MS: integer(30_000, 0, 3_600_000).describe('how long SIGTERM waits for work under way'),
-  RECOUNT_DATABASE_CONNECTIONS: integer(10, 1, 1000).describe("pool of one process, beside the queue's few"),
-  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().describe('where spans are sent to (OTLP over HTTP, JSON)'),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional().describe('as before, for traces alone'),
-  OTEL_TRACES_EXPORTER: z.string().optional().describe('`none`: no spans'),
-  OTEL_SDK_DISABLED: z.string().optional().describe('`true`: no spans'),
+  RECOUNT_DATABASE_CONNECTIONS: integer(10, 1, 1000).describe("pool of one process, besides the queue's few"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional().describe('where traces are sent (OTLP over HTTP, JSON)'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional().describe('the same, for traces only'),
+  OTEL_TRACES_EXPORTER: z.string().optional().describe('`none`: no traces'),
+  OTEL_SDK_DISABLED: z.string().optional().describe('`true`: no traces'),
 };
 
 const serviceEnvironment = z.object(serviceVariables);
