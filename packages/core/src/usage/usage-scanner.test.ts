@@ -42,6 +42,13 @@ const searchResult = (id: number, searchCount: number): string =>
     toolUseResult: { query: 'heron', searchCount },
   });
 
+/** A sub-agent's response, as some versions write it into its parent's transcript. */
+const progress = (id: number, output: number): string =>
+  toLine({
+    type: 'progress',
+    data: { type: 'agent_progress', agentId: 'a1', message: JSON.parse(assistant(100 + id, output)) },
+  });
+
 function scan(bytes: Buffer, chunkBytes: number) {
   const responses: ApiResponse[] = [];
   const onResponse = (response: ApiResponse) => void responses.push(response);
@@ -82,6 +89,7 @@ describe('createUsageScanner', () => {
           search: fc.boolean(),
         })
         .map(({ id: number, output, ...rest }) => assistant(number, output, rest)),
+      fc.tuple(id, fc.integer({ min: 1, max: 40 })).map(([number, output]) => progress(number, output)),
       id.map((number) => user(number, 'Write about "usage" and herons')),
       fc
         .tuple(id, fc.nat(9))

@@ -121,6 +121,7 @@ export function createClaudeCodeReader(context: ReaderContext, state = createSta
       type === 'progress' ? toProgressFields(value, timestampMs, onIdentifierCut, onInvalidUsage) : undefined;
     if (progress === undefined) return;
     readTimestampMs(readObject(readObject(value.data)?.message)?.timestamp);
+    if (isUsageOnly) blockContext.isUnmeasured = progress.stopReason !== null;
     const blocks = toContentBlocks(progress.content, blockContext);
     const usage = toUsage(progress.usage, onInvalidUsage);
     records.push({
