@@ -56,25 +56,42 @@ export function createLocalClock(timeZone: string): LocalClock {
 export type TimeKey = 'hour' | 'day' | 'week' | 'month';
 
 /**
- * Names the period of a clock time; weeks are named by their Monday. Each name is computed once, because formatting is
- * slow.
+ * Names the period of a moment, in the form that reports of a server have: weeks by their Monday, hours with their offset to
+ * UTC (`2026-10-25T02:00:00+02:00`), because an hour that clocks repeat is two. Each name is computed once, because
+ * formatting is slow.
  */
-export function createPeriodNames(key: TimeKey): (localMs: number) => string {
+export function createPeriodNames(key: TimeKey, clock: LocalClock): (timeMs: number) => string {
   const lengthMs = key === 'hour' ? HOUR_MS : DAY_MS;
-  const names = new Map<number, string>();
-  return (localMs) => {
+  const namesByOffset = new Map<number, Map<number, string>>();
+  return (timeMs) => {
+    const localMs = clock.toLocalMs(timeMs);
+    const offsetMs = key === 'hour' ? localMs - timeMs : 0;
+    let names = namesByOffset.get(offsetMs);
+    if (names === undefined) {
+      names = new Map();
+      namesByOffset.set(offsetMs, names);
+    }
     const number = Math.floor(localMs / lengthMs);
-    const known = names.get(number);
-    if (known !== undefined) return known;
-    const name = toPeriodName(key, number * lengthMs);
-    names.set(number, name);
+    let name = names.get(number);
+    if (name === undefined) {
+      name = toPeriodName(key, number * lengthMs, offsetMs);
+      names.set(number, name);
+    }
     return name;
   };
 }
 
-function toPeriodName(key: TimeKey, localMs: number): string {
+function toPeriodName(key: TimeKey, localMs: number, offsetMs: number): string {
   const start = new Date(localMs);
   if (key === 'week') start.setUTCDate(start.getUTCDate() - ((start.getUTCDay() + 6) % 7));
-  const text = start.toISOString();
-  return key === 'hour' ? `${text.slice(0, 13)}:00` : text.slice(0, key === 'month' ? 7 : 10);
+  // East of UTC, the last hours of 9999 are of the year 10000, which toISOString writes as +010000.
+  const [date = '', time = ''] = start.toISOString().replace(/^\+0*/, '').split('T');
+  if (key === 'hour') return `${date}T${time.slice(0, 8)}${toOffsetName(offsetMs)}`;
+  return key === 'month' ? date.slice(0, -3) : date;
+}
+
+function toOffsetName(offsetMs: number): string {
+  const minutes = Math.floor(Math.abs(offsetMs) / MINUTE_MS);
+  const [hour, minute] = [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, '0'));
+  return `${offsetMs < 0 ? '-' : '+'}${hour}:${minute}`;
 }

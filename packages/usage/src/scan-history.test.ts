@@ -130,6 +130,27 @@ describe('scanHistory and settleLedger', () => {
     expect(new Date(clock.toDayStartMs('2026-03-30')).toISOString()).toBe('2026-03-29T22:00:00.000Z');
   });
 
+  it('names hours with their offset, so that one which clocks repeat is two, in order', async () => {
+    await save('one.jsonl', [
+      { ...ONE, time: '2026-10-25T01:30:00.000Z', output: 1 },
+      { ...ONE, id: '2', time: '2026-10-25T00:30:00.000Z', output: 2 },
+      { ...ONE, id: '3', time: '2026-10-25T02:00:00.000Z', output: 4 },
+      { ...ONE, id: '4', time: '9999-12-31T23:30:00.000Z', output: 8 },
+    ]);
+    const year9999 = Date.parse('9999-01-01');
+    const reportHours = (filter: UsageFilter) => report(['hour', 'month'], filter, 'Europe/Berlin');
+    expect((await reportHours({ toMs: year9999 })).rows.map(([hour, , , output]) => [hour, output])).toEqual([
+      ['2026-10-25T02:00:00+02:00', 2],
+      ['2026-10-25T02:00:00+01:00', 1],
+      ['2026-10-25T03:00:00+01:00', 4],
+    ]);
+    expect((await reportHours({ fromMs: year9999 })).rows).toEqual([
+      ['10000-01-01T00:00:00+01:00', '10000-01', 1, 8, 0],
+    ]);
+    const { rows } = await report(['hour'], { fromMs: year9999 }, 'America/St_Johns');
+    expect(rows).toEqual([['9999-12-31T20:00:00-03:30', 1, 8, 0]]);
+  });
+
   it('filters, from its first moment up to but not including the last', async () => {
     await save('one.jsonl', [
       ONE,

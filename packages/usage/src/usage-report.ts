@@ -149,8 +149,8 @@ function createKeyReader(key: UsageKey, clock: LocalClock): (row: SharedCopy) =>
     case 'session':
       return (row) => row.sessionId;
     default: {
-      const toPeriodName = createPeriodNames(key satisfies TimeKey);
-      return ({ timestampMs }) => (timestampMs === null ? null : toPeriodName(clock.toLocalMs(timestampMs)));
+      const toPeriodName = createPeriodNames(key satisfies TimeKey, clock);
+      return ({ timestampMs }) => (timestampMs === null ? null : toPeriodName(timestampMs));
     }
   }
 }
@@ -162,8 +162,12 @@ function compareTimes(
   other: readonly (string | null)[],
 ): number {
   for (const [index, key] of keys.entries()) {
+    if (!TIME_KEYS.has(key)) continue;
     const [value, otherValue] = [one[index] ?? '~', other[index] ?? '~'];
-    if (TIME_KEYS.has(key) && value !== otherValue) return value < otherValue ? -1 : 1;
+    // Of two hours with one name, the one with the larger offset is the earlier.
+    const momentsApart = key === 'hour' ? Date.parse(value) - Date.parse(otherValue) : 0;
+    if (momentsApart) return momentsApart;
+    if (value !== otherValue) return value < otherValue ? -1 : 1;
   }
   return 0;
 }

@@ -32,7 +32,7 @@ export function toUsageAnswer(
       unfinalised: own.unfinalised,
       unpriced: { ...own.unpriced, models: unpricedModels.slice(0, 100) },
       default_priced_responses: own.default_priced_responses,
-      without_timestamp: filter.fromMs === undefined && filter.toMs === undefined ? 0 : withoutTimestamp,
+      without_timestamp: withoutTimestamp,
       sessions,
       disagreements: { responses: 0, cost_usd: 0, lowest_cost_usd: 0, highest_cost_usd: 0 },
     },
